@@ -1,40 +1,68 @@
-"""What a stack file may say under `gpucluster:`. Plain values only; no pulumi, no I/O."""
+"""What a stack file may say under `gpucluster:`. Plain values only; no pulumi, no I/O.
 
-from datetime import date
+Rules about one value or about names that refer to each other live here; everything that needs numbers about hardware
+is the planner's. Secrets (`gpucluster:hfToken`, `gpucluster:apiToken`) are keys of their own and never part of this.
+"""
+
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.types import Arn, Cidr, Image, Name, S3Uri, Section, ZoneId
+from settings.references import broken_references
+from settings.types import (
+    AccountId,
+    Arn,
+    Cidr,
+    Day,
+    Image,
+    KubernetesMinor,
+    Name,
+    Path,
+    Problems,
+    Region,
+    RuleId,
+    S3Uri,
+    Section,
+    VpcCidr,
+    ZoneId,
+)
+from settings.zones import zone_prefix
 
 
 class Aws(Section):
     """Where on AWS the cluster lives. Every GPU node, reservation and file system shares `gpu_zone`."""
 
     kind: Literal["aws"]
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    region: Region
     zones: Annotated[tuple[ZoneId, ...], Field(min_length=2, max_length=6, description="zones of the control plane")]
     gpu_zone: ZoneId
-    account_id: Annotated[str | None, Field(pattern=r"^\d{12}$", description="refuse any other account")] = None
+    account_id: Annotated[AccountId | None, Field(description="refuse any other account")] = None
     profile: Annotated[str | None, Field(description="profile of the AWS configuration to deploy with")] = None
     role_arn: Annotated[Arn | None, Field(description="role to assume for the deployment")] = None
-    vpc_cidr: Cidr = "10.64.0.0/16"
-    kubernetes_version: Annotated[str, Field(pattern=r"^1\.\d\d$")]
+    vpc_cidr: Annotated[VpcCidr, Field(description="a private /16 to /20; it cannot change later")] = "10.64.0.0/16"
+    kubernetes_version: KubernetesMinor
     public_access_cidrs: Annotated[
         tuple[Cidr, ...], Field(description="networks that may reach the Kubernetes API from outside; none = private")
     ] = ()
 
     @model_validator(mode="after")
     def _zones_belong_together(self) -> Self:
-        if len(set(self.zones)) != len(self.zones):
-            raise ValueError("zones: a zone is named twice")
+        problems: list[tuple[Path, str]] = []
+        prefix = zone_prefix(self.region)
+        for index, zone in enumerate(self.zones):
+            if zone in self.zones[:index]:
+                problems.append((("zones", index), f"{zone} is named twice; name each zone once"))
+            elif not zone.startswith(f"{prefix}-"):
+                problems.append((("zones", index), f"{zone} is not in {self.region}; its zone ids are {prefix}-az1, ..."))
         if self.gpu_zone not in self.zones:
-            raise ValueError(f"gpuZone: {self.gpu_zone} is not one of zones; add it there")
+            problems.append((("gpuZone",), f"{self.gpu_zone} is not one of zones; name it there too"))
+        if problems:
+            raise Problems(problems)
         return self
 
 
 class Metal(Section):
-    """Racks you own. The planner reads it; deployment comes with the bare-metal stack."""
+    """Racks you own. Known as a platform, so that its keys and those of AWS are never mixed; not deployable yet."""
 
     kind: Literal["metal"]
 
@@ -46,9 +74,7 @@ class Pool(Section):
     role: Literal["system", "training", "inference"]
     instance_type: str
     count: Annotated[int, Field(ge=0, le=4096)]
-    capacity: Annotated[
-        Literal["on-demand", "spot"], Field(description="how the instances are bought")
-    ] = "on-demand"
+    capacity: Annotated[Literal["on-demand", "spot"], Field(description="how the instances are bought")] = "on-demand"
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
 
 
@@ -62,13 +88,16 @@ class FsxLustre(Section):
 
     @model_validator(mode="after")
     def _tier_follows_type(self) -> Self:
+        problems: list[tuple[Path, str]] = []
         persistent = self.deployment_type == "PERSISTENT_2"
         if persistent and self.throughput_mbps_per_tib is None:
-            raise ValueError("throughputMbpsPerTib: PERSISTENT_2 needs 125, 250, 500 or 1000")
+            problems.append((("throughputMbpsPerTib",), "PERSISTENT_2 needs a tier; type 125, 250, 500 or 1000"))
         if not persistent and self.throughput_mbps_per_tib is not None:
-            raise ValueError("throughputMbpsPerTib: SCRATCH_2 has no tiers (200 MB/s per TiB); remove the key")
+            problems.append((("throughputMbpsPerTib",), "SCRATCH_2 has no tiers (200 MB/s per TiB); remove the key"))
         if self.efa and not persistent:
-            raise ValueError("efa: only PERSISTENT_2 can be created with EFA")
+            problems.append((("efa",), "only PERSISTENT_2 can be created with EFA; remove the key or change the type"))
+        if problems:
+            raise Problems(problems)
         return self
 
 
@@ -130,7 +159,8 @@ class Service(Section):
     @model_validator(mode="after")
     def _replicas_in_order(self) -> Self:
         if self.min_replicas > self.max_replicas:
-            raise ValueError(f"maxReplicas: {self.max_replicas} is below minReplicas {self.min_replicas}")
+            sentence = f"is {self.max_replicas}, below minReplicas {self.min_replicas}; raise it to {self.min_replicas}"
+            raise Problems([(("maxReplicas",), sentence)])
         return self
 
 
@@ -150,20 +180,21 @@ class Budget(Section):
 
 
 class Lifecycle(Section):
-    """Ownership and protection. `protect` guards what holds data or is slow to get back."""
+    """Ownership and protection. `protect` marks production: it guards what holds data or is slow to get back."""
 
     owner: Annotated[str, Field(min_length=2, max_length=128)]
     cost_centre: Annotated[str, Field(min_length=1, max_length=128)]
-    expiry: Annotated[date | None, Field(description="day after which the stack may be destroyed; None = keep")] = None
+    expiry: Annotated[Day | None, Field(description="day after which the stack may be destroyed; None = keep")] = None
     protect: bool = False
 
 
 class Waiver(Section):
-    """One finding accepted on purpose, until a day."""
+    """One finding accepted on purpose, until a day. Without `subject` it covers every finding of the rule."""
 
-    rule: Annotated[str, Field(pattern=r"^[a-z]+(-[a-z0-9]+)+$")]
+    rule: RuleId
+    subject: Annotated[str | None, Field(description="the image, pool, run or service it is about")] = None
     reason: Annotated[str, Field(min_length=10)]
-    until: date
+    until: Day
 
 
 class Settings(Section):
@@ -177,3 +208,19 @@ class Settings(Section):
     budget: Budget
     lifecycle: Lifecycle
     waivers: tuple[Waiver, ...] = ()
+
+    @model_validator(mode="after")
+    def _parts_fit_together(self) -> Self:
+        problems = broken_references(self)
+        if isinstance(self.platform, Metal):
+            problems.append((("platform", "kind"), "metal cannot be deployed yet; type aws"))
+        if problems:
+            raise Problems(problems)
+        return self
+
+    @property
+    def aws(self) -> Aws:
+        """The platform section of an AWS stack. Raises TypeError on another platform."""
+        if not isinstance(self.platform, Aws):
+            raise TypeError(f"platform.kind is {self.platform.kind}, not aws")
+        return self.platform

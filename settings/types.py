@@ -1,10 +1,34 @@
 """Constrained scalars that several sections of the settings share."""
 
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
 from ipaddress import IPv4Network
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+)
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+Path = tuple[str | int, ...]
+
+
+class Problems(ValueError):
+    """Several things wrong with one section: (path below the section, sentence) each."""
+
+    def __init__(self, items: Iterable[tuple[Path, str]]) -> None:
+        self.items = tuple(items)
+        super().__init__("; ".join(sentence for _, sentence in self.items))
 
 
 class Section(BaseModel):
@@ -21,11 +45,49 @@ class Section(BaseModel):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Metadata for text that matches `pattern` as a whole; `what` completes the sentence "'x' is not ..."."""
+
+    pattern: str
+    what: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        compiled = re.compile(self.pattern)
+
+        def check(value: str) -> str:
+            if not compiled.fullmatch(value):
+                raise ValueError(f"{value!r} is not {self.what}")
+            return value
+
+        return core_schema.no_info_after_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), "pattern": f"^(?:{self.pattern})$"}
+
+
+def _versioned(value: str) -> str:
+    if value.endswith(":latest"):
+        raise ValueError(f"{value!r} names whatever is newest; name a version")
+    return value
+
+
 def _network(value: str) -> str:
     try:
         IPv4Network(value)
     except ValueError as error:
-        raise ValueError(f"{value!r} is not an IPv4 network ({error}); write it as 10.64.0.0/16") from None
+        raise ValueError(f"{value!r} is not an IPv4 network ({error}); write it as 203.0.113.0/24") from None
+    return value
+
+
+def _vpc_network(value: str) -> str:
+    network = IPv4Network(_network(value))
+    if not 16 <= network.prefixlen <= 20:
+        raise ValueError(f"{value} does not divide into the subnets; take a /16 to a /20, such as 10.64.0.0/16")
+    if not (network.is_private or network.subnet_of(IPv4Network("100.64.0.0/10"))):
+        raise ValueError(f"{value} is not a private range; take one of 10.0.0.0/8, such as 10.64.0.0/16")
+    if network.overlaps(IPv4Network(SERVICE_CIDR)):
+        raise ValueError(f"{value} overlaps the cluster's Service addresses {SERVICE_CIDR}; take 10.64.0.0/16")
     return value
 
 
@@ -36,9 +98,44 @@ def _s3_uri(value: str) -> str:
     return value.rstrip("/")
 
 
+def _day(value: Any) -> date:
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError as error:
+            raise ValueError(f"{value!r} is not a day ({error})") from None
+    raise ValueError('is not a day; write it in quotes as "2027-12-31"')
+
+
+SERVICE_CIDR = "172.20.0.0/16"
+"""Addresses of Kubernetes Services; the VPC must not overlap them."""
+
 Cidr = Annotated[str, AfterValidator(_network)]
-S3Uri = Annotated[str, AfterValidator(_s3_uri)]
-Name = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$", description="lower case, digits and '-', at most 40")]
-Arn = Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+$")]
-ZoneId = Annotated[str, Field(pattern=r"^[a-z]{2,4}\d-az\d{1,2}$", description="zone id such as use2-az1, the same in every account")]
-Image = Annotated[str, Field(pattern=r"^[^\s:@]+(:\d+)?(/[^\s:@]+)*(:[\w.\-]+)?(@sha256:[0-9a-f]{64})?$")]
+VpcCidr = Annotated[str, AfterValidator(_vpc_network)]
+S3Uri = Annotated[str, AfterValidator(_s3_uri), Field(json_schema_extra={"pattern": "^s3://[^/]+/.+$"})]
+Day = Annotated[
+    date, BeforeValidator(_day, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date"})])
+]
+Name = Annotated[
+    str,
+    Matching(
+        r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?",
+        "a name: lower-case letters, digits and '-', a letter first, no '-' last, at most 40",
+    ),
+]
+Arn = Annotated[str, Matching(r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+", "the ARN of an IAM role or user")]
+AccountId = Annotated[str, Matching(r"\d{12}", "a 12-digit account id")]
+Region = Annotated[str, Matching(r"[a-z]{2}(-[a-z]+)+-\d", "an AWS region such as us-east-2")]
+ZoneId = Annotated[
+    str, Matching(r"[a-z]{2,4}\d-az\d{1,2}", "a zone id such as use2-az1 (ids are the same in every account)")
+]
+KubernetesMinor = Annotated[str, Matching(r"1\.\d\d", "a Kubernetes minor such as 1.36")]
+Image = Annotated[
+    str,
+    Matching(
+        r"[^\s:@]+(:\d+)?(/[^\s:@]+)*(:\w[\w.\-]*(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})",
+        "an image with a tag or a digest, such as vllm/vllm-openai:v0.29.0",
+    ),
+    AfterValidator(_versioned),
+]
+RuleId = Annotated[str, Matching(r"[a-z]+(-[a-z0-9]+)+", "a rule id such as image-not-pinned")]

@@ -1,0 +1,48 @@
+"""What AWS charges, approximately: US East list prices, with the range seen over commercial regions or tables."""
+
+from datetime import date
+
+from catalogue.types import Price
+
+_PRICE_LIST = "AWS price list as collected in skypilot-org/skypilot-catalog v8 aws/vms.csv; range over regions"
+_TABLES = "AWS list price, US East, Linux, as repeated in public price tables; range over the tables"
+_AUGUST_2026 = date(2026, 8, 1)
+_HOURS_PER_MONTH = 730
+
+LISTED_REGIONS = frozenset({"us-east-1", "us-east-2", "us-west-2"})
+"""Regions where the US list prices hold."""
+
+
+def listed(usd: float, high: float | None = None) -> Price:
+    """On-demand price per hour from the price list; `high` is the dearest commercial region seen."""
+    return Price(usd_per_hour=usd, low=usd, high=high or usd, as_of=_AUGUST_2026, source=_PRICE_LIST)
+
+
+def tabled(usd: float, high: float | None = None) -> Price:
+    """On-demand price per hour known from public tables only."""
+    return Price(usd_per_hour=usd, low=usd, high=high or usd, as_of=_AUGUST_2026, source=_TABLES)
+
+
+def spot(usd: float, low: float, high: float) -> Price:
+    """Spot price per hour: a snapshot, and the spread over zones and days in which it was seen."""
+    return Price(usd_per_hour=usd, low=low, high=high, as_of=_AUGUST_2026, source="spot prices seen in August 2026")
+
+
+def _monthly(usd: float, high: float, source: str) -> Price:
+    hourly = tuple(value / _HOURS_PER_MONTH for value in (usd, high))
+    return Price(usd_per_hour=hourly[0], low=hourly[0], high=hourly[1], as_of=_AUGUST_2026, source=source)
+
+
+_FSX = "FSx for Lustre price page, US East, per GB-month; high end: ap-northeast-1"
+
+SERVICES = {
+    "eks": tabled(0.10),
+    "nat": tabled(0.045, 0.062),
+    "gp3-gib": _monthly(0.08, 0.0952, "EBS price page, gp3 storage, US East, per GB-month; high end: eu-central-1"),
+    "fsx-SCRATCH_2-gib": _monthly(0.140, 0.188, _FSX),
+    "fsx-PERSISTENT_2-125-gib": _monthly(0.145, 0.188, _FSX),
+    "fsx-PERSISTENT_2-250-gib": _monthly(0.210, 0.280, _FSX),
+    "fsx-PERSISTENT_2-500-gib": _monthly(0.340, 0.468, _FSX),
+    "fsx-PERSISTENT_2-1000-gib": _monthly(0.600, 0.845, _FSX),
+}
+"""Per hour: a cluster, a NAT gateway, and one GiB of the storage types (AWS's price-page GB is the console's GiB)."""

@@ -1,0 +1,96 @@
+"""Every version the program deploys. A line after `# renovate:` is one an update bot may move, and nothing else is."""
+
+from dataclasses import dataclass
+from datetime import date
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chart:
+    """A Helm chart. `version` is the published one, as `helm pull --version` wants it; `repository` None means OCI."""
+
+    name: str
+    version: str
+    repository: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kubernetes:
+    """A Kubernetes minor on EKS and the AMI release its node groups run (`releaseVersion` of CreateNodegroup)."""
+
+    minor: str
+    ami_release: str
+    source: str
+
+
+PROMETHEUS_OPERATOR_CRDS = Chart(
+    name="prometheus-operator-crds",
+    # renovate: datasource=helm registryUrl=https://prometheus-community.github.io/helm-charts depName=prometheus-operator-crds
+    version="31.0.1",
+    repository="https://prometheus-community.github.io/helm-charts",
+)
+GPU_OPERATOR = Chart(
+    name="gpu-operator",
+    # renovate: datasource=helm registryUrl=https://helm.ngc.nvidia.com/nvidia depName=gpu-operator
+    version="v26.3.3",
+    repository="https://helm.ngc.nvidia.com/nvidia",
+)
+EFA_DEVICE_PLUGIN = Chart(
+    name="aws-efa-k8s-device-plugin",
+    # renovate: datasource=helm registryUrl=https://aws.github.io/eks-charts depName=aws-efa-k8s-device-plugin
+    version="v0.5.30",
+    repository="https://aws.github.io/eks-charts",
+)
+VOLCANO = Chart(
+    name="volcano",
+    # renovate: datasource=helm registryUrl=https://volcano-sh.github.io/helm-charts depName=volcano
+    version="1.14.1",
+    repository="https://volcano-sh.github.io/helm-charts",
+)
+
+CHARTS = {chart.name: chart for chart in (PROMETHEUS_OPERATOR_CRDS, GPU_OPERATOR, EFA_DEVICE_PLUGIN, VOLCANO)}
+
+# renovate: datasource=github-releases depName=kubeflow/training-operator
+TRAINING_OPERATOR = "v1.9.3"
+TRAINING_OPERATOR_IMAGE = "ghcr.io/kubeflow/training-v1/training-operator:v1-d6eb98e"
+"""What manifests/overlays/standalone/kustomization.yaml of that tag names."""
+
+# renovate: datasource=docker depName=registry.k8s.io/kubectl
+KUBECTL_IMAGE = "registry.k8s.io/kubectl:v1.36.3"
+
+# renovate: datasource=docker depName=public.ecr.aws/aws-cli/aws-cli
+AWS_CLI_IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.37.1"
+
+KUBERNETES = {
+    kubernetes.minor: kubernetes
+    for kubernetes in (
+        Kubernetes(
+            minor="1.36",
+            # renovate: datasource=github-releases depName=awslabs/amazon-eks-ami versioning=loose
+            ami_release="1.36.2-20260728",
+            source="https://github.com/awslabs/amazon-eks-ami/releases/tag/v20260728",
+        ),
+    )
+}
+"""Minors with a recorded AMI release. Add one with its release version from the AMI's release notes."""
+
+STANDARD_SUPPORT_ENDS = {
+    "1.29": date(2025, 3, 23),
+    "1.30": date(2025, 7, 23),
+    "1.31": date(2025, 11, 26),
+    "1.32": date(2026, 3, 23),
+    "1.33": date(2026, 7, 29),
+    "1.34": date(2026, 12, 2),
+    "1.35": date(2027, 3, 27),
+}
+"""EKS user guide, Kubernetes release calendar (1.35: endoflife.date/amazon-eks). 1.36 is not recorded yet."""
+
+ADDONS: dict[str, str | None] = {
+    "vpc-cni": None,
+    "coredns": None,
+    "kube-proxy": None,
+    "eks-pod-identity-agent": None,
+    "aws-fsx-csi-driver": None,
+    "aws-ebs-csi-driver": None,
+}
+"""EKS add-ons. None takes EKS's default for the cluster's version: the guide publishes no exact version for 1.36 yet.
+`aws eks describe-addon-versions --kubernetes-version 1.36` lists what to put here."""

@@ -1,0 +1,104 @@
+"""EKS add-ons. Made twice: the daemons a node needs before it can be Ready, and the services that need nodes.
+
+The daemons of all these add-ons tolerate every taint as EKS ships them, so they reach GPU nodes; what is
+a Deployment tolerates none of ours and stays on the system pool.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from components._base import Component
+from components.aws.pod_identity import PodIdentity, PodIdentityArgs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddonSpec:
+    """An add-on. `version` None takes EKS's default for the cluster's version.
+
+    `service_account` and `policy` (a managed policy's name with its path) give its controller rights in AWS.
+    """
+
+    name: str
+    version: str | None = None
+    configuration: Mapping[str, Any] | None = None
+    service_account: str | None = None
+    policy: str | None = None
+
+
+NODE_ADDONS = (
+    AddonSpec(name="vpc-cni"),
+    AddonSpec(name="kube-proxy"),
+    AddonSpec(name="eks-pod-identity-agent"),
+)
+"""Daemons without which no node becomes Ready and no pod gets its role."""
+
+SERVICE_ADDONS = (
+    AddonSpec(name="coredns"),
+    AddonSpec(
+        name="aws-ebs-csi-driver",
+        service_account="ebs-csi-controller-sa",
+        policy="service-role/AmazonEBSCSIDriverPolicy",
+        configuration={"node": {"tolerateAllTaints": True}},
+    ),
+    AddonSpec(name="aws-fsx-csi-driver", service_account="fsx-csi-controller-sa", policy="AmazonFSxFullAccess"),
+)
+"""Name service and volume drivers: ACTIVE only when their pods run, so they come after the system nodes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddonsArgs:
+    """`versions` pins add-ons by name. `after` is the one resource that must exist first: the system nodes, say."""
+
+    cluster_name: pulumi.Input[str]
+    partition: pulumi.Input[str]
+    addons: Sequence[AddonSpec]
+    versions: Mapping[str, str | None]
+    after: pulumi.Resource | None = None
+
+
+class Addons(Component):
+    """Add-ons of the cluster, by name."""
+
+    installed: dict[str, aws.eks.Addon]
+
+    def __init__(self, name: str, args: AddonsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        self.installed = {spec.name: self._install(spec, args) for spec in args.addons}
+        self.register_outputs({"addons": sorted(self.installed)})
+
+    def _install(self, spec: AddonSpec, args: AddonsArgs) -> aws.eks.Addon:
+        before = [args.after] if args.after else []
+        if spec.service_account and spec.policy:
+            before.append(self._grant(spec.name, spec.service_account, spec.policy, args))
+        return aws.eks.Addon(
+            self.named(spec.name),
+            aws.eks.AddonArgs(
+                cluster_name=args.cluster_name,
+                addon_name=spec.name,
+                addon_version=args.versions.get(spec.name),
+                configuration_values=(
+                    json.dumps(spec.configuration, sort_keys=True) if spec.configuration is not None else None
+                ),
+                resolve_conflicts_on_create="OVERWRITE",
+                resolve_conflicts_on_update="OVERWRITE",
+                tags=self.tags(spec.name),
+            ),
+            self.child(depends_on=before, custom_timeouts=pulumi.CustomTimeouts(create="20m", update="20m")),
+        )
+
+    def _grant(self, name: str, service_account: str, policy: str, args: AddonsArgs) -> pulumi.Resource:
+        return PodIdentity(
+            self.named(f"{name}-identity"),
+            PodIdentityArgs(
+                cluster_name=args.cluster_name,
+                namespace="kube-system",
+                service_account=service_account,
+                policy_arns={"driver": pulumi.Output.format("arn:{0}:iam::aws:policy/{1}", args.partition, policy)},
+            ),
+            self.child(),
+        ).association

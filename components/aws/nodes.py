@@ -1,0 +1,197 @@
+"""Node pools: a launch template per pool and the managed node group that starts from it.
+
+The template carries the instance type, so that another type rolls through the pool instead of replacing the group.
+It names neither a subnet nor an instance profile, which EKS refuses in a managed node group's template.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from catalogue.types import Interface, InterfaceType
+from components._base import Component, physical_name
+from components.aws.cluster import trust_policy
+from components.aws.user_data import user_data
+from components.platform.taints import Taint
+
+NODE_POLICIES = {
+    "worker": "AmazonEKSWorkerNodePolicy",
+    "registry": "AmazonEC2ContainerRegistryPullOnly",
+    "network": "AmazonEKS_CNI_Policy",
+}
+ROOT_DEVICE = "/dev/xvda"
+TAGGED_WITH_THE_NODE = ("instance", "volume", "network-interface")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeRoleArgs:
+    partition: pulumi.Input[str]
+
+
+class NodeRole(Component):
+    """The role of all managed nodes. `arn` resolves when its policies are attached."""
+
+    arn: pulumi.Output[str]
+
+    def __init__(self, name: str, args: NodeRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        role = aws.iam.Role(
+            self.named("role"),
+            aws.iam.RoleArgs(
+                name=self.physical("nodes", limit=64),
+                assume_role_policy=trust_policy("ec2.amazonaws.com"),
+                tags=self.tags("role"),
+            ),
+            self.child(),
+        )
+        attached = [
+            aws.iam.RolePolicyAttachment(
+                self.named(f"policy-{purpose}"),
+                aws.iam.RolePolicyAttachmentArgs(
+                    role=role.name,
+                    policy_arn=pulumi.Output.format("arn:{0}:iam::aws:policy/{1}", args.partition, policy),
+                ),
+                self.child(),
+            ).id
+            for purpose, policy in sorted(NODE_POLICIES.items())
+        ]
+        self.arn = pulumi.Output.all(role.arn, *attached).apply(lambda known: str(known[0]))
+        self.register_outputs({"arn": self.arn})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodePoolArgs:
+    """One pool of `count` equal nodes.
+
+    `interfaces` is the template's list; every interface carries `security_group_ids`, EFA ones `efa_group_id` as well.
+    `tags` reach instances, volumes and interfaces, which a provider's default tags do not. `after` is what must run
+    before a node can be Ready (the VPC CNI).
+    """
+
+    pool: str
+    cluster_name: pulumi.Input[str]
+    kubernetes_version: str
+    ami_type: str
+    ami_release: str
+    node_role_arn: pulumi.Input[str]
+    subnet_ids: Sequence[pulumi.Input[str]]
+    security_group_ids: Sequence[pulumi.Input[str]]
+    efa_group_id: pulumi.Input[str] | None
+    instance_type: str
+    count: int
+    capacity_type: str
+    interfaces: Sequence[Interface]
+    placement_group: bool
+    max_pods: int
+    local_nvme: bool
+    root_volume_gib: int
+    labels: Mapping[str, str]
+    taints: Sequence[Taint]
+    tags: Mapping[str, str]
+    after: pulumi.Resource | None = None
+
+
+class NodePool(Component):
+    """A managed node group. `nodes` is the resource that exists when the pool's nodes do."""
+
+    nodes: aws.eks.NodeGroup
+
+    def __init__(self, name: str, args: NodePoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        template = self._create_template(args, self._create_placement_group() if args.placement_group else None)
+        self.nodes = self._create_group(args, template)
+        self.register_outputs({"nodeGroup": self.nodes.node_group_name})
+
+    def _create_placement_group(self) -> aws.ec2.PlacementGroup:
+        """Racks close to each other, for on-demand EFA pools; a capacity block lies close by itself and refuses one."""
+        return aws.ec2.PlacementGroup(
+            self.named("placement"),
+            aws.ec2.PlacementGroupArgs(
+                name=self.physical(self.named("placement"), limit=255),
+                strategy="cluster",
+                tags=self.tags("placement"),
+            ),
+            self.child(),
+        )
+
+    def _create_template(self, args: NodePoolArgs, placement: aws.ec2.PlacementGroup | None) -> aws.ec2.LaunchTemplate:
+        return aws.ec2.LaunchTemplate(
+            self.named("template"),
+            aws.ec2.LaunchTemplateArgs(
+                name=self.physical(self.named("template"), limit=128),
+                instance_type=args.instance_type,
+                update_default_version=True,
+                block_device_mappings=[_root_volume(args.root_volume_gib)],
+                metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
+                    http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=1
+                ),
+                network_interfaces=[self._interface(each, args) for each in args.interfaces],
+                placement=aws.ec2.LaunchTemplatePlacementArgs(group_name=placement.name) if placement else None,
+                user_data=user_data(max_pods=args.max_pods, raid=args.local_nvme),
+                tag_specifications=[
+                    aws.ec2.LaunchTemplateTagSpecificationArgs(
+                        resource_type=kind, tags={**args.tags, **self.tags("node")}
+                    )
+                    for kind in TAGGED_WITH_THE_NODE
+                ],
+                tags=self.tags("template"),
+            ),
+            self.child(),
+        )
+
+    def _interface(self, interface: Interface, args: NodePoolArgs) -> aws.ec2.LaunchTemplateNetworkInterfaceArgs:
+        groups = list(args.security_group_ids)
+        if any(each.interface_type is not InterfaceType.ENA for each in args.interfaces):
+            if args.efa_group_id is None:
+                raise ValueError(f"{self.pulumi_resource_name}: EFA interfaces need their group; give efa_group_id")
+            groups.append(args.efa_group_id)
+        return aws.ec2.LaunchTemplateNetworkInterfaceArgs(
+            network_card_index=interface.network_card_index,
+            device_index=interface.device_index,
+            interface_type=interface.interface_type.value,
+            security_groups=groups,
+            delete_on_termination="true",
+        )
+
+    def _create_group(self, args: NodePoolArgs, template: aws.ec2.LaunchTemplate) -> aws.eks.NodeGroup:
+        return aws.eks.NodeGroup(
+            self.named("nodes"),
+            aws.eks.NodeGroupArgs(
+                cluster_name=args.cluster_name,
+                node_group_name=physical_name(args.pool, limit=63),
+                node_role_arn=args.node_role_arn,
+                subnet_ids=list(args.subnet_ids),
+                version=args.kubernetes_version,
+                ami_type=args.ami_type,
+                release_version=args.ami_release,
+                capacity_type=args.capacity_type,
+                scaling_config=aws.eks.NodeGroupScalingConfigArgs(
+                    min_size=args.count, desired_size=args.count, max_size=max(args.count, 1)
+                ),
+                update_config=aws.eks.NodeGroupUpdateConfigArgs(max_unavailable=1),
+                launch_template=aws.eks.NodeGroupLaunchTemplateArgs(
+                    id=template.id, version=template.latest_version.apply(str)
+                ),
+                labels=dict(sorted(args.labels.items())),
+                taints=[
+                    aws.eks.NodeGroupTaintArgs(key=taint.key, value=taint.value, effect=taint.eks_effect)
+                    for taint in args.taints
+                ],
+                tags=self.tags("nodes"),
+            ),
+            self.child(
+                depends_on=[args.after] if args.after else None,
+                custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
+            ),
+        )
+
+
+def _root_volume(size_gib: int) -> aws.ec2.LaunchTemplateBlockDeviceMappingArgs:
+    return aws.ec2.LaunchTemplateBlockDeviceMappingArgs(
+        device_name=ROOT_DEVICE,
+        ebs=aws.ec2.LaunchTemplateBlockDeviceMappingEbsArgs(
+            volume_size=size_gib, volume_type="gp3", encrypted="true", delete_on_termination="true"
+        ),
+    )

@@ -1,0 +1,109 @@
+"""A role for one Kubernetes service account, through EKS Pod Identity: no keys, no OIDC provider, no annotations."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+
+from components._base import Component
+from components.aws.cluster import trust_policy
+
+
+def statement_document(statements: Sequence[Mapping[str, Any]]) -> str:
+    """IAM policy document of `statements`."""
+    return json.dumps({"Version": "2012-10-17", "Statement": [dict(one) for one in statements]}, sort_keys=True)
+
+
+def read_prefix(*, partition: str, bucket: str, prefix: str) -> list[dict[str, Any]]:
+    """Statements that allow listing and reading below `prefix` of a bucket, and nothing beside it."""
+    return [
+        {
+            "Sid": "ListPrefix",
+            "Effect": "Allow",
+            "Action": "s3:ListBucket",
+            "Resource": f"arn:{partition}:s3:::{bucket}",
+            "Condition": {"StringLike": {"s3:prefix": [prefix, f"{prefix}/*"]}},
+        },
+        {
+            "Sid": "ReadObjects",
+            "Effect": "Allow",
+            "Action": "s3:GetObject",
+            "Resource": f"arn:{partition}:s3:::{bucket}/{prefix}/*",
+        },
+    ]
+
+
+def write_prefix(*, partition: str, bucket: str, prefix: str, key_arn: str) -> list[dict[str, Any]]:
+    """Statements that allow reading and writing below `prefix` of a bucket encrypted with `key_arn`."""
+    objects = {
+        "Sid": "WriteObjects",
+        "Effect": "Allow",
+        "Action": ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:PutObject"],
+        "Resource": f"arn:{partition}:s3:::{bucket}/{prefix}/*",
+    }
+    key = {"Sid": "UseKey", "Effect": "Allow", "Action": ["kms:Decrypt", "kms:GenerateDataKey"], "Resource": key_arn}
+    return [*read_prefix(partition=partition, bucket=bucket, prefix=prefix), objects, key]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PodIdentityArgs:
+    """`policy_arns` are managed policies by the role each plays; `document` is an inline policy, JSON."""
+
+    cluster_name: pulumi.Input[str]
+    namespace: pulumi.Input[str]
+    service_account: str
+    policy_arns: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    document: pulumi.Input[str] | None = None
+
+
+class PodIdentity(Component):
+    """Role and association. `service_account` resolves once pods under it get the role's credentials."""
+
+    service_account: pulumi.Output[str]
+    role_arn: pulumi.Output[str]
+    association: aws.eks.PodIdentityAssociation
+
+    def __init__(self, name: str, args: PodIdentityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        role = aws.iam.Role(
+            self.named("role"),
+            aws.iam.RoleArgs(
+                name=self.physical(name, limit=64),
+                assume_role_policy=trust_policy("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession"),
+                tags=self.tags("role"),
+            ),
+            self.child(),
+        )
+        rights: list[pulumi.Resource] = [
+            aws.iam.RolePolicyAttachment(
+                self.named(f"policy-{purpose}"),
+                aws.iam.RolePolicyAttachmentArgs(role=role.name, policy_arn=arn),
+                self.child(),
+            )
+            for purpose, arn in sorted(args.policy_arns.items())
+        ]
+        if args.document is not None:
+            rights.append(
+                aws.iam.RolePolicy(
+                    self.named("policy"),
+                    aws.iam.RolePolicyArgs(role=role.name, name=name, policy=args.document),
+                    self.child(),
+                )
+            )
+        self.association = aws.eks.PodIdentityAssociation(
+            self.named("association"),
+            aws.eks.PodIdentityAssociationArgs(
+                cluster_name=args.cluster_name,
+                namespace=args.namespace,
+                service_account=args.service_account,
+                role_arn=role.arn,
+                tags=self.tags("association"),
+            ),
+            self.child(depends_on=rights),
+        )
+        self.role_arn = role.arn
+        self.service_account = self.association.service_account
+        self.register_outputs({"serviceAccount": self.service_account})

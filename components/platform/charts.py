@@ -1,0 +1,63 @@
+"""A vendor's Helm chart as one `helm.v3.Release`: hooks run, and a preview needs no cluster (KJ15)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChartSource:
+    """Where a chart comes from: exact `version`, and the repository's address."""
+
+    name: str
+    version: str
+    repository: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChartArgs:
+    """`timeout_seconds` covers the chart's own pods becoming ready. `after` must exist first: CRDs, or nodes."""
+
+    source: ChartSource
+    namespace: pulumi.Input[str]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    timeout_seconds: int = 600
+    after: pulumi.Resource | None = None
+
+
+class Chart(Component):
+    """A release named like its chart. A failed install or upgrade is rolled back and leaves its name free."""
+
+    release: k8s.helm.v3.Release
+
+    def __init__(self, name: str, args: ChartArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        self.release = k8s.helm.v3.Release(
+            self.named("release"),
+            k8s.helm.v3.ReleaseArgs(
+                name=args.source.name,
+                chart=args.source.name,
+                version=args.source.version,
+                repository_opts=k8s.helm.v3.RepositoryOptsArgs(repo=args.source.repository),
+                namespace=args.namespace,
+                create_namespace=False,
+                values=dict(args.values),
+                atomic=True,
+                cleanup_on_fail=True,
+                skip_await=False,
+                timeout=args.timeout_seconds,
+            ),
+            self.child(
+                depends_on=[args.after] if args.after else None,
+                # The engine must outwait Helm, or a rollback is cut off half way.
+                custom_timeouts=pulumi.CustomTimeouts(
+                    create=f"{args.timeout_seconds + 120}s", update=f"{args.timeout_seconds + 120}s", delete="10m"
+                ),
+            ),
+        )
+        self.register_outputs({"version": args.source.version})

@@ -1,0 +1,64 @@
+"""Labels and taints of our nodes, and the tolerations that answer them (J09, KJ22).
+
+GPU nodes carry `nvidia.com/gpu=present:NoSchedule`, which neither EKS nor the GPU Operator sets. Inference nodes carry
+their pool's own taint as well, so that a gang does not take the GPUs kept for serving.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+POOL_KEY = "gpucluster/pool"
+ROLE_KEY = "gpucluster/role"
+GPU_KEY = "nvidia.com/gpu"
+GPU_PRODUCT_KEY = "nvidia.com/gpu.product"
+EFA_RESOURCE = "vpc.amazonaws.com/efa"
+GPU_RESOURCE = "nvidia.com/gpu"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Taint:
+    """A node taint, spelled as Kubernetes does. EKS writes the effect as NO_SCHEDULE: see `eks_effect`."""
+
+    key: str
+    value: str
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+
+    @property
+    def eks_effect(self) -> str:
+        return {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}[
+            self.effect
+        ]
+
+    @property
+    def toleration(self) -> dict[str, str]:
+        """Toleration of exactly this taint."""
+        return {"key": self.key, "operator": "Equal", "value": self.value, "effect": self.effect}
+
+
+GPU_TAINT = Taint(key=GPU_KEY, value="present")
+
+
+def pool_taints(name: str, role: str, *, gpus: int) -> tuple[Taint, ...]:
+    """Taints of a pool's nodes: none without GPUs, the GPU taint with them, the pool's own as well for inference."""
+    if not gpus:
+        return ()
+    return (GPU_TAINT, Taint(key=POOL_KEY, value=name)) if role == "inference" else (GPU_TAINT,)
+
+
+def pool_labels(name: str, role: str) -> dict[str, str]:
+    """Labels of a pool's nodes."""
+    return {POOL_KEY: name, ROLE_KEY: role}
+
+
+def tolerations(taints: Sequence[Taint]) -> list[dict[str, str]]:
+    """Tolerations of a pod that belongs on nodes with `taints`."""
+    return [taint.toleration for taint in taints]
+
+
+def tolerations_of_all_pools() -> list[Mapping[str, str]]:
+    """Tolerations of a daemon that must run on every GPU node, whatever pool it is in."""
+    return [
+        {"key": GPU_KEY, "operator": "Exists", "effect": "NoSchedule"},
+        {"key": POOL_KEY, "operator": "Exists", "effect": "NoSchedule"},
+    ]

@@ -1,0 +1,191 @@
+"""Kubeflow's training operator v1 as our own typed objects, for PyTorchJobs only (N01; KJ10, KJ12).
+
+There is no chart of v1. The operator runs with the two flags that matter: without `--gang-scheduler-name` a job's
+scheduling policy does nothing, and `--enable-scheme` keeps it from the kinds other operators own.
+"""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.platform.crds import Crds, CrdsArgs
+from components.platform.training_operator_rbac import OperatorAccount
+
+NAME = "training-operator"
+LABELS = {"control-plane": "kubeflow-training-operator"}
+CERTIFICATE = "training-operator-webhook-cert"
+CERTIFICATE_MOUNT = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - controller-runtime's default
+WEBHOOK = "validator.training-operator.kubeflow.org"
+CRD = "pytorchjobs.kubeflow.org"
+FLAGS = ("--gang-scheduler-name=volcano", "--enable-scheme=pytorchjob")
+METRICS, HEALTH, HOOK = 8080, 8081, 9443
+
+
+def crd_url(version: str) -> str:
+    """Address of the PyTorchJob CRD of a tag."""
+    return (
+        f"https://raw.githubusercontent.com/kubeflow/training-operator/{version}"
+        "/manifests/base/crds/kubeflow.org_pytorchjobs.yaml"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingOperatorArgs:
+    """`scheduler` is Volcano's release: the operator exits when PodGroups are not served."""
+
+    version: str
+    image: str
+    kubectl_image: str
+    namespace: pulumi.Input[str]
+    scheduler: pulumi.Resource
+
+
+class TrainingOperator(Component):
+    """The operator and its webhook. `ready` is the resource after which PyTorchJobs are accepted."""
+
+    ready: pulumi.Resource
+
+    def __init__(self, name: str, args: TrainingOperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        crds = Crds(
+            self.named("crds"),
+            CrdsArgs(
+                url=crd_url(args.version),
+                crds=[CRD],
+                namespace=args.namespace,
+                image=args.kubectl_image,
+                after=args.scheduler,
+            ),
+            self.child(),
+        )
+        account = OperatorAccount(self.named("access"), NAME, args.namespace, CERTIFICATE, self.child())
+        certificate = self._create_certificate(args.namespace)
+        webhook = self._create_webhook(args.namespace)
+        deployment = self._create_deployment(args, account.name, certificate, [crds.established, webhook])
+        self.ready = self._create_service(args.namespace, deployment)
+        self.register_outputs({"version": args.version})
+
+    def _create_certificate(self, namespace: pulumi.Input[str]) -> k8s.core.v1.Secret:
+        """An empty Secret: the operator makes the certificate itself, but only into a Secret that is there."""
+        return k8s.core.v1.Secret(
+            self.named("certificate"),
+            k8s.core.v1.SecretInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=CERTIFICATE, namespace=namespace)),
+            self.child(ignore_changes=["data"]),
+        )
+
+    def _create_webhook(self, namespace: pulumi.Input[str]) -> pulumi.Resource:
+        hook = k8s.admissionregistration.v1
+        return hook.ValidatingWebhookConfiguration(
+            self.named("webhook"),
+            hook.ValidatingWebhookConfigurationInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=WEBHOOK),
+                webhooks=[
+                    hook.ValidatingWebhookArgs(
+                        name="validator.pytorchjob.training-operator.kubeflow.org",
+                        admission_review_versions=["v1"],
+                        client_config=hook.WebhookClientConfigArgs(
+                            service=hook.ServiceReferenceArgs(
+                                name=NAME, namespace=namespace, path="/validate-kubeflow-org-v1-pytorchjob", port=443
+                            )
+                        ),
+                        failure_policy="Fail",
+                        side_effects="None",
+                        rules=[
+                            hook.RuleWithOperationsArgs(
+                                api_groups=["kubeflow.org"],
+                                api_versions=["v1"],
+                                operations=["CREATE", "UPDATE"],
+                                resources=["pytorchjobs"],
+                            )
+                        ],
+                    )
+                ],
+            ),
+            self.child(ignore_changes=["webhooks[0].clientConfig.caBundle"]),
+        )
+
+    def _create_deployment(
+        self,
+        args: TrainingOperatorArgs,
+        account: pulumi.Output[str],
+        certificate: k8s.core.v1.Secret,
+        before: list[pulumi.Resource],
+    ) -> k8s.apps.v1.Deployment:
+        secret = k8s.core.v1.SecretVolumeSourceArgs(secret_name=certificate.metadata.name.apply(str))
+        return k8s.apps.v1.Deployment(
+            self.named("deployment"),
+            k8s.apps.v1.DeploymentInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=LABELS),
+                spec=k8s.apps.v1.DeploymentSpecArgs(
+                    replicas=1,
+                    selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
+                    template=k8s.core.v1.PodTemplateSpecArgs(
+                        metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS),
+                        spec=k8s.core.v1.PodSpecArgs(
+                            service_account_name=account,
+                            priority_class_name="system-cluster-critical",
+                            containers=[_manager(args.image)],
+                            volumes=[k8s.core.v1.VolumeArgs(name="certificate", secret=secret)],
+                        ),
+                    ),
+                ),
+            ),
+            self.child(depends_on=before, custom_timeouts=pulumi.CustomTimeouts(create="10m", update="10m")),
+        )
+
+    def _create_service(self, namespace: pulumi.Input[str], deployment: k8s.apps.v1.Deployment) -> pulumi.Resource:
+        """The Service waits for endpoints, so it comes after the Deployment that gives it some."""
+        return k8s.core.v1.Service(
+            self.named("service"),
+            k8s.core.v1.ServiceInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=namespace, labels=LABELS),
+                spec=k8s.core.v1.ServiceSpecArgs(
+                    type="ClusterIP",
+                    selector=LABELS,
+                    ports=[
+                        k8s.core.v1.ServicePortArgs(name="metrics", port=METRICS, target_port=METRICS),
+                        k8s.core.v1.ServicePortArgs(name="webhook", port=443, target_port=HOOK),
+                    ],
+                ),
+            ),
+            self.child(depends_on=[deployment]),
+        )
+
+
+def _manager(image: str) -> k8s.core.v1.ContainerArgs:
+    def probe(path: str, delay: int) -> k8s.core.v1.ProbeArgs:
+        return k8s.core.v1.ProbeArgs(
+            http_get=k8s.core.v1.HTTPGetActionArgs(path=path, port=HEALTH),
+            initial_delay_seconds=delay,
+            period_seconds=10,
+            timeout_seconds=3,
+        )
+
+    def from_pod(name: str, path: str) -> k8s.core.v1.EnvVarArgs:
+        source = k8s.core.v1.EnvVarSourceArgs(field_ref=k8s.core.v1.ObjectFieldSelectorArgs(field_path=path))
+        return k8s.core.v1.EnvVarArgs(name=name, value_from=source)
+
+    return k8s.core.v1.ContainerArgs(
+        name=NAME,
+        image=image,
+        command=["/manager"],
+        args=list(FLAGS),
+        env=[from_pod("MY_POD_NAME", "metadata.name"), from_pod("MY_POD_NAMESPACE", "metadata.namespace")],
+        ports=[
+            k8s.core.v1.ContainerPortArgs(name="metrics", container_port=METRICS),
+            k8s.core.v1.ContainerPortArgs(name="webhook", container_port=HOOK),
+        ],
+        liveness_probe=probe("/healthz", 15),
+        readiness_probe=probe("/readyz", 5),
+        resources=k8s.core.v1.ResourceRequirementsArgs(
+            requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"}
+        ),
+        security_context=k8s.core.v1.SecurityContextArgs(
+            allow_privilege_escalation=False, capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"])
+        ),
+        volume_mounts=[
+            k8s.core.v1.VolumeMountArgs(name="certificate", mount_path=CERTIFICATE_MOUNT, read_only=True)
+        ],
+    )

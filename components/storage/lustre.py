@@ -1,0 +1,71 @@
+"""FSx for Lustre, owned by the stack and not by a claim: its data outlives any claim, and `destroy` finds it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pulumi
+import pulumi_aws as aws
+
+from components._base import Component
+
+LUSTRE_VERSION = "2.15"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LustreArgs:
+    """`throughput_mbps_per_tib` (MB/s per TiB) and `key_arn` are for PERSISTENT_2; scratch has a fixed rate and key.
+
+    `efa` also needs metadata configuration and a group that passes all traffic (FSx for Lustre user guide).
+    """
+
+    deployment_type: Literal["SCRATCH_2", "PERSISTENT_2"]
+    capacity_gib: int
+    subnet_id: pulumi.Input[str]
+    security_group_ids: list[pulumi.Input[str]]
+    throughput_mbps_per_tib: int | None = None
+    efa: bool = False
+    key_arn: pulumi.Input[str] | None = None
+    backup_days: int = 0
+    protect: bool = False
+
+
+class Lustre(Component):
+    """A Lustre file system in one zone: that of the nodes that mount it."""
+
+    file_system_id: pulumi.Output[str]
+    dns_name: pulumi.Output[str]
+    mount_name: pulumi.Output[str]
+
+    def __init__(self, name: str, args: LustreArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        persistent = args.deployment_type == "PERSISTENT_2"
+        metadata = aws.fsx.LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC") if args.efa else None
+        file_system = aws.fsx.LustreFileSystem(
+            self.named("file-system"),
+            aws.fsx.LustreFileSystemArgs(
+                deployment_type=args.deployment_type,
+                storage_capacity=args.capacity_gib,
+                storage_type="SSD",
+                subnet_ids=args.subnet_id,
+                security_group_ids=args.security_group_ids,
+                file_system_type_version=LUSTRE_VERSION,
+                data_compression_type="LZ4",
+                per_unit_storage_throughput=args.throughput_mbps_per_tib if persistent else None,
+                kms_key_id=args.key_arn if persistent else None,
+                metadata_configuration=metadata,
+                efa_enabled=True if args.efa else None,
+                automatic_backup_retention_days=args.backup_days if persistent else None,
+                copy_tags_to_backups=True if persistent and args.backup_days else None,
+                # A scratch file system has no backups; a persistent one leaves a last one only where backups are kept.
+                skip_final_backup=not args.backup_days,
+                tags=self.tags("file-system"),
+            ),
+            self.child(
+                protect=args.protect,
+                custom_timeouts=pulumi.CustomTimeouts(create="45m", update="3h", delete="30m"),
+            ),
+        )
+        self.file_system_id = file_system.id
+        self.dns_name = file_system.dns_name
+        self.mount_name = file_system.mount_name
+        self.register_outputs({"fileSystemId": self.file_system_id, "mountName": self.mount_name})

@@ -1,0 +1,144 @@
+"""A gang-scheduled training run: one PyTorchJob, one pod per node, all pods or none (N02-N05, M02, M03).
+
+Static jobs only: one Master and n-1 Workers, no elastic policy (KJ02). `torchrun` gets no node count or rendezvous
+flags; it reads the PET_* variables that the operator injects (KJ03, KJ06). NCCL keeps its defaults (NC01-NC10).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.platform.pods import SHM, PodShape
+from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
+
+CONTAINER = "pytorch"
+"""The operator's webhook refuses a replica without a container of this name (KJ01)."""
+
+OPERATORS_OWN = ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT")
+DATA, CHECKPOINTS = "/data", "/checkpoints"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingJobArgs:
+    """A run of `nodes` pods on the pool's nodes.
+
+    `script` is what torchrun starts. Claims, queue, priority and service account are names that resolve when the
+    things exist. `operator` accepts PyTorchJobs, `nodes_ready` is the pool's node group.
+    """
+
+    run: str
+    namespace: pulumi.Input[str]
+    nodes: int
+    image: str
+    script: Sequence[str]
+    shape: PodShape
+    pool: str
+    gpu_product: str
+    taints: Sequence[Taint]
+    queue: pulumi.Input[str]
+    priority: pulumi.Input[str]
+    service_account: pulumi.Input[str]
+    data_claim: pulumi.Input[str]
+    checkpoint_claim: pulumi.Input[str]
+    operator: pulumi.Resource
+    nodes_ready: pulumi.Resource
+    env: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1:
+            raise ValueError(f"{self.run}: a run needs one node at least")
+        for name in self.env:
+            if name in OPERATORS_OWN or name.startswith("PET_"):
+                raise ValueError(f"{self.run}: {name} is set by the training operator; remove it from env")
+
+
+def environment(shape: PodShape, extra: Mapping[str, pulumi.Input[str]]) -> list[dict[str, Any]]:
+    """Environment of a rank: the libfabric provider on EFA nodes, warnings of NCCL, and what the run adds."""
+    env: dict[str, pulumi.Input[str]] = {"NCCL_DEBUG": "WARN"}
+    if shape.efa:
+        env["FI_PROVIDER"] = "efa"
+    return [{"name": name, "value": value} for name, value in sorted({**env, **extra}.items())]
+
+
+def pod_template(args: TrainingJobArgs) -> dict[str, Any]:
+    """Pod template of every replica. `/dev/shm` is memory, limited below the pod's own limit (AA06)."""
+    claims = {"data": (args.data_claim, True), "checkpoints": (args.checkpoint_claim, False)}
+    return {
+        "metadata": {"labels": {"gpucluster/run": args.run}},
+        "spec": {
+            "schedulerName": "volcano",
+            "priorityClassName": args.priority,
+            "serviceAccountName": args.service_account,
+            "nodeSelector": {POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
+            "tolerations": tolerations(args.taints),
+            "containers": [
+                {
+                    "name": CONTAINER,
+                    "image": args.image,
+                    "command": ["torchrun"],
+                    "args": list(args.script),
+                    "env": environment(args.shape, args.env),
+                    "resources": args.shape.resources(),
+                    # Registering memory with the EFA device locks it (NW03).
+                    "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
+                    "volumeMounts": [
+                        {"name": "data", "mountPath": DATA, "readOnly": True},
+                        {"name": "checkpoints", "mountPath": CHECKPOINTS, "subPath": f"checkpoints/{args.run}"},
+                        {"name": "shm", "mountPath": SHM},
+                    ],
+                }
+            ],
+            "volumes": [
+                *(
+                    {"name": name, "persistentVolumeClaim": {"claimName": claim, "readOnly": read_only}}
+                    for name, (claim, read_only) in claims.items()
+                ),
+                {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{args.shape.shm_mib}Mi"}},
+            ],
+        },
+    }
+
+
+def pytorch_job(args: TrainingJobArgs) -> dict[str, Any]:
+    """Spec of the PyTorchJob: a gang whose PodGroup starts at `nodes` pods."""
+    replica = {"restartPolicy": "OnFailure", "template": pod_template(args)}
+    replicas = {"Master": {"replicas": 1, **replica}}
+    if args.nodes > 1:
+        replicas["Worker"] = {"replicas": args.nodes - 1, **replica}
+    return {
+        "nprocPerNode": str(args.shape.gpus),
+        "pytorchReplicaSpecs": replicas,
+        "runPolicy": {
+            "backoffLimit": 3,
+            "cleanPodPolicy": "Running",
+            "schedulingPolicy": {"minAvailable": args.nodes, "queue": args.queue, "priorityClass": args.priority},
+        },
+    }
+
+
+class TrainingJob(Component):
+    """A PyTorchJob. The run is there when the API server has it; it starts when the queue lets the gang in."""
+
+    run: pulumi.Output[str]
+
+    def __init__(self, name: str, args: TrainingJobArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        job = k8s.apiextensions.CustomResource(
+            self.named("job"),
+            api_version="kubeflow.org/v1",
+            kind="PyTorchJob",
+            metadata=k8s.meta.v1.ObjectMetaArgs(
+                name=args.run,
+                namespace=args.namespace,
+                # Pods go before the job does, or its queue is refused to be deleted while they still count.
+                annotations={"pulumi.com/deletionPropagationPolicy": "foreground"},
+            ),
+            spec=pytorch_job(args),
+            opts=self.child(depends_on=[args.operator, args.nodes_ready]),
+        )
+        self.run = job.id.apply(lambda _: args.run)
+        self.register_outputs({"run": self.run})

@@ -1,0 +1,142 @@
+"""Findings: what the planner has to say about a stack; the registry of the rules that make them; waivers."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from settings.model import Waiver
+
+Draft = TypeVar("Draft")
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """What a rule saw. `path` is the settings path a person edits, `subject` the thing a waiver can name."""
+
+    path: str
+    sentence: str
+    remedy: str
+    subject: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One finding of a stack. `waiver` is the reason why it was accepted, if it was."""
+
+    rule: str
+    severity: Severity
+    path: str
+    sentence: str
+    remedy: str
+    subject: str | None = None
+    waiver: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.sentence}; {self.remedy}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule(Generic[Draft]):
+    """A rule: its id, the requirements and corrections it guards, and the function that looks at a draft plan.
+
+    `by_name` rules are waived subject by subject: a waiver without `subject` does not cover them.
+    """
+
+    id: str
+    guards: tuple[str, ...]
+    severity: Severity
+    by_name: bool
+    look: Callable[[Draft], Iterable[Observation]]
+
+    def findings(self, draft: Draft) -> Iterable[Finding]:
+        """Everything this rule finds in `draft`."""
+        for seen in self.look(draft):
+            yield Finding(
+                rule=self.id,
+                severity=self.severity,
+                path=f"gpucluster:{seen.path}",
+                sentence=seen.sentence,
+                remedy=seen.remedy,
+                subject=seen.subject,
+            )
+
+
+class Registry(Generic[Draft]):
+    """The rules by id, in the order in which they were registered."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, Rule[Draft]] = {}
+
+    def rule(
+        self, id_: str, *guards: str, severity: Severity = Severity.ERROR, by_name: bool = False
+    ) -> Callable[[Callable[[Draft], Iterable[Observation]]], Callable[[Draft], Iterable[Observation]]]:
+        """Register the decorated function as rule `id_`. Raises ValueError if the id is taken."""
+        if id_ in self._rules:
+            raise ValueError(f"two rules are called {id_}")
+
+        def register(look: Callable[[Draft], Iterable[Observation]]) -> Callable[[Draft], Iterable[Observation]]:
+            self._rules[id_] = Rule(id=id_, guards=guards, severity=severity, by_name=by_name, look=look)
+            return look
+
+        return register
+
+    @property
+    def rules(self) -> tuple[Rule[Draft], ...]:
+        """Every rule."""
+        return tuple(self._rules.values())
+
+    def findings(self, draft: Draft, waivers: Sequence[Waiver], today: date) -> tuple[Finding, ...]:
+        """What all rules find, with waivers applied, and what is wrong with the waivers themselves."""
+        found = [finding for rule in self._rules.values() for finding in rule.findings(draft)]
+        judged = tuple(self._waived(finding, waivers, today) for finding in found)
+        about_waivers = (
+            finding
+            for index, waiver in enumerate(waivers)
+            for finding in self._about_waiver(f"gpucluster:waivers[{index}]", waiver, found, today)
+        )
+        return (*judged, *about_waivers)
+
+    def _covers(self, waiver: Waiver, finding: Finding) -> bool:
+        if waiver.rule != finding.rule:
+            return False
+        if waiver.subject is None:
+            return not self._rules[finding.rule].by_name
+        return waiver.subject == finding.subject
+
+    def _waived(self, finding: Finding, waivers: Sequence[Waiver], today: date) -> Finding:
+        for waiver in waivers:
+            if self._covers(waiver, finding) and waiver.until >= today:
+                return replace(finding, waiver=f"{waiver.reason} (until {waiver.until.isoformat()})")
+        return finding
+
+    def _about_waiver(self, path: str, waiver: Waiver, found: Sequence[Finding], today: date) -> Iterable[Finding]:
+        def finding(rule: str, severity: Severity, path: str, sentence: str, remedy: str) -> Finding:
+            return Finding(rule=rule, severity=severity, path=path, sentence=sentence, remedy=remedy)
+
+        if waiver.rule not in self._rules:
+            near = get_close_matches(waiver.rule, self._rules, n=1)
+            remedy = f"did you mean {near[0]}?" if near else f"the rules are {', '.join(sorted(self._rules))}"
+            yield finding(
+                "waiver-unknown", Severity.ERROR, f"{path}.rule", f"there is no rule {waiver.rule!r}", remedy
+            )
+            return
+        if self._rules[waiver.rule].by_name and waiver.subject is None:
+            sentence = f"{waiver.rule} is waived one by one, and this waiver names nothing"
+            remedy = "add subject, with the name the finding shows"
+            yield finding("waiver-unnamed", Severity.ERROR, f"{path}.subject", sentence, remedy)
+        if waiver.until < today:
+            sentence = f"the waiver of {waiver.rule} ended on {waiver.until.isoformat()}"
+            remedy = "remove it, or decide again and set a later day"
+            yield finding("waiver-expired", Severity.ERROR, f"{path}.until", sentence, remedy)
+        elif not any(self._covers(waiver, seen) for seen in found):
+            about = f" for {waiver.subject!r}" if waiver.subject else ""
+            sentence = f"{waiver.rule} finds nothing{about} any more"
+            yield finding("waiver-unused", Severity.WARNING, path, sentence, "remove the waiver")

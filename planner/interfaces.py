@@ -1,0 +1,59 @@
+"""Network interfaces of a node and the addresses and pods they leave room for."""
+
+from catalogue.types import Instance, Interface, InterfaceType
+
+_MAX_PODS_SMALL = 110
+_MAX_PODS_LARGE = 250
+_SMALL_BELOW_VCPU = 30
+_HOST_NETWORK_PODS = 2
+_WARM_INTERFACES = 1
+
+
+def layout(instance: Instance, fabric: bool) -> tuple[Interface, ...]:
+    """The launch template's interfaces, in order; with `fabric` every card that carries EFA gets one `efa-only`.
+
+    Card 0, device 0 is a plain ENA interface, because an efa-only one cannot be primary. Card 0 takes its EFA at
+    device 1 where it carries EFA, and further cards at device 0. efa-only interfaces have no address.
+    Source: EC2 user guide, "Maximize network bandwidth on instances with multiple network cards". The same rule
+    serves one-card types (p5.4xlarge: ENA plus one efa-only).
+    """
+    primary = Interface(0, 0, InterfaceType.ENA)
+    if not fabric:
+        return (primary,)
+    efa = (
+        Interface(card.index, 1 if card.index == 0 else 0, InterfaceType.EFA_ONLY)
+        for card in instance.cards
+        if card.efa
+    )
+    return (primary, *efa)
+
+
+def efa_count(interfaces: tuple[Interface, ...]) -> int:
+    """How many of the interfaces are EFA devices: what a node shows as vpc.amazonaws.com/efa."""
+    return sum(interface.interface_type is not InterfaceType.ENA for interface in interfaces)
+
+
+def _address_interfaces(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
+    """Interfaces of card 0 that can carry pod addresses: the VPC CNI uses card 0 only, and EFA takes slots there."""
+    taken = sum(
+        interface.network_card_index == 0 and interface.interface_type is InterfaceType.EFA_ONLY
+        for interface in interfaces
+    )
+    return instance.cards[0].max_interfaces - taken
+
+
+def max_pods(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
+    """Pods a node can run: those the VPC CNI has addresses for, within the cap of EKS managed node groups.
+
+    Addresses: interfaces x (addresses - 1) + 2 (amazon-eks-ami, nodeadm/internal/kubelet/maxpods). Cap: 110 below 30
+    vCPU, else 250 (EKS user guide, "Choose an optimal EC2 node instance type").
+    """
+    addresses = _address_interfaces(instance, interfaces) * (instance.addresses_per_interface - 1) + _HOST_NETWORK_PODS
+    return min(addresses, _MAX_PODS_SMALL if instance.vcpu < _SMALL_BELOW_VCPU else _MAX_PODS_LARGE)
+
+
+def addresses_per_node(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
+    """Most addresses a node takes from its subnet: whole interfaces for all its pods, and one warm (WARM_ENI_TARGET)."""
+    pods = max_pods(instance, interfaces) - _HOST_NETWORK_PODS
+    needed = -(-pods // (instance.addresses_per_interface - 1)) + _WARM_INTERFACES
+    return min(needed, _address_interfaces(instance, interfaces)) * instance.addresses_per_interface

@@ -1,0 +1,60 @@
+"""What a node leaves to pods, and what a pod that takes the node, or a share of it, may ask for."""
+
+from catalogue.types import Instance
+
+_MIB_PER_GIB = 1024
+_VM_OVERHEAD_PERMILLE = 75
+_EVICTION_MIB = 100
+_DAEMON_CPU_MILLICORES = 500
+_DAEMON_MEMORY_MIB = 2048
+_HUGEPAGES_MIN_MIB = 10256
+_HUGEPAGES_PER_EFA_MIB = 5281
+_HUGEPAGES_MAX_MIB = 42242
+_CPU_RESERVATION = ((1000, 600), (2000, 100), (4000, 50))
+_CPU_RESERVATION_ABOVE = 25
+
+
+def reserved_cpu_millicores(vcpu: int) -> int:
+    """CPU that nodeadm reserves for the kubelet: 6 % of the first core, 1 % of the second, 0.5 % of two more, 0.25 %.
+
+    Source: amazon-eks-ami, nodeadm/internal/kubelet/config.go.
+    """
+    total, below, reserved = vcpu * 1000, 0, 0
+    for upper, share in (*_CPU_RESERVATION, (max(total, _CPU_RESERVATION[-1][0]), _CPU_RESERVATION_ABOVE)):
+        reserved += max(0, min(total, upper) - below) * share // 10000
+        below = upper
+    return reserved
+
+
+def allocatable_cpu_millicores(instance: Instance) -> int:
+    """CPU that the kubelet offers to pods, daemons included."""
+    return instance.vcpu * 1000 - reserved_cpu_millicores(instance.vcpu)
+
+
+def allocatable_memory_mib(instance: Instance, max_pods: int, efa: int) -> int:
+    """Memory that the kubelet offers to pods, daemons included.
+
+    Of the nominal memory go 7.5 % for firmware and kernel (Karpenter's vmMemoryOverheadPercent), the huge pages of the
+    EFA driver, 255 MiB + 11 MiB per pod for the kubelet (nodeadm), and the eviction threshold.
+    """
+    visible = instance.memory_gib * _MIB_PER_GIB * (1000 - _VM_OVERHEAD_PERMILLE) // 1000
+    return visible - hugepages_mib(efa) - (255 + 11 * max_pods) - _EVICTION_MIB
+
+
+def hugepages_mib(efa: int) -> int:
+    """Memory that the EFA installer sets aside as 2 MiB pages on a node with `efa` interfaces.
+
+    The EKS user guide names 5128 pages; 21122 MiB were seen on p4de (4 interfaces), 42242 MiB on p5 (32).
+    """
+    return 0 if efa == 0 else min(max(_HUGEPAGES_MIN_MIB, _HUGEPAGES_PER_EFA_MIB * efa), _HUGEPAGES_MAX_MIB)
+
+
+def pod_share(allocatable_cpu: int, allocatable_memory: int, part: int, whole: int) -> tuple[int, int]:
+    """Whole cores (in millicores) and whole GiB (in MiB) of `part` out of `whole` GPUs, after the node's daemons.
+
+    Half a core and 2 GiB are set aside for the daemons: VPC CNI, kube-proxy, CSI and pod identity agents, GPU Operator
+    operands, EFA plugin. The result may be 0 on nodes too small to host anything else.
+    """
+    cpu = (allocatable_cpu - _DAEMON_CPU_MILLICORES) * part // whole
+    memory = (allocatable_memory - _DAEMON_MEMORY_MIB) * part // whole
+    return max(0, cpu // 1000 * 1000), max(0, memory // _MIB_PER_GIB * _MIB_PER_GIB)

@@ -1,0 +1,135 @@
+"""Instance types, gangs, and what fits on a node."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from catalogue.types import UsageClass
+from planner.draft import Draft, registry
+from planner.findings import Observation, Severity
+
+_MIB_PER_GIB = 1024
+
+
+@registry.rule("instance-unknown", "B01", "NW11")
+def instance_unknown(draft: Draft) -> Iterable[Observation]:
+    """Every pool's instance type is a row of the catalogue."""
+    known = draft.catalogue.instances
+    for index, pool in enumerate(draft.settings.pools):
+        if pool.instance_type not in known:
+            near = get_close_matches(pool.instance_type, known, n=1)
+            yield Observation(
+                path=f"pools[{index}].instanceType",
+                sentence=f"the catalogue has no instance type {pool.instance_type!r}",
+                remedy=f"did you mean {near[0]}?" if near else "catalogue/instances.py lists the known ones",
+                subject=pool.name,
+            )
+
+
+@registry.rule("pool-without-gpu", "A08")
+def pool_without_gpu(draft: Draft) -> Iterable[Observation]:
+    """Training and inference pools have GPUs; the system pool has none to waste."""
+    for index, pool in enumerate(draft.settings.pools):
+        plan = draft.pools.get(pool.name)
+        if plan and (plan.gpus_per_node == 0) is not (pool.role == "system"):
+            has = f"has {plan.gpus_per_node} GPUs" if plan.gpus_per_node else "has no GPU"
+            yield Observation(
+                path=f"pools[{index}].instanceType",
+                sentence=f"{pool.instance_type} {has}, and the pool's role is {pool.role}",
+                remedy="take an m7i size" if pool.role == "system" else "take a g or p type",
+                subject=pool.name,
+            )
+
+
+@registry.rule("capacity-not-offered", "PW18")
+def capacity_not_offered(draft: Draft) -> Iterable[Observation]:
+    """A pool buys its instances in a way that AWS sells them."""
+    for index, pool in enumerate(draft.settings.pools):
+        plan = draft.pools.get(pool.name)
+        if plan and UsageClass(pool.capacity) not in plan.instance.usage_classes:
+            offered = ", ".join(sorted(plan.instance.usage_classes))
+            yield Observation(
+                path=f"pools[{index}].capacity",
+                sentence=f"AWS does not sell {pool.instance_type} as {pool.capacity}",
+                remedy=f"it is sold as {offered}",
+                subject=pool.name,
+            )
+
+
+@registry.rule("gang-fits-pool", "A08", "IN09")
+def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
+    """A gang starts only if its pool has a node for every pod; what inference reserves is no part of it."""
+    for index, run in enumerate(draft.settings.training.runs):
+        pool = draft.pools.get(run.pool)
+        if pool and run.nodes > pool.count:
+            reserved = sum(service.gpus for service in draft.services.values())
+            gpus = run.nodes * pool.gpus_per_node
+            yield Observation(
+                path=f"training.runs[{index}].nodes",
+                sentence=f"the gang takes {run.nodes} nodes ({gpus} GPUs) and pool {pool.name} has {pool.count} "
+                f"({pool.gpus} GPUs; inference reserves {reserved} of its own), so it would wait for ever",
+                remedy=f"set nodes to at most {pool.count} or the pool's count to {run.nodes}",
+                subject=run.name,
+            )
+
+
+@registry.rule("gang-fits-queue", "A08", "M01")
+def gang_fits_queue(draft: Draft) -> Iterable[Observation]:
+    """A queue's cap leaves room for each gang that is sent to it."""
+    caps = {queue.name: queue.gpus for queue in draft.settings.scheduling.queues}
+    for index, run in enumerate(draft.settings.training.runs):
+        cap, plan = caps.get(run.queue), draft.runs.get(run.name)
+        if cap is not None and plan and plan.gpus > cap:
+            yield Observation(
+                path=f"training.runs[{index}].queue",
+                sentence=f"the gang takes {plan.gpus} GPUs and queue {run.queue} is capped at {cap}",
+                remedy=f"raise the queue's gpus to {plan.gpus} or send the run to another queue",
+                subject=run.name,
+            )
+
+
+@registry.rule("gangs-wait-in-line", "A08", severity=Severity.WARNING)
+def gangs_wait_in_line(draft: Draft) -> Iterable[Observation]:
+    """Runs of one pool that together exceed it run one after the other."""
+    for index, pool in enumerate(draft.settings.pools):
+        wanted = [run.nodes for run in draft.settings.training.runs if run.pool == pool.name]
+        if max(wanted, default=0) <= pool.count < sum(wanted):
+            yield Observation(
+                path=f"pools[{index}].count",
+                sentence=f"its {len(wanted)} runs take {sum(wanted)} nodes together and the pool has {pool.count}",
+                remedy="they run one after the other, unless the pool grows",
+                subject=pool.name,
+            )
+
+
+@registry.rule("shm-below-memory", "N05", "AA06")
+def shm_below_memory(draft: Draft) -> Iterable[Observation]:
+    """/dev/shm counts against the pod's memory limit, so it stays below it."""
+    for index, run in enumerate(draft.settings.training.runs):
+        plan = draft.runs.get(run.name)
+        if plan and plan.pod.shm_mib >= plan.pod.memory_mib:
+            limit = plan.pod.memory_mib // _MIB_PER_GIB
+            yield Observation(
+                path=f"training.runs[{index}].shmGib",
+                sentence=f"/dev/shm of {run.shm_gib} GiB does not fit below the pod's memory limit of {limit} GiB, "
+                f"which is what a {draft.pools[run.pool].instance.type} leaves",
+                remedy=f"set it to at most {max(1, limit // 2)}, half of the limit",
+                subject=run.name,
+            )
+
+
+@registry.rule("node-too-small", "N04")
+def node_too_small(draft: Draft) -> Iterable[Observation]:
+    """After the node's own daemons, a pod that takes its share still gets at least a core and a GiB."""
+    runs = ((f"training.runs[{index}]", run.name) for index, run in enumerate(draft.settings.training.runs))
+    services = ((f"serving.services[{index}]", item.name) for index, item in enumerate(draft.settings.serving.services))
+    planned = {**draft.runs, **draft.services}
+    for path, name in (*runs, *services):
+        plan = planned.get(name)
+        if plan and not (plan.pod.cpu_millicores and plan.pod.memory_mib):
+            yield Observation(
+                path=f"{path}.pool",
+                sentence=f"a pod would be left with {plan.pod.cpu_millicores // 1000} cores and "
+                f"{plan.pod.memory_mib // _MIB_PER_GIB} GiB of a {draft.pools[plan.pool].instance.type}",
+                remedy="take a larger size for the pool",
+                subject=name,
+            )

@@ -1,0 +1,61 @@
+"""Subnets, interfaces and the fabric."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from planner.addressing import AWS_RESERVED_ADDRESSES
+from planner.draft import Draft, registry
+from planner.findings import Observation
+
+
+@registry.rule("subnet-size", "F02")
+def subnet_size(draft: Draft) -> Iterable[Observation]:
+    """Every subnet has room for what lands in it at worst."""
+    for subnet in draft.subnets:
+        if subnet.needed > subnet.usable:
+            yield Observation(
+                path="platform.vpcCidr",
+                sentence=f"subnet {subnet.name} ({subnet.cidr}) has {subnet.usable} addresses, as AWS keeps "
+                f"{AWS_RESERVED_ADDRESSES}, and its nodes and their pods take up to {subnet.needed}",
+                remedy="take a larger vpcCidr, up to a /16, or fewer nodes",
+                subject=subnet.name,
+            )
+
+
+@registry.rule("efa-limit", "NW11")
+def efa_limit(draft: Draft) -> Iterable[Observation]:
+    """A launch template asks for no more EFA interfaces than EC2 attaches, and for no more per card than fit."""
+    for index, pool in enumerate(draft.settings.pools):
+        plan = draft.pools.get(pool.name)
+        if plan is None:
+            continue
+        per_card = Counter(interface.network_card_index for interface in plan.interfaces)
+        crowded = [card.index for card in plan.instance.cards if per_card[card.index] > card.max_interfaces]
+        if plan.efa > plan.instance.efa_max or crowded:
+            yield Observation(
+                path=f"pools[{index}].instanceType",
+                sentence=f"{pool.instance_type} would get {plan.efa} EFA interfaces where EC2 allows "
+                f"{plan.instance.efa_max}" + (f", and too many on card {crowded[0]}" if crowded else ""),
+                remedy="correct the cards of its catalogue row",
+                subject=pool.name,
+            )
+
+
+@registry.rule("gang-without-efa", "L07", "FB01")
+def gang_without_efa(draft: Draft) -> Iterable[Observation]:
+    """A gang over several nodes has a fabric: without EFA its collectives run on TCP, and nothing says so."""
+    for index, run in enumerate(draft.settings.training.runs):
+        plan = draft.pools.get(run.pool)
+        if plan and run.nodes > 1 and plan.efa == 0:
+            yield Observation(
+                path=f"training.runs[{index}].pool",
+                sentence=f"{run.nodes} nodes of {plan.instance.type} would talk over TCP, 10 to 19 times slower than "
+                "EFA, as the type has no EFA interface",
+                remedy=f"take a type with EFA ({', '.join(_efa_types(draft))}) or one node",
+                subject=run.name,
+            )
+
+
+def _efa_types(draft: Draft) -> list[str]:
+    rows = (row for row in draft.catalogue.instances.values() if row.efa_max and row.gpu and row.on_demand)
+    return [row.type for row in sorted(rows, key=lambda row: row.on_demand.usd_per_hour if row.on_demand else 0)[:3]]

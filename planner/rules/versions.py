@@ -1,0 +1,56 @@
+"""Kubernetes versions and images."""
+
+from collections.abc import Iterable
+
+from catalogue.images import PLATFORM_IMAGES, is_pinned
+from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
+from planner.draft import Draft, registry
+from planner.findings import Observation, Severity
+
+
+@registry.rule("kubernetes-unsupported", "KJ30", "I03")
+def kubernetes_unsupported(draft: Draft) -> Iterable[Observation]:
+    """The cluster's minor has a recorded AMI release, so that its nodes are reproducible."""
+    minor = draft.settings.aws.kubernetes_version
+    if minor not in KUBERNETES:
+        ended = STANDARD_SUPPORT_ENDS.get(minor)
+        past = f", and EKS ended its standard support on {ended}" if ended and ended < draft.today else ""
+        yield Observation(
+            path="platform.kubernetesVersion",
+            sentence=f"no AMI release is recorded for {minor}{past}",
+            remedy=f"take one of {', '.join(KUBERNETES)}",
+        )
+
+
+@registry.rule("kubernetes-extended-support", "KJ30", severity=Severity.WARNING)
+def kubernetes_extended_support(draft: Draft) -> Iterable[Observation]:
+    """A minor beyond standard support costs six times as much and is upgraded by force in the end."""
+    minor = draft.settings.aws.kubernetes_version
+    ended = STANDARD_SUPPORT_ENDS.get(minor)
+    if minor in KUBERNETES and ended and ended < draft.today:
+        yield Observation(
+            path="platform.kubernetesVersion",
+            sentence=f"EKS ended standard support of {minor} on {ended}",
+            remedy=f"move to {max(KUBERNETES)}",
+        )
+
+
+@registry.rule("image-not-pinned", "I03", "IN01", by_name=True)
+def image_not_pinned(draft: Draft) -> Iterable[Observation]:
+    """In production (lifecycle.protect) every image has a digest, or somebody has said why not."""
+    if not draft.settings.lifecycle.protect:
+        return
+    runs = ((f"training.runs[{index}].image", run.image) for index, run in enumerate(draft.settings.training.runs))
+    services = (
+        (f"serving.services[{index}].image", service.image)
+        for index, service in enumerate(draft.settings.serving.services)
+    )
+    platform = (("lifecycle.protect", image) for image in PLATFORM_IMAGES)
+    for path, image in (*runs, *services, *platform):
+        if not is_pinned(image, dict(draft.catalogue.digests)):
+            yield Observation(
+                path=path,
+                sentence=f"the stack is protected and {image} has no digest, so its content may change",
+                remedy="run make pin-images, or waive image-not-pinned with the image as subject",
+                subject=image,
+            )

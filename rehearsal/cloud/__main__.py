@@ -1,0 +1,52 @@
+"""``python -m rehearsal.cloud --port P [--port-file F] [--alone]``: serve one AWS account on loopback."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
+os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
+
+
+def main() -> int:
+    """Serve until SIGTERM or SIGINT; 2 if the port is taken."""
+    parser = argparse.ArgumentParser(prog="python -m rehearsal.cloud", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
+    parser.add_argument("--port-file", type=Path, help="file that receives the port once the server answers")
+    parser.add_argument("--alone", action="store_true", help="EKS finishes by itself, for use without a supervisor")
+    options = parser.parse_args()
+
+    from .server import bind
+
+    alone = options.alone or os.environ.get("GPUCLUSTER_CLOUD_ALONE") == "1"
+    try:
+        server = bind(options.port, alone)
+    except OSError as error:
+        reason = error.strerror or error
+        print(f"rehearsal.cloud: cannot listen on 127.0.0.1:{options.port}: {reason}; try another port", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, _stop)
+    port = server.server_address[1]
+    if options.port_file:
+        partial = options.port_file.with_name(options.port_file.name + ".partial")
+        partial.write_text(f"{port}\n")
+        partial.rename(options.port_file)
+    print(port, flush=True)
+    server.serve_forever()
+    return 0
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Leave at once: all state is in memory and dies with the process anyway."""
+    del number, frame
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""Things that AWS finishes a little after it has answered: file systems that come up, NAT gateways that go away."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable
+
+
+class Agenda:
+    """Effects due later; the server runs the due ones under its lock before it looks at the next request."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._order = itertools.count()
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+
+    def after(self, seconds: float, effect: Callable[[], None]) -> None:
+        """Run ``effect`` before the first request that arrives at least ``seconds`` from now."""
+        heapq.heappush(self._due, (self._clock() + seconds, next(self._order), effect))
+
+    def run_due(self) -> None:
+        """Run what is due, earliest first."""
+        while self._due and self._due[0][0] <= self._clock():
+            heapq.heappop(self._due)[2]()
+
+    def clear(self) -> None:
+        """Forget everything, when the account is reset."""
+        self._due.clear()
+
+
+AGENDA = Agenda()
+"""The agenda of this process: one process is one account."""

@@ -1,0 +1,113 @@
+"""The rehearsal's own routes: ``/rehearsal/...``, JSON in and out. What each takes is told at its handler."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote
+
+from .eks import lifecycle
+from .eks.store import all_clusters
+from .faults import Fault
+from .inventory import inventory
+from .service import Refusal
+
+Reply = tuple[int, Any]
+Handler = Callable[[list[str], dict[str, Any]], Any]
+
+
+class Control:
+    """Routes by method and first path segment after ``/rehearsal/``; the server holds its lock around them."""
+
+    def __init__(self, faults: list[Fault], requests: Counter[str], alone: bool) -> None:
+        self._faults = faults
+        self._requests = requests
+        lifecycle.LIFECYCLE.alone = alone
+        self._routes: dict[tuple[str, str], tuple[int, Handler]] = {
+            ("GET", "health"): (0, lambda _path, _order: {}),
+            ("GET", "clusters"): (0, self._list_clusters),
+            ("PUT", "clusters"): (2, lambda path, order: lifecycle.set_cluster(path[0], path[1], order)),
+            ("GET", "nodegroups"): (0, self._list_nodegroups),
+            ("PUT", "nodegroups"): (3, lambda path, order: lifecycle.set_nodegroup(path[0], path[1], path[2], order)),
+            ("GET", "addons"): (0, self._list_addons),
+            ("PUT", "addons"): (3, lambda path, order: lifecycle.set_addon(path[0], path[1], path[2], order)),
+            ("GET", "faults"): (0, self._list_faults),
+            ("POST", "faults"): (0, self._add_fault),
+            ("DELETE", "faults"): (0, self._clear_faults),
+            ("GET", "inventory"): (0, lambda _path, _order: inventory()),
+            ("GET", "requests"): (0, lambda _path, _order: dict(sorted(self._requests.items()))),
+            ("DELETE", "requests"): (0, lambda _path, _order: self._requests.clear() or {}),
+        }
+
+    def handle(self, method: str, path: str, body: bytes) -> Reply:
+        """Answer one control request: status and JSON value."""
+        noun, *rest = [unquote(part) for part in path.removeprefix("/rehearsal/").split("/")]
+        arity, handler = self._routes.get((method, noun), (0, None))
+        if handler is None or len(rest) != arity:
+            return HTTPStatus.NOT_FOUND, {"error": f"no route {method} {path}; see rehearsal/cloud/control.py"}
+        try:
+            order = json.loads(body) if body else {}
+            if not isinstance(order, dict):
+                raise TypeError("the body is not a JSON object")
+            return HTTPStatus.OK, handler(rest, order)
+        except Refusal as refusal:
+            return HTTPStatus.NOT_FOUND, {"error": refusal.message}
+        except (ValueError, TypeError) as error:
+            return HTTPStatus.BAD_REQUEST, {"error": f"{method} {path}: {error}"}
+
+    def _list_clusters(self, _path: list[str], _order: dict[str, Any]) -> list[dict[str, Any]]:
+        """What a supervisor needs to start and stop control planes."""
+        return [
+            {
+                "region": region,
+                "name": cluster.name,
+                "arn": cluster.body["arn"],
+                "version": cluster.body["version"],
+                "status": cluster.body["status"],
+                "roleArn": cluster.body["roleArn"],
+                "vpcId": cluster.body["resourcesVpcConfig"]["vpcId"],
+                "subnetIds": cluster.body["resourcesVpcConfig"]["subnetIds"],
+                "clusterSecurityGroupId": cluster.body["resourcesVpcConfig"]["clusterSecurityGroupId"],
+                "serviceIpv4Cidr": cluster.body["kubernetesNetworkConfig"]["serviceIpv4Cidr"],
+                "selfManagedAddons": cluster.self_managed_addons,
+            }
+            for region, cluster in all_clusters()
+        ]
+
+    def _list_nodegroups(self, _path: list[str], _order: dict[str, Any]) -> list[dict[str, Any]]:
+        """Describe bodies with region and cluster, and the cluster's security group."""
+        return [
+            {
+                "region": region,
+                "cluster": cluster.name,
+                "clusterSecurityGroupId": cluster.body["resourcesVpcConfig"]["clusterSecurityGroupId"],
+                **body,
+            }
+            for region, cluster in all_clusters()
+            for body in cluster.nodegroups.values()
+        ]
+
+    def _list_addons(self, _path: list[str], _order: dict[str, Any]) -> list[dict[str, Any]]:
+        """Describe bodies with region and cluster."""
+        return [
+            {"region": region, "cluster": cluster.name, **body}
+            for region, cluster in all_clusters()
+            for body in cluster.addons.values()
+        ]
+
+    def _list_faults(self, _path: list[str], _order: dict[str, Any]) -> list[dict[str, Any]]:
+        """Faults that can still strike."""
+        rows = [fault for fault in self._faults if not fault.spent]
+        return [{"action": row.action.pattern, "code": row.code, "status": row.status, "times": row.times} for row in rows]
+
+    def _add_fault(self, _path: list[str], order: dict[str, Any]) -> dict[str, Any]:
+        """``{"action": regex on operation names, "code", "status", "times", "seconds"}``."""
+        self._faults.append(Fault.parse(order))
+        return {}
+
+    def _clear_faults(self, _path: list[str], _order: dict[str, Any]) -> dict[str, Any]:
+        self._faults.clear()
+        return {}

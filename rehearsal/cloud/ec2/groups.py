@@ -1,0 +1,53 @@
+"""Security groups: in use, referenced, duplicate rules.
+
+Sources: Amazon VPC user guide, "Delete a security group"; EC2 API reference, DeleteSecurityGroup,
+AuthorizeSecurityGroupIngress (InvalidPermission.Duplicate).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.security_groups import SecurityGroupRule
+
+from ..amend import Amendments
+from .errors import refusal
+from .use import forget_tags, group_users
+
+AMENDMENTS = Amendments()
+
+
+@AMENDMENTS.around(EC2Backend, "create_security_group")
+def create_security_group(
+    original: Any, self: Any, name: str, description: str, vpc_id: str | None = None, *args: Any, **kwargs: Any
+) -> Any:
+    """The VPC must exist, and names beginning with ``sg-`` are taken for ids (InvalidParameterValue)."""
+    if vpc_id:
+        self.get_vpc(vpc_id)
+    if name.startswith("sg-"):
+        raise refusal("InvalidParameterValue", f"Invalid security group name '{name}'. Group names may not begin with sg-")
+    return original(self, name, description, vpc_id, *args, **kwargs)
+
+
+@AMENDMENTS.around(EC2Backend, "delete_security_group")
+def delete_security_group(original: Any, self: Any, name: str | None = None, group_id: str | None = None) -> None:
+    """DependencyViolation while an interface carries it or another group's rule names it; CannotDelete for default."""
+    group = self.get_security_group_from_id(group_id) if group_id else None
+    if group is not None and group_users(self, group.id):
+        raise refusal("DependencyViolation", f"resource {group.id} has a dependent object")
+    if group is not None and group.name == "default" and len(self.describe_subnets(filters={"vpc-id": [group.vpc_id]})):
+        raise refusal("CannotDelete", f"the specified group: {group.id} name: default cannot be deleted by a user")
+    original(self, name, group_id)
+    if group is not None:
+        forget_tags(self, group.id, *(rule.id for rule in group.ingress_rules + group.egress_rules))
+
+
+@AMENDMENTS.around(SecurityGroupRule, "__eq__")
+def same_rule(original: Any, self: Any, other: Any) -> bool:
+    """Rules that name the same group are the same, whatever else the request's pair says; moto compares the pair."""
+    if self.source_group and other.source_group:
+        ours, theirs = self.source_group.get("GroupId"), other.source_group.get("GroupId")
+        ports = (self.from_port, self.to_port) == (other.from_port, other.to_port)
+        return ours == theirs and self.ip_protocol == other.ip_protocol and (ports or self.ip_protocol == "-1")
+    return bool(original(self, other))

@@ -1,0 +1,55 @@
+"""Tags: on placement groups too, and never with the prefix that is AWS' own.
+
+Source: EC2 user guide, "Tag your Amazon EC2 resources"; EC2 API reference, CreateTags.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.launch_templates import LaunchTemplate
+from moto.ec2.responses import EC2Response
+from moto.ec2.utils import EC2_PREFIX_TO_RESOURCE, EC2_RESOURCE_TO_PREFIX
+
+from ..amend import Amendments
+from .errors import refusal
+from .placement import placement_groups
+
+AMENDMENTS = Amendments()
+
+
+def know_placement_groups() -> None:
+    """Let moto take ``pg-`` for a resource id."""
+    EC2_RESOURCE_TO_PREFIX["placement-group"] = "pg"
+    EC2_PREFIX_TO_RESOURCE["pg"] = "placement-group"
+
+
+@AMENDMENTS.around(EC2Response, "create_tags")
+def create_tags(original: Any, self: Any) -> Any:
+    """InvalidParameterValue for keys that begin with ``aws:``."""
+    for tag in self._get_param("Tags", []):
+        if tag["Key"].lower().startswith("aws:"):
+            raise refusal("InvalidParameterValue", "Tag keys starting with 'aws:' are reserved for internal use")
+    return original(self)
+
+
+@AMENDMENTS.around(EC2Backend, "do_resources_exist")
+def do_resources_exist(original: Any, self: Any, resource_ids: list[str]) -> bool:
+    """Placement groups are looked up by id; CreateTags names them so."""
+    known = {group["GroupId"] for group in placement_groups(self).values()}
+    for resource_id in resource_ids:
+        if resource_id.startswith("pg-") and resource_id not in known:
+            raise refusal("InvalidPlacementGroup.Unknown", f"The Placement Group '{resource_id}' is unknown.")
+    return bool(original(self, [resource_id for resource_id in resource_ids if not resource_id.startswith("pg-")]))
+
+
+@AMENDMENTS.around(LaunchTemplate, "__init__")
+def launch_template_init(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+    """A launch template shows the tags it has now; moto shows those it was made with."""
+    original(self, *args, **kwargs)
+    del self.tags
+
+
+LIVE_TAGS = property(lambda template: template.get_tags())
+"""``LaunchTemplate.tags``, looked up when asked for."""

@@ -1,0 +1,117 @@
+"""How EKS resources come up and go away: told by the rehearsal's supervisor, or by themselves when the cloud is alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..account import now
+from ..agenda import AGENDA
+from . import ownership
+from .store import Body, Cluster, eks
+
+GONE = "GONE"
+_FAILED = {"CREATE_FAILED", "UPDATE_FAILED", "DEGRADED", "DELETE_FAILED", "FAILED"}
+
+
+class Lifecycle:
+    """Whether the cloud is alone, that is without a supervisor that starts control planes and nodes."""
+
+    def __init__(self) -> None:
+        self.alone = False
+
+    def begun(self, region: str, cluster: str, kind: str, name: str = "") -> None:
+        """A create, an update or a delete has begun; alone, it is finished before the next request."""
+        if self.alone:
+            AGENDA.after(0, lambda: self._finish(region, cluster, kind, name))
+
+    def _finish(self, region: str, cluster_name: str, kind: str, name: str) -> None:
+        cluster = eks(region).clusters.get(cluster_name)
+        body = cluster and {"cluster": {"": cluster.body}, "nodegroup": cluster.nodegroups, "addon": cluster.addons}[
+            kind
+        ].get(name)
+        if not body:
+            return
+        order: Body = {"status": GONE if body["status"] == "DELETING" else "ACTIVE"}
+        if kind == "cluster":
+            order |= {"endpoint": "https://127.0.0.1:1", "certificateAuthority": "YWxvbmU="}
+            set_cluster(region, cluster_name, order)
+        elif kind == "nodegroup":
+            set_nodegroup(region, cluster_name, name, order)
+        else:
+            set_addon(region, cluster_name, name, order)
+
+
+LIFECYCLE = Lifecycle()
+
+
+def set_cluster(region: str, name: str, order: Body) -> Body:
+    """Apply ``{"status", "endpoint", "certificateAuthority", "issues"}``; status GONE removes the cluster."""
+    cluster = eks(region).cluster(name)
+    if order.get("status") == GONE:
+        ownership.release_cluster(region, cluster)
+        del eks(region).clusters[name]
+        return {}
+    if order.get("status"):
+        cluster.body["status"] = order["status"]
+        _end_updates(cluster, ("cluster", ""), order)
+    if order.get("endpoint"):
+        cluster.body["endpoint"] = order["endpoint"]
+    if order.get("certificateAuthority"):
+        cluster.body["certificateAuthority"] = {"data": order["certificateAuthority"]}
+    if "issues" in order:
+        cluster.body["health"] = {"issues": order["issues"]}
+    return cluster.body
+
+
+def set_nodegroup(region: str, cluster_name: str, name: str, order: Body) -> Body:
+    """Apply ``{"status", "issues", "autoScalingGroups"}``; status GONE removes the node group."""
+    cluster = eks(region).cluster(cluster_name)
+    body = cluster.nodegroup(name)
+    if order.get("status") == GONE:
+        del cluster.nodegroups[name]
+        ownership.release_node_role(cluster, body["nodeRole"])
+        return {}
+    if "autoScalingGroups" in order:
+        groups = [group if isinstance(group, dict) else {"name": group} for group in order["autoScalingGroups"]]
+        body["resources"] = {"autoScalingGroups": groups}
+    _settle(cluster, ("nodegroup", name), body, order)
+    return body
+
+
+def set_addon(region: str, cluster_name: str, name: str, order: Body) -> Body:
+    """Apply ``{"status", "issues"}``; status GONE removes the add-on and the pod identities it made."""
+    cluster = eks(region).cluster(cluster_name)
+    body = cluster.addon(name)
+    if order.get("status") == GONE:
+        del cluster.addons[name]
+        ownership.release_addon(cluster, body["addonArn"])
+        return {}
+    _settle(cluster, ("addon", name), body, order)
+    return body
+
+
+def _settle(cluster: Cluster, subject: tuple[str, str], body: Body, order: dict[str, Any]) -> None:
+    if "issues" in order:
+        body["health"] = {"issues": order["issues"]}
+    if order.get("status"):
+        body["status"] = order["status"]
+        body["modifiedAt"] = now()
+        _end_updates(cluster, subject, order)
+
+
+def _end_updates(cluster: Cluster, subject: tuple[str, str], order: dict[str, Any]) -> None:
+    """End what was in progress: DescribeUpdate says Failed with the issues, or Successful."""
+    if order["status"] in ("CREATING", "UPDATING", "DELETING"):
+        return
+    failed = order["status"] in _FAILED
+    for update in cluster.updates.values():
+        if update.subject == subject and update.body["status"] == "InProgress":
+            update.body["status"] = "Failed" if failed else "Successful"
+            update.body["errors"] = [
+                {
+                    "errorCode": issue.get("code", "Unknown"),
+                    "errorMessage": issue.get("message", ""),
+                    "resourceIds": issue.get("resourceIds", []),
+                }
+                for issue in (order.get("issues") or [] if failed else [])
+            ]

@@ -1,0 +1,91 @@
+"""Versions EKS offers, from the EKS user guide; kept apart from the program's catalogue, or both would agree by birth.
+
+Kubernetes versions: "Understand the Kubernetes version lifecycle on EKS". Add-ons: the pages on the VPC CNI, CoreDNS,
+kube-proxy and the AWS add-ons list. The guide does not list every build of an add-on, so a version is accepted when it
+is well formed and, for kube-proxy, of a minor that the cluster can run.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+KUBERNETES = {
+    "1.31": "EXTENDED_SUPPORT",
+    "1.32": "EXTENDED_SUPPORT",
+    "1.33": "EXTENDED_SUPPORT",
+    "1.34": "STANDARD_SUPPORT",
+    "1.35": "STANDARD_SUPPORT",
+    "1.36": "STANDARD_SUPPORT",
+}
+DEFAULT_KUBERNETES = "1.35"
+
+ADDONS = {
+    "vpc-cni": ("networking", "v1.20.1-eksbuild.3"),
+    "coredns": ("networking", "v1.13.2-eksbuild.4"),
+    "kube-proxy": ("networking", "v{kubernetes}.0-eksbuild.2"),
+    "eks-pod-identity-agent": ("security", "v1.3.8-eksbuild.2"),
+    "aws-ebs-csi-driver": ("storage", "v1.48.0-eksbuild.1"),
+    "aws-efs-csi-driver": ("storage", "v2.1.11-eksbuild.1"),
+    "aws-fsx-csi-driver": ("storage", "v1.7.0-eksbuild.1"),
+    "aws-mountpoint-s3-csi-driver": ("storage", "v2.1.0-eksbuild.1"),
+    "snapshot-controller": ("storage", "v8.3.0-eksbuild.1"),
+    "metrics-server": ("observability", "v0.8.0-eksbuild.2"),
+    "eks-node-monitoring-agent": ("observability", "v1.4.1-eksbuild.1"),
+    "amazon-cloudwatch-observability": ("observability", "v4.4.0-eksbuild.1"),
+    "cert-manager": ("security", "v1.18.2-eksbuild.2"),
+    "kube-state-metrics": ("observability", "v2.17.0-eksbuild.1"),
+    "prometheus-node-exporter": ("observability", "v1.9.1-eksbuild.4"),
+}
+
+_ADDON_VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)-eksbuild\.(\d+)")
+_RELEASE_VERSION = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
+
+
+def minor(version: str) -> int:
+    """The minor of a Kubernetes version such as ``1.34``."""
+    return int(version.split(".")[1])
+
+
+def default_addon_version(addon: str, kubernetes: str) -> str:
+    """The version EKS installs when a request names none."""
+    return ADDONS[addon][1].format(kubernetes=kubernetes)
+
+
+def addon_version_fits(addon: str, version: str, kubernetes: str) -> bool:
+    """Whether the add-on can have this version on a cluster of this Kubernetes version.
+
+    Kubernetes' version skew policy: kube-proxy is not newer than the API server and at most three minors older.
+    """
+    parts = _ADDON_VERSION.fullmatch(version)
+    if parts is None:
+        return False
+    return addon != "kube-proxy" or 0 <= minor(kubernetes) - int(parts[2]) <= 3
+
+
+def release_fits(release: str, kubernetes: str) -> bool:
+    """Whether an AMI release version (``1.34.2-20260108``) belongs to that Kubernetes minor."""
+    parts = _RELEASE_VERSION.fullmatch(release)
+    return parts is not None and parts[1] == kubernetes
+
+
+def described_addon(addon: str, kubernetes: str | None) -> dict[str, Any]:
+    """One row of DescribeAddonVersions for a Kubernetes version, or for all."""
+    kind, _ = ADDONS[addon]
+    wanted = [kubernetes] if kubernetes else list(KUBERNETES)
+    by_version: dict[str, list[str]] = {}
+    for cluster_version in wanted:
+        by_version.setdefault(default_addon_version(addon, cluster_version), []).append(cluster_version)
+    versions = [
+        {
+            "addonVersion": version,
+            "architecture": ["amd64", "arm64"],
+            "compatibilities": [
+                {"clusterVersion": cluster_version, "platformVersions": ["*"], "defaultVersion": True}
+                for cluster_version in cluster_versions
+            ],
+            "requiresConfiguration": False,
+        }
+        for version, cluster_versions in by_version.items()
+    ]
+    return {"addonName": addon, "type": kind, "publisher": "eks", "owner": "aws", "addonVersions": versions}

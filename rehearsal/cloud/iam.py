@@ -1,0 +1,115 @@
+"""IAM and STS: who is calling, and what a role's trust policy allows.
+
+Sources: IAM user guide, "IAM JSON policy elements: Principal"; STS API reference, GetCallerIdentity.
+"""
+
+from __future__ import annotations
+
+import json
+from fnmatch import fnmatchcase
+from typing import Any
+
+from moto.iam.exceptions import MalformedPolicyDocument
+from moto.iam.models import IAMBackend
+from moto.iam.policy_validation import IAMTrustPolicyDocumentValidator
+from moto.sts.models import STSBackend
+
+from .account import ACCOUNT, DEPLOYER_ROLE, DEPLOYER_SESSION, iam
+from .amend import Amendments
+
+AMENDMENTS = Amendments()
+
+_TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "Action": "sts:AssumeRole"}
+    ],
+}
+
+
+def deployer() -> Any:
+    """The role behind every access key that IAM does not know; it belongs to the account, not to a stack."""
+    for role in iam().roles.values():
+        if role.name == DEPLOYER_ROLE:
+            return role
+    return iam().create_role(
+        role_name=DEPLOYER_ROLE,
+        assume_role_policy_document=json.dumps(_TRUST),
+        path="/",
+        permissions_boundary=None,
+        description="Whoever runs the rehearsal",
+        tags=[],
+        max_session_duration="3600",
+    )
+
+
+def caller_role_arn() -> str:
+    """The ARN of the deployer's role, as access entries name it."""
+    return str(deployer().arn)
+
+
+def role_by_arn(arn: str) -> Any | None:
+    """The role of that ARN, or None."""
+    return next((role for role in iam().roles.values() if role.arn == arn), None)
+
+
+def principal_exists(arn: str) -> bool:
+    """Whether an IAM role or user of that ARN exists in this account."""
+    users = (user.arn for user in iam().users.values())
+    return role_by_arn(arn) is not None or arn in users
+
+
+def trusts(role: Any, service: str, *actions: str) -> bool:
+    """Whether the role's trust policy lets an AWS service (``eks.amazonaws.com``) perform all these actions."""
+    document = role.assume_role_policy_document
+    policy = json.loads(document) if isinstance(document, str) else document
+    return all(_allows(policy, service, action) for action in actions)
+
+
+def _allows(policy: dict[str, Any], service: str, action: str) -> bool:
+    for statement in _listed(policy.get("Statement")):
+        principal = statement.get("Principal")
+        services = _listed(principal.get("Service")) if isinstance(principal, dict) else []
+        matches = any(fnmatchcase(action, pattern) for pattern in _listed(statement.get("Action")))
+        if statement.get("Effect") == "Allow" and service in services and matches:
+            return True
+    return False
+
+
+def policy_allows_service(document: str, service: str) -> bool:
+    """Whether a resource policy has an Allow statement for that AWS service or for everybody."""
+    for statement in _listed(json.loads(document).get("Statement")):
+        principal = statement.get("Principal")
+        named = _listed(principal.get("Service")) if isinstance(principal, dict) else _listed(principal)
+        if statement.get("Effect") == "Allow" and (service in named or "*" in named):
+            return True
+    return False
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+@AMENDMENTS.around(STSBackend, "get_caller_identity")
+def get_caller_identity(original: Any, self: Any, access_key_id: str, region: str) -> tuple[str, str, str]:
+    """A key IAM does not know is a session of the deployer's role; moto answers with a user ARN that cannot exist."""
+    identity: tuple[str, str, str] = original(self, access_key_id, region)
+    if identity[1].endswith(":user/moto"):
+        role = deployer()
+        arn = f"arn:aws:sts::{ACCOUNT}:assumed-role/{role.name}/{DEPLOYER_SESSION}"
+        return f"{role.id}:{DEPLOYER_SESSION}", arn, ACCOUNT
+    return identity
+
+
+@AMENDMENTS.around(IAMBackend, "create_role")
+def create_role(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """CreateRole refuses a malformed trust policy (MalformedPolicyDocument); moto checks it on update only."""
+    document = kwargs.get("assume_role_policy_document") or (args[1] if len(args) > 1 else "")
+    try:
+        json.loads(document)
+    except (TypeError, ValueError) as error:
+        raise MalformedPolicyDocument("This policy contains invalid Json") from error
+    IAMTrustPolicyDocumentValidator(document).validate()
+    return original(self, *args, **kwargs)

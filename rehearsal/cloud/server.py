@@ -1,0 +1,110 @@
+"""The server: moto behind one lock, with faults, request counts and the rehearsal's own routes in front of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from threading import RLock
+from typing import Any
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import BaseWSGIServer, make_server
+
+from .agenda import AGENDA
+from .control import Control
+from .faults import Fault, error_body
+from .operations import Operation, identify
+
+StartResponse = Callable[[str, list[tuple[str, str]]], object]
+Environ = dict[str, Any]
+
+
+class CloudApp:
+    """WSGI application of one account.
+
+    Requests run one at a time: moto's state is plain dictionaries, and a create or a delete with its checks must be
+    one step for the sixteen connections of the AWS plugin. Reading requests and writing replies stay parallel.
+    """
+
+    def __init__(self, alone: bool = False) -> None:
+        self._lock = RLock()
+        self._moto = DomainDispatcherApplication(create_backend_app)
+        self.faults: list[Fault] = []
+        self.requests: Counter[str] = Counter()
+        self._control = Control(self.faults, self.requests, alone)
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        body = _read_body(environ)
+        with self._lock:
+            AGENDA.run_due()
+            if environ["PATH_INFO"].startswith("/rehearsal/"):
+                status, reply = self._control.handle(environ["REQUEST_METHOD"], environ["PATH_INFO"], body)
+                return _reply(start_response, status, "application/json", json.dumps(reply, default=str).encode())
+            if environ["PATH_INFO"].startswith("/moto-api/"):
+                return list(self._moto(environ, start_response))
+            operation = identify(environ, body)
+            self.requests[operation.label] += 1
+            fault = next((fault for fault in self.faults if fault.strikes(operation)), None)
+            if fault:
+                return _refuse(start_response, operation, fault.status, fault.code, "Ordered by the rehearsal.")
+            return self._answer(operation, environ, start_response)
+
+    def _answer(self, operation: Operation, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            return list(self._moto(environ, start_response))
+        except NotImplementedError:
+            message = f"The rehearsal's AWS has no {operation.label}; add it to rehearsal/cloud."
+            return _refuse(start_response, operation, HTTPStatus.NOT_IMPLEMENTED, "NotImplemented", message)
+        except Exception as error:  # noqa: BLE001 - any bug of a stand-in must reach the caller as an AWS error
+            traceback.print_exc(file=sys.stderr)
+            message = f"{operation.label} failed inside the rehearsal's AWS: {type(error).__name__}: {error}"
+            return _refuse(start_response, operation, HTTPStatus.BAD_REQUEST, "RehearsalInternalError", message)
+
+
+def _read_body(environ: Environ) -> bytes:
+    stream = environ["wsgi.input"]
+    chunked = environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked"
+    body: bytes = stream.read() if chunked else stream.read(int(environ.get("CONTENT_LENGTH") or 0))
+    environ["wsgi.input"] = io.BytesIO(body)
+    environ["CONTENT_LENGTH"] = str(len(body))
+    return body
+
+
+def _reply(start_response: StartResponse, status: int, content_type: str, body: bytes) -> list[bytes]:
+    reason = HTTPStatus(status).phrase
+    start_response(f"{int(status)} {reason}", [("Content-Type", content_type), ("Content-Length", str(len(body)))])
+    return [body]
+
+
+def _refuse(start: StartResponse, operation: Operation, status: int, code: str, message: str) -> list[bytes]:
+    content_type, body = error_body(operation.protocol, code, message)
+    headers = [("Content-Type", content_type), ("Content-Length", str(len(body))), ("x-amzn-errortype", code)]
+    start(f"{int(status)} {HTTPStatus(status).phrase}", headers)
+    return [body]
+
+
+class _Handler(MotoRequestHandler):
+    """Keeps connections open between requests, as AWS does, and logs nothing: requests may carry secrets."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 300
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        del code, size
+
+
+def bind(port: int = 0, alone: bool = False) -> BaseWSGIServer:
+    """A server bound to ``127.0.0.1:port`` (0: a free port) with every amendment in place; call ``serve_forever``."""
+    from .amendments import apply_all
+
+    apply_all()
+    listener = socket.create_server(("127.0.0.1", port), backlog=128)
+    port = listener.getsockname()[1]
+    descriptor = listener.detach()
+    return make_server("127.0.0.1", port, CloudApp(alone), threaded=True, request_handler=_Handler, fd=descriptor)

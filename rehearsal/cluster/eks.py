@@ -1,0 +1,50 @@
+"""What EKS puts into a new cluster, as far as programs and people rely on it."""
+
+from typing import Any
+
+from rehearsal.cluster.access import POLICY_GROUPS
+from rehearsal.kube.client import Kube
+
+MANAGER = "eks"
+# Each access policy grants what this ClusterRole of Kubernetes grants (EKS user guide, "Review access policies").
+POLICY_ROLES = {
+    "AmazonEKSClusterAdminPolicy": "cluster-admin",
+    "AmazonEKSAdminPolicy": "admin",
+    "AmazonEKSEditPolicy": "edit",
+    "AmazonEKSViewPolicy": "view",
+}
+
+
+def furnish(kube: Kube) -> None:
+    """Apply the objects of a new cluster; safe to repeat."""
+    for item in objects():
+        kube.apply(item, MANAGER, force=True)
+
+
+def objects() -> list[dict[str, Any]]:
+    """Bindings that stand for the access policies, and the storage class that every EKS cluster has."""
+    return [*(_binding(policy, role) for policy, role in POLICY_ROLES.items()), _gp2()]
+
+
+def _binding(policy: str, role: str) -> dict[str, Any]:
+    group = POLICY_GROUPS[policy]
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": group},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}],
+    }
+
+
+def _gp2() -> dict[str, Any]:
+    """The class `gp2`, which since Kubernetes 1.30 is no longer marked as the default one."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "gp2"},
+        "provisioner": "kubernetes.io/aws-ebs",
+        "parameters": {"type": "gp2", "fsType": "ext4"},
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }

@@ -1,0 +1,88 @@
+"""The API server's token webhook: a TLS server on loopback that answers TokenReview with `access`."""
+
+import json
+import logging
+import ssl
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from rehearsal import places
+from rehearsal.cluster.access import RefusedError, User
+from rehearsal.cluster.layout import Layout
+
+log = logging.getLogger(__name__)
+
+Authenticate = Callable[[str], User]
+
+
+def review(request: dict[str, Any], authenticate: Authenticate) -> dict[str, Any]:
+    """The TokenReview that answers a TokenReview (`authentication.k8s.io/v1`)."""
+    token = str((request.get("spec") or {}).get("token") or "")
+    status: dict[str, Any]
+    try:
+        user = authenticate(token)
+    except RefusedError as error:
+        log.warning("refused: %s", error)
+        status = {"authenticated": False, "error": str(error)}
+    else:
+        extra = {"arn": [user.arn]}
+        status = {
+            "authenticated": True,
+            "user": {"username": user.name, "uid": user.arn, "groups": list(user.groups), "extra": extra},
+        }
+    return {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "status": status}
+
+
+class Webhook:
+    """Serves `review` over TLS on a port of loopback; `url` is valid after `start()`."""
+
+    def __init__(self, layout: Layout, authenticate: Authenticate) -> None:
+        self._layout = layout
+        self._authenticate = authenticate
+        self._server: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        if self._server is None:
+            raise RuntimeError("the token webhook has not been started")
+        return f"https://{places.LOOPBACK}:{self._server.server_address[1]}/"
+
+    def start(self) -> None:
+        authenticate = self._authenticate
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                answer = json.dumps(review(json.loads(self.rfile.read(length)), authenticate)).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                log.debug(format, *args)
+
+        self._server = _Server((places.LOOPBACK, 0), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self._layout.certificate("webhook"), self._layout.key("webhook"))
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=self._server.serve_forever, name="token-webhook", daemon=True).start()
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - named by the base class
+        log.debug("a connection to the token webhook ended early", exc_info=True)

@@ -1,0 +1,201 @@
+"""The commands themselves, each from parsed arguments to an exit status."""
+
+import argparse
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+
+from rehearsal import places, supervisor, toolchain
+from rehearsal.command import apply, difference, preflight, removal
+from rehearsal.command.errors import CommandError
+from rehearsal.command.meter import Meter
+from rehearsal.command.session import Session, forget, kubeconfigs, open_session
+from rehearsal.engine.recover import recover as recover_stack
+from rehearsal.engine.run import Engine
+from rehearsal.engine.stackfile import stack_file
+from rehearsal.engine.table import closing, cluster_tables, console, phases_table, recovery_table
+from rehearsal.engine.view import view
+from rehearsal.kube.client import ApiError, Kube, Unreachable
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def up(options: argparse.Namespace) -> int:
+    """Apply the stack and leave it running; 1 if something does not run in the end."""
+    root = options.root.resolve()
+    preflight.check(root, options.stack)
+    name = options.site or options.stack
+    screen, meter = console(), Meter()
+    with _nothing_left(name, screen):
+        session = open_session(name, root, options.stack, screen, meter)
+        outcome = apply.up(session, stack_file(root, options.stack).read_text())
+        views, missing = apply.wait_until_running(session)
+    screen.print(closing(outcome.record.by_type(), views, meter.phases))
+    for sentence in missing:
+        screen.print(sentence, style="red", highlight=False)
+    return 1 if missing else 0
+
+
+def down(options: argparse.Namespace) -> int:
+    """Destroy the stack, prove that nothing is left, stop everything."""
+    name = options.site or options.stack
+    screen, meter = console(), Meter()
+    directory = places.site(name)
+    now = supervisor.status(directory.path)
+    if now.state is not supervisor.State.RUNNING:
+        if directory.path.exists() and now.state is supervisor.State.DEAD:
+            forget(directory, now.reason, screen)
+        supervisor.stop(directory.path)
+        shutil.rmtree(directory.path, ignore_errors=True)
+        screen.print(f"zero left: no rehearsal {name} runs", style="green")
+        return 0
+    root = options.root.resolve()
+    preflight.check(root, options.stack)
+    with _nothing_left(name, screen):
+        session = open_session(name, root, options.stack, screen, meter)
+        _remove(session)
+    screen.print(phases_table(meter.phases))
+    return 0
+
+
+def rehearse(options: argparse.Namespace) -> int:
+    """Apply the stack on a site of its own, assert that it runs and is stable, take it away."""
+    root = options.root.resolve()
+    preflight.check(root, options.stack)
+    screen, meter = console(), Meter()
+    name = options.site or f"rehearse-{options.stack}"
+    with _nothing_left(name, screen):
+        session = open_session(name, root, options.stack, screen, meter)
+        outcome = apply.up(session, stack_file(root, options.stack).read_text())
+        views, missing = apply.wait_until_running(session)
+        problems = [*missing, *_unstable(session)]
+        _remove(session)
+    screen.print(closing(outcome.record.by_type(), views, meter.phases))
+    if problems:
+        raise CommandError(f"stack {options.stack} was applied, but {'; '.join(problems)}.")
+    return 0
+
+
+def preview(options: argparse.Namespace) -> int:
+    """Print what the tree would change."""
+    root = options.root.resolve()
+    preflight.check(root, options.stack)
+    difference.preview(root, options.stack, options.site or options.stack, options.base, console(), Meter())
+    return 0
+
+
+def recover(options: argparse.Namespace) -> int:
+    """Settle what a killed engine left; 1 if something needs a decision."""
+    root = options.root.resolve()
+    preflight.stack_file_readable(root, options.stack)
+    screen, meter = console(), Meter()
+    if options.real:
+        return _recover_real(root, options.stack, options.yes, screen)
+    name = options.site or options.stack
+    now = supervisor.status(places.site(name).path)
+    if now.state is not supervisor.State.RUNNING:
+        raise CommandError(
+            f"no rehearsal {name} runs ({now.reason}), so there is nothing to recover: `make up STACK={options.stack}` "
+            "starts one; for the real stack of your own account add REAL=1."
+        )
+    session = open_session(name, root, options.stack, screen, meter)
+    if pid := session.locked_by():
+        raise CommandError(f"pulumi (pid {pid}) works on stack {options.stack} now: let it end, or interrupt it.")
+    return 0 if apply.run_recovery(session).complete else 1
+
+
+def status(options: argparse.Namespace) -> int:
+    """Print what runs; 1 if nothing does."""
+    name = options.site or options.stack
+    directory, screen = places.site(name), console()
+    now = supervisor.status(directory.path)
+    screen.print(f"{name}: {now.state.value}, {now.reason}", highlight=False)
+    if now.state is not supervisor.State.RUNNING or now.site is None:
+        return 1
+    screen.print(f"AWS at {now.site.cloud_url}, logs in {directory.logs}", highlight=False, soft_wrap=True)
+    for label, path in kubeconfigs(directory).items():
+        try:
+            cluster = view(label.partition("/")[2], Kube.from_kubeconfig(str(path)))
+        except (Unreachable, ApiError) as error:
+            screen.print(f"cluster {label} does not answer: {error}", style="red", highlight=False)
+            continue
+        screen.print(f"cluster {label}: kubeconfig {path}", highlight=False, soft_wrap=True)
+        for table in cluster_tables(cluster):
+            screen.print(table)
+    return 0
+
+
+def kubectl(options: argparse.Namespace) -> int:
+    """Become kubectl, as the cluster's administrator; does not return if all is well."""
+    name = options.site or options.stack
+    directory = places.site(name)
+    known = kubeconfigs(directory)
+    wanted = {label: path for label, path in known.items() if options.cluster in {None, label.partition("/")[2]}}
+    if not wanted:
+        raise CommandError(f"rehearsal {name} has no such cluster: `make up STACK={options.stack}` makes one.")
+    if len(wanted) > 1:
+        raise CommandError(f"rehearsal {name} has the clusters {', '.join(wanted)}: choose one with --cluster.")
+    try:
+        binary = toolchain.ensure(["kubernetes"], report=lambda line: print(line, file=sys.stderr))["kubectl"]
+    except toolchain.BuildError as error:
+        raise CommandError(str(error)) from error
+    words = options.words[1:] if options.words[:1] == ["--"] else options.words
+    env = os.environ | {"KUBECONFIG": str(next(iter(wanted.values())))}
+    os.execve(binary, ["kubectl", *words], env)
+
+
+def _remove(session: Session) -> None:
+    """Destroy, prove, stop: the site is stopped also if something is left, and its directory kept to look into."""
+    removal.destroy(session)
+    try:
+        removal.prove_empty(session)
+    except CommandError:
+        supervisor.stop(session.directory.path)
+        raise
+    session.stop()
+
+
+def _unstable(session: Session) -> list[str]:
+    """A second preview must find nothing to do."""
+    with session.meter.phase("preview again"):
+        session.console.print("preview again: nothing may change")
+        outcome = session.engine.preview("--expect-no-changes", watch=session.lines(steps=False))
+    changed = [f"{op} {token} {name}" for op, token, name in outcome.record.operations()]
+    if changed:
+        return [f"a second preview is not quiet: {', '.join(changed)}"]
+    return [f"a second preview fails: {outcome.explain()}"] if outcome.status else []
+
+
+def _recover_real(root: Path, stack: str, yes: bool, screen: Console) -> int:
+    cli = shutil.which("pulumi")
+    if cli is None:
+        raise CommandError("`pulumi` is not on PATH: install it as for any real deployment.")
+    if (
+        not yes
+        and input(f"This frees the lock of {stack}. If no pulumi works on it anywhere, type its name: ") != stack
+    ):
+        raise CommandError("nothing was done.")
+    with tempfile.TemporaryDirectory(prefix="gpucluster-recover-") as logs:
+        found = recover_stack(Engine(Path(cli), os.environ, root, stack, Path(logs)))
+    screen.print(recovery_table(found))
+    return 0 if found.complete else 1
+
+
+@contextlib.contextmanager
+def _nothing_left(name: str, screen: Console) -> Iterator[None]:
+    """On an interrupt end the site too: nothing is left running, and the next `up` starts clean."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        directory = places.site(name)
+        screen.print("interrupted: stopping everything", style="yellow")
+        supervisor.stop(directory.path)
+        shutil.rmtree(directory.path, ignore_errors=True)
+        screen.print(f"nothing is left running; `make up` starts {name} clean")
+        raise

@@ -1,0 +1,93 @@
+"""`preview`: what the tree would change, without an account: against what is applied, or against another revision."""
+
+import contextlib
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+
+from rehearsal import places, supervisor
+from rehearsal.command import preflight
+from rehearsal.command.apply import recover_if_needed, summary
+from rehearsal.command.errors import CommandError
+from rehearsal.command.meter import Meter
+from rehearsal.command.session import Session, open_session
+from rehearsal.engine.stackfile import StackFileError, stack_file
+
+
+def preview(root: Path, stack: str, site: str, base: str | None, console: Console, meter: Meter) -> None:
+    """Print the engine's diff. Without a base it is made on the running rehearsal `site`, or on an empty one."""
+    if base is not None:
+        _against(root, stack, base, console, meter)
+    elif supervisor.status(places.site(site).path).state is supervisor.State.RUNNING:
+        session = open_session(site, root, stack, console, meter)
+        recover_if_needed(session)
+        _show(session)
+    else:
+        console.print(f"no rehearsal {site} runs: everything is new")
+        with throw_away(f"preview-{stack}", root, stack, console, meter) as session:
+            session.seed(stack_file(root, stack).read_text())
+            _show(session)
+
+
+@contextlib.contextmanager
+def throw_away(name: str, root: Path, stack: str, console: Console, meter: Meter) -> Iterator[Session]:
+    """A session on a site of its own that is gone afterwards, however this ends."""
+    directory = places.site(name)
+    try:
+        yield open_session(name, root, stack, console, meter)
+    finally:
+        supervisor.stop(directory.path)
+        shutil.rmtree(directory.path, ignore_errors=True)
+
+
+def _against(root: Path, stack: str, base: str, console: Console, meter: Meter) -> None:
+    name = f"preview-{stack}"
+    with tempfile.TemporaryDirectory(prefix="gpucluster-base-") as scratch:
+        tree = checkout(root, base, Path(scratch) / "tree")
+        try:
+            text = stack_file(tree, stack).read_text()
+        except StackFileError:
+            console.print(f"{base} has no stack {stack}: everything is new")
+            with throw_away(name, root, stack, console, meter) as session:
+                session.seed(stack_file(root, stack).read_text())
+                _show(session)
+            return
+        preflight.stack_file_readable(tree, stack)
+        with throw_away(name, tree, stack, console, meter) as session:
+            session.seed(text)
+            console.print(f"applying {base}")
+            with meter.phase(f"update to {base}"):
+                session.engine.up(watch=session.lines(steps=False)).require()
+            ours = open_session(name, root, stack, console, meter)
+            ours.seed(stack_file(root, stack).read_text())
+            _show(ours)
+
+
+def checkout(root: Path, revision: str, target: Path) -> Path:
+    """The tree of a git revision below `target`, without touching the repository; raises CommandError."""
+    archive = target.with_suffix(".tar")
+    command = ["git", "-C", str(root), "archive", "--format=tar", "--output", str(archive), revision]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError as error:
+        raise CommandError("comparing with a revision needs git: install it.") from error
+    if done.returncode:
+        raise CommandError(f"BASE={revision} cannot be read from git: {done.stderr.strip()}")
+    with tarfile.open(archive) as tar:
+        tar.extractall(target, filter="data")
+    archive.unlink()
+    return target
+
+
+def _show(session: Session) -> None:
+    with session.meter.phase("preview"):
+        outcome = session.engine.preview("--diff", watch=session.lines(steps=False))
+    if outcome.status:
+        raise CommandError(f"pulumi preview failed:\n{outcome.explain()}")
+    session.console.print(outcome.log.read_text(), markup=False, highlight=False, soft_wrap=True)
+    session.console.print(summary(outcome), highlight=False)

@@ -1,0 +1,86 @@
+"""The command line of rehearsal: arguments, signals, and errors as sentences."""
+
+import argparse
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rehearsal import places
+from rehearsal.command import commands
+from rehearsal.command.errors import CommandError
+from rehearsal.engine.run import EngineError
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; returns the exit status (0 fine, 1 failed, 130 interrupted)."""
+    options = parser().parse_args(arguments)
+    with _ended_by_signals():
+        try:
+            status: int = options.run(options)
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except (CommandError, EngineError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+    return status
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of all commands."""
+    top = argparse.ArgumentParser(
+        prog="python -m rehearsal", description="Apply a stack offline, with the real engine."
+    )
+    sub = top.add_subparsers(required=True, metavar="COMMAND")
+    up = _command(sub, "up", commands.up, "apply the stack and leave it running")
+    _stack(up)
+    down = _command(sub, "down", commands.down, "destroy the stack, prove that nothing is left, stop everything")
+    _stack(down)
+    status = _command(sub, "status", commands.status, "what runs: processes, nodes, gangs, services")
+    _stack(status)
+    kubectl = _command(sub, "kubectl", commands.kubectl, "run kubectl as the cluster's administrator")
+    _stack(kubectl)
+    kubectl.add_argument("--cluster", help="the EKS cluster's name, where the site has several")
+    kubectl.add_argument("words", nargs=argparse.REMAINDER, help="-- and kubectl's own arguments")
+    rehearse = _command(sub, "rehearse", commands.rehearse, "up, assertions, a preview without changes, down")
+    _stack(rehearse)
+    recover = _command(sub, "recover", commands.recover, "settle what a killed engine left; also on a real stack")
+    _stack(recover)
+    recover.add_argument("--real", action="store_true", help="the stack of your own backend and account")
+    recover.add_argument("--yes", action="store_true", help="with --real: no engine works on it, do not ask")
+    preview = _command(sub, "preview", commands.preview, "what the tree would change")
+    _stack(preview)
+    preview.add_argument("--base", help="a git revision: show what the tree changes against it")
+    return top
+
+
+def _command(
+    sub: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, run: commands.Run, help: str
+) -> argparse.ArgumentParser:
+    command = sub.add_parser(name, help=help, description=help)
+    command.set_defaults(run=run)
+    return command
+
+
+def _stack(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--stack", default="dev", help="the stack's name (default: dev)")
+    command.add_argument("--site", help="a name of its own for the rehearsal (default: the stack's)")
+    command.add_argument("--root", type=Path, default=places.CHECKOUT, help="the program's directory")
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A request to end, or a closed terminal, is an interrupt: what runs is ended in order."""
+
+    def interrupt(number: int, _: object) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

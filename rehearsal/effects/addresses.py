@@ -1,0 +1,57 @@
+"""Addresses of pods: secondary addresses in the subnet of their node, as the VPC CNI gives them."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+from collections.abc import Iterable
+
+RESERVED = 5
+
+
+class Exhausted(Exception):
+    """The subnet has no address left."""
+
+
+class Addresses:
+    """Hands out free addresses per subnet, from the top down, away from where EC2 puts instances."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._of: dict[str, str] = {}
+        self._next: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def take(self, owner: str, block: str, in_use: Iterable[str] = ()) -> str:
+        """An address of the block for a pod (its uid), the same one when asked again. Raises Exhausted."""
+        with self._lock:
+            if owner in self._of:
+                return self._of[owner]
+            network = ipaddress.ip_network(block)
+            size, used = network.num_addresses, set(in_use)
+            start = self._next.get(block, size - 2)
+            for step in range(size - RESERVED):
+                offset = start - step
+                if offset < RESERVED - 1:
+                    offset += size - RESERVED
+                address = str(network[offset])
+                if address not in self._taken and address not in used:
+                    self._next[block] = offset - 1
+                    self._set(owner, address)
+                    return address
+            raise Exhausted(f"failed to assign an IP address to container: subnet {block} has no free address")
+
+    def hold(self, owner: str, address: str) -> None:
+        """The pod has this address already."""
+        with self._lock:
+            self._set(owner, address)
+
+    def give_back(self, owner: str) -> None:
+        with self._lock:
+            address = self._of.pop(owner, None)
+            if address is not None:
+                self._taken.discard(address)
+
+    def _set(self, owner: str, address: str) -> None:
+        self._of[owner] = address
+        self._taken.add(address)

@@ -1,0 +1,1 @@
+"""What the processes in known images do to the cluster and the account."""

@@ -1,0 +1,184 @@
+"""Daemons that tell Kubernetes what a node has: device plugins, feature discovery, CSI node plugins.
+
+Each works on the node its pod runs on, as long as it runs there: no pod, no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rehearsal.effects import gpus
+from rehearsal.effects.program import Launch, Program
+from rehearsal.kube.client import ApiError
+
+RETRY_SECONDS = 1.0
+MERGE = "application/strategic-merge-patch+json"
+GPU = "nvidia.com/gpu"
+EFA = "vpc.amazonaws.com/efa"
+NVIDIA_VENDOR, AMAZON_VENDOR = "10de", "1d0f"
+
+
+class Daemon(Program):
+    """A process that does one thing to its node when it starts, and another when it stops."""
+
+    def __init__(self, launch: Launch, begin: Callable[[], float | None], end: Callable[[], None] | None = None) -> None:
+        self._launch, self._end = launch, end
+        # One name per node and daemon: a successor's beginning replaces its predecessor's end, never the reverse.
+        self._task = f"{launch.node}/{launch.spec['name']}"
+        launch.world.tasks.run(self._task, begin)
+
+    def stop(self) -> None:
+        if self._end is None:
+            self._launch.world.tasks.cancel(self._task)
+        else:
+            self._launch.world.tasks.run(self._task, self._finish)
+
+    def close(self) -> None:
+        self._launch.world.tasks.cancel(self._task)
+
+    def _finish(self) -> None:
+        assert self._end is not None
+        self._end()
+
+
+def nvidia_device_plugin(launch: Launch) -> Program:
+    """Advertises the machine's GPUs, if the driver is on it: from the AMI or from the operator's driver pod.
+
+    Source: k8s-device-plugin README (without a driver the plugin finds no NVML and serves nothing).
+    """
+    host = launch.world.hosts.get(launch.node)
+    count = host.machine.gpu_count if host else 0
+
+    def begin() -> float | None:
+        if not has_driver(launch):
+            return RETRY_SECONDS
+        _advertise(launch, GPU, count)
+        return None
+
+    return Daemon(launch, begin, lambda: _withdraw(launch, GPU))
+
+
+def has_driver(launch: Launch) -> bool:
+    """Whether NVIDIA's driver runs on the node of this container."""
+    host = launch.world.hosts.get(launch.node)
+    if host is None or not host.machine.gpu_count:
+        return False
+    return host.driver or any(True for _ in launch.world.running(launch.node, "nvidia-driver-ctr"))
+
+
+def efa_device_plugin(launch: Launch) -> Program:
+    """Advertises the EFA interfaces that are attached to the instance, not those its type could have.
+
+    Source: EKS user guide, "Run machine learning training on Amazon EKS with Elastic Fabric Adapter".
+    """
+    host = launch.world.hosts.get(launch.node)
+    count = host.efa_interfaces if host else 0
+
+    def begin() -> float | None:
+        if count:
+            _advertise(launch, EFA, count)
+        return None
+
+    return Daemon(launch, begin, lambda: _withdraw(launch, EFA))
+
+
+def feature_worker(launch: Launch) -> Program:
+    """NFD's worker: PCI vendors and the operating system of its node, published as labels by NFD's master.
+
+    Source: node-feature-discovery, "Feature labels" (pci, system); the vendor alone names the label with gpu-operator's
+    `deviceLabelFields`.
+    """
+    host = launch.world.hosts.get(launch.node)
+    labels = {
+        "feature.node.kubernetes.io/system-os_release.ID": "amzn",
+        "feature.node.kubernetes.io/system-os_release.VERSION_ID": "2023",
+        f"feature.node.kubernetes.io/pci-{AMAZON_VENDOR}.present": "true",
+    }
+    if host and host.machine.gpu_count:
+        labels[f"feature.node.kubernetes.io/pci-{NVIDIA_VENDOR}.present"] = "true"
+    return Daemon(launch, lambda: _publish(launch, labels))
+
+
+def gpu_feature_discovery(launch: Launch) -> Program:
+    """GFD: product, memory, count and family of the node's GPUs, if there is a driver to ask and NFD to publish them."""
+    host = launch.world.hosts.get(launch.node)
+    labels = gpus.discovery_labels(host.machine) if host else {}
+
+    def begin() -> float | None:
+        return _publish(launch, labels) if has_driver(launch) else RETRY_SECONDS
+
+    return Daemon(launch, begin)
+
+
+def _publish(launch: Launch, labels: dict[str, str]) -> float | None:
+    """NFD's master writes the labels its workers and GFD ask for; without a master nobody does."""
+    if labels and not any(_is_nfd_master(pod) for pod in launch.world.stores["pods"].all()):
+        return RETRY_SECONDS
+    _node(launch, {"metadata": {"labels": labels}})
+    return None
+
+
+def _is_nfd_master(pod: dict[str, Any]) -> bool:
+    labels = pod["metadata"].get("labels") or {}
+    if labels.get("app.kubernetes.io/name") != "node-feature-discovery" or labels.get("role") != "master":
+        return False
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in pod.get("status", {}).get("conditions", []))
+
+
+def csi_node(driver: str) -> Callable[[Launch], Program]:
+    """A CSI node plugin: registers its driver with the kubelet (CSINode) and takes its start-up taint off the node."""
+
+    def start(launch: Launch) -> Program:
+        host = launch.world.hosts.get(launch.node)
+        entry = {
+            "name": driver,
+            "nodeID": host.instance_id if host else launch.node,
+            "topologyKeys": ["topology.kubernetes.io/zone"] if driver.startswith("ebs") else [],
+        }
+
+        def begin() -> float | None:
+            _drivers(launch, entry)
+            _untaint(launch, f"{driver}/agent-not-ready")
+            return None
+
+        return Daemon(launch, begin, lambda: _drivers(launch, {"name": driver, "$patch": "delete"}))
+
+    return start
+
+
+def _drivers(launch: Launch, entry: dict[str, Any]) -> None:
+    patch = {"spec": {"drivers": [entry]}}
+    _tolerating_absence(
+        lambda: launch.world.kube.patch("storage.k8s.io/v1", "CSINode", launch.node, None, patch, None, MERGE)
+    )
+
+
+def _untaint(launch: Launch, key: str) -> None:
+    node = launch.world.find("nodes", launch.node) or {}
+    if any(taint["key"] == key for taint in (node.get("spec") or {}).get("taints") or []):
+        kept = [taint for taint in node["spec"]["taints"] if taint["key"] != key]
+        _node(launch, {"spec": {"taints": kept}})
+
+
+def _advertise(launch: Launch, resource: str, count: int) -> None:
+    amounts = {resource: str(count)}
+    _node(launch, {"status": {"capacity": amounts, "allocatable": amounts}}, "status")
+
+
+def _withdraw(launch: Launch, resource: str) -> None:
+    """The kubelet marks the devices of a plugin that went away unhealthy: capacity stays, nothing is allocatable."""
+    _node(launch, {"status": {"allocatable": {resource: "0"}}}, "status")
+
+
+def _node(launch: Launch, patch: dict[str, Any], subresource: str | None = None) -> None:
+    _tolerating_absence(lambda: launch.world.kube.patch("v1", "Node", launch.node, None, patch, subresource))
+
+
+def _tolerating_absence(call: Callable[[], object]) -> None:
+    """The node may have gone: then there is nothing to tell."""
+    try:
+        call()
+    except ApiError as error:
+        if error.code != 404:
+            raise

@@ -1,0 +1,71 @@
+"""What an EC2 instance type has in it, from moto's copy of EC2's DescribeInstanceTypes.
+
+Deliberately not the program's catalogue: the two must be able to disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One instance type. Memory in MiB; `gpu_memory` per GPU in MiB; local NVMe in GB."""
+
+    instance_type: str
+    architecture: str
+    vcpus: int
+    memory: int
+    gpu: str | None
+    gpu_count: int
+    gpu_memory: int
+    max_efa: int
+    interfaces: int
+    addresses_per_interface: int
+    local_nvme: int
+
+
+class UnknownType(LookupError):
+    """EC2 has no such instance type."""
+
+
+@cache
+def machine(instance_type: str) -> Machine:
+    """The facts of an instance type. Raises UnknownType."""
+    raw = _types().get(instance_type)
+    if raw is None:
+        raise UnknownType(f"EC2 has no instance type {instance_type}")
+    network = raw["NetworkInfo"]
+    gpus = [each for each in raw.get("GpuInfo", {}).get("Gpus", []) if each["Manufacturer"] == "NVIDIA"]
+    return Machine(
+        instance_type=instance_type,
+        architecture=raw["ProcessorInfo"]["SupportedArchitectures"][-1],
+        vcpus=raw["VCpuInfo"]["DefaultVCpus"],
+        memory=raw["MemoryInfo"]["SizeInMiB"],
+        gpu=gpus[0]["Name"] if gpus else None,
+        gpu_count=sum(each["Count"] for each in gpus),
+        gpu_memory=gpus[0]["MemoryInfo"]["SizeInMiB"] if gpus else 0,
+        max_efa=network.get("EfaInfo", {}).get("MaximumEfaInterfaces", 0),
+        interfaces=_interfaces_of_first_card(network),
+        addresses_per_interface=network["Ipv4AddressesPerInterface"],
+        local_nvme=raw.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0),
+    )
+
+
+def _interfaces_of_first_card(network: Mapping[str, Any]) -> int:
+    """The VPC CNI puts pods on the first network card only (its ENI limits list does the same)."""
+    first = network.get("DefaultNetworkCardIndex", 0)
+    for card in network.get("NetworkCards", []):
+        if card["NetworkCardIndex"] == first:
+            return int(card["MaximumNetworkInterfaces"])
+    return int(network["MaximumNetworkInterfaces"])
+
+
+@cache
+def _types() -> dict[str, Any]:
+    from moto.ec2.models.instance_types import INSTANCE_TYPES
+
+    return dict(INSTANCE_TYPES)

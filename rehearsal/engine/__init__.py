@@ -1,0 +1,1 @@
+"""Runs the real Pulumi engine as a person does, on a rehearsal's own state, and understands what it says."""

@@ -1,0 +1,61 @@
+"""What a person sees while the engine works: one line per finished step, errors in full, and signs of life."""
+
+import time
+
+from rich.console import Console
+from rich.markup import escape
+
+from rehearsal.engine.events import QUIET, Diagnostic, Record, Step
+
+SILENCE_SECONDS = 15.0
+SIGNS = {
+    "create": ("+", "green"),
+    "update": ("~", "yellow"),
+    "delete": ("-", "red"),
+    "replace": ("±", "magenta"),
+    "create-replacement": ("+", "magenta"),
+    "delete-replaced": ("-", "magenta"),
+    "import": ("=", "cyan"),
+}
+
+
+class Lines:
+    """A watcher for `Engine` that prints to a console."""
+
+    def __init__(self, console: Console, *, steps: bool = True) -> None:
+        self._console = console
+        self._steps = steps
+        self._spoke = time.monotonic()
+
+    def __call__(self, seen: Step | Diagnostic | None, record: Record) -> None:
+        if isinstance(seen, Diagnostic):
+            self._diagnostic(seen)
+        elif isinstance(seen, Step):
+            self._step(seen)
+        elif time.monotonic() - self._spoke > SILENCE_SECONDS:
+            self._sign_of_life(record)
+
+    def _say(self, text: str) -> None:
+        self._spoke = time.monotonic()
+        self._console.print(text, highlight=False, soft_wrap=True)
+
+    def _diagnostic(self, diagnostic: Diagnostic) -> None:
+        if diagnostic.severity in {"error", "warning"}:
+            colour = "red" if diagnostic.severity == "error" else "yellow"
+            self._say(f"  [{colour}]{diagnostic.severity}:[/] {escape(str(diagnostic))}")
+        elif diagnostic.severity == "info#err":
+            self._say(f"  {escape(diagnostic.message)}")
+
+    def _step(self, step: Step) -> None:
+        if step.seconds is None or step.op in QUIET or not self._steps:
+            return
+        sign, colour = SIGNS.get(step.op, ("*", "white"))
+        failed = " [red]failed[/]" if step.failed else ""
+        self._say(f"  [{colour}]{sign}[/] {escape(step.urn.label)}{failed} [dim]{step.seconds:.1f} s[/]")
+
+    def _sign_of_life(self, record: Record) -> None:
+        waiting = sorted(record.running(), key=lambda step: step.started)
+        now = time.monotonic()
+        names = [f"{step.urn.label} ({now - step.started:.0f} s)" for step in waiting[:4]]
+        more = f" and {len(waiting) - 4} more" if len(waiting) > 4 else ""
+        self._say(f"  [dim]… {escape(', '.join(names) or 'the engine is thinking')}{more}[/]")

@@ -1,0 +1,106 @@
+"""Puts a stack right after its engine was killed: the lock, the operations under way, the objects half made.
+
+The plugins never adopt what they find; adopting is this visible step, which a person starts or sees. It works on the
+stack's state and the cloud's APIs alone, so on a real stack as on a rehearsal.
+"""
+
+import enum
+from dataclasses import dataclass
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from rehearsal.engine import lookup, state
+from rehearsal.engine.events import Urn
+from rehearsal.engine.lookup import Finder, ForeignObjectError, NoNaturalKeyError, Surroundings
+from rehearsal.engine.naturalkeys import REPEATABLE
+from rehearsal.engine.run import Engine, Watcher
+from rehearsal.engine.state import Document, Pending
+from rehearsal.kube.client import ApiError, CredentialsFailed, Unreachable
+
+
+class Verdict(enum.Enum):
+    """What becomes of a pending operation."""
+
+    IMPORT = "taken into the state"
+    CLEAR = "cleared"
+    NEXT = "the next update does it again"
+    LEAVE = "left as it is"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One pending operation, what was decided and why; `id` only where an object is taken into the state."""
+
+    urn: Urn
+    kind: str
+    verdict: Verdict
+    reason: str
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Everything that was found; nothing at all if the state held no pending operation."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left for a person to decide."""
+        return all(finding.verdict is not Verdict.LEAVE for finding in self.findings)
+
+
+def recover(engine: Engine, find: Finder = lookup.find, watch: Watcher | None = None) -> Recovery:
+    """Free the stack's lock and settle what was interrupted; raises EngineError if the CLI refuses.
+
+    The caller has made sure that no engine works on the stack.
+    """
+    engine.cancel()
+    document = engine.export(show_secrets=True)
+    findings = tuple(examine(document, find))
+    imported = {each.urn.text: each.id for each in findings if each.verdict is Verdict.IMPORT}
+    cleared = {each.urn.text for each in findings if each.verdict is Verdict.CLEAR}
+    if imported or cleared:
+        engine.replace_state(state.settle(engine.export(), imported, cleared))
+    if imported:
+        targets = [word for urn in imported for word in ("--target", urn)]
+        engine.refresh(*targets, watch=watch).require()
+        engine.replace_state(state.mark_interrupted(engine.export(), imported.keys()))
+    return Recovery(findings)
+
+
+def examine(document: Document, find: Finder) -> list[Finding]:
+    """Decide about every pending operation of a deployment exported with its secrets; changes nothing in it."""
+    found = []
+    for pending in state.pending(document):
+        known = frozenset(state.ids(document, pending.urn.type))
+        around = Surroundings(state.provider_inputs(document, pending.provider), known)
+        found.append(decide(pending, around, find))
+    return found
+
+
+def decide(pending: Pending, around: Surroundings, find: Finder) -> Finding:
+    """What becomes of one pending operation."""
+    if pending.kind != "creating":
+        return Finding(pending.urn, pending.kind, Verdict.NEXT, f"{pending.kind} is repeated by the next update")
+    if pending.urn.type in REPEATABLE:
+        return Finding(pending.urn, pending.kind, Verdict.CLEAR, "making it again changes nothing")
+    try:
+        ids = find(pending, around)
+        if len(ids) == 1:
+            condition = lookup.settled(pending, ids[0], around)
+            reason = f"found, {condition}" if condition else "found"
+            return Finding(pending.urn, pending.kind, Verdict.IMPORT, reason, ids[0])
+    except ForeignObjectError as error:
+        return Finding(pending.urn, pending.kind, Verdict.CLEAR, f"not ours: {error}")
+    except NoNaturalKeyError as error:
+        return _left(pending, f"{error}; look for it, then run `pulumi refresh --clear-pending-creates`")
+    except (ClientError, BotoCoreError, ApiError, Unreachable, CredentialsFailed, ValueError) as error:
+        return _left(pending, f"the lookup failed: {error}")
+    if ids:
+        return _left(pending, f"several objects carry its tags ({', '.join(sorted(ids))}); delete all but one")
+    return Finding(pending.urn, pending.kind, Verdict.CLEAR, "nothing was made")
+
+
+def _left(pending: Pending, reason: str) -> Finding:
+    return Finding(pending.urn, pending.kind, Verdict.LEAVE, reason)

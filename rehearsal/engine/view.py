@@ -1,0 +1,161 @@
+"""What one cluster runs, read from its API: nodes with their extended resources, gangs, services."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rehearsal.kube.client import ApiError, Kube
+
+GPU = "nvidia.com/gpu"
+EFA = "vpc.amazonaws.com/efa"
+POD_GROUP = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+SYSTEM_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Node:
+    name: str
+    instance_type: str
+    zone: str
+    ready: bool
+    gpus: int
+    efa: int
+
+
+@dataclass(frozen=True)
+class Gang:
+    """A Volcano PodGroup: all of `members` pods start together or none does."""
+
+    namespace: str
+    name: str
+    members: int
+    running: int
+    phase: str
+
+
+@dataclass(frozen=True)
+class Service:
+    """A Deployment and the ready addresses behind the Services that select its pods."""
+
+    namespace: str
+    name: str
+    ready: int
+    desired: int
+    endpoints: int
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """What one cluster runs, as its API tells it."""
+
+    name: str
+    nodes: Sequence[Node] = field(default=())
+    gangs: Sequence[Gang] = field(default=())
+    services: Sequence[Service] = field(default=())
+
+    def unready(self) -> list[str]:
+        """One sentence for each thing that does not run as asked."""
+        return [
+            *(f"node {node.name} is not Ready" for node in self.nodes if not node.ready),
+            *(
+                f"gang {each.namespace}/{each.name} has {each.running} of {each.members} pods running ({each.phase})"
+                for each in self.gangs
+                if each.running < each.members
+            ),
+            *(
+                f"deployment {each.namespace}/{each.name} has {each.ready} of {each.desired} replicas ready"
+                for each in self.services
+                if each.ready < each.desired
+            ),
+        ]
+
+
+def view(name: str, kube: Kube) -> ClusterView:
+    """Look at a cluster; raises what the client raises if the API server does not answer."""
+    return ClusterView(
+        name,
+        nodes=[node(each) for each in kube.list("v1", "Node")],
+        gangs=[gang(each) for each in _listed_if_served(kube, *POD_GROUP)],
+        services=services(
+            kube.list("apps/v1", "Deployment"),
+            kube.list("v1", "Service"),
+            kube.list("discovery.k8s.io/v1", "EndpointSlice"),
+        ),
+    )
+
+
+def _listed_if_served(kube: Kube, api_version: str, kind: str) -> list[dict[str, Any]]:
+    try:
+        return kube.list(api_version, kind)
+    except ApiError as error:
+        if error.reason in {"NoMatch", "NotFound"}:
+            return []
+        raise
+
+
+def node(item: Object) -> Node:
+    labels = item["metadata"].get("labels") or {}
+    status = item.get("status") or {}
+    allocatable = status.get("allocatable") or {}
+    conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
+    return Node(
+        name=item["metadata"]["name"],
+        instance_type=labels.get("node.kubernetes.io/instance-type", "-"),
+        zone=labels.get("topology.kubernetes.io/zone", "-"),
+        ready=conditions.get("Ready") == "True",
+        gpus=int(allocatable.get(GPU, 0)),
+        efa=int(allocatable.get(EFA, 0)),
+    )
+
+
+def gang(item: Object) -> Gang:
+    status = item.get("status") or {}
+    return Gang(
+        namespace=item["metadata"]["namespace"],
+        name=item["metadata"]["name"],
+        members=int(item["spec"].get("minMember", 1)),
+        running=int(status.get("running", 0)),
+        phase=status.get("phase", ""),
+    )
+
+
+def services(deployments: Iterable[Object], ports: Iterable[Object], slices: Iterable[Object]) -> list[Service]:
+    """The Deployments outside the system namespaces, each with the ready addresses of the Services in front of it."""
+    addresses = Counter[tuple[str, str]]()
+    for each in slices:
+        metadata = each["metadata"]
+        owner = (metadata.get("labels") or {}).get("kubernetes.io/service-name", "")
+        ready = sum(_ready(endpoint) for endpoint in each.get("endpoints") or ())
+        addresses[metadata["namespace"], owner] += ready
+    known = list(ports)
+    return [
+        _service(each, known, addresses)
+        for each in deployments
+        if each["metadata"]["namespace"] not in SYSTEM_NAMESPACES
+    ]
+
+
+def _ready(endpoint: Object) -> int:
+    return len(endpoint["addresses"]) if (endpoint.get("conditions") or {}).get("ready", True) else 0
+
+
+def _service(deployment: Object, ports: Iterable[Object], addresses: Counter[tuple[str, str]]) -> Service:
+    namespace = deployment["metadata"]["namespace"]
+    labels = (deployment["spec"]["template"]["metadata"].get("labels") or {}).items()
+    fronts = (
+        port["metadata"]["name"]
+        for port in ports
+        if port["metadata"]["namespace"] == namespace
+        and (selector := port["spec"].get("selector"))
+        and selector.items() <= labels
+    )
+    return Service(
+        namespace=namespace,
+        name=deployment["metadata"]["name"],
+        ready=int((deployment.get("status") or {}).get("readyReplicas", 0)),
+        desired=int(deployment["spec"].get("replicas", 1)),
+        endpoints=sum(addresses[namespace, name] for name in fronts),
+    )

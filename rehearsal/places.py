@@ -1,0 +1,177 @@
+"""Where rehearsal keeps things, and how it writes what other processes read.
+
+Two roots, both outside the checkout (so `git status` stays empty):
+
+* the *cache* (`$XDG_CACHE_HOME`, else `~/.cache`, plus `gpucluster`): built tools, generated CRDs; safe to delete;
+* the *state* (`$GPUCLUSTER_HOME`, else `$XDG_STATE_HOME`, else `~/.local/state`, plus `gpucluster`): one directory per
+  rehearsal ("site"), below a hash of the checkout's path, so that two checkouts never meet.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+import socket
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+LOOPBACK = "127.0.0.1"
+
+
+def cache() -> Path:
+    """The cache's root; absolute, not necessarily there yet."""
+    return _base("XDG_CACHE_HOME", ".cache") / "gpucluster"
+
+
+def state() -> Path:
+    """The state's root; absolute, not necessarily there yet."""
+    home = os.environ.get("GPUCLUSTER_HOME")
+    base = Path(home).expanduser().absolute() if home else _base("XDG_STATE_HOME", ".local/state")
+    return base / "gpucluster"
+
+
+def _base(variable: str, default: str) -> Path:
+    # The XDG base directory specification: a relative path is to be ignored.
+    named = Path(os.environ.get(variable, ""))
+    return named if named.is_absolute() else Path.home() / default
+
+
+@dataclass(frozen=True)
+class SiteDirectory:
+    """One site's directory: the paths below it, by role."""
+
+    path: Path
+
+    @property
+    def record(self) -> Path:
+        """Who runs and where the cloud answers; written when everything answers, gone when stopped."""
+        return self.path / "site.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the running supervisor: two can never serve one site."""
+        return self.path / "supervisor.lock"
+
+    @property
+    def pulumi(self) -> Path:
+        """PULUMI_HOME."""
+        return self.path / "pulumi"
+
+    @property
+    def backend(self) -> Path:
+        """Pulumi's file backend."""
+        return self.path / "backend"
+
+    @property
+    def stacks(self) -> Path:
+        """Private copies of stack files, with generated secrets."""
+        return self.path / "stacks"
+
+    @property
+    def clusters(self) -> Path:
+        """One directory per EKS cluster: `<region>/<name>`."""
+        return self.path / "clusters"
+
+    @property
+    def logs(self) -> Path:
+        """One log per process."""
+        return self.path / "log"
+
+    def log(self, process: str) -> Path:
+        return self.logs / f"{process}.log"
+
+    def cluster(self, region: str, name: str) -> Path:
+        return self.clusters / region / name
+
+    def create(self) -> "SiteDirectory":
+        """Make the directory and those below it, readable by the owner only."""
+        for path in (self.path, self.logs, self.pulumi, self.backend, self.stacks, self.clusters):
+            private_directory(path)
+        return self
+
+
+def site(name: str, checkout: Path = CHECKOUT) -> SiteDirectory:
+    """The directory of the site `name` of one checkout.
+
+    Raises ValueError for a name that is no single path segment.
+    """
+    if name in {"", ".", ".."} or "/" in name or "\0" in name:
+        raise ValueError(f"a rehearsal cannot be named {name!r}: use a stack's name, such as dev")
+    return SiteDirectory(sites(checkout) / name)
+
+
+def sites(checkout: Path = CHECKOUT) -> Path:
+    """The directory that holds all sites of one checkout."""
+    digest = hashlib.sha256(str(checkout.resolve()).encode()).hexdigest()[:12]
+    return state() / digest
+
+
+def private_directory(path: Path) -> Path:
+    """Make `path` and its missing parents, readable by the owner only."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def write(path: Path, content: bytes | str, mode: int = 0o600) -> None:
+    """Replace `path` in one step: a reader sees the old content or the new, never a part of it."""
+    private_directory(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            os.fchmod(file.fileno(), mode)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` as JSON in one step, readable by the owner only."""
+    write(path, json.dumps(value, indent=2, sort_keys=True) + "\n")
+
+
+def read_json(path: Path) -> Any | None:
+    """The JSON in `path`; None if there is no such file or it is not JSON (a torn write by something else)."""
+    try:
+        return json.loads(path.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+
+
+def free_port() -> int:
+    """A TCP port on loopback that nothing listens on now.
+
+    The port lies below the kernel's range for outgoing connections where there is room, so that a server stopped for
+    a moment finds its port still free. Another process may take it first: whoever starts a server retries with another.
+    """
+    first, last = 15_000, _first_outgoing_port() - 1
+    if last - first >= 1_000:
+        for _ in range(100):
+            port = random.SystemRandom().randint(first, last)
+            if _bindable(port):
+                return port
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
+def _first_outgoing_port() -> int:
+    try:
+        return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _bindable(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True

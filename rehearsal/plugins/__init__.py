@@ -1,0 +1,1 @@
+"""Stand-ins for the plugins that the Pulumi engine starts: resource providers and the language host."""

@@ -1,0 +1,127 @@
+"""The provider's own arguments: what they may say, and when a change of them means another cluster."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from rehearsal.kube.client import Kube
+from rehearsal.kube.kubeconfig import load
+from rehearsal.plugins.wire import UNKNOWN
+
+FLAGS = {
+    "deleteUnreachable",
+    "enableConfigMapMutable",
+    "enablePatchForce",
+    "enableSecretMutable",
+    "enableServerSideApply",
+    "skipUpdateUnreachable",
+    "suppressDeprecationWarnings",
+    "suppressHelmHookWarnings",
+    "upsertExistingObjects",
+}
+TEXTS = {"kubeconfig", "context", "namespace", "clusterIdentifier"}
+IGNORED = {"version", "pluginDownloadURL", "kubeClientSettings", "helmReleaseSettings"}
+REHEARSED = FLAGS | TEXTS | IGNORED
+OFF_BY_DESIGN = {"enableServerSideApply": False, "upsertExistingObjects": True}
+"""Values of flags that change how every object is handled, in ways this plugin does not play."""
+
+
+@dataclass(frozen=True)
+class ProviderSettings:
+    """The provider arguments, decoded. `kubeconfig` is None while it is unknown or was not given."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    namespace: str | None = None
+    config_map_mutable: bool = False
+    secret_mutable: bool = False
+    patch_force: bool = False
+    delete_unreachable: bool = False
+    skip_update_unreachable: bool = False
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> ProviderSettings:
+        """From the arguments as the engine sends them: anything but text arrives as JSON text."""
+        known = {key: _plain(value) for key, value in arguments.items() if value != UNKNOWN}
+        return cls(
+            kubeconfig=known.get("kubeconfig") or None,
+            context=known.get("context") or None,
+            namespace=known.get("namespace") or None,
+            config_map_mutable=bool(known.get("enableConfigMapMutable")),
+            secret_mutable=bool(known.get("enableSecretMutable")),
+            patch_force=bool(known.get("enablePatchForce")),
+            delete_unreachable=bool(known.get("deleteUnreachable")),
+            skip_update_unreachable=bool(known.get("skipUpdateUnreachable")),
+        )
+
+    def connect(self) -> Kube | None:
+        """A client of the cluster, None while the kubeconfig is unknown.
+
+        Raises ValueError for an unusable kubeconfig, and for a server that is not on loopback: a rehearsal must never
+        write into a cluster that somebody uses.
+        """
+        if self.kubeconfig is None:
+            return None
+        kube = Kube.from_kubeconfig(self.kubeconfig, self.context)
+        host = urlsplit(kube.server).hostname or ""
+        if host != "localhost" and not _loopback(host):
+            raise ValueError(
+                f"the kubeconfig points to {kube.server}, which is not on this machine's loopback: "
+                "a rehearsal does not touch it; run the real provider for a real cluster"
+            )
+        return kube
+
+
+def check(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(argument, what is wrong) for arguments whose effect is not rehearsed."""
+    failures = []
+    for key, value in arguments.items():
+        if key not in REHEARSED:
+            failures.append((key, f"provider argument {key!r} is not rehearsed: leave it out"))
+        elif key in OFF_BY_DESIGN and _plain(value) is OFF_BY_DESIGN[key]:
+            failures.append((key, f"{key} = {json.dumps(_plain(value))} is not rehearsed: leave it out"))
+    return failures
+
+
+def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """(arguments that differ, those of them that mean another cluster and so replace the provider).
+
+    As pulumi-kubernetes: with a `clusterIdentifier` only its change replaces; without one, a kubeconfig for another
+    server does. What is still unknown never replaces: the provider's replacement would replace all its resources.
+    """
+    differing = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    before, after = old.get("clusterIdentifier"), new.get("clusterIdentifier")
+    if before or after:
+        moved = before and after and UNKNOWN not in (before, after) and before != after
+        return differing, ["clusterIdentifier"] if moved else []
+    if {"kubeconfig", "context"} & set(differing) and _server(old) and _server(new) and _server(old) != _server(new):
+        return differing, [key for key in differing if key in ("kubeconfig", "context")]
+    return differing, []
+
+
+def _server(arguments: Mapping[str, Any]) -> str | None:
+    settings = ProviderSettings.from_arguments(arguments)
+    if settings.kubeconfig is None or arguments.get("context") == UNKNOWN:
+        return None
+    try:
+        return load(settings.kubeconfig, settings.context).server
+    except ValueError:
+        return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str) and value in ("true", "false"):
+        return value == "true"
+    return value
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,136 @@
+"""Build what is missing of the tools into the cache, once per version and recipe."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rehearsal import places
+from rehearsal.processes import Process, last_lines
+from rehearsal.toolchain import installed
+from rehearsal.toolchain.families import FAMILIES, Family
+from rehearsal.toolchain.go import BuildError, Go, Report, find, locked
+
+AGAIN = "run `python -m rehearsal.toolchain` again: what is built stays built"
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Paths of binaries by name, such as `tools["kube-apiserver"]`."""
+
+    binaries: Mapping[str, Path]
+
+    def __getitem__(self, name: str) -> Path:
+        return self.binaries[name]
+
+    def directories(self) -> list[Path]:
+        """The directories that hold them, for PATH."""
+        return list(dict.fromkeys(path.parent for path in self.binaries.values()))
+
+
+def root() -> Path:
+    """The directory in the cache that holds one directory per family, version and recipe."""
+    return places.cache() / "toolchain"
+
+
+def ensure(families: Iterable[str] = tuple(FAMILIES), report: Report = print) -> Tools:
+    """The tools of the named families, building those that are missing, one after another.
+
+    `report` gets one line per step. Raises BuildError with the last lines of the build and the remedy; KeyError for a
+    family that does not exist. Two callers at a time wait for each other.
+    """
+    wanted = [FAMILIES[name] for name in families]
+    found: dict[str, Path] = {}
+    if any(family.name == "pulumi" for family in wanted) and (pulumi := installed.pulumi(root(), report)):
+        found["pulumi"] = pulumi
+        wanted = [family for family in wanted if family.name != "pulumi"]
+    if wanted:
+        found |= _built(wanted, report)
+    return Tools(found)
+
+
+def _built(wanted: list[Family], report: Report) -> dict[str, Path]:
+    go = find(report)
+    directories = {family.name: root() / family.key(go.minor) / "bin" for family in wanted}
+    if any(not directory.is_dir() for directory in directories.values()):
+        with locked(root() / ".lock", lambda: report("waiting for another build of the tools to finish ...")):
+            missing = [family for family in wanted if not directories[family.name].is_dir()]
+            _remove_leftovers()
+            _check_disk(missing)
+            for family in missing:
+                _build(family, go, directories[family.name].parent, report)
+    return {binary: directories[family.name] / binary for family in wanted for binary in family.packages}
+
+
+def _build(family: Family, go: Go, target: Path, report: Report) -> None:
+    with staged(target) as stage:
+        (stage / "bin").mkdir()
+        for binary in family.packages:
+            begun = time.monotonic()
+            report(f"building {binary} {family.version} ...")
+            run_go(
+                f"building {binary} {family.version}",
+                family.command(go.binary, binary, stage / "bin" / binary),
+                go,
+                directory=family.directory,
+                scratch=stage / "scratch",
+            )
+            report(f"building {binary} {family.version} ... {time.monotonic() - begun:.0f} s")
+        shutil.rmtree(stage / "scratch")
+
+
+def run_go(what: str, command: list[str | Path], go: Go, *, directory: Path, scratch: Path) -> None:
+    """Run Go, or a tool that runs Go, in a module's directory; `scratch` holds its log and temporary files."""
+    places.private_directory(scratch)
+    env = {**go.env, "GOTMPDIR": str(scratch), "PATH": f"{go.binary.parent}{os.pathsep}{go.env.get('PATH', '')}"}
+    process = Process("go", command, env, log=scratch / "log", cwd=directory)
+    process.start()
+    try:
+        status = process.wait()
+    finally:
+        process.stop(grace=2)
+    if status != 0:
+        raise BuildError(f"{what} failed:\n{last_lines(scratch / 'log')}\n{_remedy(last_lines(scratch / 'log', 200))}")
+
+
+def _remedy(said: str) -> str:
+    if "no space left" in said:
+        return f"The disk is full: free some space (`go clean -cache` helps), then {AGAIN}."
+    if any(sign in said for sign in ("dial tcp", "proxyconnect", "i/o timeout", "no such host", "connection refused")):
+        return f"Go's module proxy does not answer: check the network and `go env GOPROXY`, then {AGAIN}."
+    if "checksum mismatch" in said or "missing go.sum entry" in said:
+        return f"The module files do not fit together: restore go.mod and go.sum from the repository, then {AGAIN}."
+    return f"If a process was killed, memory ran out: close something, then {AGAIN}."
+
+
+@contextmanager
+def staged(target: Path) -> Iterator[Path]:
+    """A directory beside `target` that becomes `target` in one step if all goes well, and vanishes otherwise."""
+    places.private_directory(target.parent)
+    stage = Path(tempfile.mkdtemp(dir=target.parent, prefix=".building-"))
+    try:
+        yield stage
+        stage.rename(target)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _remove_leftovers() -> None:
+    """What a killed build left; called with the lock held, so nobody is building."""
+    for leftover in root().glob(".building-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _check_disk(missing: list[Family]) -> None:
+    needed = sum(family.disk for family in missing)
+    free = shutil.disk_usage(places.private_directory(root())).free / 2**30
+    if free < needed:
+        names = ", ".join(family.name for family in missing)
+        raise BuildError(
+            f"building {names} takes up to {needed:.0f} GiB below {root()} and in Go's caches, but {free:.1f} GiB are "
+            "free: make room, or point XDG_CACHE_HOME and GOCACHE at another disk"
+        )

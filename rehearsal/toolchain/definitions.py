@@ -1,0 +1,98 @@
+"""CustomResourceDefinitions generated from the vendors' Go API packages, at the version of the rehearsed binaries."""
+
+import shutil
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from rehearsal import places
+from rehearsal.toolchain import versions
+from rehearsal.toolchain.build import ensure, run_go, staged
+from rehearsal.toolchain.families import MODULES, digest
+from rehearsal.toolchain.go import Report, find, locked
+
+
+@dataclass(frozen=True)
+class ApiSet:
+    """The API packages of one vendor; `family` names the module file that requires them.
+
+    `kept` are the plural names to keep; empty keeps all.
+    """
+
+    version: str
+    module: str
+    family: str
+    packages: tuple[str, ...]
+    kept: Collection[str] = ()
+
+
+_VOLCANO = "volcano.sh/apis/pkg/apis"
+_MONITORING = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring"
+
+SETS: dict[str, ApiSet] = {
+    "training-operator": ApiSet(
+        versions.TRAINING_OPERATOR,
+        module="github.com/kubeflow/training-operator",
+        family="training",
+        packages=("github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1",),
+        kept=("pytorchjobs",),
+    ),
+    "volcano": ApiSet(
+        versions.VOLCANO_APIS,
+        module="volcano.sh/apis",
+        family="volcano",
+        packages=(
+            f"{_VOLCANO}/batch/v1alpha1",
+            f"{_VOLCANO}/bus/v1alpha1",
+            f"{_VOLCANO}/config/v1alpha1",
+            f"{_VOLCANO}/flow/v1alpha1",
+            f"{_VOLCANO}/nodeinfo/v1alpha1",
+            f"{_VOLCANO}/scheduling/v1beta1",
+            f"{_VOLCANO}/shard/v1alpha1",
+            f"{_VOLCANO}/topology/v1alpha1",
+        ),
+    ),
+    "prometheus-operator": ApiSet(
+        versions.PROMETHEUS_OPERATOR,
+        module=_MONITORING,
+        family="prometheus",
+        packages=(f"{_MONITORING}/v1", f"{_MONITORING}/v1alpha1"),
+    ),
+}
+
+
+def crds(name: str, report: Report = print) -> list[Path]:
+    """The files of one set of CRDs, `<group>_<plural>.yaml`, sorted; generated on first use.
+
+    Raises KeyError for a set that does not exist and BuildError if it cannot be generated.
+    """
+    wanted = SETS[name]
+    directory = places.cache() / "crds" / f"{name}-{wanted.version}-{_recipe(wanted)}"
+    if not directory.is_dir():
+        generator = ensure(["crds"], report)["controller-gen"]
+        with locked(directory.parent / ".lock", lambda: report("waiting for other CRDs to be generated ...")):
+            if not directory.is_dir():
+                _generate(name, wanted, generator, directory, report)
+    return sorted(directory.glob("*.yaml"))
+
+
+def _recipe(wanted: ApiSet) -> str:
+    return digest(MODULES / wanted.family, [wanted.packages, sorted(wanted.kept), versions.CONTROLLER_TOOLS])
+
+
+def _generate(name: str, wanted: ApiSet, generator: Path, directory: Path, report: Report) -> None:
+    what = f"generating the CRDs of {name} {wanted.version}"
+    report(f"{what} ...")
+    with staged(directory) as stage:
+        paths = [f"paths={package}" for package in wanted.packages]
+        run_go(
+            what,
+            [generator, "crd:generateEmbeddedObjectMeta=true", *paths, f"output:crd:dir={stage}"],
+            find(report),
+            directory=MODULES / wanted.family,
+            scratch=stage / "scratch",
+        )
+        shutil.rmtree(stage / "scratch")
+        for path in stage.glob("*.yaml"):
+            if wanted.kept and path.stem.partition("_")[2] not in wanted.kept:
+                path.unlink()

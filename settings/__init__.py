@@ -1,0 +1,1 @@
+"""What a stack file may say, and how it is read."""

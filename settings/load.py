@@ -1,0 +1,126 @@
+"""Reading the settings of a stack: from the running Pulumi program, or from the stack file itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from settings.errors import NAMESPACE, SettingsError, meant, sentences, written
+from settings.model import Settings
+from settings.types import Path
+
+if TYPE_CHECKING:
+    import pulumi
+
+SECRETS = ("hfToken", "apiToken")
+"""Secrets are keys of their own, set with `pulumi config set --secret` and read with `require_secret`."""
+
+SECTIONS = tuple(field.alias or name for name, field in Settings.model_fields.items())
+
+_BESIDE_CONFIG = ("config", "encryptionsalt", "encryptedkey", "secretsprovider", "environment")
+_NO_DEFAULT_PROVIDERS = "pulumi:disable-default-providers"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings of the running program, and the configuration from which stacks read the secrets."""
+
+    settings: Settings
+    config: pulumi.Config
+
+
+def from_pulumi(config: pulumi.Config) -> Loaded:
+    """The settings of the running program. Raises SettingsError with everything that is wrong with them."""
+    from pulumi.runtime.config import CONFIG, get_config_env, is_config_secret
+
+    prefix = f"{config.name}:"
+    keys = [key.removeprefix(prefix) for key in {**get_config_env(), **CONFIG.get()} if key.startswith(prefix)]
+    problems = [*_unknown_keys(keys), *_clear_secrets(key for key in keys if not is_config_secret(prefix + key))]
+    secret = [(key,) for key in keys if key in SECTIONS and is_config_secret(prefix + key)]
+    return Loaded(_settings({key: _parsed(config.get(key)) for key in keys}, problems, secret), config)
+
+
+def from_file(path: FilePath) -> Settings:
+    """The settings in a Pulumi.<stack>.yaml. Raises SettingsError with everything wrong, OSError if unreadable."""
+    from settings.stackfile import parse
+
+    content = parse(path)
+    config = content.get("config")
+    if not isinstance(config, dict):
+        raise SettingsError([f"{path.name}: has no config:; write the settings below it"])
+    prefix = f"{NAMESPACE}:"
+    values = {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
+    clear = (key for key, value in values.items() if not _is_secure(value))
+    problems = [*_misplaced(content), *_default_providers(config), *_unknown_keys(values), *_clear_secrets(clear)]
+    secret = [path for key in SECTIONS if key in values for path in _secure_paths((key,), values[key])]
+    return _settings(values, problems, secret)
+
+
+def _settings(values: Mapping[str, Any], problems: list[str], secret: list[Path]) -> Settings:
+    """Validate the sections among `values`; `secret` are paths in them that hold a secret."""
+    problems += (
+        f"{written(path)}: a secret inside a section would be shown with it; "
+        f"set it as a key of its own: pulumi config set --secret {NAMESPACE}:{SECRETS[0]}"
+        for path in secret
+    )
+    try:
+        settings = Settings.model_validate({key: value for key, value in values.items() if key in SECTIONS})
+    except ValidationError as error:
+        about_secrets = tuple(written(path) for path in secret)
+        problems += (text for text in sentences(error) if not about_secrets or not text.startswith(about_secrets))
+        raise SettingsError(problems) from None
+    if problems:
+        raise SettingsError(problems)
+    return settings
+
+
+def _parsed(text: str | None) -> Any:
+    """A configuration value: JSON for sections, plain text for a scalar that somebody wrote in a section's place."""
+    try:
+        return json.loads(text) if text is not None else None
+    except ValueError:
+        return text
+
+
+def _unknown_keys(keys: Iterable[str]) -> Iterable[str]:
+    for key in keys:
+        if key not in SECTIONS and key not in SECRETS:
+            yield f"{NAMESPACE}:{key}: is not a key; {meant(key, (*SECTIONS, *SECRETS))}"
+
+
+def _clear_secrets(clear: Iterable[str]) -> Iterable[str]:
+    for key in clear:
+        if key in SECRETS:
+            yield f"{NAMESPACE}:{key}: stands in clear; change it and type pulumi config set --secret {NAMESPACE}:{key}"
+
+
+def _is_secure(value: Any) -> bool:
+    return isinstance(value, dict) and set(value) == {"secure"}
+
+
+def _secure_paths(path: Path, value: Any) -> Iterable[Path]:
+    if isinstance(value, dict):
+        if "secure" in value:
+            yield path
+        for key, below in value.items():
+            yield from _secure_paths((*path, key), below)
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            yield from _secure_paths((*path, index), below)
+
+
+def _misplaced(content: Mapping[str, Any]) -> Iterable[str]:
+    """Settings beside `config:` instead of below it: Pulumi accepts the file and ignores them."""
+    for key in content:
+        if key not in _BESIDE_CONFIG:
+            yield f"{key}: stands beside config:, where Pulumi ignores it; move it below config:"
+
+
+def _default_providers(config: Mapping[str, Any]) -> Iterable[str]:
+    if config.get(_NO_DEFAULT_PROVIDERS) != ["*"]:
+        yield f'{_NO_DEFAULT_PROVIDERS}: must be ["*"], so that nothing is deployed with ambient credentials; type it'

@@ -1,0 +1,45 @@
+"""Parsing a stack file as the Pulumi CLI does: YAML 1.2 booleans, and no key twice."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from settings.errors import SettingsError
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader in which only true and false are booleans (`yes` and `on` are words)."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise SettingsError([f"line {line}: {key.value} stands here a second time; keep one"])
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_BOOLEANS = re.compile("^(?:true|True|TRUE|false|False|FALSE)$")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEANS, list("tTfF"))
+
+
+def parse(path: Path) -> dict[str, Any]:
+    """The content of a stack file. Raises SettingsError if it is not YAML, OSError if it cannot be read."""
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        line = f", line {where.line + 1}" if where else ""
+        problem = getattr(error, "problem", None) or "cannot be parsed"
+        raise SettingsError([f"{path.name}{line}: {problem}; correct the YAML there"]) from None
+    if not isinstance(content, dict):
+        raise SettingsError([f"{path.name}: is empty; begin it with config:"])
+    return content
