@@ -1,4 +1,4 @@
-"""GPU models. `product` is what GPU Feature Discovery writes: the driver's product string with blanks replaced by '-'."""
+"""GPU models. `product` is what GPU Feature Discovery writes: the driver's name with '-' for blanks."""
 
 from catalogue.types import Gpu
 

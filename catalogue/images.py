@@ -1,6 +1,7 @@
 """Images and their digests. A digest stands here only if a registry gave it (`make pin-images`)."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from catalogue.versions import AWS_CLI_IMAGE, KUBECTL_IMAGE, TRAINING_OPERATOR_IMAGE
@@ -14,11 +15,11 @@ DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
 
 
-def is_pinned(image: str, digests: dict[str, str] = DIGESTS) -> bool:
+def is_pinned(image: str, digests: Mapping[str, str] = DIGESTS) -> bool:
     """Whether the image's content is fixed, by a digest of its own or a resolved one."""
     return "@sha256:" in image or image in digests
 
 
-def pinned(image: str, digests: dict[str, str] = DIGESTS) -> str:
+def pinned(image: str, digests: Mapping[str, str] = DIGESTS) -> str:
     """The image with its digest where one is known, as it is otherwise."""
     return f"{image}@{digests[image]}" if "@" not in image and image in digests else image

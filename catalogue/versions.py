@@ -6,7 +6,7 @@ from datetime import date
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chart:
-    """A Helm chart. `version` is the published one, as `helm pull --version` wants it; `repository` None means OCI."""
+    """A Helm chart: its Helm repository, and the published version as `helm pull --version` wants it."""
 
     name: str
     version: str
@@ -24,7 +24,7 @@ class Kubernetes:
 
 PROMETHEUS_OPERATOR_CRDS = Chart(
     name="prometheus-operator-crds",
-    # renovate: datasource=helm registryUrl=https://prometheus-community.github.io/helm-charts depName=prometheus-operator-crds
+    # renovate: datasource=docker depName=ghcr.io/prometheus-community/charts/prometheus-operator-crds
     version="31.0.1",
     repository="https://prometheus-community.github.io/helm-charts",
 )

@@ -124,14 +124,13 @@ class Registry(Generic[Draft]):
         if waiver.rule not in self._rules:
             near = get_close_matches(waiver.rule, self._rules, n=1)
             remedy = f"did you mean {near[0]}?" if near else f"the rules are {', '.join(sorted(self._rules))}"
-            yield finding(
-                "waiver-unknown", Severity.ERROR, f"{path}.rule", f"there is no rule {waiver.rule!r}", remedy
-            )
+            yield finding("waiver-unknown", Severity.ERROR, f"{path}.rule", f"there is no rule {waiver.rule!r}", remedy)
             return
         if self._rules[waiver.rule].by_name and waiver.subject is None:
             sentence = f"{waiver.rule} is waived one by one, and this waiver names nothing"
             remedy = "add subject, with the name the finding shows"
             yield finding("waiver-unnamed", Severity.ERROR, f"{path}.subject", sentence, remedy)
+            return
         if waiver.until < today:
             sentence = f"the waiver of {waiver.rule} ended on {waiver.until.isoformat()}"
             remedy = "remove it, or decide again and set a later day"

@@ -53,7 +53,7 @@ def max_pods(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
 
 
 def addresses_per_node(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
-    """Most addresses a node takes from its subnet: whole interfaces for all its pods, and one warm (WARM_ENI_TARGET)."""
+    """Most addresses a node takes from its subnet: whole interfaces for its pods, and one warm (WARM_ENI_TARGET)."""
     pods = max_pods(instance, interfaces) - _HOST_NETWORK_PODS
     needed = -(-pods // (instance.addresses_per_interface - 1)) + _WARM_INTERFACES
     return min(needed, _address_interfaces(instance, interfaces)) * instance.addresses_per_interface

@@ -21,7 +21,7 @@ def plan(settings: Settings, *, catalogue: Catalogue = SHIPPED, today: date | No
 
     Never raises for a stack that cannot work: that is a finding. Raises TypeError on a platform other than AWS.
     """
-    day = today or date.today()  # noqa: DTZ011
+    day = today or date.today()
     platform, lustre = settings.aws, settings.storage.lustre
     pools = plan_pools(settings.pools, catalogue.instances)
     nat_zones = (platform.gpu_zone,)

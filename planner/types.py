@@ -120,7 +120,7 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """Numbers and findings of one stack. Pools, runs and services that cannot be planned are missing, with a finding."""
+    """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding."""
 
     totals: Totals
     subnets: tuple[Subnet, ...]

@@ -56,9 +56,7 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, lustre: F
     """A replica takes its share of the node: `tensor_parallel` of the node's GPUs, and as much of the rest."""
     gpus = service.tensor_parallel
     part = min(gpus, pool.gpus_per_node)
-    cpu, memory = pod_share(
-        pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, part, pool.gpus_per_node
-    )
+    cpu, memory = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, part, pool.gpus_per_node)
     return ServicePlan(
         name=service.name,
         pool=service.pool,
@@ -69,9 +67,7 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, lustre: F
         weights_gb=round(model.weights_bytes / 1e9, 1),
         kv_cache_tokens=kv_cache_tokens(model, gpu, gpus, service.gpu_memory_utilization),
         startup_seconds=startup_seconds(model, lustre),
-        pod=PodResources(
-            gpus=gpus, efa=0, cpu_millicores=cpu, memory_mib=memory, shm_mib=_SHM_MIB_PER_GPU * gpus
-        ),
+        pod=PodResources(gpus=gpus, efa=0, cpu_millicores=cpu, memory_mib=memory, shm_mib=_SHM_MIB_PER_GPU * gpus),
     )
 
 

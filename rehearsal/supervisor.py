@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 
 START_TIMEOUT = 60.0
 STOP_GRACE = 60.0
+# Variables that lead to accounts and clusters of the user's own.
+OWN = ("AWS_", "KUBE", "PULUMI_")
 
 
 class State(enum.Enum):
@@ -86,8 +88,8 @@ def status(directory: Path) -> Status:
 def start(directory: Path) -> Site:
     """Start the site in `directory` detached and wait until its account answers; the one that runs, if one does.
 
-    Whatever a site that died left is removed first. The environment is handed on, with the access key by which tokens
-    are checked. Raises StartError with the last lines of the log; nothing is left running then.
+    Whatever a site that died left is removed first. Nothing of the user's own accounts and clusters is handed on.
+    Raises StartError with the last lines of the log; nothing is left running then.
     """
     now = status(directory)
     if now.state is State.RUNNING and now.site is not None:
@@ -100,7 +102,8 @@ def start(directory: Path) -> Site:
     shutil.rmtree(place.clusters, ignore_errors=True)
     place.create()
     argv = [sys.executable, "-m", "rehearsal.supervisor", "--dir", str(directory)]
-    process = Process("supervisor", argv, log=place.log("supervisor"), cwd=places.CHECKOUT, survives=True)
+    env = {name: value for name, value in os.environ.items() if not name.startswith(OWN)}
+    process = Process("supervisor", argv, env, log=place.log("supervisor"), cwd=places.CHECKOUT, survives=True)
     process.start()
     try:
         return _await_start(place, process)
@@ -215,7 +218,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m rehearsal.supervisor", description="Serve one rehearsal.")
     parser.add_argument("--dir", type=Path, required=True, help="the site's directory")
     place = SiteDirectory(parser.parse_args(arguments).dir.absolute()).create()
-    logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(asctime)s %(threadName)s: %(message)s")
+    logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     with place.lock.open("a+") as lock:
         try:

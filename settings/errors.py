@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from settings.model import Aws, Metal, Settings
-from settings.types import Path, Problems
+from settings.types import Path, SectionError
 
 NAMESPACE = "gpucluster"
 
@@ -56,9 +56,11 @@ def meant(word: str, known: Sequence[str]) -> str:
 
 def _explain(details: ErrorDetails) -> Iterable[str]:
     path = _without_tag(details["loc"])
+    if details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]:
+        return  # pydantic counts the valid entries only, and the others have been explained
     if details["type"] == "value_error":
         cause = details["ctx"]["error"]
-        for below, sentence in cause.items if isinstance(cause, Problems) else (((), str(cause)),):
+        for below, sentence in cause.items if isinstance(cause, SectionError) else (((), str(cause)),):
             yield f"{written((*path, *below))}: {sentence}"
     elif details["type"] == "extra_forbidden":
         yield f"{written(path)}: {_unknown_key(details['loc'], str(path[-1]))}"
@@ -137,18 +139,24 @@ def _alternatives(words: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
+def _must_be(what: str) -> Callable[[ErrorDetails], str]:
+    """A sentence 'must be ..., is VALUE'."""
+    return lambda details: f"must be {what}, is {_echo(details['input'])}"
+
+
 def _must(template: str) -> Callable[[ErrorDetails], str]:
     """A sentence 'must ..., is VALUE' whose template takes names from the error's context."""
 
     def explain(details: ErrorDetails) -> str:
-        return f"must {template.format(**details.get('ctx', {}))}, is {_echo(details['input'])}"
+        limits = {name: f"{limit:g}" if isinstance(limit, float) else limit for name, limit in details["ctx"].items()}
+        return f"must {template.format(**limits)}, is {_echo(details['input'])}"
 
     return explain
 
 
 def _text(details: ErrorDetails) -> str:
     value = details["input"]
-    quote = f'; write it in quotes: "{value}"' if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    quote = "; write it in quotes" if isinstance(value, int | float) and not isinstance(value, bool) else ""
     return f"must be text, is {_echo(value)}{quote}"
 
 
@@ -162,7 +170,8 @@ def _one_of(details: ErrorDetails) -> str:
 
 def _too_short(details: ErrorDetails) -> str:
     context = details["ctx"]
-    return f"must have at least {context['min_length']} entries, has {context['actual_length']}"
+    entries = "entry" if context["min_length"] == 1 else "entries"
+    return f"must have at least {context['min_length']} {entries}, has {context['actual_length']}"
 
 
 def _too_long(details: ErrorDetails) -> str:
@@ -179,19 +188,19 @@ _SENTENCES: dict[str, Callable[[ErrorDetails], str]] = {
     "greater_than": _must("be more than {gt}"),
     "less_than_equal": _must("be at most {le}"),
     "less_than": _must("be less than {lt}"),
-    "int_type": _must("be a whole number"),
-    "int_parsing": _must("be a whole number"),
-    "int_from_float": _must("be a whole number"),
-    "float_type": _must("be a number"),
-    "float_parsing": _must("be a number"),
-    "bool_type": _must("be true or false"),
-    "bool_parsing": _must("be true or false"),
+    "int_type": _must_be("a whole number"),
+    "int_parsing": _must_be("a whole number"),
+    "int_from_float": _must_be("a whole number"),
+    "float_type": _must_be("a number"),
+    "float_parsing": _must_be("a number"),
+    "bool_type": _must_be("true or false"),
+    "bool_parsing": _must_be("true or false"),
     "string_type": _text,
     "string_too_short": _must("have at least {min_length} characters"),
     "string_too_long": _must("have at most {max_length} characters"),
-    "tuple_type": _must("be a list"),
-    "model_type": _must("be a section of keys"),
-    "model_attributes_type": _must("be a section of keys"),
+    "tuple_type": _must_be("a list"),
+    "model_type": _must_be("a section of keys"),
+    "model_attributes_type": _must_be("a section of keys"),
     "literal_error": _one_of,
     "too_short": _too_short,
     "too_long": _too_long,

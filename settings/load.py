@@ -36,12 +36,13 @@ class Loaded:
 
 def from_pulumi(config: pulumi.Config) -> Loaded:
     """The settings of the running program. Raises SettingsError with everything that is wrong with them."""
-    from pulumi.runtime.config import CONFIG, get_config_env, is_config_secret
+    from pulumi.runtime.config import CONFIG, get_config_env, get_config_secret_keys_env, is_config_secret
 
     prefix = f"{config.name}:"
     keys = [key.removeprefix(prefix) for key in {**get_config_env(), **CONFIG.get()} if key.startswith(prefix)]
-    problems = [*_unknown_keys(keys), *_clear_secrets(key for key in keys if not is_config_secret(prefix + key))]
-    secret = [(key,) for key in keys if key in SECTIONS and is_config_secret(prefix + key)]
+    sealed = {key for key in keys if is_config_secret(prefix + key) or prefix + key in get_config_secret_keys_env()}
+    problems = [*_unknown_keys(keys), *_clear_secrets(key for key in keys if key not in sealed)]
+    secret: list[Path] = [(key,) for key in keys if key in SECTIONS and is_config_secret(prefix + key)]
     return Loaded(_settings({key: _parsed(config.get(key)) for key in keys}, problems, secret), config)
 
 
@@ -64,8 +65,8 @@ def from_file(path: FilePath) -> Settings:
 def _settings(values: Mapping[str, Any], problems: list[str], secret: list[Path]) -> Settings:
     """Validate the sections among `values`; `secret` are paths in them that hold a secret."""
     problems += (
-        f"{written(path)}: a secret inside a section would be shown with it; "
-        f"set it as a key of its own: pulumi config set --secret {NAMESPACE}:{SECRETS[0]}"
+        f"{written(path)}: a secret inside a section would be shown with it; remove it "
+        f"(secrets are keys of their own: {' and '.join(f'{NAMESPACE}:{key}' for key in SECRETS)})"
         for path in secret
     )
     try:

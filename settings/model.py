@@ -4,11 +4,12 @@ Rules about one value or about names that refer to each other live here; everyth
 is the planner's. Secrets (`gpucluster:hfToken`, `gpucluster:apiToken`) are keys of their own and never part of this.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic_core import InitErrorDetails
 
-from settings.references import broken_references
+from settings.references import across_sections
 from settings.types import (
     AccountId,
     Arn,
@@ -18,11 +19,11 @@ from settings.types import (
     KubernetesMinor,
     Name,
     Path,
-    Problems,
     Region,
     RuleId,
     S3Uri,
     Section,
+    SectionError,
     VpcCidr,
     ZoneId,
 )
@@ -53,11 +54,11 @@ class Aws(Section):
             if zone in self.zones[:index]:
                 problems.append((("zones", index), f"{zone} is named twice; name each zone once"))
             elif not zone.startswith(f"{prefix}-"):
-                problems.append((("zones", index), f"{zone} is not in {self.region}; its zone ids are {prefix}-az1, ..."))
+                problems.append((("zones", index), f"{zone} is not in {self.region}; its zones are {prefix}-az1, ..."))
         if self.gpu_zone not in self.zones:
             problems.append((("gpuZone",), f"{self.gpu_zone} is not one of zones; name it there too"))
         if problems:
-            raise Problems(problems)
+            raise SectionError(problems)
         return self
 
 
@@ -97,7 +98,7 @@ class FsxLustre(Section):
         if self.efa and not persistent:
             problems.append((("efa",), "only PERSISTENT_2 can be created with EFA; remove the key or change the type"))
         if problems:
-            raise Problems(problems)
+            raise SectionError(problems)
         return self
 
 
@@ -160,7 +161,7 @@ class Service(Section):
     def _replicas_in_order(self) -> Self:
         if self.min_replicas > self.max_replicas:
             sentence = f"is {self.max_replicas}, below minReplicas {self.min_replicas}; raise it to {self.min_replicas}"
-            raise Problems([(("maxReplicas",), sentence)])
+            raise SectionError([(("maxReplicas",), sentence)])
         return self
 
 
@@ -209,14 +210,27 @@ class Settings(Section):
     lifecycle: Lifecycle
     waivers: tuple[Waiver, ...] = ()
 
-    @model_validator(mode="after")
-    def _parts_fit_together(self) -> Self:
-        problems = broken_references(self)
-        if isinstance(self.platform, Metal):
-            problems.append((("platform", "kind"), "metal cannot be deployed yet; type aws"))
-        if problems:
-            raise Problems(problems)
-        return self
+    @model_validator(mode="wrap")
+    @classmethod
+    def _everything_at_once(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Check references beside the fields, not after them, so that one look shows everything wrong."""
+        problems = across_sections(data)
+        about_fields: list[InitErrorDetails] = []
+        try:
+            settings = handler(data)
+        except ValidationError as error:
+            if not problems:
+                raise
+            about_fields = [
+                InitErrorDetails(type=e["type"], loc=e["loc"], input=e["input"], ctx=e.get("ctx", {}))
+                for e in error.errors()
+            ]
+        if not problems:
+            return settings
+        about_references = InitErrorDetails(
+            type="value_error", loc=(), input=data, ctx={"error": SectionError(problems)}
+        )
+        raise ValidationError.from_exception_data(cls.__name__, [*about_fields, about_references], hide_input=True)
 
     @property
     def aws(self) -> Aws:

@@ -1,72 +1,94 @@
-"""Names in the settings that must be unique, or must name something that exists."""
+"""What sections say about each other: names that must be unique, or must name something that exists.
 
-from __future__ import annotations
+Works on the data as written, before it is validated: what has the wrong shape is skipped here and explained there.
+"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
 from settings.types import Path
 
-if TYPE_CHECKING:
-    from settings.model import Settings
+Problem = tuple[Path, str]
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-def broken_references(settings: Settings) -> list[tuple[Path, str]]:
-    """Everything wrong with names: (path, sentence) pairs, in the order of the file."""
-    runs, services = settings.training.runs, settings.serving.services
+def across_sections(data: Any) -> list[Problem]:
+    """Everything wrong between sections: (path, sentence) pairs, in the order of the file."""
+    if not isinstance(data, Mapping):
+        return []
+    pools, queues = _entries(data, "pools"), _entries(data, "scheduling", "queues")
+    runs, services = _entries(data, "training", "runs"), _entries(data, "serving", "services")
     return [
-        *_repeated(("pools",), settings.pools),
-        *_missing_role(settings),
-        *_repeated(("scheduling", "queues"), settings.scheduling.queues),
+        *_platform(data.get("platform")),
+        *_repeated(("pools",), pools),
+        *_missing_role(pools),
+        *_repeated(("scheduling", "queues"), queues),
         *_repeated(("training", "runs"), runs),
         *_repeated(("serving", "services"), services),
         *(
             problem
-            for index, run in enumerate(runs)
+            for index, run in runs.items()
             for problem in (
-                *_pool(settings, ("training", "runs", index, "pool"), run.pool, "training"),
-                *_queue(settings, ("training", "runs", index, "queue"), run.queue),
+                *_pool(pools, ("training", "runs", index, "pool"), run.get("pool"), "training"),
+                *_queue(queues, ("training", "runs", index, "queue"), run.get("queue")),
             )
         ),
         *(
             problem
-            for index, service in enumerate(services)
-            for problem in _pool(settings, ("serving", "services", index, "pool"), service.pool, "inference")
+            for index, service in services.items()
+            for problem in _pool(pools, ("serving", "services", index, "pool"), service.get("pool"), "inference")
         ),
     ]
 
 
-def _repeated(path: Path, items: Sequence[_Named]) -> Iterable[tuple[Path, str]]:
+def _entries(data: Mapping[str, Any], *path: str) -> dict[int, Mapping[str, Any]]:
+    """The mappings in the list at `path`, by their index."""
+    here: Any = data
+    for step in path:
+        here = here.get(step) if isinstance(here, Mapping) else None
+    entries = here if isinstance(here, list | tuple) else ()
+    return {index: entry for index, entry in enumerate(entries) if isinstance(entry, Mapping)}
+
+
+def _names(entries: Mapping[int, Mapping[str, Any]], role: str | None = None) -> list[str]:
+    return [
+        entry["name"]
+        for entry in entries.values()
+        if isinstance(entry.get("name"), str) and (role is None or entry.get("role") == role)
+    ]
+
+
+def _platform(platform: Any) -> Iterable[Problem]:
+    if isinstance(platform, Mapping) and platform.get("kind") == "metal":
+        yield ("platform", "kind"), "metal cannot be deployed yet; type aws"
+
+
+def _repeated(path: Path, entries: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
     seen: dict[str, int] = {}
-    for index, item in enumerate(items):
-        first = seen.setdefault(item.name, index)
-        if first != index:
-            yield (*path, index, "name"), f"{item.name!r} is already the name of {path[-1]}[{first}]; choose another"
+    for index, entry in entries.items():
+        name = entry.get("name")
+        if isinstance(name, str) and seen.setdefault(name, index) != index:
+            yield (*path, index, "name"), f"{name!r} is already the name of {path[-1]}[{seen[name]}]; choose another"
 
 
-def _missing_role(settings: Settings) -> Iterable[tuple[Path, str]]:
-    if all(pool.role != "system" for pool in settings.pools):
+def _missing_role(pools: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+    if pools and all(pool.get("role") in ("training", "inference") for pool in pools.values()):
         yield ("pools",), "no pool has role system, so the operators have nowhere to run; add one of at least 2 nodes"
 
 
-def _pool(settings: Settings, path: Path, name: str, role: str) -> Iterable[tuple[Path, str]]:
-    pools = {pool.name: pool for pool in settings.pools}
-    if name not in pools:
-        yield path, _unknown(name, "pool", [pool.name for pool in settings.pools if pool.role == role])
-    elif pools[name].role != role:
-        yield path, f"pool {name!r} has role {pools[name].role}, not {role}; name a pool of role {role}"
+def _pool(pools: Mapping[int, Mapping[str, Any]], path: Path, name: Any, role: str) -> Iterable[Problem]:
+    if not isinstance(name, str) or not pools:
+        return
+    found = next((pool.get("role") for pool in pools.values() if pool.get("name") == name), None)
+    if name not in _names(pools):
+        yield path, _unknown(name, "pool", _names(pools, role))
+    elif found in ("system", "training", "inference") and found != role:
+        yield path, f"pool {name!r} has role {found}, not {role}; name a pool of role {role}"
 
 
-def _queue(settings: Settings, path: Path, name: str) -> Iterable[tuple[Path, str]]:
-    queues = [queue.name for queue in settings.scheduling.queues]
-    if name not in queues:
-        yield path, _unknown(name, "queue", queues)
+def _queue(queues: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
+    if isinstance(name, str) and queues and name not in _names(queues):
+        yield path, _unknown(name, "queue", _names(queues))
 
 
 def _unknown(name: str, kind: str, known: Sequence[str]) -> str:

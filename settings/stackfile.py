@@ -21,8 +21,8 @@ class _Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, _ in node.value:
             if key.value in seen:
-                line = key.start_mark.line + 1
-                raise SettingsError([f"line {line}: {key.value} stands here a second time; keep one"])
+                problem = f"{key.value} stands here a second time"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 

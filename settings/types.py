@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema, core_schema
 Path = tuple[str | int, ...]
 
 
-class Problems(ValueError):
+class SectionError(ValueError):
     """Several things wrong with one section: (path below the section, sentence) each."""
 
     def __init__(self, items: Iterable[tuple[Path, str]]) -> None:
@@ -74,9 +74,11 @@ def _versioned(value: str) -> str:
 
 def _network(value: str) -> str:
     try:
-        IPv4Network(value)
-    except ValueError as error:
-        raise ValueError(f"{value!r} is not an IPv4 network ({error}); write it as 203.0.113.0/24") from None
+        network = IPv4Network(value, strict=False)
+    except ValueError:
+        raise ValueError(f"{value!r} is not an IPv4 network such as 203.0.113.0/24") from None
+    if value != str(network):
+        raise ValueError(f"{value!r} is not the network's own address; write {network}")
     return value
 
 
@@ -123,7 +125,12 @@ Name = Annotated[
         "a name: lower-case letters, digits and '-', a letter first, no '-' last, at most 40",
     ),
 ]
-Arn = Annotated[str, Matching(r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+", "the ARN of an IAM role or user")]
+Arn = Annotated[
+    str,
+    Matching(
+        r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+", "an IAM ARN such as arn:aws:iam::123456789012:role/deployer"
+    ),
+]
 AccountId = Annotated[str, Matching(r"\d{12}", "a 12-digit account id")]
 Region = Annotated[str, Matching(r"[a-z]{2}(-[a-z]+)+-\d", "an AWS region such as us-east-2")]
 ZoneId = Annotated[

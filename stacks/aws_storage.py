@@ -114,9 +114,7 @@ def lustre(lustre: FsxLustre, protect: bool, keys: Keys, place: StoragePlace, op
     )
 
 
-def bucket(
-    settings: Settings, keys: Keys, account_id: pulumi.Output[str], opts: pulumi.ResourceOptions
-) -> Bucket:
+def bucket(settings: Settings, keys: Keys, account_id: pulumi.Output[str], opts: pulumi.ResourceOptions) -> Bucket:
     """The bucket. Only an unprotected stack may destroy it with what is in it."""
     return Bucket(
         "object-store",

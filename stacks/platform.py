@@ -68,7 +68,7 @@ class ObjectStore(Protocol):
 class Platform:
     """A platform with a running cluster, its pools and its storage.
 
-    `storage_layer` and `workload_providers` are where, and through which providers, the workloads' resources go.
+    `kube_layer` is the parent of what else runs the cluster. `providers` are those that the workloads' resources need.
     `outputs` are the platform's own lines in the stack's outputs, by layer.
     """
 
@@ -78,5 +78,5 @@ class Platform:
     file_system: ClaimSource
     object_store: ObjectStore
     kube_layer: pulumi.Resource
-    workload_providers: Sequence[pulumi.ProviderResource]
+    providers: Sequence[pulumi.ProviderResource]
     outputs: Mapping[str, Mapping[str, Any]]

@@ -205,6 +205,4 @@ class Cluster(Component):
     def _kubeconfig(self, args: ClusterArgs, cluster: aws.eks.Cluster) -> pulumi.Output[str]:
         return pulumi.Output.all(
             name=cluster.name, endpoint=cluster.endpoint, authority=cluster.certificate_authority.data
-        ).apply(
-            lambda known: kubeconfig(region=args.region, profile=args.profile, role_arn=args.role_arn, **known)
-        )
+        ).apply(lambda known: kubeconfig(region=args.region, profile=args.profile, role_arn=args.role_arn, **known))

@@ -77,9 +77,7 @@ class Crds(Component):
         )
         return account.metadata.name.apply(str), binding
 
-    def _create_job(
-        self, args: CrdsArgs, account: pulumi.Output[str], binding: pulumi.Resource
-    ) -> k8s.batch.v1.Job:
+    def _create_job(self, args: CrdsArgs, account: pulumi.Output[str], binding: pulumi.Resource) -> k8s.batch.v1.Job:
         names = [f"crd/{crd}" for crd in args.crds]
         # A Job's template cannot change, so another file or image is another Job.
         version = hashlib.sha256(f"{args.url} {args.image}".encode()).hexdigest()[:8]

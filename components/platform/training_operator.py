@@ -185,7 +185,5 @@ def _manager(image: str) -> k8s.core.v1.ContainerArgs:
         security_context=k8s.core.v1.SecurityContextArgs(
             allow_privilege_escalation=False, capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"])
         ),
-        volume_mounts=[
-            k8s.core.v1.VolumeMountArgs(name="certificate", mount_path=CERTIFICATE_MOUNT, read_only=True)
-        ],
+        volume_mounts=[k8s.core.v1.VolumeMountArgs(name="certificate", mount_path=CERTIFICATE_MOUNT, read_only=True)],
     )

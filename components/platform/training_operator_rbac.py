@@ -64,9 +64,7 @@ class OperatorAccount(Component):
         )
         cluster_role = k8s.rbac.v1.ClusterRole(
             self.named("rights"),
-            k8s.rbac.v1.ClusterRoleInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=account), rules=cluster_rules()
-            ),
+            k8s.rbac.v1.ClusterRoleInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=account), rules=cluster_rules()),
             self.child(),
         )
         bound_everywhere = k8s.rbac.v1.ClusterRoleBinding(

@@ -14,6 +14,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
+from components.serving.tokens import SecretKey
 from components.serving.weights import MODELS, SUB_PATH
 
 PORT = 8000
@@ -21,14 +22,6 @@ HEALTH = "/health"
 STARTUP_PERIOD_SECONDS = 10
 WAITING = "vllm_num_requests_waiting"
 """Name of vLLM's `vllm:num_requests_waiting` in the custom metrics API, which has no colon."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SecretKey:
-    """One key of a Secret that exists. `name` resolves when it does."""
-
-    name: pulumi.Input[str]
-    key: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
+from components.platform.accounts import service_account
 from components.platform.taints import POOL_KEY, Taint, tolerations
 
 MODELS = "/models"
@@ -16,7 +17,7 @@ SUB_PATH = "models"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WeightsArgs:
-    """`source` is s3://bucket/prefix. `service_account` resolves when its pods may read there.
+    """`source` is s3://bucket/prefix. `granted` resolves when pods of `service_account` may read there.
 
     The Job runs on the pool that will serve the model: it is in the file system's zone.
     """
@@ -25,7 +26,8 @@ class WeightsArgs:
     source: str
     image: str
     namespace: pulumi.Input[str]
-    service_account: pulumi.Input[str]
+    service_account: str
+    granted: pulumi.Input[str]
     claim: pulumi.Input[str]
     pool: str
     taints: Sequence[Taint]
@@ -41,6 +43,7 @@ class Weights(Component):
     def __init__(self, name: str, args: WeightsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         core = k8s.core.v1
+        account = service_account(self, args.service_account, args.namespace, args.granted)
         # A Job's template cannot change, so another source or image is another Job.
         version = hashlib.sha256(f"{args.source} {args.image}".encode()).hexdigest()[:8]
         claim = core.PersistentVolumeClaimVolumeSourceArgs(claim_name=args.claim)
@@ -67,7 +70,7 @@ class Weights(Component):
                     backoff_limit=6,
                     template=core.PodTemplateSpecArgs(
                         spec=core.PodSpecArgs(
-                            service_account_name=args.service_account,
+                            service_account_name=account,
                             restart_policy="OnFailure",
                             node_selector={POOL_KEY: args.pool},
                             tolerations=[core.TolerationArgs(**each) for each in tolerations(args.taints)],

@@ -102,25 +102,21 @@ class Bucket(Component):
         )
         return aws.s3.BucketServerSideEncryptionConfiguration(
             self.named("encryption"),
-            aws.s3.BucketServerSideEncryptionConfigurationArgs(
-                bucket=bucket.bucket,
-                rules=[
-                    aws.s3.BucketServerSideEncryptionConfigurationRuleArgs(
-                        apply_server_side_encryption_by_default=by_default, bucket_key_enabled=True
-                    )
-                ],
-            ),
-            self.child(),
+            bucket=bucket.bucket,
+            rules=[
+                aws.s3.BucketServerSideEncryptionConfigurationRuleArgs(
+                    apply_server_side_encryption_by_default=by_default, bucket_key_enabled=True
+                )
+            ],
+            opts=self.child(),
         )
 
     def _keep_versions(self, bucket: aws.s3.Bucket, checkpoint_days: int) -> None:
         versioning = aws.s3.BucketVersioning(
             self.named("versioning"),
-            aws.s3.BucketVersioningArgs(
-                bucket=bucket.bucket,
-                versioning_configuration=aws.s3.BucketVersioningVersioningConfigurationArgs(status="Enabled"),
-            ),
-            self.child(),
+            bucket=bucket.bucket,
+            versioning_configuration=aws.s3.BucketVersioningVersioningConfigurationArgs(status="Enabled"),
+            opts=self.child(),
         )
         rule = aws.s3.BucketLifecycleConfigurationRuleArgs
         aws.s3.BucketLifecycleConfiguration(

@@ -12,6 +12,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.accounts import service_account
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 
@@ -26,8 +27,9 @@ DATA, CHECKPOINTS = "/data", "/checkpoints"
 class TrainingJobArgs:
     """A run of `nodes` pods on the pool's nodes.
 
-    `script` is what torchrun starts. Claims, queue, priority and service account are names that resolve when the
-    things exist. `operator` accepts PyTorchJobs, `nodes_ready` is the pool's node group.
+    `script` is what torchrun starts. Claims, queue and priority are names that resolve when the things exist;
+    `granted` resolves when pods of the account named like the run have their rights in the object store. `operator`
+    accepts PyTorchJobs, `nodes_ready` is the pool's node group.
     """
 
     run: str
@@ -41,7 +43,7 @@ class TrainingJobArgs:
     taints: Sequence[Taint]
     queue: pulumi.Input[str]
     priority: pulumi.Input[str]
-    service_account: pulumi.Input[str]
+    granted: pulumi.Input[str]
     data_claim: pulumi.Input[str]
     checkpoint_claim: pulumi.Input[str]
     operator: pulumi.Resource
@@ -64,7 +66,7 @@ def environment(shape: PodShape, extra: Mapping[str, pulumi.Input[str]]) -> list
     return [{"name": name, "value": value} for name, value in sorted({**env, **extra}.items())]
 
 
-def pod_template(args: TrainingJobArgs) -> dict[str, Any]:
+def pod_template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, Any]:
     """Pod template of every replica. `/dev/shm` is memory, limited below the pod's own limit (AA06)."""
     claims = {"data": (args.data_claim, True), "checkpoints": (args.checkpoint_claim, False)}
     return {
@@ -72,7 +74,7 @@ def pod_template(args: TrainingJobArgs) -> dict[str, Any]:
         "spec": {
             "schedulerName": "volcano",
             "priorityClassName": args.priority,
-            "serviceAccountName": args.service_account,
+            "serviceAccountName": account,
             "nodeSelector": {POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
             "tolerations": tolerations(args.taints),
             "containers": [
@@ -103,9 +105,9 @@ def pod_template(args: TrainingJobArgs) -> dict[str, Any]:
     }
 
 
-def pytorch_job(args: TrainingJobArgs) -> dict[str, Any]:
+def pytorch_job(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, Any]:
     """Spec of the PyTorchJob: a gang whose PodGroup starts at `nodes` pods."""
-    replica = {"restartPolicy": "OnFailure", "template": pod_template(args)}
+    replica = {"restartPolicy": "OnFailure", "template": pod_template(args, account)}
     replicas = {"Master": {"replicas": 1, **replica}}
     if args.nodes > 1:
         replicas["Worker"] = {"replicas": args.nodes - 1, **replica}
@@ -127,6 +129,7 @@ class TrainingJob(Component):
 
     def __init__(self, name: str, args: TrainingJobArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
+        account = service_account(self, args.run, args.namespace, args.granted)
         job = k8s.apiextensions.CustomResource(
             self.named("job"),
             api_version="kubeflow.org/v1",
@@ -137,7 +140,7 @@ class TrainingJob(Component):
                 # Pods go before the job does, or its queue is refused to be deleted while they still count.
                 annotations={"pulumi.com/deletionPropagationPolicy": "foreground"},
             ),
-            spec=pytorch_job(args),
+            spec=pytorch_job(args, account),
             opts=self.child(depends_on=[args.operator, args.nodes_ready]),
         )
         self.run = job.id.apply(lambda _: args.run)

@@ -103,14 +103,14 @@ def gangs_wait_in_line(draft: Draft) -> Iterable[Observation]:
 
 @registry.rule("shm-below-memory", "N05", "AA06")
 def shm_below_memory(draft: Draft) -> Iterable[Observation]:
-    """/dev/shm counts against the pod's memory limit, so it stays below it."""
+    """Shared memory counts against the pod's memory limit, so it stays below it."""
     for index, run in enumerate(draft.settings.training.runs):
         plan = draft.runs.get(run.name)
         if plan and plan.pod.shm_mib >= plan.pod.memory_mib:
             limit = plan.pod.memory_mib // _MIB_PER_GIB
             yield Observation(
                 path=f"training.runs[{index}].shmGib",
-                sentence=f"/dev/shm of {run.shm_gib} GiB does not fit below the pod's memory limit of {limit} GiB, "
+                sentence=f"{run.shm_gib} GiB of shared memory do not fit below the pod's memory limit of {limit} GiB, "
                 f"which is what a {draft.pools[run.pool].instance.type} leaves",
                 remedy=f"set it to at most {max(1, limit // 2)}, half of the limit",
                 subject=run.name,
@@ -122,9 +122,8 @@ def node_too_small(draft: Draft) -> Iterable[Observation]:
     """After the node's own daemons, a pod that takes its share still gets at least a core and a GiB."""
     runs = ((f"training.runs[{index}]", run.name) for index, run in enumerate(draft.settings.training.runs))
     services = ((f"serving.services[{index}]", item.name) for index, item in enumerate(draft.settings.serving.services))
-    planned = {**draft.runs, **draft.services}
     for path, name in (*runs, *services):
-        plan = planned.get(name)
+        plan = draft.runs.get(name) if path.startswith("training") else draft.services.get(name)
         if plan and not (plan.pod.cpu_millicores and plan.pod.memory_mib):
             yield Observation(
                 path=f"{path}.pool",

@@ -46,7 +46,7 @@ def gang_without_efa(draft: Draft) -> Iterable[Observation]:
     """A gang over several nodes has a fabric: without EFA its collectives run on TCP, and nothing says so."""
     for index, run in enumerate(draft.settings.training.runs):
         plan = draft.pools.get(run.pool)
-        if plan and run.nodes > 1 and plan.efa == 0:
+        if plan and plan.gpus_per_node and run.nodes > 1 and plan.efa == 0:
             yield Observation(
                 path=f"training.runs[{index}].pool",
                 sentence=f"{run.nodes} nodes of {plan.instance.type} would talk over TCP, 10 to 19 times slower than "

@@ -33,7 +33,7 @@ def tensor_parallel(draft: Draft) -> Iterable[Observation]:
             fitting = [n for n in range(1, model.kv_heads + 1) if model.heads % n == 0 and model.kv_heads % n == 0]
             yield Observation(
                 path=path,
-                sentence=f"{size} does not divide the {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
+                sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
                 remedy=f"take one of {', '.join(map(str, fitting))}",
                 subject=service.name,
             )
@@ -89,19 +89,26 @@ def replicas_that_fit(pool: PoolPlan, wanted: Iterable[tuple[ServicePlan, int]])
     return True
 
 
-@registry.rule("replicas-fit-pool", "A08", "IN08", "IN09")
-def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
-    """The replicas that always run fit on the pool, none across two nodes."""
+def _shared_pools(draft: Draft) -> Iterable[tuple[int, PoolPlan, list[ServicePlan]]]:
+    """Pools with their services (index in the settings first), where each replica fits on a node by itself."""
     for index, pool in enumerate(draft.settings.pools):
         plan = draft.pools.get(pool.name)
         services = [service for service in draft.services.values() if service.pool == pool.name]
-        if plan and services and not replicas_that_fit(plan, ((item, item.min_replicas) for item in services)):
+        if plan and services and all(service.pod.gpus <= plan.gpus_per_node for service in services):
+            yield index, plan, services
+
+
+@registry.rule("replicas-fit-pool", "A08", "IN08", "IN09")
+def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
+    """The replicas that always run fit on the pool, none across two nodes."""
+    for index, pool, services in _shared_pools(draft):
+        if not replicas_that_fit(pool, ((service, service.min_replicas) for service in services)):
+            replicas = ", ".join(f"{item.min_replicas} of {item.pod.gpus} for {item.name}" for item in services)
             gpus = sum(item.gpus for item in services)
-            replicas = ", ".join(f"{item.min_replicas} x {item.pod.gpus} for {item.name}" for item in services)
             yield Observation(
                 path=f"pools[{index}].count",
-                sentence=f"its services always run {replicas} ({gpus} GPUs), which {plan.count} nodes of "
-                f"{plan.gpus_per_node} GPUs cannot hold",
+                sentence=f"its services always run replicas on {gpus} GPUs ({replicas}), "
+                f"and {pool.count} x {pool.instance.type} with {pool.gpus_per_node} each cannot hold them",
                 remedy="raise the count, or lower minReplicas or tensorParallel",
                 subject=pool.name,
             )
@@ -110,15 +117,13 @@ def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
 @registry.rule("replicas-may-wait", "A08", severity=Severity.WARNING)
 def replicas_may_wait(draft: Draft) -> Iterable[Observation]:
     """The autoscaler's upper end fits on the pool as well, or further replicas stay Pending."""
-    for index, pool in enumerate(draft.settings.pools):
-        plan = draft.pools.get(pool.name)
-        services = [service for service in draft.services.values() if service.pool == pool.name]
-        fits_now = plan and replicas_that_fit(plan, ((item, item.min_replicas) for item in services))
-        if plan and fits_now and not replicas_that_fit(plan, ((item, item.max_replicas) for item in services)):
-            gpus = sum(item.max_replicas * item.pod.gpus for item in services)
+    for index, pool, services in _shared_pools(draft):
+        now = replicas_that_fit(pool, ((service, service.min_replicas) for service in services))
+        if now and not replicas_that_fit(pool, ((service, service.max_replicas) for service in services)):
+            gpus = sum(service.max_replicas * service.pod.gpus for service in services)
             yield Observation(
                 path=f"pools[{index}].count",
-                sentence=f"at maxReplicas its services want {gpus} GPUs and the pool has {plan.gpus}",
+                sentence=f"at maxReplicas its services want {gpus} GPUs, and the pool has {pool.gpus}",
                 remedy="replicas beyond that stay Pending; raise the count or lower maxReplicas",
                 subject=pool.name,
             )

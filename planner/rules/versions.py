@@ -47,7 +47,7 @@ def image_not_pinned(draft: Draft) -> Iterable[Observation]:
     )
     platform = (("lifecycle.protect", image) for image in PLATFORM_IMAGES)
     for path, image in (*runs, *services, *platform):
-        if not is_pinned(image, dict(draft.catalogue.digests)):
+        if not is_pinned(image, draft.catalogue.digests):
             yield Observation(
                 path=path,
                 sentence=f"the stack is protected and {image} has no digest, so its content may change",

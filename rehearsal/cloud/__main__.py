@@ -21,6 +21,9 @@ def main() -> int:
     parser.add_argument("--alone", action="store_true", help="EKS finishes by itself, for use without a supervisor")
     options = parser.parse_args()
 
+    from .offerings import load_lazily
+
+    load_lazily()
     from .server import bind
 
     alone = options.alone or os.environ.get("GPUCLUSTER_CLOUD_ALONE") == "1"
@@ -28,7 +31,9 @@ def main() -> int:
         server = bind(options.port, alone)
     except OSError as error:
         reason = error.strerror or error
-        print(f"rehearsal.cloud: cannot listen on 127.0.0.1:{options.port}: {reason}; try another port", file=sys.stderr)
+        print(
+            f"rehearsal.cloud: cannot listen on 127.0.0.1:{options.port}: {reason}; try another port", file=sys.stderr
+        )
         return 2
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)

@@ -16,7 +16,11 @@ class Amendments:
     """
 
     def __init__(self) -> None:
-        self._pending: list[tuple[type, str, Function]] = []
+        self._pending: list[tuple[type, str, Any]] = []
+
+    def attribute(self, owner: type, name: str, value: Any) -> None:
+        """Set a class attribute, such as a property."""
+        self._pending.append((owner, name, value))
 
     def operation(self, owner: type) -> Callable[[Function], Function]:
         """Add the decorated function to ``owner`` under its own name; moto finds operations by snake-case name."""

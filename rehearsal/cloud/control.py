@@ -39,7 +39,7 @@ class Control:
             ("DELETE", "faults"): (0, self._clear_faults),
             ("GET", "inventory"): (0, lambda _path, _order: inventory()),
             ("GET", "requests"): (0, lambda _path, _order: dict(sorted(self._requests.items()))),
-            ("DELETE", "requests"): (0, lambda _path, _order: self._requests.clear() or {}),
+            ("DELETE", "requests"): (0, self._clear_requests),
         }
 
     def handle(self, method: str, path: str, body: bytes) -> Reply:
@@ -101,11 +101,17 @@ class Control:
     def _list_faults(self, _path: list[str], _order: dict[str, Any]) -> list[dict[str, Any]]:
         """Faults that can still strike."""
         rows = [fault for fault in self._faults if not fault.spent]
-        return [{"action": row.action.pattern, "code": row.code, "status": row.status, "times": row.times} for row in rows]
+        return [
+            {"action": row.action.pattern, "code": row.code, "status": row.status, "times": row.times} for row in rows
+        ]
 
     def _add_fault(self, _path: list[str], order: dict[str, Any]) -> dict[str, Any]:
         """``{"action": regex on operation names, "code", "status", "times", "seconds"}``."""
         self._faults.append(Fault.parse(order))
+        return {}
+
+    def _clear_requests(self, _path: list[str], _order: dict[str, Any]) -> dict[str, Any]:
+        self._requests.clear()
         return {}
 
     def _clear_faults(self, _path: list[str], _order: dict[str, Any]) -> dict[str, Any]:

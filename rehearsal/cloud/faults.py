@@ -31,10 +31,10 @@ class Fault:
 
         Without ``times`` and ``seconds`` the fault lasts until faults are cleared.
         """
-        if not isinstance(order.get("action"), str):
+        if not order.get("action"):
             raise ValueError('a fault needs "action", a regular expression on operation names such as "CreateSubnet"')
         try:
-            action = re.compile(order["action"])
+            action = re.compile(str(order["action"]))
         except re.error as error:
             raise ValueError(f'"action" is no regular expression: {error}') from error
         times, seconds = order.get("times"), order.get("seconds")

@@ -9,7 +9,7 @@ import json
 from fnmatch import fnmatchcase
 from typing import Any
 
-from moto.iam.exceptions import MalformedPolicyDocument
+from moto.iam.exceptions import DeleteConflictException, MalformedPolicyDocument
 from moto.iam.models import IAMBackend
 from moto.iam.policy_validation import IAMTrustPolicyDocumentValidator
 from moto.sts.models import STSBackend
@@ -113,3 +113,11 @@ def create_role(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
         raise MalformedPolicyDocument("This policy contains invalid Json") from error
     IAMTrustPolicyDocumentValidator(document).validate()
     return original(self, *args, **kwargs)
+
+
+@AMENDMENTS.around(IAMBackend, "delete_policy")
+def delete_policy(original: Any, self: Any, policy_arn: str) -> None:
+    """DeletePolicy refuses a policy that is attached (DeleteConflict)."""
+    if self.get_policy(policy_arn).attachment_count:
+        raise DeleteConflictException("Cannot delete a policy attached to entities.")
+    original(self, policy_arn)

@@ -24,7 +24,8 @@ DEFAULT_ROTATION_DAYS = 365
 def find_key(region: str, key_or_alias: str) -> Any | None:
     """The key of an id, an ARN, an alias or an alias ARN; None if there is none."""
     backend = kms(region)
-    key_id = backend.any_id_to_key_id(key_or_alias)
+    name = backend.get_alias_name(key_or_alias)
+    key_id = backend.get_key_id_from_alias(name) if name.startswith("alias/") else backend.get_key_id(name)
     return backend.keys.get(key_id)
 
 

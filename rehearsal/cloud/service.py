@@ -69,7 +69,8 @@ def _faults(shape: Any, value: Any, path: str) -> Iterator[str]:
 
 def _string_faults(shape: Any, value: str, path: str) -> Iterator[str]:
     if shape.enum and value not in shape.enum:
-        yield f"Value '{value}' at '{path}' failed to satisfy constraint: Member must satisfy enum value set: {shape.enum}"
+        wanted = f"Member must satisfy enum value set: {shape.enum}"
+        yield f"Value '{value}' at '{path}' failed to satisfy constraint: {wanted}"
     yield from _bounds(shape, len(value), path, "length")
     pattern = shape.metadata.get("pattern")
     if pattern and not _matches(pattern, value):

@@ -92,7 +92,8 @@ def api_server(tools: Tools, port: int, issuer: str) -> Command:
             "allow-privileged": "true",
             "profiling": "false",
         },
-        grace=10.0,
+        # It keeps nothing itself, and left alone it waits for every open watch.
+        grace=1.0,
     )
 
 

@@ -1,10 +1,9 @@
 """One EKS cluster's control plane: five upstream processes, the token webhook and the way into its network."""
 
 import logging
-import os
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import urllib3
@@ -15,30 +14,19 @@ from rehearsal.cluster.access import Access
 from rehearsal.cluster.backends import Backends
 from rehearsal.cluster.components import API_SERVER, CONTROLLERS, ETCD, KWOK, SCHEDULER, Command
 from rehearsal.cluster.egress import Egress, Router
+from rehearsal.cluster.kept import KeptProcesses
 from rehearsal.cluster.layout import Layout
 from rehearsal.cluster.webhook import Webhook
 from rehearsal.kube.client import Kube
-from rehearsal.processes import Process, StartError
+from rehearsal.processes import Process, StartError, last_lines
 from rehearsal.toolchain import Tools
 
 log = logging.getLogger(__name__)
 
 START_TIMEOUT = 60.0
 PORT_ATTEMPTS = 5
-LONGEST_PAUSE = 30.0
-STEADY = 60.0
-
-
-@dataclass
-class _Component:
-    """One process and its history: when it began, how often it ended on its own of late, when it may start again."""
-
-    process: Process
-    grace: float
-    begun: float = 0.0
-    failures: int = 0
-    not_before: float = 0.0
-    wanted: bool = False
+ISSUER = "https://kubernetes.default.svc"
+STOPPING_ORDER = (KWOK, SCHEDULER, CONTROLLERS, API_SERVER, ETCD)
 
 
 class ControlPlane:
@@ -66,8 +54,7 @@ class ControlPlane:
         self._logs = logs or directory / "log"
         self._layout = Layout(directory)
         self._tools = tools
-        self._components: dict[str, _Component] = {}
-        self._lock = threading.RLock()
+        self._processes = KeptProcesses(f"cluster {name}", self.record)
         self._cloud_url = cloud_url
         self._webhook: Webhook | None = None
         self._egress: Egress | None = None
@@ -86,88 +73,71 @@ class ControlPlane:
     def log(self, component: str) -> Path:
         return self._logs / f"{component}.log"
 
+    @property
+    def record(self) -> Path:
+        """A JSON file with the identity of every component that was started, by name."""
+        return self.directory / "processes.json"
+
     def start(self) -> None:
         """Start everything and wait until the API server is ready and holds what EKS puts into a new cluster.
 
         Raises StartError, with the last lines of the log, and leaves nothing running then.
         """
-        with self._lock:
-            try:
-                self._start()
-            except BaseException:
-                self.stop()
-                raise
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
 
     def _start(self) -> None:
         begun = time.monotonic()
         layout.write_keys(self._layout)
         layout.write_configurations(self._layout)
-        access = Access(self._cloud_url, self.region, self.name, _known_secrets())
-        self._webhook = Webhook(self._layout, access.user)
+        self._webhook = Webhook(self._layout, Access(self._cloud_url, self.region, self.name).user)
         self._webhook.start()
         self._run(ETCD, components.etcd(self._tools))
         self._start_api_server(self._webhook.url)
-        for name, command in (
-            (CONTROLLERS, components.controllers(self._tools)),
-            (SCHEDULER, components.scheduler(self._tools)),
-            (KWOK, components.kwok(self._tools)),
-        ):
-            self._run(name, command)
-        eks.furnish(self.kube())
-        self._await_controllers()
+        self._egress = Egress(self._layout.egress_socket, Router(self.kube(), self.backends))
+        self._egress.start()
+        self._run(CONTROLLERS, components.controllers(self._tools))
+        self._run(SCHEDULER, components.scheduler(self._tools))
+        self._run(KWOK, components.kwok(self._tools))
+        kube = self.kube()
+        eks.furnish(kube)
+        self._await(lambda: controllers_work(kube), CONTROLLERS, self._processes.tend)
         log.info("cluster %s is up at %s after %.1f s", self.name, self.endpoint, time.monotonic() - begun)
 
     def _start_api_server(self, webhook: str) -> None:
         """Start the API server on a free port, with another one if somebody took that in between."""
-        for attempt in range(PORT_ATTEMPTS):
+        for attempt in range(1, PORT_ATTEMPTS + 1):
             port = places.free_port()
             self.endpoint = f"https://{places.LOOPBACK}:{port}"
             layout.write_kubeconfigs(self._layout, self.name, self.endpoint, webhook)
             self._probe = self._client()
-            if self._egress is None:
-                self._egress = Egress(self._layout.egress_socket, Router(self.kube(), self.backends))
-                self._egress.start()
-            process = self._run(API_SERVER, components.api_server(self._tools, port, "https://kubernetes.default.svc"))
+            self._run(API_SERVER, components.api_server(self._tools, port, ISSUER))
             try:
-                return self._await_ready()
-            except StartError:
-                if attempt == PORT_ATTEMPTS - 1 or "address already in use" not in process.last_words(30):
+                self._await(self.healthy, API_SERVER, self._processes.check)
+            except StartError as error:
+                if attempt == PORT_ATTEMPTS or f":{port}: bind: address already in use" not in str(error):
                     raise
-        raise AssertionError
+            else:
+                return
 
-    def _run(self, name: str, command: Command) -> Process:
+    def _run(self, name: str, command: Command) -> None:
         process = Process(name, command.argv, command.env, log=self.log(name), cwd=self.directory)
-        component = _Component(process, command.grace, begun=time.monotonic(), wanted=True)
-        self._components[name] = component
-        process.start()
-        return process
+        self._processes.start(process, command.grace)
 
-    def _await_ready(self) -> None:
+    def _await(self, condition: Callable[[], bool], component: str, meanwhile: Callable[[], None]) -> None:
+        """Wait until a component does its work, doing `meanwhile` again and again. Raises StartError."""
         deadline = time.monotonic() + START_TIMEOUT
         pause = threading.Event()
-        while not self.healthy():
-            for name, component in self._components.items():
-                status = component.process.exit_status()
-                if status is not None:
-                    words = component.process.last_words()
-                    raise StartError(f"{name} of cluster {self.name} ended with status {status}:\n{words}")
+        while not condition():
+            meanwhile()
             if time.monotonic() > deadline:
-                words = self._components[API_SERVER].process.last_words()
+                words = last_lines(self.log(component))
                 raise StartError(
-                    f"the API server of cluster {self.name} is not ready after {START_TIMEOUT:.0f} s:\n{words}"
+                    f"{component} of cluster {self.name} does not work after {START_TIMEOUT:.0f} s:\n{words}"
                 )
-            pause.wait(0.1)
-
-    def _await_controllers(self) -> None:
-        """Wait for the first thing that only the controllers make: without it no pod is admitted."""
-        kube, pause, deadline = self.kube(), threading.Event(), time.monotonic() + START_TIMEOUT
-        while kube.get("v1", "ServiceAccount", "default", "default") is None:
-            if time.monotonic() > deadline:
-                words = self._components[CONTROLLERS].process.last_words()
-                raise StartError(
-                    f"the controllers of cluster {self.name} do nothing after {START_TIMEOUT:.0f} s:\n{words}"
-                )
-            self.tend()
             pause.wait(0.1)
 
     def healthy(self) -> bool:
@@ -186,57 +156,28 @@ class ControlPlane:
 
     def pid(self, component: str) -> int | None:
         """The pid of a running component; None if it does not run."""
-        process = self._components[component].process
-        return process.identity.pid if process.running() and process.identity else None
+        return self._processes.pid(component)
 
     def halt(self, component: str) -> None:
         """Stop one component and leave it stopped until `restart`."""
-        with self._lock:
-            self._components[component].wanted = False
-            self._components[component].process.stop(self._components[component].grace)
+        self._processes.halt(component)
 
     def restart(self, component: str) -> None:
-        """Stop one component if it runs, start it again; waits for the API server if it was that or its store."""
-        with self._lock:
-            self.halt(component)
-            found = self._components[component]
-            found.wanted, found.failures, found.begun = True, 0, time.monotonic()
-            found.process.start()
-            if component in {ETCD, API_SERVER}:
-                self._await_ready()
+        """Stop one component if it runs and start it again; returns when the API server is ready. Raises StartError."""
+        self._processes.restart(component)
+        self._await(self.healthy, API_SERVER, self._processes.tend)
 
     def tend(self) -> None:
-        """Start again what ended on its own, after a pause that doubles with each failure up to 30 s."""
-        with self._lock:
-            now = time.monotonic()
-            for name, component in self._components.items():
-                if component.wanted and not component.process.running():
-                    self._revive(name, component, now)
-
-    def _revive(self, name: str, component: _Component, now: float) -> None:
-        if component.not_before == 0.0:
-            if now - component.begun > STEADY:
-                component.failures = 0
-            pause = min(LONGEST_PAUSE, 0.5 * 2**component.failures)
-            component.failures += 1
-            component.not_before = now + pause
-            status = component.process.exit_status()
-            log.warning("%s of cluster %s ended with status %s; starting it in %.1f s", name, self.name, status, pause)
-        elif now >= component.not_before:
-            component.begun, component.not_before = now, 0.0
-            component.process.start()
-            log.info("%s of cluster %s was started again", name, self.name)
+        """Start again what ended on its own, after a pause that doubles with each failure. Raises StartError."""
+        self._processes.tend()
 
     def stop(self) -> None:
         """Stop everything, clients first, the store last. The directory stays."""
-        with self._lock:
-            for name in (KWOK, SCHEDULER, CONTROLLERS, API_SERVER, ETCD):
-                if name in self._components:
-                    self.halt(name)
-            for server in (self._egress, self._webhook):
-                if server is not None:
-                    server.stop()
-            self._egress = self._webhook = None
+        self._processes.stop(STOPPING_ORDER)
+        for server in (self._egress, self._webhook):
+            if server is not None:
+                server.stop()
+        self._egress = self._webhook = None
 
     def _client(self) -> urllib3.PoolManager:
         return urllib3.PoolManager(
@@ -246,7 +187,6 @@ class ControlPlane:
         )
 
 
-def _known_secrets() -> dict[str, str]:
-    """The rehearsal's own key, if it runs with one: with it tokens for other clusters are recognised."""
-    key, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
-    return {key: secret} if key and secret else {}
+def controllers_work(kube: Kube) -> bool:
+    """Whether the first thing is there that only the controllers make, and without which no pod is admitted."""
+    return kube.get("v1", "ServiceAccount", "default", "default") is not None

@@ -12,6 +12,7 @@ from typing import Any
 import urllib3
 
 from rehearsal.cluster.control_plane import ControlPlane
+from rehearsal.effects import Effects
 from rehearsal.processes import StartError
 from rehearsal.toolchain import Tools
 
@@ -40,8 +41,10 @@ class Cloud:
         return {(each["region"], each["name"]): each["status"] for each in json.loads(answer.data)}
 
     def put_cluster(self, region: str, name: str, state: Mapping[str, Any]) -> None:
-        """Report a cluster's status; raises urllib3's HTTPError."""
-        self._pool.request("PUT", f"{self.url}/rehearsal/clusters/{region}/{name}", json=dict(state))
+        """Report a cluster's status; raises urllib3's HTTPError, also if the account refuses it."""
+        answer = self._pool.request("PUT", f"{self.url}/rehearsal/clusters/{region}/{name}", json=dict(state))
+        if answer.status >= 400:
+            raise urllib3.exceptions.HTTPError(f"status {answer.status}: {answer.data.decode(errors='replace')}")
 
 
 class Keeper:
@@ -110,14 +113,7 @@ class Keeper:
         except StartError as error:
             log.warning("%s", error)
 
-    def _effects(self) -> Any:
-        try:
-            from rehearsal.effects import Effects
-        except ImportError as error:  # TEMPORARY
-            log.warning("no effects: %s", error)
-            import types
-
-            return types.SimpleNamespace(start=lambda: None, stop=lambda: None)
+    def _effects(self) -> Effects:
         return Effects(self._plane, self._cloud.url, self.region, self.name, self._tools, self._plane.backends)
 
     def _report(self, state: Mapping[str, Any]) -> None:

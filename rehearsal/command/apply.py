@@ -1,5 +1,6 @@
 """`up`: start what is not there, recover what was interrupted, apply the stack, wait until it runs, show the table."""
 
+import signal
 import time
 
 from rehearsal.command.errors import CommandError
@@ -83,8 +84,13 @@ def summary(outcome: Outcome) -> str:
 
 def _require(outcome: Outcome) -> None:
     """Stop here if the engine failed; its errors were printed as they came, unless it never came to work."""
+    if outcome.status < 0:
+        killer = signal.Signals(-outcome.status).name
+        raise CommandError(
+            f"pulumi {outcome.operation} was ended by {killer} after {outcome.seconds:.0f} s: try again."
+        )
     if outcome.status:
         reason = "" if outcome.record.errors() else f":\n{outcome.explain()}"
         raise CommandError(
-            f"pulumi {outcome.operation} failed after {outcome.seconds:.0f} s{reason}; log: {outcome.log}"
+            f"pulumi {outcome.operation} failed after {outcome.seconds:.0f} s{reason} (log: {outcome.log})"
         )

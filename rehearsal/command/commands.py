@@ -71,11 +71,14 @@ def rehearse(options: argparse.Namespace) -> int:
     screen, meter = console(), Meter()
     name = options.site or f"rehearse-{options.stack}"
     with _nothing_left(name, screen):
-        session = open_session(name, root, options.stack, screen, meter)
-        outcome = apply.up(session, stack_file(root, options.stack).read_text())
-        views, missing = apply.wait_until_running(session)
-        problems = [*missing, *_unstable(session)]
-        _remove(session)
+        try:
+            session = open_session(name, root, options.stack, screen, meter)
+            outcome = apply.up(session, stack_file(root, options.stack).read_text())
+            views, missing = apply.wait_until_running(session)
+            problems = [*missing, *_unstable(session)]
+            _remove(session)
+        finally:
+            supervisor.stop(places.site(name).path)
     screen.print(closing(outcome.record.by_type(), views, meter.phases))
     if problems:
         raise CommandError(f"stack {options.stack} was applied, but {'; '.join(problems)}.")
@@ -147,7 +150,7 @@ def kubectl(options: argparse.Namespace) -> int:
         raise CommandError(str(error)) from error
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     env = os.environ | {"KUBECONFIG": str(next(iter(wanted.values())))}
-    os.execve(binary, ["kubectl", *words], env)
+    os.execve(binary, ["kubectl", *words], env)  # noqa: S606 - kubectl takes this process's place: its terminal, its status
 
 
 def _remove(session: Session) -> None:

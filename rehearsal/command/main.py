@@ -31,9 +31,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
-    top = argparse.ArgumentParser(
-        prog="python -m rehearsal", description="Apply a stack offline, with the real engine."
-    )
+    top = argparse.ArgumentParser(prog="python -m rehearsal", description="Apply any stack offline.")
     sub = top.add_subparsers(required=True, metavar="COMMAND")
     up = _command(sub, "up", commands.up, "apply the stack and leave it running")
     _stack(up)

@@ -157,7 +157,9 @@ def _start(directory: places.SiteDirectory, console: Console) -> supervisor.Site
 
 def forget(directory: places.SiteDirectory, reason: str, console: Console) -> None:
     """Remove what a site that died left, and say why: its account lived in memory, so its state describes nothing."""
-    console.print(f"  {reason}; what it held is gone with it, starting clean", style="yellow", highlight=False)
+    console.print(
+        f"  {reason}; what it held is gone with it, starting clean", style="yellow", highlight=False, soft_wrap=True
+    )
     supervisor.stop(directory.path)
     shutil.rmtree(directory.path, ignore_errors=True)
 

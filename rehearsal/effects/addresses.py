@@ -9,7 +9,7 @@ from collections.abc import Iterable
 RESERVED = 5
 
 
-class Exhausted(Exception):
+class ExhaustedError(Exception):
     """The subnet has no address left."""
 
 
@@ -23,7 +23,7 @@ class Addresses:
         self._lock = threading.Lock()
 
     def take(self, owner: str, block: str, in_use: Iterable[str] = ()) -> str:
-        """An address of the block for a pod (its uid), the same one when asked again. Raises Exhausted."""
+        """An address of the block for a pod (its uid), the same one when asked again. Raises ExhaustedError."""
         with self._lock:
             if owner in self._of:
                 return self._of[owner]
@@ -39,7 +39,7 @@ class Addresses:
                     self._next[block] = offset - 1
                     self._set(owner, address)
                     return address
-            raise Exhausted(f"failed to assign an IP address to container: subnet {block} has no free address")
+            raise ExhaustedError(f"failed to assign an IP address to container: subnet {block} has no free address")
 
     def hold(self, owner: str, address: str) -> None:
         """The pod has this address already."""

@@ -33,7 +33,7 @@ def resolve(pod: Object, container: Object, find: Find, node: Object, addresses:
             raise ConfigError(f'{store[:-1]} "{reference["name"]}" not found')
         result.update({prefix + key: value for key, value in data(found or {}).items()})
     for variable in container.get("env") or []:
-        if "valueFrom" in variable and variable["valueFrom"]:
+        if variable.get("valueFrom"):
             value = _from(variable["valueFrom"], pod, container, find, node, addresses)
             if value is not None:
                 result[variable["name"]] = value

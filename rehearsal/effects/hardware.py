@@ -28,16 +28,16 @@ class Machine:
     local_nvme: int
 
 
-class UnknownType(LookupError):
+class UnknownTypeError(LookupError):
     """EC2 has no such instance type."""
 
 
 @cache
 def machine(instance_type: str) -> Machine:
-    """The facts of an instance type. Raises UnknownType."""
+    """The facts of an instance type. Raises UnknownTypeError."""
     raw = _types().get(instance_type)
     if raw is None:
-        raise UnknownType(f"EC2 has no instance type {instance_type}")
+        raise UnknownTypeError(f"EC2 has no instance type {instance_type}")
     network = raw["NetworkInfo"]
     gpus = [each for each in raw.get("GpuInfo", {}).get("Gpus", []) if each["Manufacturer"] == "NVIDIA"]
     return Machine(

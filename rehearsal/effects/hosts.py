@@ -82,14 +82,13 @@ class Hosts:
 
 
 def host(instance: Described, nodegroup: Described, subnet: Described, node_config: Mapping[str, Any]) -> Host:
-    """The facts of an instance from DescribeInstances, its node group and its subnet. Raises UnknownType."""
+    """The facts of an instance from DescribeInstances, its node group and its subnet. Raises UnknownTypeError."""
     interfaces = instance.get("NetworkInterfaces", [])
     first = next(
         (i for i in interfaces if (i.get("Attachment") or {}).get("DeviceIndex") == 0 and not _card(i)),
         interfaces[0] if interfaces else {},
     )
     groups = first.get("Groups") or instance.get("SecurityGroups", [])
-    template = nodegroup.get("launchTemplate") or {}
     return Host(
         node=instance["PrivateDnsName"],
         instance_id=instance["InstanceId"],
@@ -97,7 +96,7 @@ def host(instance: Described, nodegroup: Described, subnet: Described, node_conf
         nodegroup=nodegroup["nodegroupName"],
         ami_type=nodegroup.get("amiType") or "AL2023_x86_64_STANDARD",
         image_id=instance["ImageId"],
-        template=(str(template["id"]), str(template["version"])) if template.get("id") else None,
+        template=source_template(instance),
         subnet=instance["SubnetId"],
         vpc=instance["VpcId"],
         zone=subnet["AvailabilityZone"],
@@ -109,6 +108,13 @@ def host(instance: Described, nodegroup: Described, subnet: Described, node_conf
         hop_limit=int((instance.get("MetadataOptions") or {}).get("HttpPutResponseHopLimit") or 2),
         node_config=node_config,
     )
+
+
+def source_template(instance: Described) -> tuple[str, str] | None:
+    """Id and version of the launch template an instance was made from, from the tags EC2 Auto Scaling puts on it."""
+    tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", [])}
+    identity, version = tags.get("aws:ec2launchtemplate:id"), tags.get("aws:ec2launchtemplate:version")
+    return (identity, version) if identity and version else None
 
 
 def count_efa(interfaces: list[Described] | list[Any]) -> int:

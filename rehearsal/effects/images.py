@@ -31,7 +31,7 @@ class HasFiles(Protocol):
     def refresh_files(self) -> None: ...
 
 
-class InvalidImage(Exception):
+class ImageError(Exception):
     """The image reference cannot be parsed."""
 
 
@@ -66,10 +66,10 @@ TABLE: tuple[Row, ...] = (
 
 
 def start(launch: Launch) -> Program:
-    """The process of a container. Raises InvalidImage, StartFailed."""
+    """The process of a container. Raises ImageError, LaunchError."""
     reference = str(launch.spec["image"])
     if not _REFERENCE.match(reference):
-        raise InvalidImage(f'Failed to apply default image tag "{reference}": couldn\'t parse image name')
+        raise ImageError(f'Failed to apply default image tag "{reference}": couldn\'t parse image name')
     row = find(reference, str(launch.spec["name"]))
     return row.start(launch) if row else unknown(launch)
 

@@ -88,9 +88,7 @@ class Informer:
         return version
 
     def _follow(self, version: str) -> str:
-        events = self._kube.watch(
-            self.api_version, self.kind, resource_version=version, timeout_seconds=WATCH_SECONDS
-        )
+        events = self._kube.watch(self.api_version, self.kind, resource_version=version, timeout_seconds=WATCH_SECONDS)
         for kind, obj in events:
             if self._stopped.is_set():
                 break

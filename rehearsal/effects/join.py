@@ -122,7 +122,8 @@ def runs_the_image(it: Situation) -> str | None:
     wanted = "arm64" if arm else "x86_64"
     if it.host.ami_type == "CUSTOM" or it.host.machine.architecture == wanted:
         return None
-    return f"AMI type {it.host.ami_type} does not run on {it.host.machine.instance_type} ({it.host.machine.architecture})"
+    machine = it.host.machine
+    return f"AMI type {it.host.ami_type} does not run on {machine.instance_type} ({machine.architecture})"
 
 
 RULES: tuple[Callable[[Situation], str | None], ...] = (

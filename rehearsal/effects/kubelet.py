@@ -1,4 +1,4 @@
-"""The kubelets of all nodes of one cluster: every pod bound to a machine of ours is admitted, started, probed, ended."""
+"""The kubelets of all nodes of one cluster: pods bound to machines of ours are admitted, started, probed, ended."""
 
 from __future__ import annotations
 
@@ -65,8 +65,7 @@ class Kubelet:
 
     def _pod_changed(self, old: Object | None, new: Object | None) -> None:
         pod = new or old
-        assert pod is not None
-        if pod["spec"].get("nodeName"):
+        if pod is not None and pod["spec"].get("nodeName"):
             self._queue.add(_key(pod))
 
     def _node_changed(self, old: Object | None, new: Object | None) -> None:
@@ -156,9 +155,7 @@ class Kubelet:
         meta = pod["metadata"]
         path = self._world.kube.path("v1", "Pod", meta["namespace"], meta["name"])
         try:
-            self._world.kube.call(
-                "DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}}
-            )
+            self._world.kube.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}})
         except ApiError as error:
             if error.code not in (404, 409):
                 raise
@@ -195,4 +192,3 @@ class Kubelet:
 
 def _key(pod: Object) -> str:
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-

@@ -112,36 +112,34 @@ class Container:
             return self.restart_at
         wakes = [self.program.next_change(now)]
         if self._probes:
-            wakes.append(self._probe(now))
+            wakes.append(self._probe(self.program, now))
         return min((wake for wake in wakes if wake is not None), default=None)
 
-    def _probe(self, now: float) -> float | None:
-        assert self.program is not None
-        scale = self.program.time_scale
+    def _probe(self, program: Program, now: float) -> float | None:
         kind = "livenessProbe" if self.started else "startupProbe"
-        doom = self._ask(self._probes[kind], kind, now) if kind in self._probes else None
+        doom = self._ask(program, self._probes[kind], kind, now) if kind in self._probes else None
         if kind == "startupProbe" and self._probes[kind].passed:
             self.started = True
             return now
         if doom is not None and now >= doom:
             name = kind.removesuffix("Probe")
-            self.notes.append(Note("Normal", "Killing", f"Container {self.name} failed {name} probe, will be restarted"))
-            self.program.stop()
+            text = f"Container {self.name} failed {name} probe, will be restarted"
+            self.notes.append(Note("Normal", "Killing", text))
+            program.stop()
             self.end(Exit(137, reason="Error"), now)
             return self.restart_at
         if self.started and (readiness := self._probes.get("readinessProbe")):
-            self._ask(readiness, "readinessProbe", now)
+            self._ask(program, readiness, "readinessProbe", now)
             self.ready = readiness.passed
         else:
             self.ready = self.started
-        polls = None if scale > 1 else now + (LOOK_AGAIN if not self.ready else 20 * LOOK_AGAIN)
+        polls = None if program.time_scale > 1 else now + (LOOK_AGAIN if not self.ready else 20 * LOOK_AGAIN)
         return min((at for at in (doom, polls) if at is not None), default=None)
 
-    def _ask(self, probe: Probing, kind: str, now: float) -> float | None:
+    def _ask(self, program: Program, probe: Probing, kind: str, now: float) -> float | None:
         """Asks once; when the probe's patience ends if the answer stays the same, None while it succeeds."""
-        assert self.program is not None
-        scale = self.program.time_scale
-        why = self.program.refuses(probe.spec, resolve_port(probe.spec, self.spec), now)
+        scale = program.time_scale
+        why = program.refuses(probe.spec, resolve_port(probe.spec, self.spec), now)
         probe.passed = why is None
         if why is None:
             probe.failing_since, probe.why = None, ""

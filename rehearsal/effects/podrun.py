@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal.effects import images, mounting, podstatus, volumes
-from rehearsal.effects.addresses import Addresses, Exhausted
+from rehearsal.effects.addresses import Addresses, ExhaustedError
 from rehearsal.effects.environment import ConfigError, resolve, words
 from rehearsal.effects.hosts import Host
 from rehearsal.effects.lifecycle import Container
-from rehearsal.effects.nodeobject import is_ready, now as stamp
-from rehearsal.effects.program import Exit, Launch, StartFailed
+from rehearsal.effects.nodeobject import is_ready
+from rehearsal.effects.nodeobject import now as stamp
+from rehearsal.effects.program import Exit, Launch, LaunchError
 from rehearsal.effects.world import World
 
 log = logging.getLogger(__name__)
@@ -26,9 +27,7 @@ RETRY_SECONDS = 2.0
 class PodRun:
     """The run of one pod (one uid). Used by one thread at a time, except `refresh_files`, `listens` and `close`."""
 
-    def __init__(
-        self, world: World, pod: Object, host: Host, addresses: Addresses, wake: Callable[[], None]
-    ) -> None:
+    def __init__(self, world: World, pod: Object, host: Host, addresses: Addresses, wake: Callable[[], None]) -> None:
         self._world, self.host, self._addresses, self._wake = world, host, addresses, wake
         self.pod = pod
         self.uid = pod["metadata"]["uid"]
@@ -117,10 +116,10 @@ class PodRun:
             container.wait("CreateContainerConfigError", str(error))
             self.blocked = True
             return now + RETRY_SECONDS
-        except images.InvalidImage as error:
+        except images.ImageError as error:
             container.wait("InvalidImageName", str(error))
             return now + RETRY_SECONDS
-        except StartFailed as error:
+        except LaunchError as error:
             container.begin(images.NOTHING, now)
             container.end(Exit(128, str(error), "StartError"), now)
             return now
@@ -168,7 +167,7 @@ class PodRun:
             return problem
         for reference in self.pod["spec"].get("imagePullSecrets") or []:
             if self._find("secrets", reference["name"], self.namespace) is None:
-                text = f'Unable to retrieve some image pull secrets ({reference["name"]}); attempting to pull may fail'
+                text = f"Unable to retrieve some image pull secrets ({reference['name']}); attempting to pull may fail"
                 self._tell("Warning", "FailedToRetrieveImagePullSecret", text)
         return None if host_network or self._ip else self._address()
 
@@ -176,7 +175,7 @@ class PodRun:
         subnet = self._world.aws.subnets()[self.host.subnet]
         try:
             self._ip = self._addresses.take(self.uid, subnet["CidrBlock"], [self.host.address])
-        except Exhausted as error:
+        except ExhaustedError as error:
             text = f'Failed to create pod sandbox: plugin type="aws-cni" name="aws-cni" failed (add): {error}'
             return volumes.Problem("FailedCreatePodSandBox", text)
         return None

@@ -103,8 +103,11 @@ def differs(old: Object, new: Object) -> bool:
 
 def _same(new: Any, old: Any) -> bool:
     if isinstance(new, Mapping):
-        return isinstance(old, Mapping) and set(old) <= set(new) | {"resources", "allocatedResources", "user",
-            "volumeMounts", "observedGeneration"} and all(_same(value, old.get(key)) for key, value in new.items())
+        return (
+            isinstance(old, Mapping)
+            and set(old) <= set(new) | {"resources", "allocatedResources", "user", "volumeMounts", "observedGeneration"}
+            and all(_same(value, old.get(key)) for key, value in new.items())
+        )
     if isinstance(new, list):
         return isinstance(old, list) and len(old) == len(new) and all(map(_same, new, old))
     return new == old or (new in ("", False, None) and old in ("", False, None))

@@ -25,7 +25,7 @@ class Exit:
     reason: str = ""
 
 
-class StartFailed(Exception):
+class LaunchError(Exception):
     """The container runtime could not start the process (reason as kubelet reports it, "RunContainerError")."""
 
 

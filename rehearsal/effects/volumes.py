@@ -72,7 +72,8 @@ def _unmountable(volume: Object, node: str, find: Find, can_mount: MountCheck) -
 def sources(volume: Object) -> list[Object]:
     """The ConfigMaps and Secrets a volume is made of, each as `{"configMap"|"secret": {...}}`."""
     if volume.get("projected"):
-        return [each for each in volume["projected"].get("sources") or [] if each.get("configMap") or each.get("secret")]
+        parts = volume["projected"].get("sources") or []
+        return [each for each in parts if each.get("configMap") or each.get("secret")]
     return [volume] if volume.get("configMap") or volume.get("secret") else []
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 QUIET = frozenset({"same", "refresh", "read", "read-discard", "discard"})
 """Operations that change nothing."""
+HALVES = frozenset({"create-replacement", "delete-replaced"})
+"""The two steps of a replacement; the engine tells a `replace` as well."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,11 @@ class Record:
         return sorted((step.op, step.type, step.urn.name) for step in done)
 
     def by_type(self) -> dict[str, Counter[str]]:
-        """How often each operation was done on each type, quiet ones included."""
+        """How often each operation was done on each type, quiet ones included; a replacement counts once."""
         table: dict[str, Counter[str]] = {}
         for step in self.steps:
+            if step.op in HALVES and not step.failed:
+                continue
             table.setdefault(step.type, Counter())["failed" if step.failed else step.op] += 1
         return table
 

@@ -73,7 +73,7 @@ def declared_secrets(root: Path) -> list[str]:
 def find_secrets(text: str, declared: list[str]) -> list[Secret]:
     """Every secret the copy needs a value for: each `secure:` in the text and each declared key it lacks."""
     root = _mapping(text)
-    found = [Secret(".".join(path), span) for path, span in _secure(_value(root, "config"), ())]
+    found = [Secret(".".join(path), _trimmed(text, span)) for path, span in _secure(_value(root, "config"), ())]
     config = _value(root, "config")
     present = {key.value for key, _ in config.value} if isinstance(config, yaml.MappingNode) else set()
     return found + [Secret(key, None) for key in declared if key not in present]
@@ -143,6 +143,12 @@ def _secure(node: yaml.Node | None, path: tuple[str, ...]) -> Iterator[tuple[tup
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
             yield from _secure(value, (*path, str(index)))
+
+
+def _trimmed(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """A span without the white space at its end: YAML counts the lines after a folded value as part of it."""
+    start, end = span
+    return start, start + len(text[start:end].rstrip())
 
 
 def _provider_lines(text: str, root: yaml.MappingNode | None) -> Iterator[tuple[int, int]]:

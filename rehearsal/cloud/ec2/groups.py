@@ -26,7 +26,9 @@ def create_security_group(
     if vpc_id:
         self.get_vpc(vpc_id)
     if name.startswith("sg-"):
-        raise refusal("InvalidParameterValue", f"Invalid security group name '{name}'. Group names may not begin with sg-")
+        raise refusal(
+            "InvalidParameterValue", f"Invalid security group name '{name}'. Group names may not begin with sg-"
+        )
     return original(self, name, description, vpc_id, *args, **kwargs)
 
 

@@ -35,7 +35,9 @@ def create_subnet(
         named = next((zone.name for zone in zones if zone.zone_id == availability_zone_id), None)
         if named is None:
             known = ", ".join(zone.zone_id for zone in zones)
-            message = f"Value ({availability_zone_id}) for parameter availabilityZoneId is invalid. Choose from: {known}."
+            message = (
+                f"Value ({availability_zone_id}) for parameter availabilityZoneId is invalid. Choose from: {known}."
+            )
             raise refusal("InvalidParameterValue", message)
         availability_zone = named
     if availability_zone and availability_zone not in {zone.name for zone in zones}:
@@ -58,8 +60,8 @@ def delete_subnet(original: Any, self: Any, subnet_id: str) -> Any:
         for association in [key for key, subnet in table._associations.items() if subnet == subnet_id]:
             del table._associations[association]
     for acl in self.network_acls.values():
-        for association in [key for key, link in acl.associations.items() if link.subnet_id == subnet_id]:
-            del acl.associations[association]
+        for association in [key for key, link in acl._associations.items() if link.subnet_id == subnet_id]:
+            del acl._associations[association]
     subnet = original(self, subnet_id)
     forget_tags(self, subnet_id)
     return subnet
@@ -93,7 +95,7 @@ def _vpc_users(backend: Any, vpc_id: str) -> list[str]:
         + [table.id for table in tables if not table.main_association_id]
         + [endpoint.id for endpoint in backend.vpc_end_points.values() if endpoint.vpc_id == vpc_id]
         + [interface.id for interface in vpc_interfaces(backend, vpc_id)]
-        + [acl.id for acl in backend.network_acls.values() if acl.vpc_id == vpc_id and acl.default != "true"]
+        + [acl.id for acl in backend.network_acls.values() if acl.vpc_id == vpc_id and not acl.default]
     )
 
 

@@ -75,8 +75,9 @@ def create_vpc_endpoint(
     original: Any, self: Any, vpc_id: str, service_name: str, endpoint_type: str | None, *args: Any, **kwargs: Any
 ) -> Any:
     """The service must be one of this region and offer endpoints of the type (InvalidServiceName)."""
+    endpoint_type = endpoint_type or "Gateway"
     name = re.fullmatch(rf"com\.amazonaws\.{re.escape(self.region_name)}\.([a-z0-9.\-]+)", service_name)
-    gateway = (endpoint_type or "Gateway").lower() == "gateway"
+    gateway = endpoint_type.lower() == "gateway"
     if name is None or (gateway and name[1] not in GATEWAY_SERVICES):
         raise refusal("InvalidServiceName", f"The Vpc Endpoint Service '{service_name}' does not exist")
     for table_id in kwargs.get("route_table_ids") or (args[1] if len(args) > 1 else None) or []:
@@ -105,5 +106,5 @@ def delete_vpc_endpoints(original: Any, self: Any, vpce_ids: list[str] | None = 
 def endpoint_init(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     """Private DNS is an interface endpoint's; moto shows it on gateway endpoints too."""
     original(self, *args, **kwargs)
-    if self.vpc_endpoint_type and self.vpc_endpoint_type.lower() == "gateway":
+    if self.vpc_endpoint_type.lower() == "gateway":
         self.private_dns_enabled = False

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from moto.ec2.models import EC2Backend
-from moto.ec2.models.launch_templates import LaunchTemplate
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import EC2_PREFIX_TO_RESOURCE, EC2_RESOURCE_TO_PREFIX
 
 from ..amend import Amendments
 from .errors import refusal
 from .placement import placement_groups
+from .use import forget_tags
 
 AMENDMENTS = Amendments()
 
@@ -34,6 +34,14 @@ def create_tags(original: Any, self: Any) -> Any:
     return original(self)
 
 
+@AMENDMENTS.around(EC2Backend, "delete_volume")
+def delete_volume(original: Any, self: Any, volume_id: str) -> Any:
+    """A volume's tags go with it."""
+    volume = original(self, volume_id)
+    forget_tags(self, volume_id)
+    return volume
+
+
 @AMENDMENTS.around(EC2Backend, "do_resources_exist")
 def do_resources_exist(original: Any, self: Any, resource_ids: list[str]) -> bool:
     """Placement groups are looked up by id; CreateTags names them so."""
@@ -42,14 +50,3 @@ def do_resources_exist(original: Any, self: Any, resource_ids: list[str]) -> boo
         if resource_id.startswith("pg-") and resource_id not in known:
             raise refusal("InvalidPlacementGroup.Unknown", f"The Placement Group '{resource_id}' is unknown.")
     return bool(original(self, [resource_id for resource_id in resource_ids if not resource_id.startswith("pg-")]))
-
-
-@AMENDMENTS.around(LaunchTemplate, "__init__")
-def launch_template_init(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
-    """A launch template shows the tags it has now; moto shows those it was made with."""
-    original(self, *args, **kwargs)
-    del self.tags
-
-
-LIVE_TAGS = property(lambda template: template.get_tags())
-"""``LaunchTemplate.tags``, looked up when asked for."""

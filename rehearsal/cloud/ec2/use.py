@@ -27,7 +27,9 @@ def group_users(backend: Any, group_id: str) -> list[str]:
         for groups in backend.groups.values()
         for group in groups.values()
         if group.id != group_id
-        and any((rule.source_group or {}).get("GroupId") == group_id for rule in group.ingress_rules + group.egress_rules)
+        and any(
+            (rule.source_group or {}).get("GroupId") == group_id for rule in group.ingress_rules + group.egress_rules
+        )
     ]
 
 

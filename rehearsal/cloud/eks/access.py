@@ -58,7 +58,7 @@ class AccessOperations(EksOperations):
         """Groups and username of a STANDARD entry."""
         given = self.input
         entry = self._cluster(given).entry(given["principalArn"])
-        groups = given.get("kubernetesGroups", entry.body["kubernetesGroups"])
+        groups: list[str] = given.get("kubernetesGroups") or entry.body["kubernetesGroups"]
         _check_groups(groups, entry.body["type"])
         username = given.get("username", entry.body["username"])
         entry.body |= {"kubernetesGroups": groups, "username": username, "modifiedAt": now()}
@@ -165,7 +165,7 @@ def _username(given: dict[str, Any], kind: str) -> str:
         return str(given["username"])
     principal = given["principalArn"]
     if kind in _NODE_TYPES:
-        return "system:node:{{EC2PrivateDNSName}}"
+        return ownership.NODE_USERNAME
     if ":role/" in principal:
         return f"arn:aws:sts::{ACCOUNT}:assumed-role/{principal.rpartition('/')[2]}/{{{{SessionName}}}}"
     return str(principal)

@@ -70,7 +70,7 @@ class AddonOperations(EksOperations):
         body = cluster.addon(name)
         if body["status"] in ("CREATING", "UPDATING", "DELETING"):
             raise in_use(f"Addon {name} cannot be updated as it is in {body['status']} status", addonName=name)
-        version = given.get("addonVersion", body["addonVersion"])
+        version = str(given.get("addonVersion") or body["addonVersion"])
         self._check(cluster, name, version, given)
         if "podIdentityAssociations" in given:
             for key in [key for key, each in cluster.associations.items() if each.get("ownerArn") == body["addonArn"]]:

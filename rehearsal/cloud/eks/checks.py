@@ -31,7 +31,9 @@ def require_role(arn: str, service: str, *actions: str) -> None:
     role = existing_role(arn)
     wanted = actions or ("sts:AssumeRole",)
     if not trusts(role, service, *wanted):
-        raise invalid(f"Role with arn: {arn}, could not be assumed by {service}: its trust policy must allow {list(wanted)}")
+        raise invalid(
+            f"Role with arn: {arn}, could not be assumed by {service}: its trust policy must allow {list(wanted)}"
+        )
 
 
 def require_subnets(region: str, subnet_ids: list[str]) -> list[Any]:

@@ -1,4 +1,7 @@
-"""Pod identity associations. Source: EKS user guide, "Learn how EKS Pod Identity grants pods access to AWS services"."""
+"""Pod identity associations.
+
+Source: EKS user guide, "Learn how EKS Pod Identity grants pods access to AWS services".
+"""
 
 from __future__ import annotations
 

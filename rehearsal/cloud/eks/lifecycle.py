@@ -1,4 +1,4 @@
-"""How EKS resources come up and go away: told by the rehearsal's supervisor, or by themselves when the cloud is alone."""
+"""How EKS resources come up and go away: told by the rehearsal's supervisor, or by themselves in a cloud alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from . import ownership
 from .store import Body, Cluster, eks
 
 GONE = "GONE"
+CONTROL_PLANE_SECONDS = 0.3
+"""Stands for the minutes a change of a cluster's configuration takes; no supervisor has a part in it."""
 _FAILED = {"CREATE_FAILED", "UPDATE_FAILED", "DEGRADED", "DELETE_FAILED", "FAILED"}
 
 
@@ -21,7 +23,9 @@ class Lifecycle:
 
     def begun(self, region: str, cluster: str, kind: str, name: str = "") -> None:
         """A create, an update or a delete has begun; alone, it is finished before the next request."""
-        if self.alone:
+        if kind == "cluster" and eks(region).cluster(cluster).body["status"] == "UPDATING":
+            AGENDA.after(CONTROL_PLANE_SECONDS, lambda: self._finish(region, cluster, kind, name))
+        elif self.alone:
             AGENDA.after(0, lambda: self._finish(region, cluster, kind, name))
 
     def _finish(self, region: str, cluster_name: str, kind: str, name: str) -> None:
@@ -32,8 +36,9 @@ class Lifecycle:
         if not body:
             return
         order: Body = {"status": GONE if body["status"] == "DELETING" else "ACTIVE"}
-        if kind == "cluster":
+        if kind == "cluster" and body["status"] == "CREATING":
             order |= {"endpoint": "https://127.0.0.1:1", "certificateAuthority": "YWxvbmU="}
+        if kind == "cluster":
             set_cluster(region, cluster_name, order)
         elif kind == "nodegroup":
             set_nodegroup(region, cluster_name, name, order)
@@ -51,7 +56,7 @@ def set_cluster(region: str, name: str, order: Body) -> Body:
         ownership.release_cluster(region, cluster)
         del eks(region).clusters[name]
         return {}
-    if order.get("status"):
+    if order.get("status") and _may_become(cluster.body, order["status"]):
         cluster.body["status"] = order["status"]
         _end_updates(cluster, ("cluster", ""), order)
     if order.get("endpoint"):
@@ -93,10 +98,15 @@ def set_addon(region: str, cluster_name: str, name: str, order: Body) -> Body:
 def _settle(cluster: Cluster, subject: tuple[str, str], body: Body, order: dict[str, Any]) -> None:
     if "issues" in order:
         body["health"] = {"issues": order["issues"]}
-    if order.get("status"):
+    if order.get("status") and _may_become(body, order["status"]):
         body["status"] = order["status"]
         body["modifiedAt"] = now()
         _end_updates(cluster, subject, order)
+
+
+def _may_become(body: Body, status: str) -> bool:
+    """A report that was on its way when the delete came does not bring the resource back."""
+    return body["status"] != "DELETING" or status == "DELETE_FAILED"
 
 
 def _end_updates(cluster: Cluster, subject: tuple[str, str], order: dict[str, Any]) -> None:

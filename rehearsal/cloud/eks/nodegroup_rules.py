@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any
+
+from moto.core.types import Base64EncodedString
 
 from ..account import ec2
 from ..service import Refusal
@@ -118,13 +118,10 @@ def _fits(ami_type: str, facts: dict[str, Any]) -> bool:
     return "NEURON" not in ami_type or bool(facts.get("NeuronInfo") or facts.get("InferenceAcceleratorInfo"))
 
 
-def _is_mime(user_data: str) -> bool:
-    try:
-        text = base64.b64decode(user_data, validate=False).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return False
-    head = text.lstrip()[:200].lower()
-    return head.startswith(("mime-version:", "content-type: multipart/"))
+def _is_mime(user_data: Base64EncodedString | str) -> bool:
+    encoded = user_data if isinstance(user_data, Base64EncodedString) else Base64EncodedString(user_data)
+    head = encoded.decode().lstrip()[:200].lower()
+    return bool(head.startswith(("mime-version:", "content-type: multipart/")))
 
 
 def _bad_template(message: str) -> Refusal:

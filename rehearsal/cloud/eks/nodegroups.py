@@ -1,4 +1,4 @@
-"""Managed node groups. Source: EKS API reference, CreateNodegroup to DeleteNodegroup; what is refused: nodegroup_rules."""
+"""Managed node groups. Source: EKS API reference, CreateNodegroup to DeleteNodegroup."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class NodegroupOperations(EksOperations):
         template = template_of(self.region, given)
         types = instance_types(given, template)
         ami_type = "CUSTOM" if template and template.data.get("ImageId") else given.get("amiType", DEFAULT_AMI_TYPE)
-        version = given.get("version", cluster.body["version"])
+        version = str(given.get("version") or cluster.body["version"])
         check_version(cluster.body["version"], version, given.get("releaseVersion"))
         check_ami(self.region, ami_type, types, template)
         named = given.get("launchTemplate")
@@ -128,7 +128,7 @@ class NodegroupOperations(EksOperations):
         params: dict[str, Any] = {}
         if "launchTemplate" in given:
             params |= self._move_template(body, given)
-        version = given.get("version", cluster.body["version"] if not params else body["version"])
+        version = str(given.get("version") or (body["version"] if params else cluster.body["version"]))
         if body["amiType"] == "CUSTOM" and (given.get("version") or given.get("releaseVersion")):
             raise invalid("You cannot specify a version with a launch template that has an AMI of its own")
         check_version(cluster.body["version"], version, given.get("releaseVersion"))

@@ -15,6 +15,7 @@ from ..account import ACCOUNT, ec2, logs, now, uuid
 from ..ec2.use import group_users, remove_interface
 from .store import AccessEntry, Cluster, EksBackend
 
+NODE_USERNAME = "system:node:{{EC2PrivateDNSName}}"
 CONTROL_PLANE_INTERFACES = 4
 """EKS makes two to four network interfaces in the subnets of a cluster."""
 
@@ -79,7 +80,9 @@ def make_log_group(region: str, cluster: Cluster) -> None:
 def make_node_role_entry(backend: EksBackend, cluster: Cluster, role_arn: str) -> None:
     """A managed node group's role gets its EC2_LINUX entry from EKS, unless the cluster knows ConfigMap access only."""
     if cluster.authentication_mode != "CONFIG_MAP" and role_arn not in cluster.entries:
-        body = entry_body(backend, cluster, role_arn, "EC2_LINUX", "system:node:{{EC2PrivateDNSName}}", ["system:nodes"])
+        body = entry_body(
+            backend, cluster, role_arn, "EC2_LINUX", "system:node:{{EC2PrivateDNSName}}", ["system:nodes"]
+        )
         cluster.entries[role_arn] = AccessEntry(body)
 
 

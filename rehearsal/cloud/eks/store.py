@@ -77,7 +77,9 @@ class Cluster:
     def entry(self, principal: str) -> AccessEntry:
         """The access entry of that principal, or ResourceNotFoundException."""
         if principal not in self.entries:
-            message = f"The specified principalArn could not be found. You must provide an existing access entry: {principal}"
+            message = (
+                f"The specified principalArn could not be found. You must provide an existing access entry: {principal}"
+            )
             raise Refusal("ResourceNotFoundException", message)
         return self.entries[principal]
 

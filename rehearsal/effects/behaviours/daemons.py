@@ -22,7 +22,9 @@ NVIDIA_VENDOR, AMAZON_VENDOR = "10de", "1d0f"
 class Daemon(Program):
     """A process that does one thing to its node when it starts, and another when it stops."""
 
-    def __init__(self, launch: Launch, begin: Callable[[], float | None], end: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, launch: Launch, begin: Callable[[], float | None], end: Callable[[], None] | None = None
+    ) -> None:
         self._launch, self._end = launch, end
         # One name per node and daemon: a successor's beginning replaces its predecessor's end, never the reverse.
         self._task = f"{launch.node}/{launch.spec['name']}"
@@ -38,8 +40,8 @@ class Daemon(Program):
         self._launch.world.tasks.cancel(self._task)
 
     def _finish(self) -> None:
-        assert self._end is not None
-        self._end()
+        if self._end is not None:
+            self._end()
 
 
 def nvidia_device_plugin(launch: Launch) -> Program:
@@ -101,7 +103,7 @@ def feature_worker(launch: Launch) -> Program:
 
 
 def gpu_feature_discovery(launch: Launch) -> Program:
-    """GFD: product, memory, count and family of the node's GPUs, if there is a driver to ask and NFD to publish them."""
+    """GFD: product, memory, count and family of the node's GPUs, given a driver to ask and NFD to publish them."""
     host = launch.world.hosts.get(launch.node)
     labels = gpus.discovery_labels(host.machine) if host else {}
 

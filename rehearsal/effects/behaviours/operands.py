@@ -31,18 +31,40 @@ class Operand:
 
 OPERANDS = (
     Operand("driver", "nvidia-driver-daemonset", "nvidia-driver-ctr", "driver", runtime=False),
-    Operand("toolkit", "nvidia-container-toolkit-daemonset", "nvidia-container-toolkit-ctr", "container-toolkit",
-            ("driver-validation",), runtime=False),
-    Operand("validator", "nvidia-operator-validator", "nvidia-operator-validator", "operator-validator",
-            ("driver-validation", "toolkit-validation", "plugin-validation"), optional=False),
-    Operand("devicePlugin", "nvidia-device-plugin-daemonset", "nvidia-device-plugin", "device-plugin",
-            ("toolkit-validation",)),
+    Operand(
+        "toolkit",
+        "nvidia-container-toolkit-daemonset",
+        "nvidia-container-toolkit-ctr",
+        "container-toolkit",
+        ("driver-validation",),
+        runtime=False,
+    ),
+    Operand(
+        "validator",
+        "nvidia-operator-validator",
+        "nvidia-operator-validator",
+        "operator-validator",
+        ("driver-validation", "toolkit-validation", "plugin-validation"),
+        optional=False,
+    ),
+    Operand(
+        "devicePlugin",
+        "nvidia-device-plugin-daemonset",
+        "nvidia-device-plugin",
+        "device-plugin",
+        ("toolkit-validation",),
+    ),
     Operand("gfd", "gpu-feature-discovery", "gpu-feature-discovery", "gpu-feature-discovery", ("toolkit-validation",)),
     Operand("dcgm", "nvidia-dcgm", "nvidia-dcgm-ctr", "dcgm", ("toolkit-validation",)),
     Operand("dcgmExporter", "nvidia-dcgm-exporter", "nvidia-dcgm-exporter", "dcgm-exporter", ("toolkit-validation",)),
     Operand("migManager", "nvidia-mig-manager", "nvidia-mig-manager", "mig-manager", ("toolkit-validation",)),
-    Operand("nodeStatusExporter", "nvidia-node-status-exporter", "nvidia-node-status-exporter",
-            "node-status-exporter", ("toolkit-validation",)),
+    Operand(
+        "nodeStatusExporter",
+        "nvidia-node-status-exporter",
+        "nvidia-node-status-exporter",
+        "node-status-exporter",
+        ("toolkit-validation",),
+    ),
 )
 
 
@@ -75,7 +97,12 @@ def daemonset(operand: Operand, policy: Mapping[str, Any], namespace: str) -> Ob
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": {"name": operand.name, "namespace": namespace, "labels": labels, "ownerReferences": [_owner(policy)]},
+        "metadata": {
+            "name": operand.name,
+            "namespace": namespace,
+            "labels": labels,
+            "ownerReferences": [_owner(policy)],
+        },
         "spec": {
             "selector": {"matchLabels": {"app": operand.name}},
             "updateStrategy": _strategy(operand, common),

@@ -13,7 +13,7 @@ from botocore.validate import ParamValidator
 from ..servicer import PluginError
 from ..wire import UNKNOWN, Path, has_unknown, without_unknowns
 from .account import Account
-from .compare import Kind, blank, differences, document, dotted, same, under
+from .compare import Kind, blank, differences, document, dotted, same, same_object, under
 from .life import create_parameters
 from .row import Autoname, Object, Row
 from .sdk import Schema
@@ -93,12 +93,12 @@ class Verdict:
 
 def judged(row: Row, old: Mapping[str, Any], new: Mapping[str, Any], outputs: Mapping[str, Any]) -> Verdict:
     """Compares old and new inputs; raises PluginError for a change that this plugin cannot make."""
-    defaulted = set(new.get("__defaults") or ())
-    old, new = ({name: value for name, value in side.items() if name != "__defaults"} for side in (old, new))
+    defaulted, imported = set(new.get("__defaults") or ()), bool(old.get("__imported"))
+    old, new = ({name: value for name, value in side.items() if not name.startswith("__")} for side in (old, new))
     found = {
         path: kind
         for path, kind in differences(old, new, row.sets).items()
-        if not _idle(row, path, kind, old, new, outputs)
+        if not _idle(row, path, kind, old, new, outputs) and not (imported and path[0] in row.unseen + row.local)
     }
     also = row.also_new(old, new) if row.also_new else set()
     fixed = {*row.force_new, *also, "region"}
@@ -107,7 +107,7 @@ def judged(row: Row, old: Mapping[str, Any], new: Mapping[str, Any], outputs: Ma
     replaces = {
         path for path in found if under(dotted(path), fixed) or (everything and path[0] not in {*tagging, *row.local})
     }
-    able = {*row.apart, *row.local, *(tagging if row.tags else ()), row.prefix}
+    able = {*row.apart, *row.later, *row.local, *(tagging if row.tags else ()), row.prefix}
     able |= {name for _, names in row.updates for name in names}
     stuck = sorted({dotted(path) for path in found if path not in replaces and path[0] not in able})
     if stuck and not replaces:
@@ -147,8 +147,8 @@ def _idle(
     if kind == "delete":
         return under(dotted(path), row.computed) or blank(_at(old, path))
     if kind == "add":
-        return has_unknown(_at(new, path)) is False and same(_at(new, path), _at(outputs, path))
-    return False
+        return not has_unknown(_at(new, path)) and same(_at(new, path), _at(outputs, path))
+    return same_object(_at(old, path), _at(new, path))
 
 
 def _at(value: Any, path: Path) -> Any:

@@ -32,8 +32,17 @@ def same(want: Any, have: Any) -> bool:
     if blank(want) and blank(have):
         return True
     if isinstance(want, str) and isinstance(have, str):
-        return want == have or _same_document(want, have) or _same_object(want, have)
+        return want == have or _same_document(want, have) or same_object(want, have)
     return bool(want == have)
+
+
+def same_object(one: Any, other: Any) -> bool:
+    """Whether one string is the ARN of the object that the other is the id of."""
+    if not (isinstance(one, str) and isinstance(other, str)):
+        return False
+    return (one.startswith("arn:") and one.endswith(f"/{other}")) or (
+        other.startswith("arn:") and other.endswith(f"/{one}")
+    )
 
 
 def document(text: str) -> Any:
@@ -113,9 +122,3 @@ def _unmatched(want: list[Any], have: list[Any]) -> bool:
 def _same_document(want: str, have: str) -> bool:
     one, other = document(want), document(have)
     return one is not None and one == other
-
-
-def _same_object(want: str, have: str) -> bool:
-    return (want.startswith("arn:") and want.endswith(f"/{have}")) or (
-        have.startswith("arn:") and have.endswith(f"/{want}")
-    )

@@ -25,9 +25,8 @@ def parameters(obj: Object, call: str, inputs: Mapping[str, Any]) -> dict[str, A
     row = obj.row
     shape = obj.account.shape(row.service, call.partition(" -> ")[0])
     unsent = {*row.local, "region", "tags", "tagsAll", row.prefix}
-    sent = {name: value for name, value in inputs.items() if name not in unsent}
-    if row.prepare:
-        sent = row.prepare(sent)
+    prepared = row.prepare(dict(inputs)) if row.prepare else inputs
+    sent = {name: value for name, value in prepared.items() if name not in unsent}
     return request(shape, sent, row.names, row.inside)
 
 
@@ -35,6 +34,7 @@ def create_parameters(obj: Object) -> dict[str, Any]:
     """The parameters of the create call, tags included."""
     row = obj.row
     made = parameters(obj, row.create, {name: value for name, value in obj.inputs.items() if name not in row.apart})
+    made |= row.constants
     tags = obj.inputs.get("tagsAll")
     if row.tags and tags:
         shape = obj.account.shape(row.service, row.create.partition(" -> ")[0])
@@ -56,6 +56,8 @@ def create(obj: Object) -> None:
         obj.inputs[row.autoname.input] = f"{obj.inputs[row.prefix]}{stamp}"
     operation, _, path = row.create.partition(" -> ")
     body = create_parameters(obj)
+    if row.before:
+        row.before(obj)
     patience = Deadline(PROPAGATION, obj.account.cancelled)
     while True:
         try:
@@ -136,16 +138,18 @@ def update(obj: Object, change: Change, tags: tuple[Mapping[str, str], Mapping[s
             continue
         values = {name: _or_empty(obj, operation, name) for name in names}
         obj.call(operation, **{**_keyed(obj, operation), **parameters(obj, operation, values)})
-        if row.wait:
-            ready(obj)
     if row.after:
         row.after(obj, change)
     before, after = tags
     added = {key: value for key, value in after.items() if before.get(key) != value}
     removed = sorted(before.keys() - after.keys())
     if row.tags and (added or removed):
+        describe(obj)  # the call may want what only the description tells
         row.tags.write(obj, added, removed)
-    return ready(obj)
+    found = describe(obj)
+    if found is None:
+        raise PluginError(f"{obj.id} is gone; run `pulumi refresh` to learn what else is")
+    return found
 
 
 def delete(obj: Object) -> None:
@@ -159,7 +163,7 @@ def delete(obj: Object) -> None:
                 obj.call(row.delete, **_keyed(obj, row.delete))
             break
         except CallError as error:
-            if error.not_found:
+            if error.not_found and describe(obj) is None:
                 return
             if not _matches(error, row.busy):
                 raise
@@ -210,9 +214,7 @@ def _imported(obj: Object, schema: Schema, live: Mapping[str, Any]) -> dict[str,
     naming = obj.row.autoname
     if naming and AUTONAMED.fullmatch(str(made.get(naming.input, ""))):
         made["__defaults"] = [naming.input]
-    for name in obj.row.local:
-        if name in obj.row.defaults:
-            made[name] = obj.row.defaults[name]
+    made["__imported"] = True
     return made
 
 
@@ -275,8 +277,9 @@ def _or_empty(obj: Object, operation: str, name: str) -> Any:
         return value
     shape = obj.account.shape(obj.row.service, operation)
     found = member(shape, obj.row.names.get(name, name))
-    kind = shape.members[found].type_name if found else ""
-    return {"list": [], "string": "", "boolean": False}.get(kind)
+    if found is None or getattr(shape.members[found], "enum", None):
+        return None
+    return {"list": [], "string": "", "boolean": False}.get(shape.members[found].type_name)
 
 
 def _tags_with_create(obj: Object) -> bool:

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from zlib import crc32
 
 from .account import CallError
-from .row import MINUTE, Change, Object, Row, Wait, words
+from .row import MINUTE, Autoname, Change, Followup, Object, Row, Wait, words
 from .tagging import ec2
 
 ARN = "arn:{partition}:ec2:{region}:{account}:"
 IN_USE = ("DependencyViolation",)
-DESTINATIONS = {
-    "destinationCidrBlock": "DestinationCidrBlock",
-    "destinationIpv6CidrBlock": "DestinationIpv6CidrBlock",
-    "destinationPrefixListId": "DestinationPrefixListId",
-}
-TARGETS = words(
-    "carrierGatewayId coreNetworkArn egressOnlyGatewayId gatewayId localGatewayId natGatewayId networkInterfaceId "
-    "transitGatewayId vpcEndpointId vpcPeeringConnectionId odbNetworkArn"
-)
 
 
-def _set_attributes(call: str, member: str, attributes: Mapping[str, str], *, first_true: bool = False) -> Any:
-    """A follow-up that sets attributes one by one, as the API wants it: input -> member of the request."""
+def _attributes(call: str, member: str, attributes: Mapping[str, str], born: Mapping[str, Any]) -> Followup:
+    """A follow-up that sets attributes one by one, as the API wants it: input -> member of the request.
+
+    ``born`` are the values that a new object has anyway.
+    """
 
     def after(obj: Object, change: Change) -> None:
         for name, attribute in attributes.items():
             value = obj.inputs.get(name)
-            if value is None or not change.touches(name) or (change.first and value is first_true):
+            if value is None or not change.touches(name) or (change.first and born.get(name, False) == value):
                 continue
             wrapped = value if isinstance(value, str) else {"Value": value}
             obj.call(call, **{member: obj.id, attribute: wrapped})
@@ -44,15 +37,7 @@ VPC_ATTRIBUTES = {
 }
 
 
-def _vpc_after(obj: Object, change: Change) -> None:
-    for name, attribute in VPC_ATTRIBUTES.items():
-        value = obj.inputs.get(name)
-        born = name == "enableDnsSupport"  # what a new VPC has
-        if value is not None and change.touches(name) and not (change.first and value is born):
-            obj.call("modify_vpc_attribute", VpcId=obj.id, **{attribute: {"Value": value}})
-
-
-def _vpc_look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _vpc_look(obj: Object, _: Mapping[str, Any]) -> Mapping[str, Any]:
     own = [{"Name": "vpc-id", "Values": [obj.id]}]
     attributes = {
         name: obj.search(f"describe_vpc_attribute -> {attribute}.Value", VpcId=obj.id, Attribute=name)
@@ -81,7 +66,7 @@ SUBNET_ATTRIBUTES = {
 }
 
 
-def _subnet_look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _subnet_look(_: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
     naming = found.get("PrivateDnsNameOptionsOnLaunch") or {}
     return {
         "privateDnsHostnameTypeOnLaunch": naming.get("HostnameType"),
@@ -111,119 +96,11 @@ def _gateway_delete(obj: Object) -> None:
     obj.call("delete_internet_gateway", InternetGatewayId=obj.id)
 
 
-def _nat_look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _nat_look(_: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
     addresses = found.get("NatGatewayAddresses") or [{}]
     first = next((each for each in addresses if each.get("IsPrimary")), addresses[0])
     members = ("AllocationId", "AssociationId", "NetworkInterfaceId", "PrivateIp", "PublicIp")
     return {member[0].lower() + member[1:]: first.get(member) for member in members}
-
-
-def _destination(obj: Object) -> tuple[str, str]:
-    """(request member, value) of a route's destination."""
-    for name, member in DESTINATIONS.items():
-        if value := obj.inputs.get(name):
-            return member, value
-    value = obj.fill("{destination}")
-    kind = "destinationPrefixListId" if value.startswith("pl-") else "destinationCidrBlock"
-    return DESTINATIONS["destinationIpv6CidrBlock" if ":" in value else kind], value
-
-
-def _route_id(obj: Object) -> str:
-    return f"r-{obj.fill('{routeTableId}')}{crc32(_destination(obj)[1].encode())}"
-
-
-def _route_read(obj: Object) -> Any:
-    member, value = _destination(obj)
-    table = obj.fill("{routeTableId}")
-    routes = obj.search("describe_route_tables -> RouteTables[0].Routes", RouteTableIds=[table]) or []
-    found = next((route for route in routes if route.get(member) == value), None)
-    if found is None:
-        return None
-    endpoint = {"vpcEndpointId": found["GatewayId"]} if str(found.get("GatewayId", "")).startswith("vpce-") else {}
-    return {**found, "routeTableId": table, **endpoint}
-
-
-def _route_after(obj: Object, change: Change) -> None:
-    if not change.first and change.touches(*TARGETS):
-        member, value = _destination(obj)
-        target = {name[0].upper() + name[1:]: obj.inputs[name] for name in TARGETS if obj.inputs.get(name)}
-        if "EgressOnlyGatewayId" in target:
-            target["EgressOnlyInternetGatewayId"] = target.pop("EgressOnlyGatewayId")
-        obj.call("replace_route", RouteTableId=obj.inputs["routeTableId"], **{member: value}, **target)
-
-
-def _route_delete(obj: Object) -> None:
-    member, value = _destination(obj)
-    obj.call("delete_route", RouteTableId=obj.inputs["routeTableId"], **{member: value})
-
-
-def _association_read(obj: Object) -> Any:
-    """By id; after a change of table, which gives the association a new id, by what it associates."""
-    found = obj.search("describe_route_tables -> RouteTables[].Associations[]") or []
-    by_id = {each["RouteTableAssociationId"]: each for each in found}
-    if obj.id in by_id:
-        return by_id[obj.id]
-    known = {"RouteTableId": "routeTableId", "SubnetId": "subnetId", "GatewayId": "gatewayId"}
-    wanted = {
-        member: value
-        for member, name in known.items()
-        if (value := obj.inputs.get(name) or obj.known.get(name))
-    }
-    if len(wanted) < 2:  # a table and one end
-        return None
-    return next((each for each in found if wanted.items() <= each.items()), None)
-
-
-def _association_after(obj: Object, change: Change) -> None:
-    if not change.first and change.touches("routeTableId"):
-        old = {**obj.inputs, "routeTableId": change.old["routeTableId"]}
-        found = _association_read(Object(obj.account, obj.row, obj.token, old, obj.deadline, obj.id)) or {}
-        obj.call(
-            "replace_route_table_association",
-            AssociationId=found.get("RouteTableAssociationId", obj.id),
-            RouteTableId=obj.inputs["routeTableId"],
-        )
-
-
-def _association_delete(obj: Object) -> None:
-    found = _association_read(obj)
-    if found:
-        obj.call("disassociate_route_table", AssociationId=found["RouteTableAssociationId"])
-
-
-def _endpoint_after(obj: Object, change: Change) -> None:
-    if change.first:
-        return
-    body: dict[str, Any] = {}
-    for name, member in (("routeTableIds", "RouteTableIds"), ("subnetIds", "SubnetIds"), ("securityGroupIds", "SecurityGroupIds")):
-        before, after = set(change.old.get(name) or ()), set(obj.inputs.get(name) or ())
-        if added := sorted(after - before):
-            body[f"Add{member}"] = added
-        if removed := sorted(before - after):
-            body[f"Remove{member}"] = removed
-    if change.touches("policy"):
-        body["PolicyDocument"] = obj.inputs.get("policy") or ""
-        body["ResetPolicy"] = not obj.inputs.get("policy")
-    if change.touches("privateDnsEnabled"):
-        body["PrivateDnsEnabled"] = bool(obj.inputs.get("privateDnsEnabled"))
-    if body:
-        obj.call("modify_vpc_endpoint", VpcEndpointId=obj.id, **body)
-
-
-def _endpoint_look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
-    named = [{"Name": "prefix-list-name", "Values": [found.get("ServiceName", "")]}]
-    lists = obj.search("describe_prefix_lists -> PrefixLists", Filters=named) if _is_gateway(found) else []
-    first = lists[0] if lists else {}
-    return {
-        "prefixListId": first.get("PrefixListId"),
-        "cidrBlocks": first.get("Cidrs"),
-        "privateDnsEnabled": None if _is_gateway(found) else found.get("PrivateDnsEnabled"),
-        "securityGroupIds": [group["GroupId"] for group in found.get("Groups") or ()],
-    }
-
-
-def _is_gateway(found: Mapping[str, Any]) -> bool:
-    return found.get("VpcEndpointType") == "Gateway"
 
 
 ROWS: dict[str, Row] = {
@@ -241,7 +118,7 @@ ROWS: dict[str, Row] = {
         unseen=words("assignGeneratedIpv6CidrBlock ipv4IpamPoolId ipv4NetmaskLength"),
         force_new=words("cidrBlock instanceTenancy ipv4IpamPoolId ipv4NetmaskLength"),
         computed=words("cidrBlock enableDnsHostnames enableNetworkAddressUsageMetrics ipv6CidrBlock"),
-        after=_vpc_after,
+        after=_attributes("modify_vpc_attribute", "VpcId", VPC_ATTRIBUTES, {"enableDnsSupport": True}),
         look=_vpc_look,
         wait=Wait("State", ("available",)),
         busy=IN_USE,
@@ -261,7 +138,7 @@ ROWS: dict[str, Row] = {
         apart=tuple(SUBNET_ATTRIBUTES),
         force_new=words("availabilityZone availabilityZoneId cidrBlock vpcId ipv6Native outpostArn"),
         computed=words("availabilityZone availabilityZoneId cidrBlock privateDnsHostnameTypeOnLaunch"),
-        after=_set_attributes("modify_subnet_attribute", "SubnetId", SUBNET_ATTRIBUTES),
+        after=_attributes("modify_subnet_attribute", "SubnetId", SUBNET_ATTRIBUTES, {}),
         look=_subnet_look,
         wait=Wait("State", ("available",)),
         busy=IN_USE,
@@ -279,7 +156,7 @@ ROWS: dict[str, Row] = {
         apart=("vpcId",),
         computed=("vpcId",),
         after=_gateway_after,
-        look=lambda obj, found: {"vpcId": next((each["VpcId"] for each in found.get("Attachments") or ()), None)},
+        look=lambda _, found: {"vpcId": next((each["VpcId"] for each in found.get("Attachments") or ()), None)},
         busy=IN_USE,
         tags=ec2("internet-gateway"),
     ),
@@ -315,76 +192,6 @@ ROWS: dict[str, Row] = {
         tags=ec2("natgateway"),
         timeouts=(10 * MINUTE, 10 * MINUTE, 30 * MINUTE),
     ),
-    "aws:ec2/routeTable:RouteTable": Row(
-        service="ec2",
-        create="create_route_table -> RouteTable",
-        read="describe_route_tables -> RouteTables[0]",
-        delete="delete_route_table",
-        key={"RouteTableIds": "{RouteTableId}", "RouteTableId": "{RouteTableId}"},
-        id="{RouteTableId}",
-        arn=ARN + "route-table/{id}",
-        names={
-            "routes.cidrBlock": "DestinationCidrBlock",
-            "routes.ipv6CidrBlock": "DestinationIpv6CidrBlock",
-            "routes.egressOnlyGatewayId": "EgressOnlyInternetGatewayId",
-        },
-        force_new=("vpcId",),
-        computed=words("routes propagatingVgws"),
-        look=lambda obj, found: {"propagatingVgws": [each["GatewayId"] for each in found.get("PropagatingVgws") or ()]},
-        busy=IN_USE,
-        tags=ec2("route-table"),
-        timeouts=(5 * MINUTE, 2 * MINUTE, 5 * MINUTE),
-    ),
-    "aws:ec2/route:Route": Row(
-        service="ec2",
-        create="create_route",
-        read=_route_read,
-        delete=_route_delete,
-        key={},
-        id=_route_id,
-        imports="{routeTableId}_{destination}",
-        names={"egressOnlyGatewayId": "EgressOnlyInternetGatewayId"},
-        apart=(),
-        force_new=("routeTableId", *DESTINATIONS),
-        computed=words("gatewayId networkInterfaceId"),
-        updates=(),
-        after=_route_after,
-        timeouts=(5 * MINUTE, 2 * MINUTE, 5 * MINUTE),
-    ),
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": Row(
-        service="ec2",
-        create="associate_route_table -> {RouteTableAssociationId: AssociationId}",
-        read=_association_read,
-        delete=_association_delete,
-        key={},
-        id="{RouteTableAssociationId}",
-        imports="{subnetId}/{routeTableId}",
-        force_new=words("subnetId gatewayId"),
-        after=_association_after,
-        timeouts=(5 * MINUTE, 2 * MINUTE, 5 * MINUTE),
-    ),
-    "aws:ec2/vpcEndpoint:VpcEndpoint": Row(
-        service="ec2",
-        create="create_vpc_endpoint -> VpcEndpoint",
-        read="describe_vpc_endpoints -> VpcEndpoints[0]",
-        delete="delete_vpc_endpoints",
-        key={"VpcEndpointIds": "{VpcEndpointId}"},
-        id="{VpcEndpointId}",
-        arn=ARN + "vpc-endpoint/{id}",
-        names={"policy": "PolicyDocument"},
-        defaults={"vpcEndpointType": "Gateway"},
-        documents=("policy",),
-        force_new=words("vpcId serviceName vpcEndpointType serviceRegion"),
-        computed=words("policy routeTableIds subnetIds securityGroupIds privateDnsEnabled ipAddressType dnsOptions"),
-        sets=words("routeTableIds subnetIds securityGroupIds"),
-        after=_endpoint_after,
-        look=_endpoint_look,
-        wait=Wait("State", ("available", "pendingAcceptance"), ("failed", "rejected", "expired"), "LastError.Message"),
-        gone="State=='deleted'",
-        lingers=True,
-        tags=ec2("vpc-endpoint"),
-        timeouts=(10 * MINUTE, 10 * MINUTE, 10 * MINUTE),
-    ),
     "aws:ec2/placementGroup:PlacementGroup": Row(
         service="ec2",
         create="create_placement_group",
@@ -394,7 +201,7 @@ ROWS: dict[str, Row] = {
         id="{name}",
         arn=ARN + "placement-group/{name}",
         names={"name": "GroupName", "placementGroupId": "GroupId"},
-        autoname=None,
+        autoname=Autoname(),
         force_new=words("name strategy partitionCount spreadLevel"),
         computed=words("partitionCount spreadLevel"),
         wait=Wait("State", ("available",)),

@@ -16,7 +16,7 @@ from . import life, sdk, settings
 from .account import Account, Deadline
 from .checking import Naming, Verdict, completed, expected, failures, judged, renewed
 from .invokes import INVOKES
-from .row import Change, Object, Row
+from .row import Change, Object
 from .shapes import InputError
 from .table import row
 
@@ -104,14 +104,12 @@ class AwsPlugin(Plugin):
     @rpc
     def Update(self, request: Any, context: Context) -> Any:
         schema, table = _schema(request.type), row(request.type)
-        old, _ = decode(request.old_inputs)
+        old = _defaulted(request.old_inputs)
         inputs, secrets = decode(request.news)
         known, _ = decode(request.olds)
         verdict = judged(table, old, inputs, known)
         if request.preview:
-            return provider_pb2.UpdateResponse(
-                properties=_sealed(renewed(table, known, inputs, verdict.keys), secrets)
-            )
+            return provider_pb2.UpdateResponse(properties=_sealed(renewed(table, known, inputs, verdict.keys), secrets))
         obj = self._object(request.type, inputs, self._deadline(request, UPDATE), request.id, known)
         if verdict.changes:
             change = Change(first=False, old=old, keys=verdict.keys)
@@ -132,11 +130,10 @@ class AwsPlugin(Plugin):
             return provider_pb2.ReadResponse()
         now = life.inputs(obj, schema, found)
         if not inputs:
-            obj.inputs = {name: value for name, value in now.items() if name != "__defaults"}
+            obj.inputs = {name: value for name, value in now.items() if not name.startswith("__")}
+        if not known:  # an import: its id may be written differently
             obj.id = obj.fill(obj.row.id) if isinstance(obj.row.id, str) else obj.row.id(obj)
-        defaults = _defaulted(request.inputs).get("__defaults")
-        if defaults is not None:
-            now["__defaults"] = defaults
+        now |= {name: value for name, value in _defaulted(request.inputs).items() if name.startswith("__")}
         hidden = secrets | marked
         return provider_pb2.ReadResponse(
             id=obj.id,
@@ -200,10 +197,12 @@ def _schema(token: str) -> sdk.Schema:
 
 
 def _defaulted(struct: Any) -> dict[str, Any]:
-    """Inputs together with the list of those that Check filled in, which ``decode`` leaves out."""
+    """Inputs with our own bookkeeping, which ``decode`` leaves out: what Check filled in, whether Read made them up."""
     values, _ = decode(struct)
     if "__defaults" in struct.fields:
         values["__defaults"] = [item.string_value for item in struct.fields["__defaults"].list_value.values]
+    if "__imported" in struct.fields:
+        values["__imported"] = True
     return values
 
 
@@ -221,12 +220,11 @@ def _failures(wrong: Mapping[str, str]) -> list[Any]:
 
 
 def _detailed(verdict: Verdict) -> dict[str, Any]:
-    kinds = provider_pb2.PropertyDiff
-    plain = {"add": kinds.ADD, "delete": kinds.DELETE, "update": kinds.UPDATE}
+    kind = provider_pb2.PropertyDiff.Kind
     return {
-        # a kind's replacing sibling follows it in the enumeration
-        path_text(path): kinds(kind=plain[kind] + (path in verdict.replaces), inputDiff=True)
-        for path, kind in verdict.changes.items()
+        path_text(path): provider_pb2.PropertyDiff(
+            kind=kind.Value(f"{change}_replace".upper() if path in verdict.replaces else change.upper()),
+            inputDiff=True,
+        )
+        for path, change in verdict.changes.items()
     }
-
-

@@ -65,6 +65,9 @@ class Change:
         return self.first or not self.keys.isdisjoint(names)
 
 
+Followup = Callable[["Object", Change], None]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """How one resource type is kept. Calls are written ``operation -> JMESPath into the reply``."""
@@ -90,10 +93,16 @@ class Row:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
     """Inputs that are JSON documents."""
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    """Request members that create always sends."""
+    before: Callable[[Object], None] | None = None
+    """What to look at before create; raises CallError."""
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """Reshapes inputs into what ``create`` and ``updates`` take; must cope with missing ones."""
     apart: tuple[str, ...] = ()
-    """Inputs that ``after`` sends, or that only an update sends."""
+    """Inputs that create does not send; ``after`` does."""
+    later: tuple[str, ...] = ()
+    """Inputs that create sends and ``after`` can change."""
     local: tuple[str, ...] = ()
     """Inputs that AWS never sees; they steer the plugin."""
     unseen: tuple[str, ...] = ()
@@ -108,7 +117,7 @@ class Row:
     """Lists whose order means nothing."""
     updates: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """(operation, the inputs it sends)"""
-    after: Callable[[Object, Change], None] | None = None
+    after: Followup | None = None
     """Calls after create, and on update."""
     look: Callable[[Object, Mapping[str, Any]], Mapping[str, Any]] | None = None
     """Further properties, by their SDK names, for a description."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..servicer import PluginError
-from . import eks, fsx, iam, kms, logs, network, rules, s3, template
+from . import eks, fsx, iam, kms, logs, network, routes, rules, s3, template
 from .row import Row
 
 ROWS: dict[str, Row] = {
     **network.ROWS,
+    **routes.ROWS,
     **rules.ROWS,
     **template.ROWS,
     **iam.ROWS,
@@ -24,4 +25,6 @@ def row(token: str) -> Row:
     try:
         return ROWS[token]
     except KeyError:
-        raise PluginError("the rehearsal's aws plugin does not know this type; its table is rehearsal/plugins/aws") from None
+        raise PluginError(
+            "the rehearsal's aws plugin does not know this type; its table is rehearsal/plugins/aws"
+        ) from None

@@ -21,22 +21,17 @@ def ec2(kind: str, resource: str = "{id}") -> Tags:
     return Tags(write, ec2_type=kind)
 
 
-def by_arn(member: str, arn: str = "{arn}") -> Tags:
-    """EKS and CloudWatch Logs: TagResource with a map, the ARN in this member."""
+def by_arn(arn: str = "{arn}", read: Callable[[Object], Mapping[str, str]] | None = None) -> Tags:
+    """EKS and CloudWatch Logs: TagResource with a map and the object's ARN."""
 
     def write(obj: Object, added: Mapping[str, str], removed: list[str]) -> None:
-        target = {member: obj.fill(arn)}
+        target = obj.fill(arn)
         if removed:
-            obj.call("untag_resource", **target, tagKeys=removed)
+            obj.call("untag_resource", resourceArn=target, tagKeys=removed)
         if added:
-            obj.call("tag_resource", **target, tags=dict(added))
+            obj.call("tag_resource", resourceArn=target, tags=dict(added))
 
-    return Tags(write, read=_logs if member == "resourceArn" and arn.startswith("arn:") else None)
-
-
-def _logs(obj: Object) -> Mapping[str, str]:
-    arn = obj.fill(obj.row.arn)
-    return pairs(obj.call("list_tags_for_resource", resourceArn=arn)["tags"])
+    return Tags(write, read)
 
 
 def lists(

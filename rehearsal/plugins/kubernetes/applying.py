@@ -16,6 +16,16 @@ KIND_SECONDS = 60.0
 with doubling pauses (provider/pkg/await/await.go); it does not repeat a creation that an admission webhook failed."""
 
 
+def placed(inputs: Object, kube: Kube) -> Object:
+    """The inputs without a namespace where the kind lives in none. Raises ApiError NoMatch.
+
+    Check gives a kind that is not served yet the default namespace, as pulumi-kubernetes does.
+    """
+    if "namespace" not in inputs["metadata"] or kube.namespaced(inputs["apiVersion"], inputs["kind"]):
+        return inputs
+    return {**inputs, "metadata": {key: value for key, value in inputs["metadata"].items() if key != "namespace"}}
+
+
 def create_object(inputs: Object, kube: Kube, manager: str, stop: threading.Event) -> Object:
     """Makes a new object by server-side apply. Raises ApiError AlreadyExists if there is one of that name."""
     deadline, pause = time.monotonic() + KIND_SECONDS, 0.3
@@ -32,7 +42,7 @@ def _create(inputs: Object, kube: Kube, manager: str) -> Object:
     meta = inputs["metadata"]
     if kube.get(inputs["apiVersion"], inputs["kind"], meta["name"], meta.get("namespace")) is not None:
         raise _exists(inputs)
-    return kube.apply(inputs, manager)
+    return kube.apply(placed(inputs, kube), manager)
 
 
 def _exists(inputs: Mapping[str, Any]) -> ApiError:
@@ -49,7 +59,7 @@ def update_object(inputs: Object, kube: Kube, manager: str, force: bool, dry_run
     if live is None:
         raise ApiError(404, "NotFound", f"{title(inputs)} is gone; it was deleted by others: run `pulumi refresh`")
     if inputs["kind"] != "CustomResourceDefinition":
-        return kube.apply(inputs, manager, force, dry_run)
+        return kube.apply(placed(inputs, kube), manager, force, dry_run)
     whole = {**inputs, "metadata": {**meta, "resourceVersion": live["metadata"]["resourceVersion"]}}
     path = kube.path(inputs["apiVersion"], inputs["kind"], None, meta["name"])
     return kube.call("PUT", path, whole, fieldManager=manager, dryRun="All" if dry_run else None)

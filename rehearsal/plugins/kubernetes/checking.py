@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets as random
 from collections.abc import Mapping
 from typing import Any
 
@@ -75,7 +76,7 @@ def _name(request: Any, new: dict[str, Any], old: Mapping[str, Any]) -> list[Fai
 
 def automatic_name(request: Any) -> str:
     """`<logical name>-<8 hex digits>`, the digits from the seed the engine gives for this resource."""
-    return f"{request.name}-{hashlib.sha256(request.randomSeed).hexdigest()[:8]}"
+    return f"{request.name}-{hashlib.sha256(request.randomSeed or random.token_bytes(16)).hexdigest()[:8]}"
 
 
 def _namespace(urn: str, new: dict[str, Any], session: Session) -> None:

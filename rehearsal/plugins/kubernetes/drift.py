@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rehearsal.kube.client import ApiError, Kube
+from rehearsal.plugins.kubernetes.applying import placed
 from rehearsal.plugins.kubernetes.objects import SERVER_FIELDS, Object, decoded_data, dig
 
 _SERVER_ANNOTATIONS = ("deployment.kubernetes.io/revision", "kubectl.kubernetes.io/last-applied-configuration")
@@ -21,7 +22,7 @@ def seen_inputs(inputs: Object, live: Object, kube: Kube, manager: str) -> Objec
     """
     wanted: Any = _MISSING
     try:
-        wanted = kube.apply(inputs, manager, force=True, dry_run=True)
+        wanted = kube.apply(placed(inputs, kube), manager, force=True, dry_run=True)
     except ApiError as error:
         # The object has changed in a field that cannot be changed back, or is refused now: compare as written.
         if error.code >= 500 or error.code in (401, 403, 429):

@@ -25,6 +25,16 @@ class ChartError(Exception):
         self.where = where
 
 
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML as Kubernetes reads it: a lone `=` is a string (AlertmanagerConfig's matchers), not a YAML 1.1 value."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:value"]
+    for first, resolvers in _Loader.yaml_implicit_resolvers.items()
+}
+
+
 class Chart(Protocol):
     """A chart at one version."""
 
@@ -38,6 +48,9 @@ class Chart(Protocol):
 
     def unknown_keys(self, values: Mapping[str, Any]) -> list[str]:
         """Sentences about values that the chart does not know."""
+
+    def unchecked(self) -> list[str]:
+        """Sentences about checks that are off here."""
 
 
 def find(chart: str, version: str | None) -> Chart:
@@ -65,20 +78,22 @@ class VendorChart:
             rendered: list[Object] = self._effects.render(self.name, self._version, namespace, release, values)
         except LookupError as error:
             raise ChartError("chart", _text(error) or f"chart {self.name!r} is not rehearsed") from None
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise ChartError("values", str(error)) from None
         return rendered
 
     def crds(self) -> list[Object]:
         paths = self._effects.crds(self.name, self._version)
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return [document for path in paths for document in yaml.load_all(Path(path).read_bytes(), loader) if document]
+        return [document for path in paths for document in yaml.load_all(Path(path).read_bytes(), _Loader) if document]
 
     def unknown_keys(self, values: Mapping[str, Any]) -> list[str]:
         try:
             return list(self._effects.check_values(self.name, self._version, values))
         except LookupError as error:
             raise ChartError("chart", _text(error) or f"chart {self.name!r} is not rehearsed") from None
+
+    def unchecked(self) -> list[str]:
+        return list(self._effects.unchecked(self.name, self._version))
 
 
 class LocalChart:
@@ -97,6 +112,9 @@ class LocalChart:
         return self._run("chart", ["show", "crds", str(self._directory)], "")
 
     def unknown_keys(self, values: Mapping[str, Any]) -> list[str]:  # noqa: ARG002 - helm checks the chart's schema
+        return []
+
+    def unchecked(self) -> list[str]:
         return []
 
     def _run(self, where: str, arguments: list[str], given: str) -> list[Object]:

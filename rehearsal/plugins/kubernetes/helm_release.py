@@ -71,7 +71,7 @@ class Releases:
             if key not in REHEARSED and value
         ]
         failures += self._defaults(request, new, old)
-        failures = failures or self._render(new)
+        failures = failures or self._render(request.urn, new)
         self._session.announce({"kind": "Release"})
         return provider_pb2.CheckResponse(
             inputs=encode(new, secrets),
@@ -91,7 +91,7 @@ class Releases:
             new.setdefault("timeout", DEFAULT_SECONDS)
         return []
 
-    def _render(self, new: Object) -> list[Failure]:
+    def _render(self, urn: str, new: Object) -> list[Failure]:
         """Adds what the chart makes of the values (a checksum, the objects' names), or says what is wrong with them."""
         if has_unknown([new["chart"], new.get("version"), new["name"], new["namespace"]]):
             return []
@@ -105,6 +105,8 @@ class Releases:
             if has_unknown(values):
                 return []
             objects = chart.objects(new["name"], new["namespace"], values)
+            for text in chart.unchecked():
+                self._session.log(urn, text)
         except ChartError as error:
             return [(error.where, f"{error}; check the chart name and repository configuration")]
         new["checksum"] = hashlib.sha256(json.dumps(objects, sort_keys=True).encode()).hexdigest()

@@ -13,7 +13,7 @@ from pulumi.runtime.proto import engine_pb2, provider_pb2
 
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.plugins.kubernetes import awaiting, drift, replacement
-from rehearsal.plugins.kubernetes.applying import create_object, update_object, with_live_values
+from rehearsal.plugins.kubernetes.applying import create_object, placed, update_object, with_live_values
 from rehearsal.plugins.kubernetes.diff import differences, response, unignored
 from rehearsal.plugins.kubernetes.failures import refused
 from rehearsal.plugins.kubernetes.objects import (
@@ -51,9 +51,9 @@ class Resources:
         """Inputs then against inputs now: what the cluster has made of them is `refresh`'s business."""
         old, _ = decode(request.old_inputs)
         new, _ = decode(request.news)
-        changes = unignored(differences(old, new), request.ignoreChanges)
-        replaces = replacement.replaced(changes, replacement.forcing(new, self._session.settings))
         kube = self._session.previewer(request.urn)
+        changes = unignored(differences(self._settled(old, kube), self._settled(new, kube)), request.ignoreChanges)
+        replaces = replacement.replaced(changes, replacement.forcing(new, self._session.settings))
         extra = [f'metadata.annotations["{REPLACE_UNREADY}"]'] if replacement.unready_job(new, kube) else []
         first = bool(replaces or extra) and replacement.delete_first(old, new)
         return response(changes, replaces, first, extra)
@@ -144,6 +144,17 @@ class Resources:
 
     # -- parts
 
+    def _settled(self, inputs: Object, kube: Kube | None) -> Object:
+        """The inputs with the namespace they end up in: Check may have seen a cluster that did not know the kind."""
+        if not isinstance(inputs.get("metadata"), dict):
+            return inputs
+        metadata = {"namespace": self._session.namespace, **inputs["metadata"]}
+        settled = {**inputs, "metadata": metadata}
+        try:
+            return placed(settled, kube) if kube else settled
+        except (ApiError, Unreachable):
+            return settled
+
     @property
     def _stop(self) -> threading.Event:
         return self._session.cancelled
@@ -173,7 +184,7 @@ class Resources:
         shown = foreseen(inputs, inputs)
         if kube is not None and not has_unknown(inputs):
             try:
-                shown = foreseen(kube.apply(inputs, "pulumi-kubernetes", dry_run=True), inputs)
+                shown = foreseen(kube.apply(placed(inputs, kube), "pulumi-kubernetes", dry_run=True), inputs)
             except ApiError as error:
                 if not self._expected(urn, error, inputs):
                     raise refused(error, inputs) from None

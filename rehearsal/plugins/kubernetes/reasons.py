@@ -56,6 +56,9 @@ def _pod(pod: Mapping[str, Any], kube: Kube) -> Iterator[str]:
     if scheduled.get("status") == "False":
         yield f"{name}: {scheduled.get('reason')}: {scheduled.get('message')}"
         return
+    if scheduled.get("status") != "True" and not dig(pod, "spec", "nodeName"):
+        yield f"{name}: no scheduler has looked at it (schedulerName {dig(pod, 'spec', 'schedulerName')})"
+        return
     states = [*_containers(pod, "initContainerStatuses"), *_containers(pod, "containerStatuses")]
     yield from (f"{name}: {state}" for state in states)
     warnings = list(_events(pod, kube, name))

@@ -3,6 +3,7 @@
 `drawer:index:Item` has the inputs `text` and `wait`; its object is the file `<text>` in the directory DRAWER. Create
 writes the file at once and then, if `wait` is true, answers only when the file `<text>.go` exists.
 """
+# ruff: noqa: N802, ARG002 - names and signatures are those of the gRPC service
 
 import os
 import sys

@@ -38,6 +38,7 @@ def use_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, first: str = "") -> 
     binary = tmp_path / "go"
     binary.write_text(GO.format(log=log, first=first))
     binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(build, "caches", lambda _: [tmp_path / "go-cache"])
     monkeypatch.setattr(build, "find", lambda _: go.Go(binary, "go1.26", {"PATH": "/usr/bin:/bin"}))
     return log
 
@@ -102,7 +103,7 @@ def test_a_failure_shows_the_last_lines_and_the_remedy_and_leaves_nothing(
 def test_a_full_disk_is_noticed_before_anything_is_built(monkeypatch: pytest.MonkeyPatch, runs: Path) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(0, 0, 2**29))
-    with pytest.raises(go.BuildError, match=r"takes up to 4 GiB .* but 0\.5 GiB are free: make room"):
+    with pytest.raises(go.BuildError, match=r"takes up to 3 GiB, but 0\.5 GiB are free at .*: make room"):
         build.ensure(["etcd", "pulumi"], lambda *_: None)
     assert count(runs) == 0
 

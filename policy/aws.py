@@ -1,0 +1,126 @@
+"""Rules about AWS resources: tags, encryption at rest, and who can reach what."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from policy.graph import Finding, Graph, Resource
+
+MANDATORY_TAGS = ("gpucluster:project", "gpucluster:stack", "owner", "cost-centre")
+WORLD = ("0.0.0.0/0", "::/0")
+
+UNTAGGED_TYPES = frozenset(
+    {
+        "aws:ec2/route:Route",
+        "aws:ec2/routeTableAssociation:RouteTableAssociation",
+        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
+        "aws:iam/rolePolicy:RolePolicy",
+        "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+        "aws:kms/alias:Alias",
+        "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
+        "aws:s3/bucketOwnershipControls:BucketOwnershipControls",
+        "aws:s3/bucketPolicy:BucketPolicy",
+        "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
+        "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
+        "aws:s3/bucketVersioning:BucketVersioning",
+    }
+)
+"""Types that AWS cannot tag."""
+
+
+def tagged(graph: Graph) -> Iterator[Finding]:
+    """The provider adds the mandatory tags, each resource its own name, and templates both to what they start."""
+    for provider in graph.of_type("pulumi:providers:aws"):
+        tags = (provider.inputs.get("defaultTags") or {}).get("tags") or {}
+        if missing := [tag for tag in MANDATORY_TAGS if not tags.get(tag)]:
+            yield provider.name, f"default tags lack {', '.join(missing)}"
+    for each in graph.resources.values():
+        if each.token.startswith("aws:") and each.token not in UNTAGGED_TYPES:
+            name = (each.inputs.get("tags") or {}).get("Name")
+            if name != each.name:
+                yield each.name, f"has the tag Name={name}; make it the logical name, by which recovery finds it"
+    for template in graph.of_type("aws:ec2/launchTemplate:LaunchTemplate"):
+        specifications = {each["resourceType"]: each["tags"] for each in template.inputs.get("tagSpecifications", [])}
+        for kind in ("instance", "volume", "network-interface"):
+            if missing := [tag for tag in MANDATORY_TAGS if not specifications.get(kind, {}).get(tag)]:
+                yield template.name, f"starts each {kind} without {', '.join(missing)}; default tags do not reach it"
+
+
+def _secrets_encrypted(inputs: Mapping[str, Any]) -> bool:
+    config = inputs.get("encryptionConfig") or {}
+    return "secrets" in config.get("resources", []) and bool(config.get("provider", {}).get("keyArn"))
+
+
+def _volumes_encrypted(inputs: Mapping[str, Any]) -> bool:
+    volumes = [each.get("ebs", {}) for each in inputs.get("blockDeviceMappings", [])]
+    return bool(volumes) and all(each.get("encrypted") == "true" for each in volumes)
+
+
+def _file_system_encrypted(inputs: Mapping[str, Any]) -> bool:
+    return inputs.get("deploymentType") == "SCRATCH_2" or bool(inputs.get("kmsKeyId"))
+
+
+ENCRYPTION: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
+    "aws:eks/cluster:Cluster": ("Kubernetes secrets with our key", _secrets_encrypted),
+    "aws:cloudwatch/logGroup:LogGroup": ("its log with our key", lambda inputs: bool(inputs.get("kmsKeyId"))),
+    "aws:ec2/launchTemplate:LaunchTemplate": ("its volumes", _volumes_encrypted),
+    "aws:fsx/lustreFileSystem:LustreFileSystem": ("a persistent file system with our key", _file_system_encrypted),
+    "aws:kms/key:Key": ("with a key that rotates", lambda inputs: inputs.get("enableKeyRotation") is True),
+    "kubernetes:storage.k8s.io/v1:StorageClass": (
+        "its volumes",
+        lambda inputs: (inputs.get("parameters") or {}).get("encrypted") == "true",
+    ),
+}
+
+
+def encrypted(graph: Graph) -> Iterator[Finding]:
+    """Data at rest is encrypted wherever the type has a setting for it (Y06)."""
+    for token, (what, holds) in ENCRYPTION.items():
+        for each in graph.of_type(token):
+            if not holds(each.inputs):
+                yield each.name, f"does not encrypt {what}"
+    encrypted_buckets = {
+        each.inputs.get("bucket")
+        for each in graph.of_type("BucketServerSideEncryptionConfiguration")
+        if all(rule["applyServerSideEncryptionByDefault"]["sseAlgorithm"] == "aws:kms" for rule in each.inputs["rules"])
+    }
+    for bucket in graph.of_type("aws:s3/bucket:Bucket"):
+        if bucket.inputs.get("bucket") not in encrypted_buckets:
+            yield bucket.name, "does not encrypt its objects with our key"
+
+
+def _open_to(each: Resource) -> list[str]:
+    """Address ranges that may come in."""
+    inputs = each.inputs
+    if each.kind == "SecurityGroupIngressRule":
+        return [inputs.get("cidrIpv4") or "", inputs.get("cidrIpv6") or ""]
+    if each.kind == "SecurityGroup":
+        rules = inputs.get("ingress") or []
+        return [cidr for rule in rules for key in ("cidrBlocks", "ipv6CidrBlocks") for cidr in rule.get(key) or []]
+    return []
+
+
+def no_public_ingress(graph: Graph) -> Iterator[Finding]:
+    """Nothing may come in from anywhere: not through a group, not to the API server, not past a Service (Y11)."""
+    for each in graph.resources.values():
+        if any(cidr in WORLD for cidr in _open_to(each)):
+            yield each.name, "lets the whole internet in; name the networks that need to come in"
+    for cluster in graph.of_type("aws:eks/cluster:Cluster"):
+        config = cluster.inputs.get("vpcConfig") or {}
+        cidrs = config.get("publicAccessCidrs") or list(WORLD)
+        if config.get("endpointPublicAccess", True) and any(cidr in WORLD for cidr in cidrs):
+            yield cluster.name, "shows its API server to the whole internet; give platform.publicAccessCidrs"
+    for service in graph.of_type("kubernetes:core/v1:Service"):
+        kind = (service.inputs.get("spec") or {}).get("type", "ClusterIP")
+        if kind != "ClusterIP":
+            yield service.name, f"is a Service of type {kind}, which is reachable from outside; make it ClusterIP"
+
+
+def instances_hardened(graph: Graph) -> Iterator[Finding]:
+    """Instances answer metadata requests by session only and for the host alone; pods have pod identity."""
+    for template in graph.of_type("aws:ec2/launchTemplate:LaunchTemplate"):
+        options = template.inputs.get("metadataOptions") or {}
+        if options.get("httpTokens") != "required" or options.get("httpPutResponseHopLimit") != 1:
+            yield template.name, "lets pods use the instance's credentials; require IMDSv2 and a hop limit of 1"
+
+
+RULES = (tagged, encrypted, no_public_ingress, instances_hardened)

@@ -1,0 +1,62 @@
+"""Rules about how resources are registered: providers, parents, protection, and the size of the graph."""
+
+from collections.abc import Iterator
+
+from policy.graph import Finding, Graph
+
+PROTECTED_TYPES = (
+    "aws:ec2/vpc:Vpc",
+    "aws:eks/cluster:Cluster",
+    "aws:fsx/lustreFileSystem:LustreFileSystem",
+    "aws:kms/key:Key",
+    "aws:s3/bucket:Bucket",
+)
+"""What holds data, or takes everything with it."""
+
+EDGES_PER_RESOURCE = 6
+STACK = "pulumi:pulumi:Stack"
+
+
+def explicit_provider(graph: Graph) -> Iterator[Finding]:
+    """Every resource and every call goes through a provider that the program registered (P4, P22)."""
+    known = {each.urn for each in graph.resources.values() if each.is_provider}
+    for each in graph.resources.values():
+        if each.custom and not each.is_provider and each.provider.rsplit("::", 1)[0] not in known:
+            yield each.name, "goes through the default provider; give its component the stack's provider"
+    for call in graph.invokes:
+        if call.provider.rsplit("::", 1)[0] not in known:
+            yield call.token, "is called through the default provider; give the call the stack's provider"
+
+
+def parented(graph: Graph) -> Iterator[Finding]:
+    """Every resource is part of a component, and its name begins with the component's (P2, P3)."""
+    for each in graph.resources.values():
+        above = graph.resources.get(each.parent)
+        if each.is_provider or (above is None and not each.custom):
+            continue
+        if above is None:
+            yield each.name, "has no component as its parent; make it a child of one"
+        elif each.custom and not above.custom and above.parent and not each.name.startswith(f"{above.name}-"):
+            yield (
+                each.name,
+                f"is a child of {above.name} but is not named after it; two of type {above.kind} would collide",
+            )
+
+
+def protected(graph: Graph) -> Iterator[Finding]:
+    """In a protected stack, what holds data or takes everything with it is protected."""
+    if graph.protected:
+        for each in graph.of_type(*PROTECTED_TYPES):
+            if not each.protect:
+                yield each.name, "is not protected although lifecycle.protect is set"
+
+
+def few_edges(graph: Graph) -> Iterator[Finding]:
+    """Order is expressed by references and sentinels, not by lists of everything: engine time grows with edges."""
+    edges = sum(len(each.depends_on) for each in graph.resources.values())
+    if edges > EDGES_PER_RESOURCE * len(graph.resources):
+        worst = max(graph.resources.values(), key=lambda each: len(each.depends_on))
+        yield worst.name, f"{edges} dependencies among {len(graph.resources)} resources; here are most of them"
+
+
+RULES = (explicit_provider, parented, protected, few_edges)

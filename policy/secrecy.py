@@ -1,0 +1,38 @@
+"""Rules about secrets: what is secret is marked so, and stands nowhere else."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policy.graph import Finding, Graph
+
+SECRET_INPUTS: Mapping[str, tuple[str, ...]] = {
+    "pulumi:providers:kubernetes": ("kubeconfig",),
+    "kubernetes:core/v1:Secret": ("data", "stringData"),
+}
+
+
+def secret_inputs_marked(graph: Graph) -> Iterator[Finding]:
+    """A kubeconfig and what a Secret holds are secret in state and previews."""
+    for token, keys in SECRET_INPUTS.items():
+        for each in graph.of_type(token):
+            for key in keys:
+                if each.inputs.get(key) and key not in each.secret:
+                    yield each.name, f"has its {key} in clear"
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, default=str)
+
+
+def no_secret_in_clear(graph: Graph) -> Iterator[Finding]:
+    """No value of a known secret is in an input that is not marked, or in an output."""
+    for each in graph.resources.values():
+        shown = _shown({key: value for key, value in each.inputs.items() if key not in each.secret})
+        if any(secret in shown for secret in graph.secrets):
+            yield each.name, "holds a secret in clear"
+    if any(secret in _shown(graph.outputs) for secret in graph.secrets):
+        yield "outputs", "hold a secret in clear"
+
+
+RULES = (secret_inputs_marked, no_secret_in_clear)

@@ -1,0 +1,20 @@
+"""Everything that is changed about moto, in one place."""
+
+from __future__ import annotations
+
+from . import iam, kms, logs, s3
+from .ec2 import addresses, groups, interfaces, launch, network, placement, routes, tags, templates
+from .eks import service as eks_service
+from .fsx import service as fsx_service
+
+MODULES = (iam, kms, logs, s3, addresses, groups, interfaces, launch, network, placement, routes, tags, templates)
+
+
+def apply_all() -> None:
+    """Put every amendment in place and make what the account always has; before the first request."""
+    for module in MODULES:
+        module.AMENDMENTS.apply()
+    tags.know_placement_groups()
+    eks_service.route()
+    fsx_service.route()
+    iam.deployer()

@@ -1,0 +1,1 @@
+"""FSx for Lustre, in place of moto's: life cycle, sizes, interfaces, updates."""

@@ -1,0 +1,61 @@
+"""S3: what a new bucket has since 2023, and the one lifecycle member moto drops.
+
+Sources: S3 user guide, "Default settings for new S3 buckets" (encryption, public access block, object ownership); API
+reference, NoncurrentVersionExpiration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.s3.models import FakeBucket, PublicAccessBlock, S3Backend
+from moto.s3.responses import S3Response
+
+from .amend import Amendments
+
+AMENDMENTS = Amendments()
+
+
+def _own_encryption() -> dict[str, Any]:
+    """SSE-S3, which a bucket has unless it is given another."""
+    rule = {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}, "BucketKeyEnabled": "false"}
+    return {"Rule": rule}
+
+
+@AMENDMENTS.around(S3Backend, "create_bucket")
+def create_bucket(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Encrypted, closed to the public, owned by the bucket's owner; moto makes it as it was before 2023."""
+    bucket = original(self, *args, **kwargs)
+    bucket.encryption = _own_encryption()
+    bucket.ownership_rule = "BucketOwnerEnforced"
+    bucket.public_access_block = PublicAccessBlock("true", "true", "true", "true")
+    return bucket
+
+
+@AMENDMENTS.around(S3Backend, "delete_bucket_encryption")
+def delete_bucket_encryption(original: Any, self: Any, bucket_name: str) -> None:
+    """DeleteBucketEncryption goes back to SSE-S3."""
+    original(self, bucket_name)
+    self.get_bucket(bucket_name).encryption = _own_encryption()
+
+
+@AMENDMENTS.around(FakeBucket, "set_lifecycle")
+def set_lifecycle(original: Any, self: Any, rules: list[dict[str, Any]]) -> None:
+    """Keep NewerNoncurrentVersions of NoncurrentVersionExpiration."""
+    original(self, rules)
+    for kept, given in zip(self.rules, rules, strict=True):
+        expiration = given.get("NoncurrentVersionExpiration") or {}
+        kept.newer_noncurrent_versions = expiration.get("NewerNoncurrentVersions")
+
+
+@AMENDMENTS.around(S3Response, "serialized")
+def serialized(original: Any, self: Any, action_result: Any) -> Any:
+    """Show it again in GetBucketLifecycleConfiguration, whose reply moto puts together from its other members."""
+    result = action_result.result
+    if self.data.get("Action") == "GetBucketLifecycleConfiguration" and isinstance(result, dict):
+        bucket = self.backend.get_bucket(self.bucket_name)
+        for kept, shown in zip(bucket.rules, result["Rules"], strict=True):
+            newer = getattr(kept, "newer_noncurrent_versions", None)
+            if newer and "NoncurrentVersionExpiration" in shown:
+                shown["NoncurrentVersionExpiration"]["NewerNoncurrentVersions"] = int(newer)
+    return original(self, action_result)

@@ -1,0 +1,119 @@
+"""The AWS CLI image: `aws s3 sync|cp` from S3 to a mounted volume, if the pod's identity may.
+
+Error texts are those the AWS CLI prints.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from rehearsal.effects.behaviours import identity
+from rehearsal.effects.program import TIME_SCALE, Ends, Exit, Launch, Program
+
+START_SECONDS = 5.0
+_FLAGS_WITH_VALUE = ("--region", "--exclude", "--include", "--endpoint-url", "--page-size", "--profile", "--output")
+
+
+class CommandError(Exception):
+    """The command fails with this text, exit code 1."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One download: bucket, prefix (without a leading slash) and the directory it goes to."""
+
+    bucket: str
+    prefix: str
+    target: str
+
+
+def run(launch: Launch) -> Program:
+    """Does what the container's command says, at once; the process ends a moment later."""
+    try:
+        lines = [_download(launch, copy) for copy in downloads(launch.argv)]
+        result = Exit(0, "")
+    except (CommandError, identity.CredentialsError) as error:
+        lines, result = [str(error)], Exit(1, str(error))
+    launch.log("\n".join(lines))
+    return Ends(launch.now + START_SECONDS / TIME_SCALE, result)
+
+
+def downloads(argv: Sequence[str]) -> list[Copy]:
+    """The downloads in a command line, which may be a shell script of several commands. Pure."""
+    script = " ".join(argv) if any(" " in word for word in argv) else shlex.join(argv)
+    found = []
+    for command in re.split(r"\n|;|&&|\|\|", script):
+        words = [word for word in _split(command) if word not in ("exec", "time")]
+        for index in range(len(words) - 1):
+            if words[index : index + 2] in (["s3", "sync"], ["s3", "cp"]):
+                places = _positional(words[index + 2 :])
+                if len(places) >= 2 and places[0].startswith("s3://"):
+                    bucket, _, prefix = places[0].removeprefix("s3://").partition("/")
+                    found.append(Copy(bucket, prefix, places[1]))
+    return found
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command, comments=True)
+    except ValueError:
+        return command.replace("'", " ").replace('"', " ").split()
+
+
+def _positional(words: Sequence[str]) -> list[str]:
+    result, skip = [], False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in _FLAGS_WITH_VALUE:
+            skip = True
+        elif not word.startswith("-"):
+            result.append(word)
+    return result
+
+
+def _download(launch: Launch, copy: Copy) -> str:
+    who = identity.of(launch)
+    _allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{copy.bucket}")
+    objects = _listed(launch, copy)
+    wanted = f"arn:aws:s3:::{copy.bucket}/{copy.prefix.rstrip('/')}/probe"
+    if objects:
+        _allowed(launch, who, "GetObject", "s3:GetObject", f"arn:aws:s3:::{copy.bucket}/{objects[0]['Key']}")
+    else:
+        return f"nothing under s3://{copy.bucket}/{copy.prefix} to copy ({wanted} does not exist)"
+    mount = launch.mount_of(copy.target)
+    if mount is None:
+        return f"copied into {copy.target}, which is on no volume: it is gone with the container"
+    if mount.read_only:
+        raise CommandError(f"[Errno 30] Read-only file system: '{copy.target}'")
+    root = copy.prefix.rstrip("/")
+    files = {
+        posixpath.join(mount.inside(copy.target) or "", each["Key"][len(root) :].lstrip("/")): int(each["Size"])
+        for each in objects
+    }
+    launch.world.contents.add(mount.volume, files)
+    return f"download: s3://{copy.bucket}/{copy.prefix} to {copy.target}: {len(files)} objects"
+
+
+def _allowed(launch: Launch, who: identity.Identity, operation: str, action: str, resource: str) -> None:
+    if not identity.may(launch, who, action, resource):
+        raise CommandError(
+            f"fatal error: An error occurred (AccessDenied) when calling the {operation} operation: User: "
+            f'{who.session()} is not authorized to perform: {action} on resource: "{resource}" because no '
+            f"identity-based policy allows the {action} action"
+        )
+
+
+def _listed(launch: Launch, copy: Copy) -> list[dict[str, Any]]:
+    try:
+        pages = launch.world.aws.s3.get_paginator("list_objects_v2").paginate(Bucket=copy.bucket, Prefix=copy.prefix)
+        return [each for page in pages for each in page.get("Contents", []) if not each["Key"].endswith("/")]
+    except ClientError as error:
+        raise CommandError(f"fatal error: {error}") from error

@@ -1,0 +1,170 @@
+"""Instances become Node objects, get ready once the pod network is up, and go with their machine."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from rehearsal.effects import nodeobject
+from rehearsal.effects.aws import role_name
+from rehearsal.effects.hosts import Host
+from rehearsal.effects.join import CNI, Situation, addresses_of_control_plane
+from rehearsal.effects.world import World
+from rehearsal.kube.client import ApiError
+
+log = logging.getLogger(__name__)
+
+Described = Mapping[str, Any]
+HEARTBEAT_SECONDS = 15.0
+NETWORK_CONTAINER = "aws-node"
+STRATEGIC = "application/strategic-merge-patch+json"
+
+
+class Registration:
+    """What the kubelets of one node group tell the API server about their nodes."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._beats: dict[str, float] = {}
+        self._applied: dict[str, tuple[dict[str, str], list[dict[str, str]]]] = {}
+
+    def situation(self, host: Host) -> Situation:
+        """Everything that decides whether the machine joins."""
+        aws, name = self._world.aws, self._world.cluster
+        cluster = aws.cluster(name)
+        attached = aws.cached(("attached", host.role), lambda: self._attached(host.role))
+        return Situation(
+            host=host,
+            cluster=cluster,
+            groups=aws.groups(),
+            routes=aws.routes(),
+            dns_support=aws.cached(("dns", host.vpc), lambda: self._attribute(host.vpc, "enableDnsSupport")),
+            dns_hostnames=aws.cached(("names", host.vpc), lambda: self._attribute(host.vpc, "enableDnsHostnames")),
+            role_policies=attached,
+            cni_identity=self._cni_identity(),
+            access_entry_type=aws.cached(("entry", host.role), lambda: self._entry_type(host.role)),
+            control_plane_addresses=addresses_of_control_plane(aws.subnets(), cluster),
+        )
+
+    def _attached(self, role_arn: str) -> list[str]:
+        return [arn.rsplit("/", 1)[-1] for arn in self._world.aws.attached(role_name(role_arn))]
+
+    def _attribute(self, vpc: str, name: str) -> bool:
+        answer = self._world.aws.ec2.describe_vpc_attribute(VpcId=vpc, Attribute=name)
+        return bool(answer[name[0].upper() + name[1:]]["Value"])
+
+    def _cni_identity(self) -> bool:
+        arn = self._world.aws.pod_identity(self._world.cluster, "kube-system", NETWORK_CONTAINER)
+        return arn is not None and any(policy in self._attached(arn) for policy in CNI)
+
+    def _entry_type(self, role_arn: str) -> str | None:
+        try:
+            entry = self._world.aws.eks.describe_access_entry(clusterName=self._world.cluster, principalArn=role_arn)
+        except ClientError:
+            return None
+        return str(entry["accessEntry"]["type"])
+
+    # -- the node
+
+    def keep(self, host: Host, nodegroup: Described) -> None:
+        """Registers the node if it is not there, and keeps it as the node group and the pod network have it."""
+        self._world.hosts.add(host)
+        node = self._world.find("nodes", host.node)
+        if node is None:
+            self._register(host, nodegroup)
+            return
+        self._follow(host, nodegroup, node)
+        managed = nodeobject.KWOK in (node["metadata"].get("annotations") or {})
+        if managed and nodeobject.is_ready(node):
+            return
+        if managed or any(True for _ in self._world.running(host.node, NETWORK_CONTAINER)):
+            self._ready(host)
+        elif time.monotonic() - self._beats.get(host.node, 0.0) > HEARTBEAT_SECONDS:
+            self._beats[host.node] = time.monotonic()
+            self._status(host, {"conditions": nodeobject.not_ready()})
+
+    def _register(self, host: Host, nodegroup: Described) -> None:
+        node = nodeobject.node(host, nodegroup, self._world.region)
+        try:
+            made = self._world.kube.create(node)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+            return
+        version = f"v{self._world.aws.cluster(self._world.cluster)['version']}.0-eks"
+        disk = int(nodegroup.get("diskSize") or nodeobject.DEFAULT_DISK_GIB)
+        self._status(host, nodeobject.status(host, disk, version))
+        self._beats[host.node] = time.monotonic()
+        self._csi_node(made)
+        self._applied[host.node] = self._wanted(nodegroup)
+        log.info("%s joined as %s (%s)", host.instance_id, host.node, host.machine.instance_type)
+
+    def _csi_node(self, node: dict[str, Any]) -> None:
+        """The kubelet keeps one CSINode for its node; drivers enter themselves."""
+        owner = {"apiVersion": "v1", "kind": "Node", "name": node["metadata"]["name"], "uid": node["metadata"]["uid"]}
+        entry = {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSINode",
+            "metadata": {"name": node["metadata"]["name"], "ownerReferences": [owner]},
+            "spec": {"drivers": []},
+        }
+        try:
+            self._world.kube.create(entry)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+
+    def _ready(self, host: Host) -> None:
+        """The network plugin runs: the kubelet is ready, and from now on kwok sends its heartbeats."""
+        annotation = {"metadata": {"annotations": {nodeobject.KWOK: "fake"}}}
+        self._world.kube.patch("v1", "Node", host.node, None, annotation)
+        self._status(host, {"conditions": nodeobject.ready()})
+
+    def _status(self, host: Host, status: dict[str, Any]) -> None:
+        try:
+            self._world.kube.patch("v1", "Node", host.node, None, {"status": status}, "status", STRATEGIC)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+
+    @staticmethod
+    def _wanted(nodegroup: Described) -> tuple[dict[str, str], list[dict[str, str]]]:
+        return dict(nodegroup.get("labels") or {}), nodeobject.taints(nodegroup)
+
+    def _follow(self, host: Host, nodegroup: Described, node: Described) -> None:
+        """Labels and taints of the node group reach nodes that run already (UpdateNodegroupConfig)."""
+        wanted = self._wanted(nodegroup)
+        before = self._applied.setdefault(host.node, wanted)
+        if before == wanted:
+            return
+        labels: dict[str, str | None] = {key: None for key in before[0] if key not in wanted[0]}
+        labels.update(wanted[0])
+        gone = [(taint["key"], taint["effect"]) for taint in [*before[1], *wanted[1]]]
+        others = [t for t in node["spec"].get("taints") or [] if (t["key"], t["effect"]) not in gone]
+        patch = {"metadata": {"labels": labels}, "spec": {"taints": [*others, *wanted[1]]}}
+        self._world.kube.patch("v1", "Node", host.node, None, patch)
+        self._applied[host.node] = wanted
+
+    def remove(self, host: Host) -> None:
+        """The machine is gone: the cloud's node controller deletes the Node, its pods follow."""
+        self._world.hosts.drop(host.node)
+        self._world.contents.forget(f"host:{host.node}:")
+        self._applied.pop(host.node, None)
+        self._world.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": host.node}})
+        for pod in self._world.stores["pods"].all():
+            if pod["spec"].get("nodeName") == host.node:
+                self._end(pod)
+
+    def _end(self, pod: Described) -> None:
+        """What the garbage collector of pods does for a node that is gone, without its waiting time."""
+        meta = pod["metadata"]
+        path = self._world.kube.path("v1", "Pod", meta["namespace"], meta["name"])
+        try:
+            self._world.kube.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}})
+        except ApiError as error:
+            if error.code not in (404, 409):
+                raise

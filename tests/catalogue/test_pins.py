@@ -1,0 +1,135 @@
+"""Resolving digests against a registry on loopback that behaves like the public ones."""
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from catalogue import pins
+from catalogue.pins import Reference
+
+MANIFEST = b'{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []}'
+DIGEST = f"sha256:{sha256(MANIFEST).hexdigest()}"
+TOKEN = "anonymous"
+
+
+class Registry(BaseHTTPRequestHandler):
+    """The token dance, a redirect as registry.k8s.io does, a missing tag, and a lying one."""
+
+    def do_GET(self) -> None:
+        """Answer one request."""
+        host = self.headers["Host"]
+        if self.path.startswith("/token?"):
+            self._answer(200, json.dumps({"token": TOKEN if "repository%3Afenced" in self.path else "none"}).encode())
+        elif self.path.startswith("/v2/moved/"):
+            self._answer(307, b"", {"Location": f"http://{host}/v2/open/manifests/1"})
+        elif self.path.startswith("/v2/missing/"):
+            self._answer(404, b"{}")
+        elif self.path.startswith("/v2/private/"):
+            self._answer(401, b"", {"WWW-Authenticate": 'Basic realm="here"'})
+        elif self.path.startswith("/v2/fenced/") and self.headers.get("Authorization") != f"Bearer {TOKEN}":
+            challenge = f'Bearer realm="http://{host}/token",service="r",scope="repository:fenced/app:pull"'
+            self._answer(401, b"", {"WWW-Authenticate": challenge})
+        elif self.path.startswith("/v2/lying/"):
+            self._answer(200, MANIFEST, {"Docker-Content-Digest": f"sha256:{'0' * 64}"})
+        else:
+            assert "application/vnd.oci.image.index.v1+json" in self.headers["Accept"]
+            self._answer(200, MANIFEST, {"Docker-Content-Digest": DIGEST})
+
+    def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the test's output clean."""
+
+
+@pytest.fixture
+def registry() -> Iterator[str]:
+    """A registry's HOST:PORT."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Registry)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("image", "host", "repository", "tag"),
+    [
+        ("vllm/vllm-openai:v0.29.0", "registry-1.docker.io", "vllm/vllm-openai", "v0.29.0"),
+        ("busybox", "registry-1.docker.io", "library/busybox", "latest"),
+        ("registry.k8s.io/kubectl:v1.36.3", "registry.k8s.io", "kubectl", "v1.36.3"),
+        ("localhost:5000/a/b:1", "localhost:5000", "a/b", "1"),
+        ("localhost:5000/a/b", "localhost:5000", "a/b", "latest"),
+    ],
+)
+def test_reference_is_read_as_docker_reads_it(image: str, host: str, repository: str, tag: str) -> None:
+    """Hosts, the library namespace, ports and default tags."""
+    assert Reference.parse(image) == Reference(host, repository, tag)
+
+
+@pytest.mark.parametrize("name", ["open", "fenced/app", "moved/app"])
+def test_digest_is_what_the_registry_serves(registry: str, name: str) -> None:
+    """I03: openly, with an anonymous token, and behind a redirect."""
+    assert pins.digest(f"{registry}/{name}:1") == DIGEST
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("missing/app", "answers 404 for missing/app:1"),
+        ("private/app", "wants credentials that anonymous callers do not have"),
+        ("lying/app", f"says sha256:{'0' * 64} for lying/app:1 and sends {DIGEST}"),
+    ],
+)
+def test_registry_that_gives_no_digest_is_named_with_its_reason(registry: str, name: str, why: str) -> None:
+    """A digest that was not served is never written down."""
+    with pytest.raises(pins.RegistryError, match="^" + why.replace("/", ".")):
+        pins.digest(f"{registry}/{name}:1")
+
+
+@pytest.fixture
+def digests(tmp_path: Path) -> Path:
+    """A digests file with one old entry."""
+    file = tmp_path / "digests.json"
+    file.write_text('{"old:1": "sha256:kept"}\n', encoding="utf-8")
+    return file
+
+
+def test_answers_are_written_beside_older_ones(
+    registry: str, digests: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`make pin-images` adds what it learned and keeps the rest."""
+    monkeypatch.setattr(pins, "PLATFORM_IMAGES", (f"{registry}/open:1",))
+    assert pins.main([f"{registry}/fenced/app:1"], digests) == 0
+    assert json.loads(digests.read_text(encoding="utf-8")) == {
+        "old:1": "sha256:kept",
+        f"{registry}/open:1": DIGEST,
+        f"{registry}/fenced/app:1": DIGEST,
+    }
+    assert f"{registry}/open:1@{DIGEST}" in capsys.readouterr().out
+
+
+def test_unreachable_registry_leaves_the_file_untouched(
+    registry: str, digests: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Offline: one sentence per registry, however many images it has, and no half-written file."""
+    before = digests.read_bytes()
+    monkeypatch.setattr(pins, "PLATFORM_IMAGES", ("127.0.0.1:1/a:1", "127.0.0.1:1/b:1", f"{registry}/open:1"))
+    assert pins.main([], digests) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("127.0.0.1:1: cannot be reached (")
+    assert said[0].endswith("digests.json is unchanged, run this again where the registry answers")
+    assert digests.read_bytes() == before
+    assert list(digests.parent.iterdir()) == [digests]

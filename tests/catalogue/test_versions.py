@@ -1,0 +1,71 @@
+"""Versions: one file, markers an update bot finds, and agreement with what rehearsal runs."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from catalogue import versions
+from catalogue.images import PLATFORM_IMAGES, is_pinned, pinned
+
+ROOT = Path(__file__).parents[2]
+UPSTREAM = Path(os.environ.get("GPUCLUSTER_UPSTREAM", ROOT.parent / "shared" / "upstream"))
+SOURCE = Path(versions.__file__).read_text(encoding="utf-8")
+MODULES = ROOT / "rehearsal" / "toolchain" / "modules"
+
+
+def test_every_version_has_an_update_marker() -> None:
+    """I03: the line below each marker holds a version, and each version in the file has a marker."""
+    lines = SOURCE.splitlines()
+    marked = [lines[index + 1] for index, line in enumerate(lines) if line.strip().startswith("# renovate:")]
+    assert len(marked) == len(versions.CHARTS) + len(versions.KUBERNETES) + 3
+    assert all(re.search(r"\d+\.\d+", line) for line in marked)
+
+
+def test_nothing_floats() -> None:
+    """I03, KJ14: charts, AMI releases and images name one version each."""
+    for chart in versions.CHARTS.values():
+        assert re.fullmatch(r"v?\d+\.\d+\.\d+", chart.version)
+        assert chart.repository.startswith("https://")
+    for minor, kubernetes in versions.KUBERNETES.items():
+        assert re.fullmatch(rf"{re.escape(minor)}\.\d+-20\d{{6}}", kubernetes.ami_release)
+        assert kubernetes.source.startswith("https://")
+    assert all(re.search(r":v?\d[\w.\-]*$", image) for image in PLATFORM_IMAGES)
+
+
+def test_charts_exist_as_published() -> None:
+    """K01, L07, M01: the pinned charts, against the vendors' data where it is at hand."""
+    index = UPSTREAM / "charts" / "versions.yaml"
+    if not index.exists():
+        pytest.skip("vendors' data is not at hand: set GPUCLUSTER_UPSTREAM")
+    published = yaml.safe_load(index.read_text(encoding="utf-8"))["charts"]
+    assert versions.GPU_OPERATOR.version == published["gpu-operator-26.3.3"]["chart_version"]
+    assert versions.GPU_OPERATOR.repository == published["gpu-operator-26.3.3"]["source"]
+    assert versions.EFA_DEVICE_PLUGIN.version == published["aws-efa-k8s-device-plugin"]["chart_version"]
+    assert versions.EFA_DEVICE_PLUGIN.repository == published["aws-efa-k8s-device-plugin"]["source"]
+    assert versions.VOLCANO.repository == published["volcano"]["source"]
+
+
+def test_versions_equal_the_rehearsed_binaries() -> None:
+    """M01: what is rehearsed is what is deployed; the rehearsal's Go modules name the binaries' versions."""
+    required = "\n".join(path.read_text(encoding="utf-8") for path in MODULES.glob("*/go.mod"))
+    if not required:
+        pytest.skip("the toolchain's modules are not there")
+    assert re.search(rf"volcano\.sh/volcano v{re.escape(versions.VOLCANO.version)}\b", required)
+    assert re.search(rf"kubeflow/training-operator {re.escape(versions.TRAINING_OPERATOR)}\b", required)
+    kubectl = versions.KUBECTL_IMAGE.rpartition(":")[2]
+    assert re.search(rf"k8s\.io/kubernetes {re.escape(kubectl)}\b", required)
+    assert kubectl.removeprefix("v").rpartition(".")[0] in versions.KUBERNETES
+
+
+def test_image_with_a_known_digest_is_pinned() -> None:
+    """I03: a resolved digest is appended, an image's own is kept, an unknown one is not invented."""
+    digests = {"a/b:1": "sha256:" + "0" * 64}
+    assert pinned("a/b:1", digests) == "a/b:1@sha256:" + "0" * 64
+    assert pinned("a/b:2", digests) == "a/b:2"
+    assert pinned("a/b:1@sha256:" + "1" * 64, digests) == "a/b:1@sha256:" + "1" * 64
+    assert is_pinned("a/b:1", digests)
+    assert is_pinned("a/b:2@sha256:" + "1" * 64, digests)
+    assert not is_pinned("a/b:2", digests)

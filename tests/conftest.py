@@ -1,0 +1,31 @@
+"""Options and tuning of the whole suite."""
+
+import gc
+import os
+
+import pytest
+
+# An Output in an f-string becomes a warning text and goes on; this makes the SDK raise instead.
+os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--accept", action="store_true", help="rewrite golden files with what the tests see")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The SDK's packages warn about resources that they deprecate as they are imported, whether used or not.
+    config.addinivalue_line("filterwarnings", "ignore:.* has been deprecated in favor of:DeprecationWarning")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of live SDK objects make the collector's full passes half of the run time; take them out of it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
+
+
+@pytest.fixture(scope="session")
+def accept(request: pytest.FixtureRequest) -> bool:
+    """Whether goldens are to be rewritten."""
+    return bool(request.config.getoption("--accept"))

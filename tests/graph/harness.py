@@ -1,0 +1,202 @@
+"""The program without an engine: the real SDK classes register with a monitor that keeps every request.
+
+What a `pulumi.runtime.Mocks` sees are inputs only. The monitor sees the request itself, so parents, providers,
+protection, dependencies, secrets and options can be looked at, and URNs are formed as the engine forms them.
+"""
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from google.protobuf import empty_pb2, json_format, struct_pb2
+from pulumi.runtime import mocks, rpc
+from pulumi.runtime import settings as runtime_settings
+from pulumi.runtime.proto import engine_pb2, resource_pb2
+from pulumi.runtime.stack import run_in_stack
+
+from policy.graph import Graph, Invocation, Resource
+from tests.graph.outputs import INVOKES, outputs_of
+
+PROJECT = "gpucluster"
+SECRET_MARK, SECRET = rpc._special_sig_key, rpc._special_secret_sig
+UNKNOWN = rpc.UNKNOWN
+
+
+@dataclass(kw_only=True, slots=True)
+class Recorded(Graph):
+    """A graph, and what the program told the engine to show: (severity, text) from warnings upwards."""
+
+    messages: list[tuple[int, str]] = field(default_factory=list)
+
+
+def plain(value: Any) -> Any:
+    """A wire value as plain Python: secrets unwrapped, whole doubles as integers."""
+    if isinstance(value, Mapping):
+        if value.get(SECRET_MARK) == SECRET:
+            return plain(value.get("value"))
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _provider_inputs(wire: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs of a provider, which travel as JSON texts."""
+    return {key: _from_json(value) for key, value in plain(wire).items() if key != "version"}
+
+
+def _from_json(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) and value[:1] in "{[tf" else value
+    except ValueError:
+        return value
+
+
+def has_secret(value: Any) -> bool:
+    """Whether a wire value holds a secret anywhere."""
+    if isinstance(value, Mapping):
+        return value.get(SECRET_MARK) == SECRET or any(has_secret(each) for each in value.values())
+    return isinstance(value, list) and any(has_secret(each) for each in value)
+
+
+class RecordingMonitor(mocks.MockMonitor):
+    """Keeps every request; `preview` withholds ids and computed outputs as a first preview does."""
+
+    def __init__(self, *, preview: bool) -> None:
+        super().__init__(_Unused())
+        self.graph = Recorded()
+        self._preview = preview
+        self._lock = threading.Lock()
+
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        """As the engine does: every ancestor's type but the stack's."""
+        above = parent.split("::")[2] if parent else ""
+        chain = f"{above}${type_}" if above and above != "pulumi:pulumi:Stack" else type_
+        return "::".join(["urn:pulumi:" + pulumi.get_stack(), pulumi.get_project(), chain, name])
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the protocol's name
+        urn = self.make_urn(request.parent, request.type, request.name)
+        if request.type == "pulumi:pulumi:Stack":
+            return resource_pb2.RegisterResourceResponse(urn=urn)
+        wire = json_format.MessageToDict(request.object)
+        inputs = plain(wire)
+        identity, computed = outputs_of(request.type, request.name, inputs) if request.custom else ("", {})
+        self._keep(urn, request, wire, identity)
+        state = struct_pb2.Struct()
+        state.CopyFrom(request.object)
+        state.update(_withheld(computed) if self._preview else computed)
+        known = identity if not self._preview else ""
+        return resource_pb2.RegisterResourceResponse(urn=urn, id=known, object=state)
+
+    def _keep(self, urn: str, request: Any, wire: Mapping[str, Any], identity: str) -> None:
+        resource = Resource(
+            urn=urn,
+            token=request.type,
+            name=request.name,
+            custom=request.custom,
+            parent=request.parent,
+            provider=request.provider,
+            inputs=_provider_inputs(wire) if request.type.startswith("pulumi:providers:") else plain(wire),
+            secret=frozenset(key for key, value in wire.items() if has_secret(value)),
+            protect=request.protect,
+            depends_on=tuple(request.dependencies),
+            property_dependencies={
+                key: tuple(sorted(value.urns)) for key, value in request.propertyDependencies.items()
+            },
+            ignore_changes=tuple(request.ignoreChanges),
+            timeouts={
+                key: value for key in ("create", "update", "delete") if (value := getattr(request.customTimeouts, key))
+            },
+            aliases=tuple(str(alias) for alias in request.aliases),
+            id=identity,
+        )
+        with self._lock:
+            if urn in self.graph.resources:
+                raise AssertionError(f"two resources have the URN {urn}; give one another logical name")
+            self.graph.resources[urn] = resource
+
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802
+        if "pulumi:pulumi:Stack" in request.urn:
+            self.graph.outputs = plain(json_format.MessageToDict(request.outputs))
+        return empty_pb2.Empty()
+
+    def Invoke(self, request: Any) -> Any:  # noqa: N802
+        with self._lock:
+            self.graph.invokes.append(Invocation(token=request.tok, provider=request.provider))
+        if request.tok not in INVOKES:
+            raise KeyError(f"{request.tok} is unknown to tests/graph/outputs.py")
+        answer = struct_pb2.Struct()
+        answer.update(INVOKES[request.tok])
+        return resource_pb2.ResourceInvokeResponse(**{"return": answer})
+
+
+class _Unused(mocks.Mocks):
+    """The base class asks these; the recording monitor answers by itself and never does."""
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        raise AssertionError(args.token)
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
+        raise AssertionError(f"{args.typ} is read, which no stack does")
+
+
+def _withheld(computed: Any) -> Any:
+    """What a preview does not know: every computed leaf."""
+    if isinstance(computed, Mapping):
+        return {key: _withheld(value) for key, value in computed.items()}
+    return UNKNOWN if not isinstance(computed, list) else [_withheld(each) for each in computed]
+
+
+class _Engine(mocks.MockEngine):
+    def __init__(self, graph: Recorded) -> None:
+        super().__init__(logging.getLogger("graph"))
+        self._graph = graph
+
+    def Log(self, request: Any) -> Any:  # noqa: N802
+        if request.severity >= engine_pb2.WARNING:
+            self._graph.messages.append((request.severity, request.message))
+        return empty_pb2.Empty()
+
+
+def record(
+    program: Callable[[], object],
+    *,
+    stack: str = "test",
+    config: Mapping[str, str] | None = None,
+    secrets: tuple[str, ...] = (),
+    preview: bool = False,
+) -> Recorded:
+    """Run `program` as the language host does and return what it registered. Errors of the program are raised."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    monitor = RecordingMonitor(preview=preview)
+    try:
+        runtime_settings.reset_options(project=PROJECT, stack=stack)
+        pulumi.runtime.set_all_config(dict(config or {}), list(secrets))
+        runtime_settings.configure(
+            mocks.MockSettings(
+                monitor=monitor,
+                engine=_Engine(monitor.graph),
+                project=PROJECT,
+                stack=stack,
+                dry_run=preview,
+                organization="organization",
+            )
+        )
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+        loop.run_until_complete(run_in_stack(lambda: program() and None))
+    finally:
+        loop.close()
+    return monitor.graph
+
+
+def config_of(values: Mapping[str, Any]) -> dict[str, str]:
+    """Configuration as the engine hands it over: strings, with structures as JSON."""
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}

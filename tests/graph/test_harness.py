@@ -1,0 +1,70 @@
+"""The recording monitor itself: what it must not let pass."""
+
+import pulumi
+import pulumi_aws as aws
+import pytest
+
+from tests.graph.harness import record
+
+
+def provider() -> aws.Provider:
+    return aws.Provider("aws", region="us-east-2")
+
+
+def test_two_resources_of_one_urn_fail() -> None:
+    def program() -> None:
+        through = pulumi.ResourceOptions(provider=provider())
+        aws.ec2.Vpc("same", aws.ec2.VpcArgs(cidr_block="10.0.0.0/16"), through)
+        aws.ec2.Vpc("same", aws.ec2.VpcArgs(cidr_block="10.1.0.0/16"), through)
+
+    with pytest.raises(Exception, match="two resources have the URN"):
+        record(program)
+
+
+def test_a_type_nobody_described_fails() -> None:
+    def program() -> None:
+        aws.ec2.VpnGateway("vpn", aws.ec2.VpnGatewayArgs(), pulumi.ResourceOptions(provider=provider()))
+
+    with pytest.raises(Exception, match="is unknown to tests/graph/outputs"):
+        record(program)
+
+
+def test_secrets_are_seen_and_marked() -> None:
+    def program() -> None:
+        aws.ec2.Vpc(
+            "vpc",
+            aws.ec2.VpcArgs(cidr_block="10.0.0.0/16", tags={"token": pulumi.Output.secret("hush")}),
+            pulumi.ResourceOptions(provider=provider()),
+        )
+
+    vpc = record(program).one("vpc")
+    assert vpc.secret == {"tags"}
+    assert vpc.inputs["tags"] == {"token": "hush"}
+
+
+def test_ids_are_withheld_in_a_preview_and_known_in_an_update() -> None:
+    seen: list[bool] = []
+
+    def program() -> None:
+        vpc = aws.ec2.Vpc("vpc", aws.ec2.VpcArgs(cidr_block="10.0.0.0/16"), pulumi.ResourceOptions(provider=provider()))
+        vpc.id.apply(lambda identity: seen.append(identity.startswith("vpc-")))
+
+    record(program, preview=True)
+    assert seen == []
+    record(program)
+    assert seen == [True]
+
+
+def test_a_nested_child_has_the_urn_the_engine_gives_it() -> None:
+    class Outer(pulumi.ComponentResource):
+        pass
+
+    def program() -> None:
+        outer = Outer("test:index:Outer", "outer", {}, pulumi.ResourceOptions(providers=[provider()]))
+        inner = Outer("test:index:Inner", "inner", {}, pulumi.ResourceOptions(parent=outer))
+        aws.ec2.Vpc("vpc", aws.ec2.VpcArgs(cidr_block="10.0.0.0/16"), pulumi.ResourceOptions(parent=inner))
+
+    assert (
+        "urn:pulumi:test::gpucluster::test:index:Outer$test:index:Inner$aws:ec2/vpc:Vpc::vpc"
+        in record(program).resources
+    )

@@ -1,0 +1,100 @@
+"""Every committed stack, as a whole: invariants, identities, and a first preview (AB10, Z16, A01)."""
+
+from pathlib import Path
+
+import pytest
+
+from policy import RULES
+from policy.graph import Rule, violations
+from tests.graph.stackfiles import ROOT, graph_of, stack_config, stack_names
+
+GOLDEN = Path(__file__).with_name("golden")
+LAYERS = {"Fabric", "KubePlatform", "HardwarePool", "Storage", "Scheduling", "Workloads"}
+
+every_stack = pytest.mark.parametrize("stack", stack_names())
+
+
+@every_stack
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_stack_keeps_every_rule(stack: str, rule: Rule) -> None:
+    assert [str(each) for each in violations(graph_of(stack), [rule])] == []
+
+
+@every_stack
+def test_urns_are_those_on_record(stack: str, accept: bool) -> None:
+    """A URN that changes replaces what it stands for: give the new one an alias, then run pytest --accept."""
+    golden = GOLDEN / f"{stack}.urns"
+    urns = "".join(f"{urn}\n" for urn in sorted(graph_of(stack).resources))
+    if accept:
+        golden.write_text(urns)
+    assert golden.read_text() == urns
+
+
+def test_every_golden_has_its_stack() -> None:
+    assert sorted(path.stem for path in GOLDEN.glob("*.urns")) == stack_names()
+
+
+@every_stack
+def test_a_first_preview_shows_every_resource(stack: str) -> None:
+    """Nothing is made inside an apply, and nothing needs an id to be known (P6)."""
+    assert sorted(graph_of(stack, preview=True).resources) == sorted(graph_of(stack).resources)
+
+
+@every_stack
+def test_the_tree_mirrors_the_layers_a01(stack: str) -> None:
+    graph = graph_of(stack)
+    roots = {each.kind for each in graph.resources.values() if each.parent not in graph.resources and not each.custom}
+    assert roots == LAYERS
+
+
+@every_stack
+def test_there_is_one_output_per_layer_a01(stack: str) -> None:
+    outputs = graph_of(stack).outputs
+    assert set(outputs) == {"fabric", "hardware", "storage", "kubePlatform", "scheduling", "workloads"}
+    assert outputs["kubePlatform"]["kubeconfigCommand"].endswith(f"--name gpucluster-{stack}")
+    assert outputs["hardware"]["gpus"] == sum(pool["gpus"] for pool in outputs["hardware"]["pools"].values())
+
+
+def test_prod_protects_whatever_dev_has_and_more_z16() -> None:
+    guarded = {
+        name: {each.token for each in graph_of(name).resources.values() if each.protect} for name in ("dev", "prod")
+    }
+    assert guarded["dev"] == set()
+    assert len(guarded["prod"]) == 5
+
+
+@every_stack
+def test_default_providers_are_off_where_the_engine_looks(stack: str) -> None:
+    """Under `config:`; elsewhere the engine ignores it without a word (P27)."""
+    assert stack_config(stack)["pulumi:disable-default-providers"] == ["*"]
+
+
+@every_stack
+def test_nothing_is_shown_but_waived_findings(stack: str) -> None:
+    assert [text for _, text in graph_of(stack).messages if "[waived: " not in text] == []
+
+
+def test_two_stacks_of_one_account_share_no_physical_name() -> None:
+    from tests.graph.stackfiles import run_program
+
+    config = stack_config("dev")
+    graphs = [run_program(config, stack=name) for name in ("alice", "bob")]
+    unique_in_account = {
+        "aws:eks/cluster:Cluster": "name",
+        "aws:iam/role:Role": "name",
+        "aws:kms/alias:Alias": "name",
+        "aws:cloudwatch/logGroup:LogGroup": "name",
+        "aws:ec2/placementGroup:PlacementGroup": "name",
+        "aws:ec2/launchTemplate:LaunchTemplate": "name",
+        "aws:s3/bucket:Bucket": "bucket",
+    }
+    names = [
+        {(token, each.inputs[key]) for token, key in unique_in_account.items() for each in graph.of_type(token)}
+        for graph in graphs
+    ]
+    assert len(names[0]) >= 10
+    assert names[0].isdisjoint(names[1])
+
+
+def test_the_entry_point_is_a_story_of_thirty_lines() -> None:
+    assert len((ROOT / "__main__.py").read_text().splitlines()) <= 30

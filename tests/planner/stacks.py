@@ -1,0 +1,47 @@
+"""Stacks to plan: the committed ones, and changes of them."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from catalogue.tables import SHIPPED
+from catalogue.types import Catalogue
+from planner.plan import Plan, plan
+from settings.model import Settings
+
+ROOT = Path(__file__).parents[2]
+TODAY = date(2026, 11, 21)
+
+
+def sections(stack: str = "dev") -> dict[str, Any]:
+    """The sections of a committed stack file as plain data."""
+    config = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))["config"]
+    return {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
+
+
+def settings(stack: str = "dev", changes: Mapping[str, Any] | None = None) -> Settings:
+    """A committed stack with values replaced: {"pools.1.count": 4}."""
+    data = deepcopy(sections(stack))
+    for path, value in (changes or {}).items():
+        *above, last = path.split(".")
+        here: Any = data
+        for step in above:
+            here = here[int(step)] if isinstance(here, list) else here.setdefault(step, {})
+        here[int(last) if isinstance(here, list) else last] = value
+    return Settings.model_validate(data)
+
+
+def planned(
+    stack: str = "dev", changes: Mapping[str, Any] | None = None, *, catalogue: Catalogue = SHIPPED, today: date = TODAY
+) -> Plan:
+    """The plan of a committed stack with values replaced."""
+    return plan(settings(stack, changes), catalogue=catalogue, today=today)
+
+
+def rules(plan_: Plan) -> list[str]:
+    """Ids of the findings that stand, in order."""
+    return [finding.rule for finding in (*plan_.errors, *plan_.warnings) if finding.waiver is None]

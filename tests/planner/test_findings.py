@@ -1,0 +1,107 @@
+"""The registry: ids, waivers, and what is wrong with waivers."""
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogue.tables import SHIPPED
+from planner.draft import registry
+from planner.findings import Registry, Severity
+from planner.plan import Plan, plan
+from settings.errors import SettingsError
+from settings.load import from_file
+from tests.planner.stacks import TODAY, planned, rules
+
+TCP = {"pools.1.instanceType": "g6e.4xlarge"}
+
+
+def _waiver(**changes: str) -> dict[str, Any]:
+    waiver = {"rule": "gang-without-efa", "reason": "a smoke test that may be slow", "until": "2027-01-31"}
+    return {"waivers": [{**waiver, **changes}]}
+
+
+def _corpus_plans() -> list[Plan]:
+    plans = []
+    for path in sorted((Path(__file__).parents[1] / "settings" / "corpus").glob("*/*.yaml")):
+        with suppress(SettingsError):
+            plans.append(plan(from_file(path), today=TODAY))
+    return plans
+
+
+def test_five_rules_with_numbers_are_registered() -> None:
+    """The rules every stack meets first: subnets, EFA, gang, shared memory, price."""
+    ids = {rule.id for rule in registry.rules}
+    assert {"subnet-size", "efa-limit", "gang-fits-pool", "shm-below-memory", "budget"} <= ids
+
+
+def test_every_rule_names_what_it_guards_and_explains_itself() -> None:
+    """Each rule carries a requirement or correction id and a docstring, and its id is its own."""
+    assert all(rule.guards and rule.look.__doc__ for rule in registry.rules)
+    with pytest.raises(ValueError, match="two rules are called"):
+        registry.rule(registry.rules[0].id)
+
+
+def test_every_rule_is_broken_by_some_test() -> None:
+    """No rule is there for show: each id stands in a test or a corpus file's head that makes it speak."""
+    asserted = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    spoken = {finding.rule for found in _corpus_plans() for finding in found.findings}
+    assert [rule.id for rule in registry.rules if rule.id not in spoken and f'"{rule.id}"' not in asserted] == []
+
+
+def test_waiver_accepts_a_finding_until_its_day() -> None:
+    """A waived error is shown with the reason, and stops nothing."""
+    assert rules(planned(changes=TCP)) == ["gang-without-efa"]
+    waived = planned(changes={**TCP, **_waiver()})
+    assert waived.errors == ()
+    (shown,) = waived.warnings
+    assert shown.waiver == "a smoke test that may be slow (until 2027-01-31)"
+    assert rules(planned(changes={**TCP, **_waiver()}, today=date(2027, 1, 31))) == []
+    late = planned(changes={**TCP, **_waiver()}, today=date(2027, 2, 1))
+    assert rules(late) == ["gang-without-efa", "waiver-expired"]
+
+
+def test_waiver_with_a_subject_covers_that_subject_only() -> None:
+    """A waiver for one run does not silence another."""
+    assert rules(planned(changes={**TCP, **_waiver(subject="llama-3-8b-sft")})) == []
+    assert rules(planned(changes={**TCP, **_waiver(subject="other")})) == ["gang-without-efa", "waiver-unused"]
+
+
+def test_waiver_that_covers_nothing_is_mentioned() -> None:
+    """A stale waiver is a warning, so that it goes away."""
+    stale = planned(changes=_waiver())
+    assert (rules(stale), stale.errors) == (["waiver-unused"], ())
+
+
+def test_images_are_waived_one_by_one() -> None:
+    """I03, IN01: in production a waiver names its image; a blanket one is refused and covers nothing."""
+    blanket = {"waivers": [{"rule": "image-not-pinned", "reason": "we trust all of them", "until": "2027-12-31"}]}
+    assert rules(planned("prod", blanket)) == [*["image-not-pinned"] * 5, "waiver-unnamed"]
+
+
+def test_production_is_clean_by_named_waivers_only() -> None:
+    """I03: the committed prod stack has no standing error, and each waiver there is about one image it really uses."""
+    production = planned("prod")
+    assert production.errors == ()
+    assert [finding.rule for finding in production.warnings] == ["image-not-pinned"] * 5
+    assert planned("dev").findings == ()
+
+
+def test_known_digests_pin_images() -> None:
+    """I03: what `make pin-images` resolved needs no waiver, and the waiver is then called unused."""
+    image = "vllm/vllm-openai:v0.29.0"
+    catalogue = replace(SHIPPED, digests={image: f"sha256:{'0' * 64}"})
+    (unused,) = [finding for finding in planned("prod", catalogue=catalogue).warnings if not finding.waiver]
+    assert unused.rule == "waiver-unused"
+    assert image in str(unused)
+
+
+def test_registry_keeps_severity_and_path() -> None:
+    """A finding carries its rule's severity, and its path below the namespace."""
+    (finding,) = planned(changes={"training.runs.0.nodes": 3}).errors
+    assert finding.severity is Severity.ERROR
+    assert finding.path == "gpucluster:training.runs[0].nodes"
+    assert Registry[object]().findings(object(), (), date(2026, 1, 1)) == ()

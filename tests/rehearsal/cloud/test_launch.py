@@ -1,0 +1,225 @@
+"""Launch templates, instances and placement groups: what a node group's controller asks EC2 for, and what it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .conftest import Cloud, refused
+from .world import MIME, Network, encoded, make_network, remove_network
+
+NODE = [{"ResourceType": "instance", "Tags": [{"Key": "eks:nodegroup-name", "Value": "gpu"}]}]
+
+
+@pytest.fixture(scope="module")
+def ec2(cloud: Cloud) -> Any:
+    """EC2 of the test region."""
+    return cloud.client("ec2")
+
+
+@pytest.fixture(scope="module")
+def network(cloud: Cloud) -> Iterator[Network]:
+    """One network for the module; nothing may be left in it."""
+    made = make_network(cloud)
+    yield made
+    remove_network(cloud, made)
+
+
+@pytest.fixture
+def group(ec2: Any, network: Network) -> Iterator[str]:
+    """A security group that is free again after the test."""
+    made = str(ec2.create_security_group(GroupName="nodes", Description="d", VpcId=network.vpc)["GroupId"])
+    yield made
+    ec2.delete_security_group(GroupId=made)
+
+
+@pytest.fixture
+def template(ec2: Any) -> Iterator[Any]:
+    """Makes launch templates from their data; they are deleted after the test."""
+    made: list[str] = []
+
+    def make(**data: Any) -> dict[str, str]:
+        name = f"template-{len(made)}"
+        created = ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)["LaunchTemplate"]
+        made.append(created["LaunchTemplateId"])
+        return {"LaunchTemplateId": created["LaunchTemplateId"], "Version": "1"}
+
+    yield make
+    for each in made:
+        ec2.delete_launch_template(LaunchTemplateId=each)
+
+
+def interfaces(group: str, cards: int, kind: str = "efa-only") -> list[dict[str, Any]]:
+    """A primary interface, and one of `kind` on every card from the first."""
+    first = {"NetworkCardIndex": 0, "DeviceIndex": 0, "InterfaceType": "interface", "Groups": [group]}
+    more = [
+        {"NetworkCardIndex": card, "DeviceIndex": 1 if card == 0 else 0, "InterfaceType": kind, "Groups": [group]}
+        for card in range(cards)
+    ]
+    return [first, *more]
+
+
+def launch(ec2: Any, network: Network, **more: Any) -> dict[str, Any]:
+    """One instance, launched as EKS' Auto Scaling groups do it."""
+    request = {"MinCount": 1, "MaxCount": 1, "SubnetId": network.subnets[0], "TagSpecifications": NODE, **more}
+    instance: dict[str, Any] = ec2.run_instances(**request)["Instances"][0]
+    return instance
+
+
+def test_a_p5_gets_all_its_interfaces(ec2: Any, network: Network, group: str, template: Any) -> None:
+    """33 of them, on 32 cards, 32 of EFA without an address; moto keeps the ones with different device indexes."""
+    chosen = template(
+        InstanceType="p5.48xlarge",
+        NetworkInterfaces=interfaces(group, 32),
+        UserData=encoded(MIME),
+        MetadataOptions={"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
+        BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 300, "VolumeType": "gp3"}}],
+        TagSpecifications=[
+            {"ResourceType": "instance", "Tags": [{"Key": "stack", "Value": "prod"}]},
+            {"ResourceType": "network-interface", "Tags": [{"Key": "stack", "Value": "prod"}]},
+        ],
+    )
+    started = launch(ec2, network, LaunchTemplate=chosen)
+    instance = ec2.describe_instances(InstanceIds=[started["InstanceId"]])["Reservations"][0]["Instances"][0]
+    efa = [each for each in instance["NetworkInterfaces"] if each["InterfaceType"] == "efa-only"]
+    assert len(instance["NetworkInterfaces"]) == 33
+    assert sorted(each["Attachment"]["NetworkCardIndex"] for each in efa) == list(range(32))
+    assert [each for each in efa if each["PrivateIpAddresses"]] == []
+    assert all([row["GroupId"] for row in each["Groups"]] == [group] for each in instance["NetworkInterfaces"])
+    tags = {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
+    assert tags["stack"] == "prod"
+    assert tags["aws:ec2launchtemplate:version"] == "1"
+    assert instance["MetadataOptions"]["HttpTokens"] == "required"
+    volume = instance["BlockDeviceMappings"][0]["Ebs"]["VolumeId"]
+    assert ec2.describe_volumes(VolumeIds=[volume])["Volumes"][0]["Size"] == 300
+    refused(ec2.delete_security_group, "DependencyViolation", GroupId=group)
+    ec2.terminate_instances(InstanceIds=[started["InstanceId"]])
+    left = ec2.describe_network_interfaces(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])["NetworkInterfaces"]
+    assert left == []
+    refused(ec2.describe_volumes, "InvalidVolume.NotFound", VolumeIds=[volume])
+
+
+def test_the_same_token_launches_once(ec2: Any, network: Network) -> None:
+    """A retried RunInstances must not double the nodes."""
+    first = launch(ec2, network, InstanceType="m7i.large", ClientToken="token-1")
+    again = launch(ec2, network, InstanceType="m7i.large", ClientToken="token-1")
+    assert first["InstanceId"] == again["InstanceId"]
+    ec2.terminate_instances(InstanceIds=[first["InstanceId"]])
+
+
+@pytest.mark.parametrize(
+    ("kind", "cards", "change", "code", "words"),
+    [
+        ("p5.4xlarge", 2, {}, "InvalidParameterValue", "no network card with index 1"),
+        ("g6e.xlarge", 1, {}, "InvalidParameterCombination", "EFA interfaces are not supported"),
+        ("p6-b300.48xlarge", 1, {}, "InvalidParameterCombination", "takes no interface of type efa-only"),
+        ("p5.4xlarge", 1, {"DeviceIndex": 0}, "InvalidParameterValue", "given 2 times"),
+        ("p5.4xlarge", 1, {"InterfaceType": "efa", "AssociatePublicIpAddress": True}, "InvalidParameterCombination", ""),
+        ("p5.4xlarge", 1, {"Groups": ["sg-0123456789abcdef0"]}, "InvalidGroup.NotFound", ""),
+    ],
+)
+def test_wrong_interfaces_are_refused(
+    ec2: Any, network: Network, group: str, template: Any, kind: str, cards: int, change: Any, code: str, words: str
+) -> None:
+    """Cards, EFA support and limits are those of the instance type."""
+    layout = interfaces(group, cards)
+    layout[-1] |= change
+    chosen = template(InstanceType=kind, NetworkInterfaces=layout)
+    refused(launch, code, words, ec2=ec2, network=network, LaunchTemplate=chosen)
+
+
+def test_more_efa_than_the_type_has_is_refused(ec2: Any, network: Network, group: str, template: Any) -> None:
+    """p5.4xlarge takes one EFA interface."""
+    layout = [*interfaces(group, 1), {"NetworkCardIndex": 0, "DeviceIndex": 2, "InterfaceType": "efa-only"}]
+    chosen = template(InstanceType="p5.4xlarge", NetworkInterfaces=layout)
+    refused(launch, "InvalidParameterCombination", "limit of 1", ec2=ec2, network=network, LaunchTemplate=chosen)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"LaunchTemplate": {"LaunchTemplateId": "lt-0123456789abcdef0"}}, "InvalidLaunchTemplateId.NotFound"),
+        ({"InstanceType": "p9.48xlarge"}, "InvalidParameterValue"),
+        ({"Placement": {"GroupName": "nowhere"}}, "InvalidPlacementGroup.Unknown"),
+        ({"SubnetId": "subnet-0123456789abcdef0"}, "InvalidSubnetID.NotFound"),
+        ({"SecurityGroupIds": ["sg-0123456789abcdef0"]}, "InvalidGroup.NotFound"),
+        ({"IamInstanceProfile": {"Name": "nobody"}}, "InvalidParameterValue"),
+        ({"TagSpecifications": []}, "MissingParameter"),
+        (
+            {"CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": "cr-1"}}},
+            "InvalidCapacityReservationId.NotFound",
+        ),
+    ],
+)
+def test_what_does_not_exist_is_refused(ec2: Any, network: Network, change: dict[str, Any], code: str) -> None:
+    """And nothing is launched."""
+    request = {"InstanceType": "m7i.large", **change}
+    refused(launch, code, ec2=ec2, network=network, **request)
+
+
+def test_a_type_is_launched_where_it_is_offered(ec2: Any, network: Network) -> None:
+    """g6e is not in every zone of us-east-1, says EC2's own list."""
+    subnet = ec2.create_subnet(VpcId=network.vpc, CidrBlock="10.0.5.0/24", AvailabilityZone="us-east-1f")["Subnet"]
+    arguments = {"InstanceType": "g6e.xlarge", "SubnetId": subnet["SubnetId"]}
+    refused(launch, "Unsupported", "us-east-1a", ec2=ec2, network=network, **arguments)
+    ec2.delete_subnet(SubnetId=subnet["SubnetId"])
+
+
+def test_placement_groups(ec2: Any, network: Network) -> None:
+    """Made, tagged by id, shown, refused twice; in use they stay, and a cluster group stays in its zone."""
+    spec = [{"ResourceType": "placement-group", "Tags": [{"Key": "stack", "Value": "dev"}]}]
+    made = ec2.create_placement_group(GroupName="train", Strategy="cluster", TagSpecifications=spec)["PlacementGroup"]
+    refused(ec2.create_placement_group, "InvalidPlacementGroup.Duplicate", GroupName="train", Strategy="cluster")
+    ec2.create_tags(Resources=[made["GroupId"]], Tags=[{"Key": "owner", "Value": "us"}])
+    shown = ec2.describe_placement_groups(GroupNames=["train"])["PlacementGroups"][0]
+    assert {tag["Key"] for tag in shown["Tags"]} == {"stack", "owner"}
+    assert (shown["Strategy"], shown["State"], shown["GroupArn"][-5:]) == ("cluster", "available", "train")
+    by_tag = ec2.describe_placement_groups(Filters=[{"Name": "tag:owner", "Values": ["nobody"]}])["PlacementGroups"]
+    assert by_tag == []
+    instance = launch(ec2, network, InstanceType="p5.4xlarge", Placement={"GroupName": "train"})
+    assert instance["Placement"]["GroupName"] == "train"
+    refused(ec2.delete_placement_group, "InvalidPlacementGroup.InUse", GroupName="train")
+    elsewhere = {"InstanceType": "p5.4xlarge", "Placement": {"GroupName": "train"}, "SubnetId": network.subnets[1]}
+    refused(launch, "InvalidParameterCombination", "cannot join", ec2=ec2, network=network, **elsewhere)
+    ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
+    ec2.delete_placement_group(GroupName="train")
+    refused(ec2.describe_placement_groups, "InvalidPlacementGroup.Unknown", GroupNames=["train"])
+    refused(ec2.delete_placement_group, "InvalidPlacementGroup.Unknown", GroupName="train")
+
+
+def test_there_are_no_capacity_reservations(ec2: Any) -> None:
+    """A list without any, and an error for one by id."""
+    assert ec2.describe_capacity_reservations()["CapacityReservations"] == []
+    unknown = {"CapacityReservationIds": ["cr-0123456789abcdef0"]}
+    refused(ec2.describe_capacity_reservations, "InvalidCapacityReservationId.NotFound", **unknown)
+
+
+def test_template_tags_are_those_of_now(ec2: Any) -> None:
+    """Moto shows the ones it was made with, and copies them into the data; refresh would see drift."""
+    spec = [{"ResourceType": "launch-template", "Tags": [{"Key": "stack", "Value": "dev"}]}]
+    data = {"InstanceType": "m7i.large"}
+    made = ec2.create_launch_template(LaunchTemplateName="t", LaunchTemplateData=data, TagSpecifications=spec)
+    template = made["LaunchTemplate"]["LaunchTemplateId"]
+    ec2.create_tags(Resources=[template], Tags=[{"Key": "stack", "Value": "prod"}])
+    shown = ec2.describe_launch_templates(LaunchTemplateIds=[template])["LaunchTemplates"][0]
+    assert shown["Tags"] == [{"Key": "stack", "Value": "prod"}]
+    versions = ec2.describe_launch_template_versions(LaunchTemplateId=template)["LaunchTemplateVersions"]
+    assert versions[0]["LaunchTemplateData"] == data
+    unknown = {"LaunchTemplateId": template, "Versions": ["7"]}
+    refused(ec2.describe_launch_template_versions, "InvalidLaunchTemplateId.VersionNotFound", **unknown)
+    ec2.delete_launch_template(LaunchTemplateId=template)
+    refused(ec2.describe_launch_templates, "InvalidLaunchTemplateId.NotFound", LaunchTemplateIds=[template])
+
+
+def test_a_later_version_is_launched_with_its_own_data(ec2: Any, network: Network, template: Any) -> None:
+    """Moto cannot launch from a version whose user data came with CreateLaunchTemplateVersion."""
+    chosen = template(InstanceType="m7i.large")
+    data = {"InstanceType": "m7i.xlarge", "UserData": encoded(MIME)}
+    ec2.create_launch_template_version(LaunchTemplateId=chosen["LaunchTemplateId"], LaunchTemplateData=data)
+    instance = launch(ec2, network, LaunchTemplate={**chosen, "Version": "$Latest"})
+    assert instance["InstanceType"] == "m7i.xlarge"
+    attribute = ec2.describe_instance_attribute(InstanceId=instance["InstanceId"], Attribute="userData")
+    assert attribute["UserData"]["Value"] == encoded(MIME)
+    ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])

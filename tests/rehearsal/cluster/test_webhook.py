@@ -1,0 +1,60 @@
+"""The token webhook's answers, and what its log says."""
+
+import json
+import logging
+import ssl
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from rehearsal.cluster import layout
+from rehearsal.cluster.access import RefusedError, User
+from rehearsal.cluster.layout import Layout
+from rehearsal.cluster.webhook import Webhook, review
+
+TOKEN = "k8s-aws-v1.c2VjcmV0"
+
+
+def refuse(token: str) -> User:
+    raise RefusedError("cluster prod has no access entry for arn:aws:iam::1:user/x")
+
+
+def accept(token: str) -> User:
+    assert token == TOKEN
+    return User("someone", ("viewers",), "arn:aws:iam::1:user/someone")
+
+
+def test_a_known_user_is_authenticated() -> None:
+    status = review({"spec": {"token": TOKEN}}, accept)["status"]
+    assert status["authenticated"] is True
+    assert status["user"]["username"] == "someone"
+    assert status["user"]["groups"] == ["viewers"]
+
+
+def test_a_refusal_is_logged_with_the_arn_and_without_the_token(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        status = review({"spec": {"token": TOKEN}}, refuse)["status"]
+    assert status == {
+        "authenticated": False,
+        "error": "cluster prod has no access entry for arn:aws:iam::1:user/x",
+    }
+    assert "arn:aws:iam::1:user/x" in caplog.text
+    assert TOKEN not in caplog.text
+
+
+def test_it_is_served_over_tls_on_loopback_and_gone_after_stop(tmp_path: Path) -> None:
+    files = Layout(tmp_path)
+    layout.write_keys(files)
+    webhook = Webhook(files, accept)
+    webhook.start()
+    url = webhook.url
+    try:
+        assert url.startswith("https://127.0.0.1:")
+        with urllib3.PoolManager(ca_certs=str(files.ca), cert_reqs=ssl.CERT_REQUIRED, retries=False) as pool:
+            answer = pool.request("POST", url, json={"spec": {"token": TOKEN}}, timeout=5)
+            assert json.loads(answer.data)["status"]["authenticated"] is True
+    finally:
+        webhook.stop()
+    with urllib3.PoolManager(retries=False) as pool, pytest.raises(urllib3.exceptions.HTTPError):
+        pool.request("GET", url, timeout=1)

@@ -1,0 +1,123 @@
+"""Half-created AWS objects are found by tags or by name, others' objects never."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from rehearsal.engine import lookup, naturalkeys
+from rehearsal.engine.events import Urn
+from rehearsal.engine.lookup import ForeignObjectError, NoNaturalKeyError, Surroundings
+from rehearsal.engine.state import Pending
+
+REGION = "eu-central-1"
+DEFAULT = {"gpucluster:stack": "dev"}
+AROUND = Surroundings({"region": REGION, "defaultTags": {"tags": DEFAULT}}, frozenset())
+ASSUME = '{"Version": "2012-10-17", "Statement": []}'
+
+
+def tags(name: str, **more: str) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in (DEFAULT | {"Name": name} | more).items()]
+
+
+def find(token: str, around: Surroundings = AROUND, **inputs: Any) -> list[str]:
+    urn = Urn(f"urn:pulumi:dev::p::{token}::a")
+    return lookup.find(Pending(urn, "creating", inputs, ""), around)
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with mock_aws():
+        yield lambda service: boto3.client(service, region_name=REGION)
+
+
+def test_a_tagged_object_is_found_among_others_by_all_its_tags(aws: Callable[[str], Any]) -> None:
+    ec2 = aws("ec2")
+
+    def vpc(*specification: dict[str, str]) -> str:
+        given = [{"ResourceType": "vpc", "Tags": list(specification)}] if specification else []
+        return str(ec2.create_vpc(CidrBlock="10.0.0.0/16", TagSpecifications=given)["Vpc"]["VpcId"])
+
+    mine = vpc(*tags("main"))
+    vpc(*tags("other"))
+    vpc({"Key": "Name", "Value": "main"})
+    vpc()
+    assert find("aws:ec2/vpc:Vpc", tags={"Name": "main"}) == [mine]
+    replaced = Surroundings(AROUND.provider, frozenset({mine}))
+    assert find("aws:ec2/vpc:Vpc", replaced, tags={"Name": "main"}) == []
+
+
+def test_without_tags_of_its_own_nothing_is_guessed(aws: Callable[[str], Any]) -> None:
+    with pytest.raises(NoNaturalKeyError, match="no tags of its own"):
+        find("aws:ec2/vpc:Vpc")
+
+
+def test_a_role_of_another_stack_is_not_taken(aws: Callable[[str], Any]) -> None:
+    iam = aws("iam")
+    iam.create_role(RoleName="mine", AssumeRolePolicyDocument=ASSUME, Tags=tags("a"))
+    iam.create_role(RoleName="theirs", AssumeRolePolicyDocument=ASSUME, Tags=[{"Key": "owner", "Value": "them"}])
+    role = "aws:iam/role:Role"
+    assert find(role, name="mine", tags={"Name": "a"}) == ["mine"]
+    assert find(role, name="missing", tags={"Name": "a"}) == []
+    with pytest.raises(ForeignObjectError):
+        find(role, name="theirs", tags={"Name": "a"})
+
+
+def test_a_bucket_is_ours_also_before_its_tags_were_set(aws: Callable[[str], Any]) -> None:
+    s3 = aws("s3")
+    for name in ("half", "whole"):
+        s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": REGION})
+    s3.put_bucket_tagging(Bucket="whole", Tagging={"TagSet": tags("b")})
+    bucket = "aws:s3/bucket:Bucket"
+    assert find(bucket, bucket="half", tags={"Name": "b"}) == ["half"]
+    assert find(bucket, bucket="whole", tags={"Name": "b"}) == ["whole"]
+    assert find(bucket, bucket="none") == []
+
+
+def test_keys_aliases_and_log_groups(aws: Callable[[str], Any]) -> None:
+    kms = aws("kms")
+    given = [{"TagKey": tag["Key"], "TagValue": tag["Value"]} for tag in tags("k")]
+    keys = [kms.create_key(Tags=given)["KeyMetadata"]["KeyId"] for _ in range(2)]
+    kms.schedule_key_deletion(KeyId=keys[1], PendingWindowInDays=7)
+    kms.create_alias(AliasName="alias/mine", TargetKeyId=keys[0])
+    aws("logs").create_log_group(logGroupName="/aws/eks/mine/cluster", tags=DEFAULT)
+    assert find(naturalkeys.KEY, tags={"Name": "k"}) == [keys[0]]
+    assert find("aws:kms/alias:Alias", name="alias/mine") == ["alias/mine"]
+    assert find("aws:kms/alias:Alias", name="alias/min") == []
+    group = "aws:cloudwatch/logGroup:LogGroup"
+    assert find(group, name="/aws/eks/mine/cluster") == ["/aws/eks/mine/cluster"]
+    assert find(group, name="/aws/eks/mine") == []
+
+
+def test_routes_and_associations_are_found_in_their_table(aws: Callable[[str], Any]) -> None:
+    ec2 = aws("ec2")
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+    gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=vpc)
+    table = ec2.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
+    route, link = "aws:ec2/route:Route", "aws:ec2/routeTableAssociation:RouteTableAssociation"
+    assert find(route, routeTableId=table, destinationCidrBlock="0.0.0.0/0") == []
+    assert find(link, routeTableId=table, subnetId=subnet) == []
+    ec2.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
+    id = ec2.associate_route_table(RouteTableId=table, SubnetId=subnet)["AssociationId"]
+    # 1080289494 is what the official provider's ids of default routes end in.
+    assert find(route, routeTableId=table, destinationCidrBlock="0.0.0.0/0") == [f"r-{table}1080289494"]
+    assert find(link, routeTableId=table, subnetId=subnet) == [id]
+
+
+def test_a_type_without_a_key_says_so() -> None:
+    with pytest.raises(NoNaturalKeyError, match=r"aws:sqs/queue:Queue"):
+        find("aws:sqs/queue:Queue", name="q")
+    with pytest.raises(NoNaturalKeyError, match=r"random:index/randomId:RandomId"):
+        find("random:index/randomId:RandomId")
+
+
+def test_a_kubernetes_object_without_kubeconfig_says_so() -> None:
+    with pytest.raises(NoNaturalKeyError, match="kubeconfig"):
+        find("kubernetes:core/v1:Namespace", metadata={"name": "training"})

@@ -1,0 +1,65 @@
+"""Sentences about settings beyond those of the corpus."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from settings.errors import nearest, sentences, written
+from settings.model import Settings
+from settings.zones import zone_prefix
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (("pools", 1, "count"), "gpucluster:pools[1].count"),
+        (("storage", "lustre", "efa"), "gpucluster:storage.lustre.efa"),
+        (("budget",), "gpucluster:budget"),
+        ((), "gpucluster:"),
+    ],
+)
+def test_path_is_written_as_in_the_file(path: tuple[str | int, ...], text: str) -> None:
+    """A person finds the place by reading."""
+    assert written(path) == text
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "near"),
+    [
+        ("instance_type", ["instanceType", "count"], "instanceType"),
+        ("vpc-cidr", ["vpcCidr"], "vpcCidr"),
+        ("pool", ["pools", "platform"], "pools"),
+        ("xyz", ["pools"], None),
+    ],
+)
+def test_nearest_key(word: str, known: list[str], near: str | None) -> None:
+    """Other spellings of a key and near misses are recognised, and nothing is made up."""
+    assert nearest(word, known) == near
+
+
+@pytest.mark.parametrize(
+    ("region", "prefix"),
+    [
+        ("us-east-2", "use2"),
+        ("ap-northeast-1", "apne1"),
+        ("ap-southeast-3", "apse3"),
+        ("us-gov-west-1", "usgw1"),
+        ("ca-central-1", "cac1"),
+        ("eu-south-2", "eus2"),
+        ("af-south-1", "afs1"),
+    ],
+)
+def test_zone_ids_of_a_region(region: str, prefix: str) -> None:
+    """Zone ids as AWS forms them."""
+    assert zone_prefix(region) == prefix
+
+
+@pytest.mark.parametrize("data", [None, 3, "x", [], {"pools": 3}, {"pools": [3], "training": {"runs": "x"}}])
+def test_data_of_any_shape_ends_in_sentences(data: Any) -> None:
+    """Whatever stands in a file, the answer is sentences with paths and never a traceback."""
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(data)
+    said = sentences(caught.value)
+    assert said
+    assert all(sentence.startswith("gpucluster:") for sentence in said)

@@ -1,0 +1,120 @@
+"""Both loaders: what the running program reads is what the file says."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+from pulumi.runtime.config import _SECRET_KEYS, CONFIG
+
+from settings.errors import SettingsError
+from settings.load import SECRETS, SECTIONS, from_file, from_pulumi
+from settings.model import Settings
+
+ROOT = Path(__file__).parents[2]
+STACK_FILES = sorted([*ROOT.glob("Pulumi.*.yaml"), *(Path(__file__).parent / "corpus" / "good").glob("*.yaml")])
+
+
+@pytest.fixture(autouse=True)
+def _configuration() -> Iterator[None]:
+    """Give every test a configuration of its own."""
+    config, secret = CONFIG.set({}), _SECRET_KEYS.set(set())
+    yield
+    CONFIG.reset(config)
+    _SECRET_KEYS.reset(secret)
+
+
+def _set(values: dict[str, Any], secret: list[str] | None = None) -> pulumi.Config:
+    """Hand over a configuration as the engine does: sections as JSON text, scalars as they are."""
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+    pulumi.runtime.set_all_config(texts, secret or [])
+    return pulumi.Config("gpucluster")
+
+
+def _sections(stack: str = "dev") -> dict[str, Any]:
+    content = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))
+    return {key: value for key, value in content["config"].items() if key.startswith("gpucluster:")}
+
+
+@pytest.mark.parametrize("path", STACK_FILES, ids=lambda path: path.name)
+def test_both_loaders_give_the_same_settings(path: Path) -> None:
+    """Z16: for every committed stack file, the running program and the file agree."""
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))["config"]
+    assert from_pulumi(_set(config)).settings == from_file(path)
+
+
+def test_settings_are_frozen_and_hashable() -> None:
+    """Settings cannot change after they were planned."""
+    settings = from_file(ROOT / "Pulumi.dev.yaml")
+    assert hash(settings) == hash(from_file(ROOT / "Pulumi.dev.yaml"))
+    with pytest.raises(ValueError, match="frozen"):
+        settings.pools[0].count = 7
+
+
+def test_no_settings_field_can_hold_a_secret() -> None:
+    """Y11: secrets are top-level keys of their own, and no section has a field of their name."""
+    assert set(SECRETS).isdisjoint(SECTIONS)
+    text = json.dumps(Settings.model_json_schema())
+    assert not any(secret in text for secret in SECRETS)
+
+
+def test_secrets_stay_in_the_configuration() -> None:
+    """Y11: the loader passes secrets on unread; they reach stacks as Outputs through require_secret."""
+    values = {**_sections(), "gpucluster:hfToken": "hf_secret", "gpucluster:apiToken": "api_secret"}
+    loaded = from_pulumi(_set(values, ["gpucluster:hfToken", "gpucluster:apiToken"]))
+    assert "secret" not in repr(loaded.settings)
+    assert isinstance(loaded.config.require_secret("hfToken"), pulumi.Output)
+
+
+def test_running_program_refuses_what_the_file_loader_refuses() -> None:
+    """Unknown keys, clear secrets, secrets inside sections and wrong values, all at once and none echoed."""
+    values = {
+        **_sections(),
+        "gpucluster:pool": "x",
+        "gpucluster:apiToken": "token-in-clear",
+        "gpucluster:budget": {"maxHourlyUsd": 0},
+    }
+    with pytest.raises(SettingsError) as caught:
+        from_pulumi(_set(values, ["gpucluster:security", "gpucluster:storage"]))
+    assert caught.value.problems == (
+        "gpucluster:pool: is not a key; did you mean pools?",
+        "gpucluster:apiToken: stands in clear; change it and type pulumi config set --secret gpucluster:apiToken",
+        "gpucluster:storage: a secret inside a section would be shown with it; remove it "
+        "(secrets are keys of their own: gpucluster:hfToken and gpucluster:apiToken)",
+        "gpucluster:budget.maxHourlyUsd: must be more than 0, is 0",
+    )
+    assert "token-in-clear" not in str(caught.value)
+
+
+def test_other_namespaces_are_left_alone() -> None:
+    """Configuration of providers and of other projects is nobody's business here."""
+    values = {**_sections(), "aws:region": "eu-west-1", "other:pools": "x"}
+    assert from_pulumi(_set(values)).settings.aws.region == "us-east-2"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "Pulumi.x.yaml: is empty; begin it with config:"),
+        ("encryptionsalt: v1:x", "Pulumi.x.yaml: has no config:; write the settings below it"),
+        ("config: {a: [}", "Pulumi.x.yaml, line 1: expected the node content, but found '}'; correct the YAML there"),
+    ],
+)
+def test_file_that_is_no_stack_file(tmp_path: Path, text: str, problem: str) -> None:
+    """A file without settings is explained, not traced."""
+    path = tmp_path / "Pulumi.x.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as caught:
+        from_file(path)
+    assert caught.value.problems == (problem,)
+
+
+def test_words_that_yaml_1_1_took_for_booleans(tmp_path: Path) -> None:
+    """The CLI reads YAML 1.2: `on` is a word there, so it is one here, and both loaders refuse it alike."""
+    text = (ROOT / "Pulumi.dev.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "Pulumi.dev.yaml"
+    path.write_text(text.replace("owner: ml-platform", "owner: on"), encoding="utf-8")
+    assert from_file(path).lifecycle.owner == "on"
