@@ -8,6 +8,7 @@ STACK ?= dev
 SITE ?=
 BASE ?=
 REAL ?=
+CLEAR ?=
 ARGS ?=
 PYTHON ?=
 
@@ -38,7 +39,7 @@ preview: setup ## what the tree changes in STACK; BASE=<git ref> compares with t
 	@$(REHEARSAL) preview $(WHICH) $(if $(BASE),--base '$(BASE)')
 
 recover: setup ## settle what a killed pulumi left; REAL=1 for the stack of your own account
-	@$(REHEARSAL) recover $(WHICH) $(if $(REAL),--real)
+	@$(REHEARSAL) recover $(WHICH) $(if $(REAL),--real) $(if $(CLEAR),--clear)
 
 ##@ Checks
 

@@ -1,6 +1,5 @@
 """`up`: start what is not there, recover what was interrupted, apply the stack, wait until it runs, show the table."""
 
-import signal
 import time
 
 from rehearsal.command.errors import CommandError
@@ -47,14 +46,19 @@ def recover_if_needed(session: Session) -> None:
     session.console.print("recover: the engine was killed while it worked on this stack", style="yellow")
     recovery = run_recovery(session)
     if not recovery.complete:
-        raise CommandError(f"some operations need a decision: see the table, then `make recover STACK={engine.stack}`.")
+        raise CommandError(undecided(engine.stack))
 
 
-def run_recovery(session: Session) -> Recovery:
+def undecided(stack: str) -> str:
+    """What to do about operations that a recovery cannot settle."""
+    return f"nothing was settled yet: deal with what the table leaves, then `make recover STACK={stack} CLEAR=1`."
+
+
+def run_recovery(session: Session, *, clear_rest: bool = False) -> Recovery:
     """Recover and print what was found."""
     enter(session.engine.env)
     with session.meter.phase("recover"):
-        recovery = recover(session.engine, watch=session.lines())
+        recovery = recover(session.engine, watch=session.lines(), clear_rest=clear_rest)
     session.console.print(recovery_table(recovery))
     return recovery
 
@@ -84,13 +88,9 @@ def summary(outcome: Outcome) -> str:
 
 def _require(outcome: Outcome) -> None:
     """Stop here if the engine failed; its errors were printed as they came, unless it never came to work."""
+    took = f"after {outcome.seconds:.0f} s"
     if outcome.status < 0:
-        killer = signal.Signals(-outcome.status).name
-        raise CommandError(
-            f"pulumi {outcome.operation} was ended by {killer} after {outcome.seconds:.0f} s: try again."
-        )
+        raise CommandError(f"pulumi {outcome.operation} was killed {took} ({outcome.log} has its words): try again.")
     if outcome.status:
         reason = "" if outcome.record.errors() else f":\n{outcome.explain()}"
-        raise CommandError(
-            f"pulumi {outcome.operation} failed after {outcome.seconds:.0f} s{reason} (log: {outcome.log})"
-        )
+        raise CommandError(f"pulumi {outcome.operation} failed {took}{reason} (log: {outcome.log})")

@@ -99,7 +99,7 @@ def recover(options: argparse.Namespace) -> int:
     preflight.stack_file_readable(root, options.stack)
     screen, meter = console(), Meter()
     if options.real:
-        return _recover_real(root, options.stack, options.yes, screen)
+        return _recover_real(root, options, screen)
     name = options.site or options.stack
     now = supervisor.status(places.site(name).path)
     if now.state is not supervisor.State.RUNNING:
@@ -110,7 +110,9 @@ def recover(options: argparse.Namespace) -> int:
     session = open_session(name, root, options.stack, screen, meter)
     if pid := session.locked_by():
         raise CommandError(f"pulumi (pid {pid}) works on stack {options.stack} now: let it end, or interrupt it.")
-    return 0 if apply.run_recovery(session).complete else 1
+    if apply.run_recovery(session, clear_rest=options.clear).complete:
+        return 0
+    raise CommandError(apply.undecided(options.stack))
 
 
 def status(options: argparse.Namespace) -> int:
@@ -175,19 +177,19 @@ def _unstable(session: Session) -> list[str]:
     return [f"a second preview fails: {outcome.explain()}"] if outcome.status else []
 
 
-def _recover_real(root: Path, stack: str, yes: bool, screen: Console) -> int:
-    cli = shutil.which("pulumi")
+def _recover_real(root: Path, options: argparse.Namespace, screen: Console) -> int:
+    cli, stack = shutil.which("pulumi"), options.stack
     if cli is None:
         raise CommandError("`pulumi` is not on PATH: install it as for any real deployment.")
-    if (
-        not yes
-        and input(f"This frees the lock of {stack}. If no pulumi works on it anywhere, type its name: ") != stack
-    ):
+    question = f"This frees the lock of {stack}. If no pulumi works on it anywhere, type its name: "
+    if not options.yes and input(question) != stack:
         raise CommandError("nothing was done.")
     with tempfile.TemporaryDirectory(prefix="gpucluster-recover-") as logs:
-        found = recover_stack(Engine(Path(cli), os.environ, root, stack, Path(logs)))
+        found = recover_stack(Engine(Path(cli), os.environ, root, stack, Path(logs)), clear_rest=options.clear)
     screen.print(recovery_table(found))
-    return 0 if found.complete else 1
+    if not found.complete:
+        raise CommandError(apply.undecided(stack))
+    return 0
 
 
 @contextlib.contextmanager

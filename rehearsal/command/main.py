@@ -49,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     _stack(recover)
     recover.add_argument("--real", action="store_true", help="the stack of your own backend and account")
     recover.add_argument("--yes", action="store_true", help="with --real: no engine works on it, do not ask")
+    recover.add_argument("--clear", action="store_true", help="clear also what cannot be found out")
     preview = _command(sub, "preview", commands.preview, "what the tree would change")
     _stack(preview)
     preview.add_argument("--base", help="a git revision: show what the tree changes against it")

@@ -82,7 +82,9 @@ REPEATABLE = frozenset(
 
 def by_tags(row: Tagged, clients: Clients, tags: Mapping[str, str]) -> list[str]:
     """Ids of the living objects that carry all of `tags`."""
-    pages = clients(row.service).get_paginator(row.operation).paginate()
+    client = clients(row.service)
+    paged = client.can_paginate(row.operation)
+    pages = client.get_paginator(row.operation).paginate() if paged else [getattr(client, row.operation)()]
     objects = (each for page in pages for each in page[row.listed])
     return [each[row.id] for each in objects if not _going(each) and tags.items() <= _tags(each).items()]
 

@@ -4,6 +4,7 @@ The plugins never adopt what they find; adopting is this visible step, which a p
 stack's state and the cloud's APIs alone, so on a real stack as on a rehearsal.
 """
 
+import dataclasses
 import enum
 from dataclasses import dataclass
 
@@ -50,14 +51,21 @@ class Recovery:
         return all(finding.verdict is not Verdict.LEAVE for finding in self.findings)
 
 
-def recover(engine: Engine, find: Finder = lookup.find, watch: Watcher | None = None) -> Recovery:
+def recover(
+    engine: Engine, find: Finder = lookup.find, watch: Watcher | None = None, *, clear_rest: bool = False
+) -> Recovery:
     """Free the stack's lock and settle what was interrupted; raises EngineError if the CLI refuses.
 
-    The caller has made sure that no engine works on the stack.
+    As long as one operation needs a decision, none is settled: `pulumi stack import` drops every pending operation.
+    `clear_rest` is that decision: whatever cannot be told is cleared. The caller has made sure that no engine works
+    on the stack.
     """
     engine.cancel()
-    document = engine.export(show_secrets=True)
-    findings = tuple(examine(document, find))
+    findings = tuple(examine(engine.export(show_secrets=True), find))
+    if clear_rest:
+        findings = tuple(map(_cleared, findings))
+    if not Recovery(findings).complete:
+        return Recovery(findings)
     imported = {each.urn.text: each.id for each in findings if each.verdict is Verdict.IMPORT}
     cleared = {each.urn.text for each in findings if each.verdict is Verdict.CLEAR}
     if imported or cleared:
@@ -94,12 +102,18 @@ def decide(pending: Pending, around: Surroundings, find: Finder) -> Finding:
     except ForeignObjectError as error:
         return Finding(pending.urn, pending.kind, Verdict.CLEAR, f"not ours: {error}")
     except NoNaturalKeyError as error:
-        return _left(pending, f"{error}; look for it, then run `pulumi refresh --clear-pending-creates`")
+        return _left(pending, f"{error}: look for it by hand and remove it")
     except (ClientError, BotoCoreError, ApiError, Unreachable, CredentialsFailed, ValueError) as error:
         return _left(pending, f"the lookup failed: {error}")
     if ids:
         return _left(pending, f"several objects carry its tags ({', '.join(sorted(ids))}); delete all but one")
     return Finding(pending.urn, pending.kind, Verdict.CLEAR, "nothing was made")
+
+
+def _cleared(finding: Finding) -> Finding:
+    if finding.verdict is not Verdict.LEAVE:
+        return finding
+    return dataclasses.replace(finding, verdict=Verdict.CLEAR, reason=f"as asked, though {finding.reason}")
 
 
 def _left(pending: Pending, reason: str) -> Finding:

@@ -14,9 +14,9 @@ from botocore.credentials import Credentials
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    ConnectionError,
     HTTPClientError,
     ParamValidationError,
-    ProfileNotFound,
 )
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
@@ -67,7 +67,7 @@ class Account:
         try:
             self._session = Session(profile=settings.profile)
             self._session.get_credentials()
-        except (ProfileNotFound, BotoCoreError) as error:
+        except BotoCoreError as error:
             raise PluginError(f"no usable AWS credentials: {error}") from None
         for role in settings.assume_roles:
             self._assume(role)
@@ -102,7 +102,7 @@ class Account:
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 return getattr(client, operation)(**(parameters or {}))
-            except (ClientError, ResponseParserError, HTTPClientError, ParamValidationError) as error:
+            except (ClientError, BotoCoreError, ResponseParserError) as error:
                 if attempt >= _attempts(error) or self.cancelled.is_set():
                     raise _translated(name, error, attempt) from None
             # jitter, not a secret
@@ -159,7 +159,7 @@ class Deadline:
 
 def _attempts(error: Exception) -> int:
     """How many attempts an error of this kind is worth."""
-    if isinstance(error, HTTPClientError):
+    if isinstance(error, (HTTPClientError, ConnectionError)):
         return MAX_REFUSED
     if isinstance(error, ClientError):
         code, status = error.response["Error"].get("Code"), error.response["ResponseMetadata"].get("HTTPStatusCode")

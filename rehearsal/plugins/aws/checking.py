@@ -12,7 +12,6 @@ from botocore.validate import ParamValidator
 
 from ..servicer import PluginError
 from ..wire import UNKNOWN, Path, has_unknown, without_unknowns
-from .account import Account
 from .compare import Kind, blank, differences, document, dotted, same, same_object, under
 from .life import create_parameters
 from .row import Autoname, Object, Row
@@ -64,7 +63,7 @@ def failures(obj: Object, schema: Schema, resource: str) -> dict[str, str]:
     extra = [name for name in obj.inputs if name not in schema.inputs and name not in ("tagsAll", "__defaults")]
     if extra:
         return {name: f"{resource} has no input {name}" for name in extra}
-    unknown = has_unknown(obj.inputs)
+    unknown = has_unknown(obj.inputs) or obj.row.prefix in obj.inputs
     obj.inputs = without_unknowns({name: value for name, value in obj.inputs.items() if name != "__defaults"})
     try:
         body = create_parameters(obj)
@@ -188,8 +187,3 @@ def _name(auto: Autoname, old: Mapping[str, Any], naming: Naming) -> str:
     if len(name) > auto.limit:
         raise InputError(auto.input, f"the made-up name {name} is longer than {auto.limit} characters; give one")
     return name
-
-
-def sample(account: Account, row: Row, token: str, inputs: Mapping[str, Any], deadline: Any) -> Object:
-    """An object that is only looked at."""
-    return Object(account=account, row=row, token=token, inputs=dict(inputs), deadline=deadline)

@@ -108,9 +108,10 @@ class Releases:
             for text in chart.unchecked():
                 self._session.log(urn, text)
         except ChartError as error:
-            return [(error.where, f"{error}; check the chart name and repository configuration")]
+            remedy = "; check the chart name and repository configuration" if error.where == "chart" else ""
+            return [(error.where, f"{error}{remedy}")]
         new["checksum"] = hashlib.sha256(json.dumps(objects, sort_keys=True).encode()).hexdigest()
-        new["resourceNames"] = _names(objects, new["namespace"])
+        new["resourceNames"] = _names(objects)
         return []
 
     def diff(self, request: Any) -> Any:
@@ -236,12 +237,11 @@ def _state(inputs: Mapping[str, Any], record: Record, secrets: set[Path]) -> Str
     return encode({**inputs, "status": status}, secrets)
 
 
-def _names(objects: list[Object], namespace: str) -> dict[str, list[str]]:
+def _names(objects: list[Object]) -> dict[str, list[str]]:
     """`kind/apiVersion` -> names, as the official provider shows a release's objects."""
     names: dict[str, list[str]] = {}
     for obj in in_order(objects):
-        meta = {"namespace": namespace, **obj["metadata"]}
-        names.setdefault(f"{obj['kind']}/{obj['apiVersion']}", []).append(identifier({"metadata": meta}))
+        names.setdefault(f"{obj['kind']}/{obj['apiVersion']}", []).append(identifier(obj))
     return names
 
 

@@ -17,6 +17,7 @@ from rehearsal.plugins.kubernetes.applying import create_object, placed, update_
 from rehearsal.plugins.kubernetes.diff import differences, response, unignored
 from rehearsal.plugins.kubernetes.failures import refused
 from rehearsal.plugins.kubernetes.objects import (
+    PATCH_FORCE,
     PATCH_MANAGER,
     PROPAGATION,
     REPLACE_UNREADY,
@@ -80,9 +81,9 @@ class Resources:
         kube = self._session.previewer(request.urn) if request.preview else self._session.cluster()
         if kube is None or (request.preview and has_unknown(inputs)):
             return provider_pb2.UpdateResponse(properties=self._state(_guess(inputs, olds), secrets, manager))
-        wanted = with_live_values(inputs, request.ignoreChanges, kube)
-        force = flagged(inputs, "pulumi.com/patchForce") or self._session.settings.patch_force
+        force = flagged(inputs, PATCH_FORCE) or self._session.settings.patch_force
         try:
+            wanted = with_live_values(inputs, request.ignoreChanges, kube)
             live = update_object(wanted, kube, manager, force, request.preview)
         except (ApiError, Unreachable) as error:
             if request.preview and isinstance(error, ApiError) and error.reason == "NoMatch":

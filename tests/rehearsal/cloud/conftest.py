@@ -21,7 +21,7 @@ from botocore.exceptions import ClientError
 
 ROOT = Path(__file__).parents[3]
 REGION = "us-east-1"
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 
 
 class Cloud:

@@ -72,9 +72,7 @@ def test_what_eks_makes_keeps_the_network_in_use(cloud: Cloud, cluster: dict[str
     refused(ec2.delete_network_interface, "AuthFailure", NetworkInterfaceId=interface)
 
 
-def test_a_cluster_group_that_others_name_stays_behind(
-    cloud: Cloud, eks: Any, role: str, network: Network
-) -> None:
+def test_a_cluster_group_that_others_name_stays_behind(cloud: Cloud, eks: Any, role: str, network: Network) -> None:
     """EKS cannot delete it then; a program that destroys in the wrong order leaves residue."""
     ec2 = cloud.client("ec2")
     eks.create_cluster(**cluster_request("named", role, network))
@@ -89,9 +87,7 @@ def test_a_cluster_group_that_others_name_stays_behind(
 
 
 @pytest.mark.parametrize("owned", [True, False])
-def test_control_plane_logs_leave_their_group(
-    cloud: Cloud, eks: Any, role: str, network: Network, owned: bool
-) -> None:
+def test_control_plane_logs_leave_their_group(cloud: Cloud, eks: Any, role: str, network: Network, owned: bool) -> None:
     """EKS makes it when it is missing, also when the program deletes its own one before the cluster."""
     logs, name = cloud.client("logs"), "/aws/eks/logging/cluster"
     if owned:
@@ -140,8 +136,10 @@ def test_a_cluster_that_cannot_be_is_refused(
     eks: Any, role: str, network: Network, change: dict[str, Any], code: str, words: str
 ) -> None:
     """Each on its own; moto takes all of them."""
-    named = json.dumps(change).replace('"first"', f'"{network.subnets[0]}"').replace('"second"', f'"{network.subnets[1]}"')
-    request = {**cluster_request("refused", role, network), **json.loads(named)}
+    text = json.dumps(change)
+    for word, subnet in zip(("first", "second"), network.subnets, strict=True):
+        text = text.replace(f'"{word}"', f'"{subnet}"')
+    request = {**cluster_request("refused", role, network), **json.loads(text)}
     refused(eks.create_cluster, code, words, **request)
     refused(eks.describe_cluster, "ResourceNotFoundException", name="refused")
 

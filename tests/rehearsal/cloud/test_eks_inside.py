@@ -68,7 +68,8 @@ def nodegroup(eks: Any) -> dict[str, Any]:
 @pytest.fixture
 def template(cloud: Cloud) -> Iterator[Any]:
     """Makes launch templates from their data; they are deleted after the test."""
-    ec2, made = cloud.client("ec2"), []
+    ec2 = cloud.client("ec2")
+    made: list[str] = []
 
     def make(**data: Any) -> str:
         name = f"node-template-{len(made)}"
@@ -257,14 +258,15 @@ def test_access_entries_and_policies(eks: Any) -> None:
     name = {"clusterName": "inner", "principalArn": DEPLOYER}
     entry = eks.create_access_entry(**name)["accessEntry"]
     assert entry["username"] == "arn:aws:sts::123456789012:assumed-role/deployer/{{SessionName}}"
-    assert entry["accessEntryArn"].startswith("arn:aws:eks:us-east-1:123456789012:access-entry/inner/role/123456789012/")
+    assert ":access-entry/inner/role/123456789012/deployer/" in entry["accessEntryArn"]
     refused(eks.create_access_entry, "ResourceInUseException", **name)
-    refused(eks.create_access_entry, "InvalidParameterException", "invalid principal", clusterName="inner", principalArn=NOBODY)
-    groups = {**name, "principalArn": arn("inner-pod"), "kubernetesGroups": ["system:masters"]}
+    unknown = {"clusterName": "inner", "principalArn": NOBODY}
+    refused(eks.create_access_entry, "InvalidParameterException", "invalid principal", **unknown)
+    groups: dict[str, Any] = {**name, "principalArn": arn("inner-pod"), "kubernetesGroups": ["system:masters"]}
     refused(eks.create_access_entry, "InvalidParameterException", "system:masters", **groups)
-    unknown = {**name, "policyArn": ADMIN + "X", "accessScope": {"type": "cluster"}}
-    refused(eks.associate_access_policy, "InvalidParameterException", **unknown)
-    nowhere = {**name, "policyArn": ADMIN, "accessScope": {"type": "namespace"}}
+    misspelt: dict[str, Any] = {**name, "policyArn": ADMIN + "X", "accessScope": {"type": "cluster"}}
+    refused(eks.associate_access_policy, "InvalidParameterException", **misspelt)
+    nowhere: dict[str, Any] = {**name, "policyArn": ADMIN, "accessScope": {"type": "namespace"}}
     refused(eks.associate_access_policy, "InvalidParameterException", "Namespaces", **nowhere)
     eks.associate_access_policy(**name, policyArn=ADMIN, accessScope={"type": "cluster"})
     listed = eks.list_associated_access_policies(**name)["associatedAccessPolicies"]
@@ -281,13 +283,14 @@ def test_access_entries_and_policies(eks: Any) -> None:
 def test_pod_identities(eks: Any) -> None:
     """One role per service account, whose trust policy must allow tagging the session."""
     account = {"clusterName": "inner", "namespace": "training", "serviceAccount": "weights"}
-    refused(eks.create_pod_identity_association, "InvalidParameterException", "cannot be found", roleArn=NOBODY, **account)
+    create = eks.create_pod_identity_association
+    refused(create, "InvalidParameterException", "cannot be found", roleArn=NOBODY, **account)
     untagged = {**account, "roleArn": arn("inner-untagged-pod")}
-    refused(eks.create_pod_identity_association, "InvalidParameterException", "sts:TagSession", **untagged)
-    made = eks.create_pod_identity_association(**account, roleArn=arn("inner-pod"))["association"]
+    refused(create, "InvalidParameterException", "sts:TagSession", **untagged)
+    made = create(**account, roleArn=arn("inner-pod"))["association"]
     assert made["associationArn"].endswith(f"podidentityassociation/inner/{made['associationId']}")
     again = {**account, "roleArn": arn("inner-pod")}
-    refused(eks.create_pod_identity_association, "ResourceInUseException", made["associationId"], **again)
+    refused(create, "ResourceInUseException", made["associationId"], **again)
     name = {"clusterName": "inner", "associationId": made["associationId"]}
     assert eks.describe_pod_identity_association(**name)["association"]["roleArn"] == arn("inner-pod")
     listed = eks.list_pod_identity_associations(clusterName="inner", namespace="training")["associations"]

@@ -116,7 +116,7 @@ def test_the_same_token_launches_once(ec2: Any, network: Network) -> None:
         ("g6e.xlarge", 1, {}, "InvalidParameterCombination", "EFA interfaces are not supported"),
         ("p6-b300.48xlarge", 1, {}, "InvalidParameterCombination", "takes no interface of type efa-only"),
         ("p5.4xlarge", 1, {"DeviceIndex": 0}, "InvalidParameterValue", "given 2 times"),
-        ("p5.4xlarge", 1, {"InterfaceType": "efa", "AssociatePublicIpAddress": True}, "InvalidParameterCombination", ""),
+        ("p5.4xlarge", 1, {"AssociatePublicIpAddress": True}, "InvalidParameterCombination", "multiple interfaces"),
         ("p5.4xlarge", 1, {"Groups": ["sg-0123456789abcdef0"]}, "InvalidGroup.NotFound", ""),
     ],
 )
@@ -192,7 +192,7 @@ def test_placement_groups(ec2: Any, network: Network) -> None:
 def test_there_are_no_capacity_reservations(ec2: Any) -> None:
     """A list without any, and an error for one by id."""
     assert ec2.describe_capacity_reservations()["CapacityReservations"] == []
-    unknown = {"CapacityReservationIds": ["cr-0123456789abcdef0"]}
+    unknown: dict[str, Any] = {"CapacityReservationIds": ["cr-0123456789abcdef0"]}
     refused(ec2.describe_capacity_reservations, "InvalidCapacityReservationId.NotFound", **unknown)
 
 

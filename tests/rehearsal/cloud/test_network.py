@@ -123,7 +123,7 @@ def test_routes_lead_somewhere(ec2: Any, network: Network) -> None:
     other = ec2.create_route_table(VpcId=network.vpc)["RouteTable"]["RouteTableId"]
     ec2.associate_route_table(RouteTableId=table, SubnetId=network.subnets[0])
     refused(ec2.associate_route_table, "Resource.AlreadyAssociated", RouteTableId=other, SubnetId=network.subnets[0])
-    main = [row for row in _tables(ec2, network) if any(link.get("Main") for link in row["Associations"])][0]
+    main = next(row for row in _tables(ec2, network) if any(link.get("Main") for link in row["Associations"]))
     refused(ec2.delete_route_table, "DependencyViolation", RouteTableId=main["RouteTableId"])
     link = next(row for row in _tables(ec2, network) if row["RouteTableId"] == table)["Associations"][0]
     ec2.disassociate_route_table(AssociationId=link["RouteTableAssociationId"])
@@ -136,12 +136,12 @@ def test_endpoints_are_of_services_that_exist(ec2: Any, network: Network) -> Non
     refused(ec2.create_vpc_endpoint, "InvalidServiceName", VpcId=network.vpc, ServiceName="com.amazonaws.eu-west-1.s3")
     refused(ec2.create_vpc_endpoint, "InvalidServiceName", VpcId=network.vpc, ServiceName="com.amazonaws.us-east-1.ec2")
     table = ec2.create_route_table(VpcId=network.vpc)["RouteTable"]["RouteTableId"]
-    made = ec2.create_vpc_endpoint(
-        VpcId=network.vpc, ServiceName="com.amazonaws.us-east-1.s3", RouteTableIds=[table]
-    )["VpcEndpoint"]
+    made = ec2.create_vpc_endpoint(VpcId=network.vpc, ServiceName="com.amazonaws.us-east-1.s3", RouteTableIds=[table])[
+        "VpcEndpoint"
+    ]
     assert (made["VpcEndpointType"], made["PrivateDnsEnabled"], made["RouteTableIds"]) == ("Gateway", False, [table])
     ec2.delete_vpc_endpoints(VpcEndpointIds=[made["VpcEndpointId"]])
-    endpoint = {"VpcEndpointIds": [made["VpcEndpointId"]]}
+    endpoint: dict[str, Any] = {"VpcEndpointIds": [made["VpcEndpointId"]]}
     until(lambda: not ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])["VpcEndpoints"])
     refused(ec2.describe_vpc_endpoints, "InvalidVpcEndpointId.NotFound", **endpoint)
     ec2.delete_route_table(RouteTableId=table)

@@ -13,6 +13,7 @@ import pytest
 from rehearsal import places
 from rehearsal.cluster import ControlPlane
 from rehearsal.cluster.access import DEPLOYER_KEY, DEPLOYER_SECRET
+from rehearsal.kube.client import Kube
 from rehearsal.processes import Process
 from rehearsal.toolchain import Tools, ensure
 
@@ -77,3 +78,18 @@ def trial(cloud_url: str, tools: Tools, tmp_path_factory: pytest.TempPathFactory
         yield Trial(plane, cloud_url, tools)
     finally:
         plane.stop()
+
+
+@pytest.fixture(scope="session")
+def kube(trial: Trial) -> Kube:
+    return trial.plane.kube()
+
+
+def node(name: str) -> dict[str, Any]:
+    room = {"cpu": "8", "memory": "32Gi", "pods": "50"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {"capacity": room, "allocatable": room},
+    }

@@ -1,122 +1,26 @@
-"""A real control plane: up quickly, users through real EKS tokens, webhooks through the cluster's network, nodes."""
+"""A real control plane: up quickly, nodes, what EKS puts into it, back after a crash with its data."""
 
-import base64
 import functools
-import json
 import os
 import shutil
 import signal
 import socket
-import ssl
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from rehearsal import places
 from rehearsal.cluster import ControlPlane
-from rehearsal.cluster.access import DEPLOYER_KEY, DEPLOYER_SECRET
 from rehearsal.cluster.components import NAMES
-from rehearsal.cluster.pki import Authority
-from rehearsal.kube.client import ApiError, Kube
+from rehearsal.kube.client import Kube
 from rehearsal.processes import Identity, StartError
 from rehearsal.toolchain import Tools, crds
 
-from .conftest import CLUSTER, REGION, Trial, eventually
+from .conftest import REGION, Trial, eventually, node
 
 pytestmark = pytest.mark.engine
-ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
-TRUST = {
-    "Version": "2012-10-17",
-    "Statement": [{"Effect": "Allow", "Principal": {"Service": "eks.amazonaws.com"}, "Action": "sts:AssumeRole"}],
-}
-
-
-@pytest.fixture(scope="module")
-def kube(trial: Trial) -> Kube:
-    return trial.plane.kube()
-
-
-@pytest.fixture(scope="module")
-def eks_cluster(trial: Trial) -> str:
-    """The account's EKS cluster that the control plane belongs to; nobody has access yet."""
-    ec2, iam, eks = trial.aws("ec2"), trial.aws("iam"), trial.aws("eks")
-    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-    subnets = [
-        ec2.create_subnet(VpcId=vpc, CidrBlock=f"10.0.{i}.0/24", AvailabilityZone=f"{REGION}{zone}")["Subnet"]
-        for i, zone in enumerate("ab")
-    ]
-    role = iam.create_role(RoleName="control-plane", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
-    iam.attach_role_policy(RoleName="control-plane", PolicyArn="arn:aws:iam::aws:policy/AmazonEKSClusterPolicy")
-    eks.create_cluster(
-        name=CLUSTER,
-        roleArn=role,
-        resourcesVpcConfig={"subnetIds": [subnet["SubnetId"] for subnet in subnets]},
-        accessConfig={"authenticationMode": "API", "bootstrapClusterCreatorAdminPermissions": False},
-    )
-    return CLUSTER
-
-
-def token(cloud_url: str, cluster: str = CLUSTER) -> str:
-    """What the real `aws eks get-token` prints."""
-    aws = Path(sys.executable).parent / "aws"
-    command = [str(aws), "eks", "get-token", "--cluster-name", cluster, "--region", REGION]
-    env = {"PATH": os.environ["PATH"], "AWS_ACCESS_KEY_ID": DEPLOYER_KEY, "AWS_SECRET_ACCESS_KEY": DEPLOYER_SECRET}
-    run = subprocess.run(command, env=env | {"AWS_ENDPOINT_URL": cloud_url}, capture_output=True, text=True, check=True)
-    return str(json.loads(run.stdout)["status"]["token"])
-
-
-def as_user(trial: Trial, bearer: str) -> Kube:
-    authority = base64.b64encode(trial.plane.ca).decode()
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {"name": "c", "cluster": {"server": trial.plane.endpoint, "certificate-authority-data": authority}}
-        ],
-        "users": [{"name": "u", "user": {"token": bearer}}],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "c",
-    }
-    return Kube.from_kubeconfig(json.dumps(config))
-
-
-def outcome(trial: Trial, cluster: str = CLUSTER) -> int:
-    """The status of listing namespaces as the deployer, with a token for this cluster."""
-    try:
-        names = {
-            each["metadata"]["name"] for each in as_user(trial, token(trial.cloud_url, cluster)).list("v1", "Namespace")
-        }
-    except ApiError as error:
-        return error.code
-    assert {"default", "kube-system"} <= names
-    return 200
-
-
-def test_access_is_what_the_access_entries_say(trial: Trial, eks_cluster: str) -> None:
-    eks, session = trial.aws("eks"), trial.aws("sts").get_caller_identity()["Arn"]
-    arn = trial.aws("iam").get_role(RoleName=session.split("/")[1])["Role"]["Arn"]
-    assert outcome(trial) == 401
-
-    # The API server keeps an answer for some seconds, and two tokens of one second are the same.
-    eks.create_access_entry(clusterName=eks_cluster, principalArn=arn)
-    eventually(lambda: outcome(trial) == 403)
-
-    eks.associate_access_policy(
-        clusterName=eks_cluster, principalArn=arn, policyArn=ADMIN_POLICY, accessScope={"type": "cluster"}
-    )
-    eventually(lambda: outcome(trial) == 200)
-    assert outcome(trial, "another") == 401
-
-    eks.delete_access_entry(clusterName=eks_cluster, principalArn=arn)
-    eventually(lambda: outcome(trial) == 401)
 
 
 def test_a_new_cluster_holds_what_eks_puts_into_it(kube: Kube) -> None:
@@ -148,16 +52,6 @@ def test_everything_listens_on_loopback_only(trial: Trial) -> None:
     heard = {name: listening(pid) for name, pid in pids.items() if pid}
     assert heard.pop("kube-apiserver") == {"0100007F"}
     assert set().union(*heard.values()) == set(), heard
-
-
-def node(name: str) -> dict[str, Any]:
-    room = {"cpu": "8", "memory": "32Gi", "pods": "50"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name},
-        "status": {"capacity": room, "allocatable": room},
-    }
 
 
 def ready(kube: Kube, name: str) -> bool:
@@ -209,121 +103,6 @@ def test_generated_crds_are_accepted_and_served(kube: Kube, name: str, some: set
 
     for definition in definitions:
         eventually(functools.partial(established, definition["metadata"]["name"]))
-
-
-@pytest.fixture
-def hook(tmp_path: Path) -> Iterator[tuple[int, bytes, list[str]]]:
-    """A validating webhook's process: its port, its CA, the names it was asked about. It denies the name bad."""
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            name = review["request"]["name"]
-            asked.append(name)
-            response = {"uid": review["request"]["uid"], "allowed": name != "bad", "status": {"message": "it is bad"}}
-            body = json.dumps(
-                {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
-            ).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    authority = Authority("hook")
-    pair = authority.server("hook", ["hook.hooks.svc"])
-    (tmp_path / "crt").write_bytes(pair.certificate)
-    (tmp_path / "key").write_bytes(pair.key)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "crt", tmp_path / "key")
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_address[1], authority.certificate, asked
-    server.shutdown()
-    server.server_close()
-
-
-def hook_objects(ca: bytes) -> list[dict[str, Any]]:
-    """A Service `hook`, its pod `hook-0`, and the configuration that has ConfigMaps of namespace hooks validated."""
-    where = {"namespace": "hooks"}
-    service = {"ports": [{"name": "https", "port": 443, "targetPort": 9443}], "selector": {"app": "hook"}}
-    container = {"name": "c", "image": "i", "ports": [{"containerPort": 9443}]}
-    client = {"service": {"namespace": "hooks", "name": "hook"}, "caBundle": base64.b64encode(ca).decode()}
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
-    webhook = {
-        "name": "hook.example.com",
-        "clientConfig": client,
-        "rules": [rule],
-        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "hooks"}},
-        "objectSelector": {"matchLabels": {"hooked": "yes"}},
-        "sideEffects": "None",
-        "admissionReviewVersions": ["v1"],
-        "failurePolicy": "Fail",
-        "timeoutSeconds": 5,
-    }
-    return [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "hooks"}},
-        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hook", **where}, "spec": service},
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "hook-0", **where, "labels": {"app": "hook"}},
-            "spec": {"nodeName": "hook-node", "containers": [container]},
-        },
-        {
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingWebhookConfiguration",
-            "metadata": {"name": "hook"},
-            "webhooks": [webhook],
-        },
-    ]
-
-
-def config_map(name: str) -> dict[str, Any]:
-    labels = {"hooked": "yes"}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "hooks", "labels": labels}}
-
-
-def test_a_webhook_behind_a_cluster_ip_service_is_reached_and_only_while_its_pod_is_ready(
-    trial: Trial, kube: Kube, hook: tuple[int, bytes, list[str]]
-) -> None:
-    port, ca, asked = hook
-    kube.create(node("hook-node"))
-    for each in hook_objects(ca):
-        if each["kind"] == "Pod":
-            eventually(lambda: kube.get("v1", "ServiceAccount", "default", "hooks"))
-        kube.create(each)
-
-    def refusal(name: str) -> str:
-        """Why the ConfigMap is refused; empty while it is let through (the configuration takes a moment to be seen)."""
-        try:
-            kube.create(config_map(name), dry_run=True)
-        except ApiError as error:
-            return f"{error.code} {error}"
-        return ""
-
-    assert 'failed calling webhook "hook.example.com"' in eventually(lambda: refusal("early"))
-    assert asked == []
-
-    running = {
-        "phase": "Running",
-        "podIP": "10.0.7.7",
-        "podIPs": [{"ip": "10.0.7.7"}],
-        "conditions": [{"type": "Ready", "status": "True"}, {"type": "ContainersReady", "status": "True"}],
-    }
-    kube.patch("v1", "Pod", "hook-0", "hooks", {"status": running}, subresource="status")
-    trial.plane.backends.add("hooks", "hook-0", 9443, port)
-    eventually(lambda: not refusal("good"))
-    assert set(asked) == {"good"}
-    assert "it is bad" in refusal("bad")
-
-    trial.plane.backends.remove("hooks", "hook-0")
-    kube.delete(hook_objects(ca)[-1])
 
 
 def test_a_killed_api_server_comes_back_with_its_data(trial: Trial, kube: Kube) -> None:

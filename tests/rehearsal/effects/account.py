@@ -134,6 +134,44 @@ class Account:
             taints=[{"key": key, "value": value, "effect": "NO_SCHEDULE"} for key, value in taints],
         )
 
+    def lustre(self, groups: list[str]) -> dict[str, Any]:
+        """An available FSx for Lustre file system in the private subnet."""
+        made = self.fsx.create_file_system(
+            FileSystemType="LUSTRE",
+            StorageCapacity=1200,
+            SubnetIds=[self.private],
+            SecurityGroupIds=groups,
+            LustreConfiguration={"DeploymentType": "SCRATCH_2"},
+        )["FileSystem"]
+
+        def available() -> dict[str, Any] | None:
+            found = self.fsx.describe_file_systems(FileSystemIds=[made["FileSystemId"]])["FileSystems"][0]
+            return found if found["Lifecycle"] == "AVAILABLE" else None
+
+        system: dict[str, Any] = until(available, 60, "the file system is available")
+        return system
+
+    def reader(self, name: str, bucket: str, service_account: tuple[str, str]) -> None:
+        """A role that may read a bucket, given to a service account by pod identity."""
+        actions = ("sts:AssumeRole", "sts:TagSession")
+        arn = self.role(name, "pods.eks.amazonaws.com", (), actions)
+        statements = [
+            {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": f"arn:aws:s3:::{bucket}"},
+            {"Effect": "Allow", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{bucket}/*"},
+        ]
+        policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        self.iam.put_role_policy(RoleName=name, PolicyName="read", PolicyDocument=policy)
+        namespace, account = service_account
+        self.eks.create_pod_identity_association(
+            clusterName=self.name, namespace=namespace, serviceAccount=account, roleArn=arn
+        )
+
+    def bucket(self, name: str, *keys: str) -> None:
+        """A bucket with small objects."""
+        self.s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": REGION})
+        for key in keys:
+            self.s3.put_object(Bucket=name, Key=key, Body=b"{}")
+
     def status(self, name: str) -> str:
         body = self.eks.describe_nodegroup(clusterName=self.name, nodegroupName=name)
         return str(body["nodegroup"]["status"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import time
 import pytest
 
 from tests.rehearsal.effects import workloads
@@ -49,10 +48,11 @@ def test_gang_of_two_runs_on_both_nodes(training: Site, gang: Any) -> None:
 def test_gang_of_three_does_not_start_at_all(training: Site, gang: Any) -> None:
     """Volcano does not even queue it (overcommit), so the training operator makes no pod: all or nothing."""
     name = gang(workloads.pytorch_job("triple", "training", 3))
-    time.sleep(8)
-    print([ (g["spec"], g.get("status")) for g in training.kube.list("scheduling.volcano.sh/v1beta1", "PodGroup", "training")])
-    print(training.events("training", name))
-    assert 0
+    groups = ("scheduling.volcano.sh/v1beta1", "PodGroup", "training")
+    until(lambda: [each["spec"]["minMember"] for each in training.kube.list(*groups)] == [3], 30, "a PodGroup of three")
+    text = "overused nvidia.com/gpu"
+    until(lambda: any(text in message for _, message in training.events("training", name)), 30, "Volcano says why")
+    assert not training.pods("training", name)
 
 
 def test_gang_without_toleration_stays_pending(training: Site, gang: Any) -> None:

@@ -163,9 +163,11 @@ def test_what_needs_a_decision_stays_in_the_state(trial: Trial) -> None:
     def several(_: Pending, __: Surroundings) -> list[str]:
         return ["a", "b"]
 
-    recovery = recover(trial.engine, several)
-    assert not recovery.complete
+    assert not recover(trial.engine, several).complete
     assert len(state.pending(trial.engine.export())) == 1
+    recovery = recover(trial.engine, several, clear_rest=True)
+    assert [each.verdict for each in recovery.findings] == [Verdict.CLEAR]
+    assert not state.pending(trial.engine.export())
 
 
 def test_recovering_a_stack_that_needs_nothing_changes_nothing(trial: Trial) -> None:

@@ -121,3 +121,10 @@ def test_a_type_without_a_key_says_so() -> None:
 def test_a_kubernetes_object_without_kubeconfig_says_so() -> None:
     with pytest.raises(NoNaturalKeyError, match="kubeconfig"):
         find("kubernetes:core/v1:Namespace", metadata={"name": "training"})
+
+
+def test_every_list_call_of_the_table_works(aws: Callable[[str], Any]) -> None:
+    for token, row in naturalkeys.TAGGED.items():
+        assert hasattr(aws(row.service), row.operation), token
+        if token != "aws:fsx/lustreFileSystem:LustreFileSystem":
+            assert find(token, tags={"Name": "nothing has this name"}) == []

@@ -36,7 +36,7 @@ def answer(result: Any) -> Any:
         ([], Verdict.CLEAR, "", "nothing was made"),
         (["s-2", "s-1"], Verdict.LEAVE, "", r"several objects carry its tags \(s-1, s-2\)"),
         (ForeignObjectError("role exists with other tags"), Verdict.CLEAR, "", "not ours: role exists"),
-        (NoNaturalKeyError("no key"), Verdict.LEAVE, "", "clear-pending-creates"),
+        (NoNaturalKeyError("no key"), Verdict.LEAVE, "", "no key: look for it by hand"),
         (ClientError({"Error": {"Code": "UnauthorizedOperation"}}, "X"), Verdict.LEAVE, "", "the lookup failed"),
         (Unreachable("connection refused"), Verdict.LEAVE, "", "connection refused"),
     ],

@@ -30,7 +30,7 @@ class State:
     secrets: set[Path] = field(default_factory=set)
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """Check failures: input -> reason."""
 
     def __init__(self, failures: Mapping[str, str]) -> None:
@@ -50,7 +50,7 @@ class Driver:
         urn = "urn:pulumi:t::p::pulumi:providers:x::x"
         checked = self.stub.CheckConfig(provider_pb2.CheckRequest(urn=urn, news=encode(arguments)))
         if checked.failures:
-            raise Refusal({failure.property: failure.reason for failure in checked.failures})
+            raise RefusalError({failure.property: failure.reason for failure in checked.failures})
         return self.stub.Configure(provider_pb2.ConfigureRequest(args=checked.inputs, acceptSecrets=True))
 
     def check(
@@ -62,7 +62,7 @@ class Driver:
         secrets: Collection[Path] = (),
         seed: bytes = SEED,
     ) -> Any:
-        """The checked inputs; raises Refusal."""
+        """The checked inputs; raises RefusalError."""
         answer = self.stub.Check(
             provider_pb2.CheckRequest(
                 urn=_urn(type, name),
@@ -74,7 +74,7 @@ class Driver:
             )
         )
         if answer.failures:
-            raise Refusal({failure.property: failure.reason for failure in answer.failures})
+            raise RefusalError({failure.property: failure.reason for failure in answer.failures})
         return answer.inputs
 
     def preview(self, type: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -177,7 +177,7 @@ def _until(reached: Any) -> None:
 
 def test_preview_renders_and_names_what_the_chart_makes(stack: Stack, kube: Kube, namespace: str) -> None:
     shown = stack.preview(RELEASE, "w", release(namespace, maps=["a"]))
-    assert shown["resourceNames"]["ConfigMap/v1"] == [f"{namespace}/a"]
+    assert shown["resourceNames"]["ConfigMap/v1"] == ["a"]
     assert revisions(kube, namespace) == []
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import grpc
 import pytest
+
 from rehearsal.plugins.wire import UNKNOWN, decode
 
-from ..driver import Driver, Refusal, State, changed, in_clear
+from ..driver import Driver, RefusalError, State, changed, in_clear
 from . import world as w
 
 GROUP = {"clusterName": "c", "nodeRoleArn": "arn:aws:iam::123456789012:role/n", "subnetIds": ["subnet-1"]}
@@ -38,7 +39,7 @@ def test_a_made_up_name_stays(aws: Driver) -> None:
 def test_a_made_up_name_follows_the_services_rules(aws: Driver) -> None:
     assert checked(aws, w.BUCKET, "Data", {})["bucket"].startswith("data-")
     assert checked(aws, w.ALIAS, "etcd", {"targetKeyId": "x"})["name"].startswith("alias/etcd-")
-    with pytest.raises(Refusal, match="longer than 64 characters"):
+    with pytest.raises(RefusalError, match="longer than 64 characters"):
         aws.check(w.ROLE, "r" * 60, {"assumeRolePolicy": w.trust("ec2.amazonaws.com")})
 
 
@@ -106,15 +107,15 @@ def test_the_order_of_a_set_is_no_change(aws: Driver) -> None:
 def test_wrong_inputs_are_refused_in_preview(
     aws: Driver, type: str, inputs: dict[str, Any], path: str, reason: str
 ) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(RefusalError) as caught:
         aws.check(type, "x", inputs)
     assert reason in caught.value.failures[path]
 
 
 def test_wrong_inputs_beside_unknown_ones_are_refused_too(aws: Driver) -> None:
-    with pytest.raises(Refusal, match="no input cidrBlok"):
+    with pytest.raises(RefusalError, match="no input cidrBlok"):
         aws.check(w.SUBNET, "x", {"vpcId": UNKNOWN, "cidrBlok": "10.0.0.0/16"})
-    with pytest.raises(Refusal, match="AWS knows no such member"):
+    with pytest.raises(RefusalError, match="AWS knows no such member"):
         aws.check(w.TEMPLATE, "x", {"networkInterfaces": [{"securityGroups": [UNKNOWN], "interfaceTyp": "efa"}]})
 
 
@@ -181,7 +182,7 @@ def test_an_attachment_goes_before_its_replacement_comes(aws: Driver) -> None:
 
 
 def test_storage_grows_in_place_and_shrinks_by_replacement(aws: Driver) -> None:
-    old = {"subnetIds": "subnet-1", "deploymentType": "SCRATCH_2", "storageCapacity": 2400}
+    old = {"subnetIds": "subnet-0123456789abcdef0", "deploymentType": "SCRATCH_2", "storageCapacity": 2400}
     state = _unmade(aws, w.LUSTRE, "fs", old)
     assert not aws.diff(state, {**old, "storageCapacity": 4800}).replaces
     assert list(aws.diff(state, {**old, "storageCapacity": 1200}).replaces) == ["storageCapacity"]

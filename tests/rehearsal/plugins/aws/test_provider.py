@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 
-from ..driver import Driver, Refusal
+from ..driver import Driver, RefusalError
 from .conftest import REGION, Cloud
 from .world import ROLE, VPC, trust
 
@@ -32,12 +32,12 @@ def test_an_unknown_function_is_refused_by_name(aws: Driver) -> None:
     ],
 )
 def test_wrong_arguments_are_refused_in_preview(raw: Driver, arguments: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Refusal, match=reason):
+    with pytest.raises(RefusalError, match=reason):
         raw.configure(**arguments)
 
 
 def test_another_account_is_refused(raw: Driver) -> None:
-    with pytest.raises(grpc.RpcError, match="account 123456789012 is not in allowedAccountIds .111122223333."):
+    with pytest.raises(grpc.RpcError, match=r"account 123456789012 is not in allowedAccountIds \(111122223333\)"):
         raw.configure(region=REGION, allowedAccountIds=json.dumps(["111122223333"]))
 
 

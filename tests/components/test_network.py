@@ -1,0 +1,106 @@
+"""Network and security groups (F02, NW10)."""
+
+import pulumi
+import pytest
+
+from components.aws.network import Network
+from components.aws.security_groups import LustreGroup, LustreGroupArgs
+from components.storage.lustre import Lustre
+from policy.graph import Resource
+from tests.components.samples import SAMPLES, built, lustre_args, network_args
+
+
+def rules(sample: list[Resource]) -> set[tuple[str, str, str, str, int | None, int | None]]:
+    """(direction, at, peer, protocol, from, to)"""
+    return {
+        (
+            "in" if each.kind.endswith("IngressRule") else "out",
+            each.inputs["securityGroupId"].split("-")[0],
+            each.inputs["referencedSecurityGroupId"],
+            each.inputs["ipProtocol"],
+            each.inputs.get("fromPort"),
+            each.inputs.get("toPort"),
+        )
+        for each in sample
+    }
+
+
+def test_subnets_are_placed_by_zone_id_and_say_whose_traffic_they_carry_f02() -> None:
+    subnets = {each.name: each.inputs for each in built(SAMPLES["network"]).of_type("Subnet")}
+    assert subnets["sample-subnet-gpu"]["availabilityZoneId"] == "use2-az1"
+    assert "availabilityZone" not in subnets["sample-subnet-gpu"]
+    assert subnets["sample-subnet-gpu"]["tags"]["gpucluster:network"] == "backend"
+    assert subnets["sample-subnet-control-a"]["tags"]["gpucluster:network"] == "management"
+
+
+def test_one_nat_gateway_stands_in_the_zone_of_the_gpus() -> None:
+    graph = built(SAMPLES["network"])
+    (nat,) = graph.of_type("NatGateway")
+    assert nat.inputs["subnetId"] == graph.one("sample-subnet-public-a").id
+
+
+def test_private_subnets_leave_through_the_nat_and_public_ones_through_the_gateway() -> None:
+    graph = built(SAMPLES["network"])
+    tables = {each.inputs["subnetId"]: each.inputs["routeTableId"] for each in graph.of_type("RouteTableAssociation")}
+    assert tables[graph.one("sample-subnet-gpu").id] == graph.one("sample-private-routes").id
+    assert tables[graph.one("sample-subnet-public-b").id] == graph.one("sample-public-routes").id
+    assert graph.one("sample-private-default-route").inputs["natGatewayId"] == graph.one("sample-nat").id
+    assert graph.one("sample-public-default-route").inputs["gatewayId"] == graph.one("sample-internet").id
+
+
+def test_weights_and_checkpoints_reach_s3_past_the_nat() -> None:
+    graph = built(SAMPLES["network"])
+    endpoint = graph.one("sample-s3").inputs
+    assert endpoint["serviceName"] == "com.amazonaws.us-east-2.s3"
+    assert endpoint["routeTableIds"] == [graph.one("sample-private-routes").id]
+
+
+def test_a_nat_without_a_public_subnet_in_its_zone_is_refused() -> None:
+    with pytest.raises(ValueError, match="no public subnet in use2-az3 for the NAT gateway; add one"):
+        built(lambda opts: Network("sample", network_args(nat_zone_id="use2-az3"), opts))
+
+
+def test_efa_passes_between_members_both_ways_and_by_every_protocol_nw10() -> None:
+    graph = built(SAMPLES["efa"])
+    group = graph.one("sample-group").id
+    found = rules([*graph.of_type("SecurityGroupIngressRule"), *graph.of_type("SecurityGroupEgressRule")])
+    assert found == {("in", "sg", group, "-1", None, None), ("out", "sg", group, "-1", None, None)}
+
+
+def test_lustre_has_its_ports_with_the_nodes_both_ways() -> None:
+    graph = built(SAMPLES["lustre-group"])
+    group = graph.one("sample-group").id
+    found = rules([*graph.of_type("SecurityGroupIngressRule"), *graph.of_type("SecurityGroupEgressRule")])
+    for low, high in ((988, 988), (1018, 1023)):
+        assert {("in", "sg", "sg-1", "tcp", low, high), ("out", "sg", "sg-1", "tcp", low, high)} <= found
+        assert ("in", "sg", group, "tcp", low, high) in found
+    at_nodes = [each for each in graph.of_type("SecurityGroupIngressRule") if each.inputs["securityGroupId"] == "sg-1"]
+    assert {each.inputs["fromPort"] for each in at_nodes} == {988, 1018}
+
+
+def test_lustre_over_efa_also_passes_everything_with_its_clients() -> None:
+    args = LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1", efa_group_id="sg-efa")
+    graph = built(lambda opts: LustreGroup("sample", args, opts))
+    open_ = [
+        (each.kind, each.inputs["securityGroupId"] == "sg-efa")
+        for each in graph.resources.values()
+        if each.inputs.get("ipProtocol") == "-1" and "clients" in each.name
+    ]
+    assert len(open_) == len(set(open_)) == 4
+    assert {each.inputs["referencedSecurityGroupId"] for each in graph.resources.values() if "self" in each.name} == {
+        graph.one("sample-group").id
+    }
+
+
+def test_a_group_is_handed_on_only_with_its_rules_in_force() -> None:
+    """FSx looks at the rules before it makes a file system, and a mount needs them until it is gone."""
+    args = LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1")
+
+    def both(opts: pulumi.ResourceOptions) -> Lustre:
+        group = LustreGroup("sample", args, opts)
+        return Lustre("file", lustre_args(security_group_ids=[group.group_id]), opts)
+
+    graph = built(both)
+    rules_ = {each.urn for each in graph.resources.values() if each.kind.endswith("Rule")}
+    assert len(rules_) == 10
+    assert rules_ <= set(graph.one("file-file-system").depends_on)

@@ -1,0 +1,162 @@
+"""The language host runs programs: its settings, its output, and how it tells of failures."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from concurrent import futures
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.struct_pb2 import Struct
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, language_pb2, resource_pb2, resource_pb2_grpc
+from typing_extensions import override
+
+from rehearsal.plugins.language.host import LanguageHost
+from rehearsal.plugins.wire import decode
+
+
+class Engine(engine_pb2_grpc.EngineServicer, resource_pb2_grpc.ResourceMonitorServicer):
+    """As much of an engine as a program without resources talks to."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self.outputs: dict[str, Any] = {}
+
+    @override
+    def Log(self, request: Any, context: Any) -> Any:
+        if request.severity == engine_pb2.ERROR:
+            self.errors.append(request.message)
+        return Empty()
+
+    @override
+    def SupportsFeature(self, request: Any, context: Any) -> Any:
+        return resource_pb2.SupportsFeatureResponse(hasSupport=True)
+
+    @override
+    def RegisterResource(self, request: Any, context: Any) -> Any:
+        return resource_pb2.RegisterResourceResponse(urn="urn:pulumi:s::p::pulumi:pulumi:Stack::p-s", object=Struct())
+
+    @override
+    def RegisterResourceOutputs(self, request: Any, context: Any) -> Any:
+        self.outputs, _ = decode(request.outputs)
+        return Empty()
+
+    @override
+    def SignalAndWaitForShutdown(self, request: Any, context: Any) -> Any:
+        return Empty()
+
+
+@pytest.fixture
+def engine() -> Iterator[tuple[Engine, str]]:
+    engine = Engine()
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
+    engine_pb2_grpc.add_EngineServicer_to_server(engine, server)
+    resource_pb2_grpc.add_ResourceMonitorServicer_to_server(engine, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield engine, f"127.0.0.1:{port}"
+    server.stop(None)
+
+
+def run(address: str, folder: Path, program: str, **more: Any) -> Any:
+    """Runs a program with one plain and one secret setting."""
+    (folder / "__main__.py").write_text(textwrap.dedent(program))
+    return LanguageHost(address).Run(request(address, folder, **more), None)
+
+
+def request(address: str, folder: Path, **options: Any) -> Any:
+    struct = Struct()
+    struct.update(options)
+    return language_pb2.RunRequest(
+        project="p",
+        stack="s",
+        organization="o",
+        parallel=4,
+        monitor_address=address,
+        config={"p:size": "3", "p:token": "t0ken"},
+        configSecretKeys=["p:token"],
+        info=language_pb2.ProgramInfo(
+            root_directory=str(folder), program_directory=str(folder), entry_point=".", options=struct
+        ),
+    )
+
+
+def test_a_program_sees_its_settings_and_exports(engine: tuple[Engine, str], tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("answer = 42")
+    program = """
+        import pulumi, beside
+        config = pulumi.Config()
+        pulumi.export("size", config.require_int("size"))
+        pulumi.export("secret", pulumi.runtime.is_config_secret("p:token"))
+        pulumi.export("where", f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}")
+        pulumi.export("answer", beside.answer)
+    """
+    answer = run(engine[1], tmp_path, program)
+    assert not answer.error
+    assert not answer.bail
+    assert engine[0].outputs == {"size": 3, "secret": True, "where": "o/p/s", "answer": 42}
+
+
+def test_a_run_error_is_one_message(engine: tuple[Engine, str], tmp_path: Path) -> None:
+    answer = run(engine[1], tmp_path, 'import pulumi\nraise pulumi.RunError("pools.gpu: too small; type 2")')
+    assert answer.bail
+    assert engine[0].errors == ["pools.gpu: too small; type 2"]
+
+
+def test_an_exception_shows_the_programs_own_lines(engine: tuple[Engine, str], tmp_path: Path) -> None:
+    answer = run(engine[1], tmp_path, "def plan():\n    return {}['x']\nplan()\n")
+    assert answer.bail
+    [text] = engine[0].errors
+    assert text.startswith("Program failed with an unhandled exception:\nTraceback (most recent call last):\n")
+    assert text.endswith("KeyError: 'x'\n")
+    assert "in plan" in text
+    assert "asyncio" not in text
+
+
+def test_another_exit_code_is_reported(engine: tuple[Engine, str], tmp_path: Path) -> None:
+    answer = run(engine[1], tmp_path, "import os\nos._exit(3)")
+    assert not answer.bail
+    assert answer.error == "the program exited with code 3"
+
+
+def test_output_reaches_the_engine_and_secrets_do_not(
+    engine: tuple[Engine, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = "import sys\nprint('to stdout')\nprint('to stderr', file=sys.stderr)\nprint(sys.argv)"
+    run(engine[1], tmp_path, program)
+    captured = capfd.readouterr()
+    assert "to stdout" in captured.out
+    assert "to stderr" in captured.err
+    assert "t0ken" not in captured.out + captured.err
+
+
+def test_the_projects_virtual_environment_runs_the_program(engine: tuple[Engine, str], tmp_path: Path) -> None:
+    interpreter = tmp_path / "venv" / "bin" / "python"
+    interpreter.parent.mkdir(parents=True)
+    interpreter.write_text(f'#!/bin/sh\nMARK=venv exec {sys.executable} "$@"\n')
+    interpreter.chmod(0o755)
+    program = 'import os, pulumi\npulumi.export("mark", os.environ.get("MARK", "own"))'
+    run(engine[1], tmp_path, program, virtualenv="venv")
+    assert engine[0].outputs == {"mark": "venv"}
+    run(engine[1], tmp_path, program, virtualenv="nowhere")
+    assert engine[0].outputs == {"mark": "own"}
+
+
+def test_stop_kills_the_program(engine: tuple[Engine, str], tmp_path: Path) -> None:
+    running = tmp_path / "running"
+    (tmp_path / "__main__.py").write_text(f"open({str(running)!r}, 'w').close()\nimport time\ntime.sleep(600)")
+    host = LanguageHost(engine[1])
+    answers: list[Any] = []
+    thread = threading.Thread(target=lambda: answers.append(host.Run(request(engine[1], tmp_path), None)))
+    thread.start()
+    while not running.exists():
+        thread.join(0.02)
+    host.stop()
+    thread.join(5)
+    assert answers[0].error == "the program was killed by signal 9"

@@ -1,0 +1,100 @@
+"""The plugins as processes: how the engine starts them and how they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+import psutil
+import pytest
+from google.protobuf.empty_pb2 import Empty
+from pulumi.runtime.proto import language_pb2_grpc, provider_pb2_grpc
+
+ROOT = Path(__file__).parents[3]
+ENGINE = "127.0.0.1:1"
+
+# a parent that starts a plugin, says its pid and port, and waits to be killed
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-m", sys.argv[1], sys.argv[2]], stdout=subprocess.PIPE, text=True)
+print(child.pid, child.stdout.readline().strip(), flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def started(module: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, ENGINE], stdout=subprocess.PIPE, text=True, cwd=ROOT, process_group=0
+    )
+    try:
+        assert process.stdout
+        yield process, int(process.stdout.readline())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("module", ["rehearsal.plugins.aws", "rehearsal.plugins.language"])
+def test_the_first_line_is_the_port_and_an_interrupt_ends_it_quietly(module: str) -> None:
+    with started(module) as (process, port):
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            language = module.endswith("language")
+            stub = (language_pb2_grpc.LanguageRuntimeStub if language else provider_pb2_grpc.ResourceProviderStub)(
+                channel
+            )
+            assert stub.GetPluginInfo(Empty()).version
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=5) == 0
+
+
+def test_the_provider_is_up_soon() -> None:
+    """The engine starts providers anew for every preview: whatever they import delays all of it."""
+    begun = time.monotonic()
+    with started("rehearsal.plugins.aws"):
+        taken = time.monotonic() - begun
+    load = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    assert taken < 2.0 * load
+
+
+def test_only_what_is_needed_is_imported() -> None:
+    program = (
+        "import sys, rehearsal.plugins.aws.plugin;"
+        "print([name for name in ('pulumi_aws', 'boto3', 'moto', 'pydantic', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", ["rehearsal.plugins.aws", "rehearsal.plugins.language"])
+def test_a_plugin_does_not_outlive_the_engine(module: str) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, module, ENGINE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert parent.stdout
+    pid, port = parent.stdout.readline().split()
+    plugin = psutil.Process(int(pid))
+    assert int(port)
+    assert plugin.is_running()
+    parent.kill()
+    parent.communicate()
+    _, alive = psutil.wait_procs([plugin], timeout=5)
+    assert not alive
+
+
+def test_the_language_host_wants_the_engines_address() -> None:
+    command = [sys.executable, "-m", "rehearsal.plugins.language"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2
+    assert "started by pulumi" in done.stderr
