@@ -49,7 +49,10 @@ class ClaimSource(Protocol):
 class ObjectStore(Protocol):
     """Object storage, and the rights of service accounts in it."""
 
-    bucket_name: pulumi.Output[str]
+    @property
+    def bucket_name(self) -> pulumi.Output[str]:
+        """The stack's own bucket."""
+        ...
 
     def reader(
         self, name: str, *, source: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions

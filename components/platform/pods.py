@@ -1,8 +1,11 @@
 """What a GPU pod asks of its node (J10, AA06)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from components.platform.taints import EFA_RESOURCE, GPU_RESOURCE
+import pulumi_kubernetes as k8s
+
+from components.platform.taints import EFA_RESOURCE, GPU_RESOURCE, Taint
 
 SHM = "/dev/shm"  # noqa: S108 - where NCCL and data loaders share memory
 
@@ -30,3 +33,11 @@ class PodShape:
         if self.efa:
             amounts[EFA_RESOURCE] = str(self.efa)
         return {"limits": dict(amounts), "requests": dict(amounts)}
+
+
+def toleration_args(taints: Sequence[Taint]) -> list[k8s.core.v1.TolerationArgs]:
+    """Tolerations of a pod that belongs on nodes with `taints`, as a typed pod spec takes them."""
+    return [
+        k8s.core.v1.TolerationArgs(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
+        for taint in taints
+    ]

@@ -12,8 +12,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.platform.pods import SHM, PodShape
-from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
+from components.platform.pods import SHM, PodShape, toleration_args
+from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint
 from components.serving.tokens import SecretKey
 from components.serving.weights import MODELS, SUB_PATH
 
@@ -116,7 +116,7 @@ class InferenceService(Component):
         pod = core.PodSpecArgs(
             priority_class_name=args.priority,
             node_selector={POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
-            tolerations=[core.TolerationArgs(**each) for each in tolerations(args.taints)],
+            tolerations=toleration_args(args.taints),
             automount_service_account_token=False,
             termination_grace_period_seconds=60,
             containers=[self._server(args)],

@@ -9,7 +9,8 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
 from components.platform.accounts import service_account
-from components.platform.taints import POOL_KEY, Taint, tolerations
+from components.platform.pods import toleration_args
+from components.platform.taints import POOL_KEY, Taint
 
 MODELS = "/models"
 SUB_PATH = "models"
@@ -73,7 +74,7 @@ class Weights(Component):
                             service_account_name=account,
                             restart_policy="OnFailure",
                             node_selector={POOL_KEY: args.pool},
-                            tolerations=[core.TolerationArgs(**each) for each in tolerations(args.taints)],
+                            tolerations=toleration_args(args.taints),
                             containers=[copy],
                             volumes=[core.VolumeArgs(name="models", persistent_volume_claim=claim)],
                         )

@@ -72,12 +72,12 @@ def _stack(command: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """A request to end, or a closed terminal, is an interrupt: what runs is ended in order."""
+    """Ctrl-C, a request to end and a closed terminal are one thing: what runs is ended in order."""
 
     def interrupt(number: int, _: object) -> None:
         raise KeyboardInterrupt(signal.Signals(number).name)
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from typing import Any
 from rehearsal.effects.hardware import Machine
 from rehearsal.effects.hosts import Host
 
-KWOK = "kwok.x-k8s.io/node"
+LEASE_SECONDS = 40
 EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 DEFAULT_DISK_GIB = 20
 HUGEPAGES_MIB = 10256
@@ -118,11 +118,15 @@ def taints(nodegroup: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def node(host: Host, nodegroup: Mapping[str, Any], region: str) -> dict[str, Any]:
-    """The object to create. It carries kwok's annotation only once networking is up: see `not_ready`."""
+    """The object to create, marked as one that kwok may send heartbeats for."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": host.node, "labels": labels(host, nodegroup, region)},
+        "metadata": {
+            "name": host.node,
+            "labels": labels(host, nodegroup, region),
+            "annotations": {"kwok.x-k8s.io/node": "fake"},
+        },
         "spec": {"providerID": f"aws:///{host.zone}/{host.instance_id}", "taints": taints(nodegroup)},
     }
 
@@ -152,6 +156,18 @@ def status(host: Host, disk_gib: int, version: str) -> dict[str, Any]:
             "osImage": "Amazon Linux 2023",
             "systemUUID": host.instance_id.replace("i-", "ec2"),
         },
+    }
+
+
+def lease(node: str, holder: str | None) -> dict[str, Any]:
+    """The node's lease, renewed now, as a kubelet keeps it in kube-node-lease; without a holder anybody may take it."""
+    renewed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    spec = {"leaseDurationSeconds": LEASE_SECONDS, "renewTime": renewed, **({"holderIdentity": holder} if holder else {})}
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": node, "namespace": "kube-node-lease"},
+        "spec": spec,
     }
 
 

@@ -19,7 +19,8 @@ from rehearsal.kube.client import ApiError
 log = logging.getLogger(__name__)
 
 Described = Mapping[str, Any]
-HEARTBEAT_SECONDS = 15.0
+HEARTBEAT_SECONDS = 10.0
+MANAGER = "kubelet"
 NETWORK_CONTAINER = "aws-node"
 STRATEGIC = "application/strategic-merge-patch+json"
 
@@ -78,17 +79,18 @@ class Registration:
             self._register(host, nodegroup)
             return
         self._follow(host, nodegroup, node)
-        managed = nodeobject.KWOK in (node["metadata"].get("annotations") or {})
-        if managed and nodeobject.is_ready(node):
+        if host.node not in self._beats and nodeobject.is_ready(node):
             return
-        if managed or any(True for _ in self._world.running(host.node, NETWORK_CONTAINER)):
+        if any(True for _ in self._world.running(host.node, NETWORK_CONTAINER)):
             self._ready(host)
         elif time.monotonic() - self._beats.get(host.node, 0.0) > HEARTBEAT_SECONDS:
             self._beats[host.node] = time.monotonic()
+            self._world.kube.apply(nodeobject.lease(host.node, host.node), MANAGER, force=True)
             self._status(host, {"conditions": nodeobject.not_ready()})
 
     def _register(self, host: Host, nodegroup: Described) -> None:
         node = nodeobject.node(host, nodegroup, self._world.region)
+        self._world.kube.apply(nodeobject.lease(host.node, host.node), MANAGER, force=True)
         try:
             made = self._world.kube.create(node)
         except ApiError as error:
@@ -119,10 +121,14 @@ class Registration:
                 raise
 
     def _ready(self, host: Host) -> None:
-        """The network plugin runs: the kubelet is ready, and from now on kwok sends its heartbeats."""
-        annotation = {"metadata": {"annotations": {nodeobject.KWOK: "fake"}}}
-        self._world.kube.patch("v1", "Node", host.node, None, annotation)
+        """The network plugin runs: the kubelet is ready, and from now on kwok sends its heartbeats.
+
+        kwok leaves a node alone as long as somebody else holds the node's lease.
+        """
+        if host.node in self._beats:
+            self._world.kube.apply(nodeobject.lease(host.node, None), MANAGER, force=True)
         self._status(host, {"conditions": nodeobject.ready()})
+        self._beats.pop(host.node, None)
 
     def _status(self, host: Host, status: dict[str, Any]) -> None:
         try:
@@ -154,7 +160,9 @@ class Registration:
         self._world.hosts.drop(host.node)
         self._world.contents.forget(f"host:{host.node}:")
         self._applied.pop(host.node, None)
+        self._beats.pop(host.node, None)
         self._world.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": host.node}})
+        self._world.kube.delete(nodeobject.lease(host.node, None))
         for pod in self._world.stores["pods"].all():
             if pod["spec"].get("nodeName") == host.node:
                 self._end(pod)

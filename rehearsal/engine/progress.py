@@ -58,4 +58,4 @@ class Lines:
         now = time.monotonic()
         names = [f"{step.urn.label} ({now - step.started:.0f} s)" for step in waiting[:4]]
         more = f" and {len(waiting) - 4} more" if len(waiting) > 4 else ""
-        self._say(f"  [dim]… {escape(', '.join(names) or 'the engine is thinking')}{more}[/]")
+        self._say(f"  [dim]… {escape(', '.join(names) or 'the program is running')}{more}[/]")

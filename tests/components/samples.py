@@ -1,6 +1,7 @@
 """One small instance of every component, and a way to look at what it registers."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -248,7 +249,7 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     **{
-        layer.__name__: (lambda opts, layer=layer: layer("sample", opts))
+        layer.__name__: partial(layer, "sample")
         for layer in (
             layers.Fabric,
             layers.KubePlatform,

@@ -174,6 +174,10 @@ def record(
     preview: bool = False,
 ) -> Recorded:
     """Run `program` as the language host does and return what it registered. Errors of the program are raised."""
+
+    def run() -> None:
+        program()
+
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     monitor = RecordingMonitor(preview=preview)
@@ -181,7 +185,7 @@ def record(
         runtime_settings.reset_options(project=PROJECT, stack=stack)
         pulumi.runtime.set_all_config(dict(config or {}), list(secrets))
         runtime_settings.configure(
-            mocks.MockSettings(
+            mocks.MockSettings(  # type: ignore[no-untyped-call]
                 monitor=monitor,
                 engine=_Engine(monitor.graph),
                 project=PROJECT,
@@ -191,7 +195,7 @@ def record(
             )
         )
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-        loop.run_until_complete(run_in_stack(lambda: program() and None))
+        loop.run_until_complete(run_in_stack(run))
     finally:
         loop.close()
     return monitor.graph

@@ -25,9 +25,10 @@ WITHOUT_CLASS = ("pulumi:providers:",)
 @cache
 def _resource_class(token: str) -> type | None:
     package, module, _ = token.split(":")
-    registered = rpc.get_resource_module(package, module, "")
-    name = registered.mod_info["classes"].get(token) if registered else None
-    return getattr(import_module(registered.mod_info["fqn"]), name) if registered and name else None
+    # The SDK's modules keep their table of classes to themselves; the runtime's interface constructs only.
+    info: dict[str, Any] = getattr(rpc.get_resource_module(package, module, ""), "mod_info", {})
+    name = info.get("classes", {}).get(token)
+    return getattr(import_module(info["fqn"]), name) if name else None
 
 
 @cache
@@ -52,7 +53,7 @@ def properties(args: type) -> dict[str, Any]:
 @cache
 def _required(args: type) -> frozenset[str]:
     names = _types.input_type_py_to_pulumi_names(args)
-    parameters = list(inspect.signature(args.__init__).parameters.values())[1:]
+    parameters = list(inspect.signature(args).parameters.values())
     return frozenset(
         names.get(parameter.name, parameter.name)
         for parameter in parameters

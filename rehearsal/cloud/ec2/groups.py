@@ -53,3 +53,29 @@ def same_rule(original: Any, self: Any, other: Any) -> bool:
         ports = (self.from_port, self.to_port) == (other.from_port, other.to_port)
         return ours == theirs and self.ip_protocol == other.ip_protocol and (ports or self.ip_protocol == "-1")
     return bool(original(self, other))
+
+
+AMENDMENTS.attribute(
+    SecurityGroupRule,
+    "description",
+    property(lambda rule: rule.ip_range.get("Description") or rule.source_group.get("Description")),
+)
+
+
+@AMENDMENTS.around(EC2Backend, "modify_security_group_rules")
+def modify_security_group_rules(original: Any, self: Any, group_id: str, rules: dict[str, dict[str, Any]]) -> None:
+    """All protocols have no ports, and a rule that names a group changes too; moto knows address ranges only."""
+    for change in rules.values():
+        if change.get("IpProtocol") == "-1":
+            change.setdefault("FromPort", -1)
+            change.setdefault("ToPort", -1)
+    original(self, group_id, rules)
+    group = self.get_security_group_from_id(group_id)
+    for rule_id, change in rules.items():
+        rule = group.get_rule(rule_id)
+        if rule.ip_protocol == "-1":
+            rule.from_port = rule.to_port = None
+        if change.get("ReferencedGroupId"):
+            rule.source_group["GroupId"] = change["ReferencedGroupId"]
+            rule.source_group["Description"] = change.get("Description")
+            rule.ip_range = {}

@@ -15,7 +15,7 @@ from moto.ec2.models.vpcs import VPCEndPoint
 from ..agenda import AGENDA
 from ..amend import Amendments
 from .errors import in_use, refusal
-from .use import forget_tags
+from .use import forget_tags, remove_interface
 
 AMENDMENTS = Amendments()
 
@@ -74,7 +74,7 @@ def delete_route_table(original: Any, self: Any, route_table_id: str) -> None:
 def create_vpc_endpoint(
     original: Any, self: Any, vpc_id: str, service_name: str, endpoint_type: str | None, *args: Any, **kwargs: Any
 ) -> Any:
-    """The service must be one of this region and offer endpoints of the type (InvalidServiceName)."""
+    """The service must be one of this region (InvalidServiceName), and its interfaces carry the endpoint's groups."""
     endpoint_type = endpoint_type or "Gateway"
     name = re.fullmatch(rf"com\.amazonaws\.{re.escape(self.region_name)}\.([a-z0-9.\-]+)", service_name)
     gateway = endpoint_type.lower() == "gateway"
@@ -83,16 +83,39 @@ def create_vpc_endpoint(
     for table_id in kwargs.get("route_table_ids") or (args[1] if len(args) > 1 else None) or []:
         if self.get_route_table(table_id).vpc_id != vpc_id:
             raise refusal("InvalidParameter", f"Route table {table_id} does not belong to {vpc_id}")
-    return original(self, vpc_id, service_name, endpoint_type, *args, **kwargs)
+    endpoint = original(self, vpc_id, service_name, endpoint_type, *args, **kwargs)
+    for interface_id in endpoint.network_interface_ids:
+        interface = self.enis[interface_id]
+        interface.requester_managed = True
+        interface.status = "in-use"
+        carried = [self.get_security_group_from_id(group) for group in endpoint.security_group_ids]
+        interface._group_set = carried or interface._group_set
+    return endpoint
+
+
+@AMENDMENTS.around(EC2Backend, "modify_vpc_endpoint")
+def modify_vpc_endpoint(original: Any, self: Any, vpc_id: str, *args: Any, **kwargs: Any) -> None:
+    """A gateway endpoint's routes follow its tables; moto changes the list of tables only."""
+    endpoint = self.describe_vpc_endpoints(vpc_end_point_ids=[vpc_id])[0]
+    before = set(endpoint.route_table_ids or [])
+    original(self, vpc_id, *args, **kwargs)
+    after = set(endpoint.route_table_ids or [])
+    _unroute(self, endpoint, before - after)
+    for table_id in after - before if endpoint.destination_prefix_list_id else ():
+        prefix_list = endpoint.destination_prefix_list_id
+        self.create_route(table_id, None, gateway_id=endpoint.id, destination_prefix_list_id=prefix_list)
 
 
 @AMENDMENTS.around(EC2Backend, "delete_vpc_endpoints")
-def delete_vpc_endpoints(original: Any, self: Any, vpce_ids: list[str] | None = None) -> None:
-    """DELETING, then not found; moto keeps it as deleted for ever."""
+def delete_vpc_endpoints(_original: Any, self: Any, vpce_ids: list[str] | None = None) -> None:
+    """DELETING, then not found, and its routes and interfaces go with it; moto keeps it as deleted for ever."""
     present = [vpce_id for vpce_id in vpce_ids or [] if vpce_id in self.vpc_end_points]
-    original(self, present)
     for vpce_id in present:
-        self.vpc_end_points[vpce_id].state = "deleting"
+        endpoint = self.vpc_end_points[vpce_id]
+        endpoint.state = "deleting"
+        _unroute(self, endpoint, set(endpoint.route_table_ids or []))
+        for interface in endpoint.network_interface_ids:
+            remove_interface(self, interface)
 
     def gone() -> None:
         for vpce_id in present:
@@ -100,6 +123,13 @@ def delete_vpc_endpoints(original: Any, self: Any, vpce_ids: list[str] | None = 
         forget_tags(self, *present)
 
     AGENDA.after(ENDPOINT_SECONDS, gone)
+
+
+def _unroute(backend: Any, endpoint: Any, table_ids: set[str]) -> None:
+    for table_id in table_ids & backend.route_tables.keys():
+        routes = backend.route_tables[table_id]._routes
+        for key in [key for key, route in routes.items() if route.gateway is endpoint]:
+            del routes[key]
 
 
 @AMENDMENTS.around(VPCEndPoint, "__init__")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from moto.ec2.models import EC2Backend
+from moto.ec2.models.core import TaggedEC2Resource
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import EC2_PREFIX_TO_RESOURCE, EC2_RESOURCE_TO_PREFIX
 
@@ -32,6 +33,14 @@ def create_tags(original: Any, self: Any) -> Any:
         if tag["Key"].lower().startswith("aws:"):
             raise refusal("InvalidParameterValue", "Tag keys starting with 'aws:' are reserved for internal use")
     return original(self)
+
+
+@AMENDMENTS.around(TaggedEC2Resource, "get_tags")
+def get_tags(_original: Any, self: Any) -> list[dict[str, str]]:
+    """Looked up by id; moto matches every tag of the region against a pattern, for every resource it describes."""
+    kind = EC2_PREFIX_TO_RESOURCE.get(str(self.id).rpartition("-")[0], "")
+    tags = self.ec2_backend.tags.get(self.id, {}) if self.id else {}
+    return [{"resource_id": self.id, "key": key, "value": tags[key], "resource_type": kind} for key in tags]
 
 
 @AMENDMENTS.around(EC2Backend, "delete_volume")

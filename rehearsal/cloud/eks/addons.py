@@ -15,7 +15,7 @@ from .identities import add_association
 from .store import Body, Cluster
 from .versions import ADDONS, KUBERNETES, addon_version_fits, default_addon_version, described_addon
 
-NAMESPACES = {"amazon-cloudwatch-observability": "amazon-cloudwatch", "cert-manager": "cert-manager"}
+NAMESPACES = {"cert-manager": "cert-manager"}
 
 
 class AddonOperations(EksOperations):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from moto.core.types import Base64EncodedString
+from moto.ec2.models.instance_types import INSTANCE_TYPES
 
 from ..account import ec2
 from ..service import Refusal
@@ -93,14 +94,13 @@ def instance_types(given: dict[str, Any], template: Any | None) -> list[str]:
     return [in_template] if in_template else listed or [DEFAULT_INSTANCE_TYPE]
 
 
-def check_ami(region: str, ami_type: str, types: list[str], template: Any | None) -> None:
+def check_ami(ami_type: str, types: list[str], template: Any | None) -> None:
     """The AMI type must fit every instance type, and Amazon Linux merges user data in MIME form only."""
-    facts = {row["InstanceType"]: row for row in ec2(region).describe_instance_types() if row["InstanceType"] in types}
-    unknown = [name for name in types if name not in facts]
+    unknown = [name for name in types if name not in INSTANCE_TYPES]
     if unknown:
         raise invalid(f"The following supplied instance types do not exist: {unknown}")
     for name in types:
-        if not _fits(ami_type, facts[name]):
+        if not _fits(ami_type, INSTANCE_TYPES[name]):
             raise invalid(f"[{name}] is not a valid instance type for requested amiType {ami_type}")
     user_data = template.data.get("UserData") if template else None
     if user_data and ami_type.startswith(("AL2_", "AL2023_")) and not _is_mime(user_data):

@@ -49,7 +49,7 @@ class NodegroupOperations(EksOperations):
         ami_type = "CUSTOM" if template and template.data.get("ImageId") else given.get("amiType", DEFAULT_AMI_TYPE)
         version = str(given.get("version") or cluster.body["version"])
         check_version(cluster.body["version"], version, given.get("releaseVersion"))
-        check_ami(self.region, ami_type, types, template)
+        check_ami(ami_type, types, template)
         named = given.get("launchTemplate")
         unit = uuid()
         body: Body = {
@@ -149,7 +149,7 @@ class NodegroupOperations(EksOperations):
             raise invalid(f"The launch template of a node group cannot be changed; it stays {current['id']}")
         template = template_of(self.region, {**given, "launchTemplate": {"id": current["id"], **wanted}})
         types = instance_types({"instanceTypes": body["instanceTypes"]}, template)
-        check_ami(self.region, body["amiType"], types, template)
+        check_ami(body["amiType"], types, template)
         current["version"] = str(template.number if template else "")
         return {"LaunchTemplateName": current["name"], "LaunchTemplateVersion": current["version"]}
 

@@ -1,8 +1,9 @@
-"""Versions EKS offers, from the EKS user guide; kept apart from the program's catalogue, or both would agree by birth.
+"""Versions EKS offers; kept apart from the program's catalogue, or both would agree by birth.
 
-Kubernetes versions: "Understand the Kubernetes version lifecycle on EKS". Add-ons: the pages on the VPC CNI, CoreDNS,
-kube-proxy and the AWS add-ons list. The guide does not list every build of an add-on, so a version is accepted when it
-is well formed and, for kube-proxy, of a minor that the cluster can run.
+Kubernetes versions: EKS user guide, "Understand the Kubernetes version lifecycle on EKS". Add-ons: the guide lists the
+latest VPC CNI and CoreDNS only; the other defaults are builds recorded in public configurations of 2025 and 2026, and
+the build number of the FSx driver is assumed. So a version is accepted when it is well formed and, for kube-proxy, of a
+minor that the cluster can run: which builds exist, only AWS can tell.
 """
 
 from __future__ import annotations
@@ -26,17 +27,15 @@ ADDONS = {
     "kube-proxy": ("networking", "v{kubernetes}.0-eksbuild.2"),
     "eks-pod-identity-agent": ("security", "v1.3.8-eksbuild.2"),
     "aws-ebs-csi-driver": ("storage", "v1.48.0-eksbuild.1"),
-    "aws-efs-csi-driver": ("storage", "v2.1.11-eksbuild.1"),
-    "aws-fsx-csi-driver": ("storage", "v1.7.0-eksbuild.1"),
-    "aws-mountpoint-s3-csi-driver": ("storage", "v2.1.0-eksbuild.1"),
+    "aws-efs-csi-driver": ("storage", "v2.1.10-eksbuild.1"),
+    "aws-fsx-csi-driver": ("storage", "v1.6.0-eksbuild.1"),
+    "aws-mountpoint-s3-csi-driver": ("storage", "v1.15.0-eksbuild.1"),
     "snapshot-controller": ("storage", "v8.3.0-eksbuild.1"),
     "metrics-server": ("observability", "v0.8.0-eksbuild.2"),
-    "eks-node-monitoring-agent": ("observability", "v1.4.1-eksbuild.1"),
-    "amazon-cloudwatch-observability": ("observability", "v4.4.0-eksbuild.1"),
+    "eks-node-monitoring-agent": ("observability", "v1.4.0-eksbuild.2"),
     "cert-manager": ("security", "v1.18.2-eksbuild.2"),
-    "kube-state-metrics": ("observability", "v2.17.0-eksbuild.1"),
-    "prometheus-node-exporter": ("observability", "v1.9.1-eksbuild.4"),
 }
+"""Name -> kind and default version."""
 
 _ADDON_VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)-eksbuild\.(\d+)")
 _RELEASE_VERSION = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")

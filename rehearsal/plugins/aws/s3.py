@@ -85,6 +85,7 @@ def _part(noun: str, inside: str, *properties: str, delete: str = "", **more: An
         inside=inside,
         force_new=("bucket",),
         updates=((f"put_{noun}", ("bucket", *properties)),),
+        unseen=("expectedBucketOwner",),
         look=lambda obj, _: {"bucket": obj.fill("{bucket}")},
         **more,
     )
@@ -120,7 +121,7 @@ ROWS: dict[str, Row] = {
         key=BUCKET,
         id="{bucket}",
         force_new=("bucket",),
-        unseen=("mfa",),
+        unseen=("expectedBucketOwner", "mfa"),
         updates=(("put_bucket_versioning", words("bucket versioningConfiguration mfa")),),
         look=lambda _, found: found,
     ),

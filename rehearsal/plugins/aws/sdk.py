@@ -80,7 +80,11 @@ def _block(text: str, name: str) -> str:
 
 
 _MARGIN = re.compile(r"^\S", re.MULTILINE)
-_GETTER = re.compile(r'@pulumi\.getter(?:\(name="(\w+)"\))?\n    def (\w+)\(self\) -> (.+):\n')
+_GETTER = re.compile(
+    r'@pulumi\.getter(?:\(name="(\w+)"\))?\n'
+    r'(?:    @_utilities\.deprecated\("""(?:.|\n)*?"""\)\n)?'
+    r"    def (\w+)\(self\) -> (.+):\n"
+)
 
 
 def _getters(block: str, folder: Path) -> dict[str, Type]:

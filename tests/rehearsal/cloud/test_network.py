@@ -140,11 +140,31 @@ def test_endpoints_are_of_services_that_exist(ec2: Any, network: Network) -> Non
         "VpcEndpoint"
     ]
     assert (made["VpcEndpointType"], made["PrivateDnsEnabled"], made["RouteTableIds"]) == ("Gateway", False, [table])
+    other = ec2.create_route_table(VpcId=network.vpc)["RouteTable"]["RouteTableId"]
+    moved = {"AddRouteTableIds": [other], "RemoveRouteTableIds": [table]}
+    ec2.modify_vpc_endpoint(VpcEndpointId=made["VpcEndpointId"], **moved)
+    routed = [row["RouteTableId"] for row in _tables(ec2, network) if made["VpcEndpointId"] in str(row["Routes"])]
+    assert routed == [other]
     ec2.delete_vpc_endpoints(VpcEndpointIds=[made["VpcEndpointId"]])
+    assert made["VpcEndpointId"] not in str(_tables(ec2, network))
+    ec2.delete_route_table(RouteTableId=other)
     endpoint: dict[str, Any] = {"VpcEndpointIds": [made["VpcEndpointId"]]}
     until(lambda: not ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])["VpcEndpoints"])
     refused(ec2.describe_vpc_endpoints, "InvalidVpcEndpointId.NotFound", **endpoint)
     ec2.delete_route_table(RouteTableId=table)
+
+
+def test_an_interface_endpoint_holds_its_group(ec2: Any, network: Network) -> None:
+    """Until it is deleted; moto gives its interfaces the default group."""
+    group = ec2.create_security_group(GroupName="endpoint", Description="d", VpcId=network.vpc)["GroupId"]
+    request = {"VpcId": network.vpc, "ServiceName": "com.amazonaws.us-east-1.sts", "VpcEndpointType": "Interface"}
+    made = ec2.create_vpc_endpoint(**request, SubnetIds=[network.subnets[0]], SecurityGroupIds=[group])["VpcEndpoint"]
+    refused(ec2.delete_security_group, "DependencyViolation", GroupId=group)
+    refused(ec2.delete_subnet, "DependencyViolation", SubnetId=network.subnets[0])
+    ec2.delete_vpc_endpoints(VpcEndpointIds=[made["VpcEndpointId"]])
+    vpc = [{"Name": "vpc-id", "Values": [network.vpc]}]
+    until(lambda: not ec2.describe_vpc_endpoints(Filters=vpc)["VpcEndpoints"])
+    ec2.delete_security_group(GroupId=group)
 
 
 def test_a_group_in_use_or_named_by_another_stays(ec2: Any, network: Network) -> None:
@@ -165,6 +185,20 @@ def test_a_group_in_use_or_named_by_another_stays(ec2: Any, network: Network) ->
     ec2.delete_network_interface(NetworkInterfaceId=interface["NetworkInterfaceId"])
     ec2.delete_security_group(GroupId=ours)
     ec2.delete_security_group(GroupId=theirs)
+
+
+def test_a_rule_that_names_a_group_keeps_its_words(ec2: Any, network: Network) -> None:
+    """Description and protocol read back and change; moto drops the one and refuses the other without ports."""
+    group = ec2.create_security_group(GroupName="words", Description="d", VpcId=network.vpc)["GroupId"]
+    pair = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group, "Description": "efa"}]}
+    made = ec2.authorize_security_group_egress(GroupId=group, IpPermissions=[pair])["SecurityGroupRules"][0]
+    assert made["Description"] == "efa"
+    change = {"IpProtocol": "-1", "ReferencedGroupId": group, "Description": "efa, both ways"}
+    rules = [{"SecurityGroupRuleId": made["SecurityGroupRuleId"], "SecurityGroupRule": change}]
+    ec2.modify_security_group_rules(GroupId=group, SecurityGroupRules=rules)
+    shown = ec2.describe_security_group_rules(SecurityGroupRuleIds=[made["SecurityGroupRuleId"]])["SecurityGroupRules"]
+    assert (shown[0]["Description"], shown[0]["ReferencedGroupInfo"]["GroupId"]) == ("efa, both ways", group)
+    ec2.delete_security_group(GroupId=group)
 
 
 def test_interfaces_take_only_groups_of_their_vpc(ec2: Any, network: Network) -> None:

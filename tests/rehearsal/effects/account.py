@@ -121,7 +121,9 @@ class Account:
         made = self.ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)["LaunchTemplate"]
         return {"id": made["LaunchTemplateId"], "version": "1"}
 
-    def nodegroup(self, name: str, size: int, template: Any, ami: str, taints: tuple[tuple[str, str], ...] = ()) -> None:
+    def nodegroup(
+        self, name: str, size: int, template: Any, ami: str, taints: tuple[tuple[str, str], ...] = ()
+    ) -> None:
         self.eks.create_nodegroup(
             clusterName=self.name,
             nodegroupName=name,

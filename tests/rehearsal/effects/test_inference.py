@@ -56,9 +56,7 @@ def state(site: Site, prefix: str) -> str:
 
 
 def failed_with(site: Site, job: str) -> str:
-    pods = until(
-        lambda: [p for p in site.pods(WHERE, job) if p["status"].get("phase") == "Failed"], 60, f"{job} fails"
-    )
+    pods = until(lambda: [p for p in site.pods(WHERE, job) if p["status"].get("phase") == "Failed"], 60, f"{job} fails")
     return str(pods[0]["status"])
 
 
@@ -99,7 +97,9 @@ def test_too_short_a_startup_budget_restarts_it(loaded: Site, serving: Any) -> N
     container["startupProbe"].update(periodSeconds=10, failureThreshold=1)
     serving(deployment, service)
     restarted = lambda: any(  # noqa: E731
-        each["restartCount"] > 1 for p in loaded.pods(WHERE, "vllm") for each in p["status"].get("containerStatuses", [])
+        each["restartCount"] > 1
+        for p in loaded.pods(WHERE, "vllm")
+        for each in p["status"].get("containerStatuses", [])
     )
     until(restarted, 30, "the kubelet restarts it")
     assert not loaded.available(WHERE, "vllm")

@@ -62,7 +62,8 @@ def test_gang_without_toleration_stays_pending(training: Site, gang: Any) -> Non
     def told() -> bool:
         groups = training.kube.list("scheduling.volcano.sh/v1beta1", "PodGroup", "training")
         return "taint" in str([each.get("status") for each in groups]) or any(
-            "taint" in message for pod in training.pods("training", name)
+            "taint" in message
+            for pod in training.pods("training", name)
             for _, message in training.events("training", pod["metadata"]["name"])
         )
 

@@ -37,18 +37,39 @@ class ControlPlane:
         """Starts everything and waits until the API server is ready and the controllers work."""
         self._write_keys()
         self._run("etcd", self._etcd())
-        self.start_api_server()
-        self._run("kube-controller-manager", self._controller_manager())
-        self._until(lambda kube: kube.get("v1", "ServiceAccount", "default", "default") is not None)
-
-    def start_api_server(self) -> None:
-        """Starts the API server (again, on the same port and data) and waits until it is ready."""
         self._run("kube-apiserver", self._api_server())
         self._until(lambda kube: kube.ready())
+        self._start_controllers()
 
     def stop_api_server(self) -> None:
         """Stops the API server alone; etcd keeps the objects."""
         self._processes["kube-apiserver"].stop(grace=2)
+
+    def start_api_server(self) -> None:
+        """Starts the API server again, on the same port and data, and waits until it is ready.
+
+        The controllers start anew with it: left alone they would come back after a pause of up to half a minute.
+        """
+        self._processes["kube-controller-manager"].stop(grace=0.5)
+        self._run("kube-apiserver", self._api_server())
+        self._until(lambda kube: kube.ready())
+        self._start_controllers()
+
+    def _start_controllers(self) -> None:
+        self._run("kube-controller-manager", self._controller_manager())
+        meta = {"name": f"probe-{time.monotonic_ns()}", "namespace": "default"}
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+        spec = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+        probe = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+        self.kube().create(probe)
+        self._until(lambda kube: "status" in self._seen(kube, meta["name"]))
+        self._until(lambda kube: kube.get("v1", "ServiceAccount", "default", "default") is not None)
+        self.kube().delete(probe)
+
+    def _seen(self, kube: Kube, name: str) -> dict[str, Any]:
+        """The probe, if the Deployment controller has looked at it."""
+        probe = kube.get("apps/v1", "Deployment", name, "default") or {}
+        return probe if probe.get("status", {}).get("observedGeneration") else {}
 
     def stop(self) -> None:
         """Stops everything, the API server's clients first."""

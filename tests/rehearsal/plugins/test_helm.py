@@ -94,9 +94,14 @@ def release(namespace: str, version: str = "1.0.0", **values: Any) -> dict[str, 
         "name": "w",
         "namespace": namespace,
         "repositoryOpts": {"repo": "https://charts.example.com"},
-        "timeout": 3,
+        "timeout": 30,
         "values": values,
     }
+
+
+def hopeless(namespace: str, version: str = "1.0.0", **values: Any) -> dict[str, Any]:
+    """A release whose pod never runs, and that does not wait long for it."""
+    return {**release(namespace, version, replicas=1, **values), "timeout": 3}
 
 
 def revisions(kube: Kube, namespace: str) -> list[tuple[int, str]]:
@@ -250,7 +255,7 @@ def test_a_name_in_use_is_not_taken(stack: Stack, kube: Kube, namespace: str) ->
 
 def test_a_failed_install_stays_and_is_repaired_by_an_upgrade(stack: Stack, kube: Kube, namespace: str) -> None:
     with pytest.raises(Aborted) as failed:
-        stack.up(RELEASE, "w", release(namespace, replicas=1, maps=["a"]))
+        stack.up(RELEASE, "w", hopeless(namespace, maps=["a"]))
     text = "\n".join(failed.value.reasons)
     assert f"Deployment {namespace}/w is not ready: 0 of 1 replicas are ready" in text
     assert f"pod {namespace}/w-" in text
@@ -263,7 +268,7 @@ def test_a_failed_install_stays_and_is_repaired_by_an_upgrade(stack: Stack, kube
 
 def test_an_atomic_install_that_fails_leaves_nothing(stack: Stack, kube: Kube, namespace: str) -> None:
     with pytest.raises(Aborted, match="uninstalled due to atomic") as failed:
-        stack.up(RELEASE, "w", {**release(namespace, replicas=1, maps=["a"]), "atomic": True})
+        stack.up(RELEASE, "w", {**hopeless(namespace, maps=["a"]), "atomic": True})
     assert failed.value.failed is None
     assert config_maps(kube, namespace) == set()
     assert revisions(kube, namespace) == []
@@ -272,7 +277,7 @@ def test_an_atomic_install_that_fails_leaves_nothing(stack: Stack, kube: Kube, n
 def test_an_atomic_upgrade_that_fails_goes_back(stack: Stack, kube: Kube, namespace: str) -> None:
     stack.up(RELEASE, "w", {**release(namespace, maps=["a"]), "atomic": True})
     with pytest.raises(Aborted, match="rolled back due to atomic"):
-        stack.up(RELEASE, "w", {**release(namespace, "1.1.0", replicas=1, maps=["b"]), "atomic": True})
+        stack.up(RELEASE, "w", {**hopeless(namespace, "1.1.0", maps=["b"]), "atomic": True})
     assert config_maps(kube, namespace) == {"a"}
     assert revisions(kube, namespace) == [(1, "superseded"), (2, "failed"), (3, "deployed")]
     deployment = kube.get("apps/v1", "Deployment", "w", namespace)
@@ -282,7 +287,7 @@ def test_an_atomic_upgrade_that_fails_goes_back(stack: Stack, kube: Kube, namesp
 
 def test_cleanup_on_fail_removes_what_the_upgrade_added(stack: Stack, kube: Kube, namespace: str) -> None:
     stack.up(RELEASE, "w", release(namespace, maps=["a"]))
-    wrong = {**release(namespace, replicas=1, maps=["a", "b"]), "cleanupOnFail": True}
+    wrong = {**hopeless(namespace, maps=["a", "b"]), "cleanupOnFail": True}
     with pytest.raises(Aborted, match="is not ready"):
         stack.up(RELEASE, "w", wrong)
     assert config_maps(kube, namespace) == {"a"}

@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import grpc
 import psutil
@@ -19,6 +19,10 @@ from pulumi.runtime.proto import language_pb2_grpc, provider_pb2_grpc
 
 ROOT = Path(__file__).parents[3]
 ENGINE = "127.0.0.1:1"
+STUBS: dict[str, Any] = {
+    "rehearsal.plugins.aws": provider_pb2_grpc.ResourceProviderStub,
+    "rehearsal.plugins.language": language_pb2_grpc.LanguageRuntimeStub,
+}
 
 # a parent that starts a plugin, says its pid and port, and waits to be killed
 PARENT = """
@@ -42,29 +46,17 @@ def started(module: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
         process.communicate()
 
 
-@pytest.mark.parametrize("module", ["rehearsal.plugins.aws", "rehearsal.plugins.language"])
+@pytest.mark.parametrize("module", STUBS)
 def test_the_first_line_is_the_port_and_an_interrupt_ends_it_quietly(module: str) -> None:
     with started(module) as (process, port):
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-            language = module.endswith("language")
-            stub = (language_pb2_grpc.LanguageRuntimeStub if language else provider_pb2_grpc.ResourceProviderStub)(
-                channel
-            )
-            assert stub.GetPluginInfo(Empty()).version
+            assert STUBS[module](channel).GetPluginInfo(Empty()).version
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(timeout=5) == 0
 
 
-def test_the_provider_is_up_soon() -> None:
-    """The engine starts providers anew for every preview: whatever they import delays all of it."""
-    begun = time.monotonic()
-    with started("rehearsal.plugins.aws"):
-        taken = time.monotonic() - begun
-    load = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    assert taken < 2.0 * load
-
-
 def test_only_what_is_needed_is_imported() -> None:
+    """The engine starts providers anew for every preview: whatever they import delays all of it."""
     program = (
         "import sys, rehearsal.plugins.aws.plugin;"
         "print([name for name in ('pulumi_aws', 'boto3', 'moto', 'pydantic', 'rich') if name in sys.modules])"
@@ -73,7 +65,7 @@ def test_only_what_is_needed_is_imported() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("module", ["rehearsal.plugins.aws", "rehearsal.plugins.language"])
+@pytest.mark.parametrize("module", STUBS)
 def test_a_plugin_does_not_outlive_the_engine(module: str) -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, module, ENGINE],

@@ -20,10 +20,11 @@ def test_read_schema_equals_the_imported_one(token: str) -> None:
     assert schema
     module, name = sdk._places()[token]
     resource = getattr(importlib.import_module(module), name)
+    getters = [member.fget for member in vars(resource).values() if isinstance(member, property) and member.fget]
     imported = {
-        member.fget._pulumi_name: _kind(typing.get_type_hints(member.fget, _names(resource))["return"])
-        for member in vars(resource).values()
-        if isinstance(member, property) and hasattr(member.fget, "_pulumi_name")
+        getter._pulumi_name: _kind(typing.get_type_hints(getter, _names(resource))["return"])
+        for getter in getters
+        if hasattr(getter, "_pulumi_name")
     }
     assert {key: type_.kind for key, type_ in schema.outputs.items()} == {
         key: kind for key, kind in imported.items() if key not in ("id", "urn")

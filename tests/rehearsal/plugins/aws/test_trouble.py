@@ -121,9 +121,8 @@ def test_drift_is_seen_where_it_is_and_nowhere_else(aws: Driver, cloud: Cloud) -
 
 
 def test_a_rule_revoked_by_hand_is_gone(aws: Driver, world: World, cloud: Cloud) -> None:
-    rule = world.make(
-        w.INGRESS, "rule", {"securityGroupId": world.group.id, "ipProtocol": "-1", "cidrIpv4": "10.1.0.0/16"}
-    )
+    inputs = {"securityGroupId": world.group.id, "ipProtocol": "-1", "cidrIpv4": "10.1.0.0/16"}
+    rule = world.make(w.INGRESS, "rule", inputs)
     cloud.client("ec2").revoke_security_group_ingress(GroupId=world.group.id, SecurityGroupRuleIds=[rule.id])
     assert aws.read(rule) is None
 
@@ -131,9 +130,8 @@ def test_a_rule_revoked_by_hand_is_gone(aws: Driver, world: World, cloud: Cloud)
 def test_a_failed_node_group_tells_why(aws: Driver, world: World) -> None:
     subnets = {"subnetIds": [world.subnets[0].id], "nodeRoleArn": world.node_role.outputs["arn"]}
     sizes = {"desiredSize": 1, "minSize": 0, "maxSize": 1}
-    row_reasons = _FailedGroup(aws)
     inputs = {**subnets, "clusterName": world.cluster.id, "scalingConfig": sizes, "instanceTypes": ["m6i.xlarge"]}
-    with row_reasons, pytest.raises(grpc.RpcError) as caught:
+    with _FailedGroup(aws), pytest.raises(grpc.RpcError) as caught:
         aws.create(w.NODES, "broken", inputs)
     failed = partial(caught.value)
     assert failed.id.startswith(f"{world.cluster.id}:broken-")
@@ -147,8 +145,8 @@ def test_waiting_ends_with_custom_timeouts(aws: Driver, world: World) -> None:
 
 
 def test_waiting_ends_when_the_engine_cancels(aws: Driver, world: World) -> None:
+    threading.Timer(0.3, lambda: aws.stub.Cancel(Empty())).start()
     with _StillCreating(aws), pytest.raises(grpc.RpcError, match="interrupted while waiting for AWS"):
-        threading.Timer(0.3, lambda: aws.stub.Cancel(Empty())).start()
         aws.create(w.NAT, "cancelled", {"subnetId": world.subnets[0].id, "connectivityType": "private"})
 
 

@@ -1,0 +1,135 @@
+"""`make bench`: the project's speed and size against its own budgets, in one run; rewrites docs/benchmarks.md.
+
+Figures are compared as ratios of one run or against generous absolute budgets, because machines are noisy: the floor
+and the program alternate, and the smallest of several runs counts. Exit status 1 if a budget is exceeded.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from rehearsal import places, supervisor
+from rehearsal.command import apply
+from rehearsal.command.meter import Meter
+from rehearsal.command.session import open_session
+from tests.bench import flat
+from tests.graph.stackfiles import graph_of
+
+ROOT = Path(__file__).resolve().parents[2]
+REPORT = ROOT / "docs" / "benchmarks.md"
+ROUNDS = 5
+SITE = "bench"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured value and the most it may be; `how` tells what was measured."""
+
+    name: str
+    value: float
+    budget: float
+    unit: str
+    how: str
+
+    @property
+    def kept(self) -> bool:
+        return self.value <= self.budget
+
+    def cells(self) -> tuple[str, ...]:
+        return self.name, f"{self.value:.2f} {self.unit}".strip(), f"{self.budget:g} {self.unit}".strip(), self.how
+
+
+def program_share(stack: str = "prod") -> Figure:
+    """CPU of the program alone over that of the flat program with the same resources."""
+    with tempfile.TemporaryDirectory(prefix="gpucluster-bench-") as scratch:
+        floor = flat.write(graph_of(stack, True), Path(scratch))
+        runs = [(_alone(stack), _alone(stack, str(floor))) for _ in range(ROUNDS)]
+    ours, least = min(run[0] for run in runs), min(run[1] for run in runs)
+    how = f"{ours:.2f} s of CPU against {least:.2f} s for the flat program, smallest of {ROUNDS} alternating runs"
+    return Figure(f"program share of a preview, {stack}", ours / least, 1.2, "", how)
+
+
+def _alone(*arguments: str) -> float:
+    argv = [sys.executable, "-m", "tests.bench.alone", *arguments]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    return float(json.loads(done.stdout.splitlines()[-1])["cpu_seconds"])
+
+
+def rehearsal(stack: str = "dev") -> list[Figure]:
+    """`up` on a new site, a preview without changes, and the peak memory of everything that ran."""
+    screen, meter = Console(quiet=True), Meter()
+    directory = places.site(SITE)
+    supervisor.stop(directory.path)
+    try:
+        began = time.monotonic()
+        session = open_session(SITE, ROOT, stack, screen, meter)
+        apply.up(session, (ROOT / f"Pulumi.{stack}.yaml").read_text())
+        _, missing = apply.wait_until_running(session)
+        applied = time.monotonic() - began
+        if missing:
+            raise SystemExit(f"{stack} does not run: {'; '.join(missing)}")
+        with meter.phase("preview without changes"):
+            quiet = session.engine.preview("--expect-no-changes").require()
+        session.engine.destroy().require()
+    finally:
+        supervisor.stop(directory.path)
+    peak = max(phase.peak for phase in meter.phases) / 2**30
+    phases = ", ".join(f"{phase.name} {phase.seconds:.0f} s" for phase in meter.phases if phase.seconds >= 1)
+    return [
+        Figure(f"make up, {stack}", applied, 120, "s", f"toolchain present; {phases}"),
+        Figure(f"preview without changes, {stack}", quiet.seconds, 10, "s", "wall time of the engine's command"),
+        Figure("peak memory", peak, 3, "GiB", "proportional set size of every process of the rehearsal, once a second"),
+    ]
+
+
+def quick_tier() -> Figure:
+    """Wall time of `make quick`."""
+    began = time.monotonic()
+    subprocess.run(["make", "quick"], cwd=ROOT, check=True, capture_output=True, timeout=600)
+    return Figure("make quick", time.monotonic() - began, 90, "s", "the whole quick tier, two workers")
+
+
+def machine() -> str:
+    """The machine in words: processor, cores, memory, kernel, Python."""
+    info = Path("/proc/cpuinfo").read_text()
+    model = next((line.partition(":")[2].strip() for line in info.splitlines() if line.startswith("model name")), "?")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.release()}, "
+        f"Python {platform.python_version()}"
+    )
+
+
+def report(figures: list[Figure]) -> str:
+    """The page docs/benchmarks.md."""
+    rows = "\n".join(f"| {' | '.join(figure.cells())} |" for figure in figures)
+    return (
+        "# Benchmarks\n\nWritten by `make bench`, which fails if a budget is exceeded.\n\n"
+        f"Machine: {machine()}.\n\n| what | measured | budget | how |\n|---|---|---|---|\n{rows}\n\n"
+        "The floor is a flat program generated from what the program registers: the same SDK classes, literal inputs, "
+        "no components.\nBoth run without an engine against a monitor that answers at once.\n"
+    )
+
+
+def main() -> int:
+    """Measure, print, write the report."""
+    figures = [program_share(), *rehearsal(), quick_tier()]
+    table = Table("what", "measured", "budget", "how", title="benchmarks")
+    for figure in figures:
+        table.add_row(*figure.cells(), style=None if figure.kept else "red")
+    Console().print(table)
+    REPORT.write_text(report(figures))
+    return 0 if all(figure.kept for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

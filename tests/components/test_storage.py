@@ -1,0 +1,143 @@
+"""File system, claims, bucket and block storage (G05, G26, G28, G31, G32, R07, Y06; KJ16-KJ18, ST18)."""
+
+import json
+from typing import Any
+
+from components.storage.bucket import Bucket, BucketArgs
+from components.storage.lustre import Lustre
+from components.storage.lustre_claims import ClaimSpec, LustreClaims, LustreClaimsArgs
+from tests.components.samples import KEY_ARN, SAMPLES, built, done, lustre_args
+
+
+def file_system(**changes: Any) -> dict[str, Any]:
+    graph = built(lambda opts: Lustre("sample", lustre_args(**changes), opts))
+    return dict(graph.one("sample-file-system").inputs)
+
+
+def test_scratch_has_no_tier_key_or_backup_g26() -> None:
+    made = file_system()
+    assert made["deploymentType"] == "SCRATCH_2"
+    assert made["skipFinalBackup"] is True
+    absent = {
+        "perUnitStorageThroughput",
+        "kmsKeyId",
+        "automaticBackupRetentionDays",
+        "efaEnabled",
+        "metadataConfiguration",
+    }
+    assert not absent & made.keys()
+
+
+def test_persistent_has_its_tier_and_our_key_g26_st18() -> None:
+    made = file_system(deployment_type="PERSISTENT_2", throughput_mbps_per_tib=1000, backup_days=7)
+    assert (made["perUnitStorageThroughput"], made["kmsKeyId"]) == (1000, KEY_ARN)
+    assert (made["automaticBackupRetentionDays"], made["skipFinalBackup"]) == (7, False)
+
+
+def test_efa_on_the_file_system_brings_its_metadata_configuration() -> None:
+    made = file_system(deployment_type="PERSISTENT_2", throughput_mbps_per_tib=1000, efa=True)
+    assert made["efaEnabled"] is True
+    assert made["metadataConfiguration"] == {"mode": "AUTOMATIC"}
+
+
+def claims() -> Any:
+    specs = [
+        ClaimSpec(name="data", namespace="training", namespace_ref="training", access_mode="ReadOnlyMany"),
+        ClaimSpec(name="data", namespace="inference", namespace_ref="inference", access_mode="ReadWriteMany"),
+    ]
+    return built(
+        lambda opts: LustreClaims(
+            "sample",
+            LustreClaimsArgs(
+                file_system_id="fs-1", dns_name="d", mount_name="m", capacity_gib=102_400, claims=specs, driver=done()
+            ),
+            opts,
+        )
+    )
+
+
+def test_a_volume_names_the_driver_that_exists_and_its_attributes_kj18_g05() -> None:
+    volume = claims().one("sample-training-data-volume").inputs["spec"]
+    assert volume["csi"]["driver"] == "fsx.csi.aws.com"
+    assert volume["csi"]["volumeAttributes"] == {"dnsname": "d", "mountname": "m"}
+    assert volume["mountOptions"] == ["flock", "noatime"]
+    assert volume["persistentVolumeReclaimPolicy"] == "Retain"
+
+
+def test_volumes_of_one_file_system_have_handles_of_their_own() -> None:
+    handles = [each.inputs["spec"]["csi"]["volumeHandle"] for each in claims().of_type("PersistentVolume")]
+    assert handles == ["fs-1-training-data", "fs-1-inference-data"]
+
+
+def test_a_claim_binds_its_volume_and_no_class_takes_it_kj16() -> None:
+    graph = claims()
+    claim = graph.one("sample-training-data-claim").inputs
+    assert claim["metadata"]["namespace"] == "training"
+    assert (claim["spec"]["storageClassName"], claim["spec"]["volumeName"]) == ("", "training-data")
+    volume = graph.one("sample-training-data-volume").inputs["spec"]
+    assert volume["claimRef"] == {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": "training",
+        "name": "data",
+    }
+    assert volume["storageClassName"] == ""
+
+
+def test_modes_are_those_of_the_purpose_and_sizes_are_settings_g32_g28() -> None:
+    graph = claims()
+    for namespace, mode in (("training", "ReadOnlyMany"), ("inference", "ReadWriteMany")):
+        spec = graph.one(f"sample-{namespace}-data-claim").inputs["spec"]
+        assert (
+            spec["accessModes"] == graph.one(f"sample-{namespace}-data-volume").inputs["spec"]["accessModes"] == [mode]
+        )
+        assert spec["resources"]["requests"]["storage"] == "102400Gi"
+
+
+def test_the_driver_outlives_the_volumes() -> None:
+    graph = claims()
+    assert all(graph.one("before").urn in each.depends_on for each in graph.of_type("PersistentVolume"))
+
+
+def bucket(**changes: Any) -> Any:
+    known = {"account_id": "123456789012", "key_arn": KEY_ARN, "checkpoint_days": 30}
+    return built(lambda opts: Bucket("sample", BucketArgs(**{**known, **changes}), opts))
+
+
+def test_a_bucket_is_private_versioned_encrypted_and_owned_r07_y06() -> None:
+    graph = bucket()
+    private = {key: value for key, value in graph.one("sample-private").inputs.items() if key != "bucket"}
+    assert len(private) == 4
+    assert all(private.values())
+    assert graph.one("sample-versioning").inputs["versioningConfiguration"] == {"status": "Enabled"}
+    assert graph.one("sample-ownership").inputs["rule"] == {"objectOwnership": "BucketOwnerEnforced"}
+    (rule,) = graph.one("sample-encryption").inputs["rules"]
+    assert rule["applyServerSideEncryptionByDefault"] == {"sseAlgorithm": "aws:kms", "kmsMasterKeyId": KEY_ARN}
+
+
+def test_a_bucket_refuses_requests_without_tls_y06() -> None:
+    (statement,) = json.loads(bucket().one("sample-policy").inputs["policy"])["Statement"]
+    assert (statement["Effect"], statement["Principal"]) == ("Deny", "*")
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert len(statement["Resource"]) == 2
+
+
+def test_checkpoints_expire_when_the_settings_say() -> None:
+    rules = {each["id"]: each for each in bucket(checkpoint_days=90).one("sample-lifecycle").inputs["rules"]}
+    assert rules["checkpoints"]["expiration"] == {"days": 90}
+    assert rules["checkpoints"]["filter"] == {"prefix": "checkpoints/"}
+
+
+def test_only_a_disposable_bucket_is_emptied_by_a_destroy() -> None:
+    assert bucket().one("sample-bucket").inputs["forceDestroy"] is False
+    assert bucket(disposable=True).one("sample-bucket").inputs["forceDestroy"] is True
+
+
+def test_a_bucket_name_ends_in_the_account() -> None:
+    assert bucket().one("sample-bucket").inputs["bucket"] == "gpucluster-lab-artefacts-123456789012"
+
+
+def test_the_default_class_makes_encrypted_volumes_where_the_pod_is() -> None:
+    made = built(SAMPLES["block"]).one("sample-gp3").inputs
+    assert made["metadata"]["annotations"] == {"storageclass.kubernetes.io/is-default-class": "true"}
+    assert (made["provisioner"], made["volumeBindingMode"]) == ("ebs.csi.aws.com", "WaitForFirstConsumer")

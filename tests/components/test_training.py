@@ -1,0 +1,123 @@
+"""Training jobs (N02-N05, M02, M03, J10, AA06; KJ01-KJ10, NC01-NC10, NW02, NW03, NW07)."""
+
+from typing import Any
+
+import pytest
+
+from components.platform.pods import PodShape
+from components.training.job import TrainingJob
+from tests.components.samples import built, job_args
+
+
+def job(**changes: Any) -> dict[str, Any]:
+    graph = built(lambda opts: TrainingJob("sample", job_args(**changes), opts))
+    return dict(graph.one("sample-job").inputs["spec"])
+
+
+def pod(**changes: Any) -> dict[str, Any]:
+    spec: dict[str, Any] = job(**changes)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    return spec
+
+
+def env(**changes: Any) -> dict[str, str]:
+    return {each["name"]: each["value"] for each in pod(**changes)["containers"][0]["env"]}
+
+
+def test_one_master_and_the_rest_workers_without_elasticity_kj02_n02() -> None:
+    spec = job(nodes=8)
+    assert {name: each["replicas"] for name, each in spec["pytorchReplicaSpecs"].items()} == {"Master": 1, "Worker": 7}
+    assert "elasticPolicy" not in spec
+
+
+def test_a_run_on_one_node_has_no_workers() -> None:
+    assert set(job(nodes=1)["pytorchReplicaSpecs"]) == {"Master"}
+
+
+def test_the_container_has_the_name_the_webhook_wants_kj01() -> None:
+    assert [each["name"] for each in pod()["containers"]] == ["pytorch"]
+
+
+def test_torchrun_takes_its_counts_from_the_operator_kj03_n03() -> None:
+    container = pod()["containers"][0]
+    assert (container["command"], container["args"]) == (["torchrun"], ["/train.py", "--config", "/c.yaml"])
+    assert job()["nprocPerNode"] == "1"
+
+
+@pytest.mark.parametrize("name", ["WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT", "PET_NNODES"])
+def test_the_operators_own_variables_are_refused_kj06_kj07(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is set by the training operator; remove it from env"):
+        job(env={name: "1"})
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 8])
+def test_the_gang_is_all_or_nothing_m02_kj10(nodes: int) -> None:
+    policy = job(nodes=nodes)["runPolicy"]["schedulingPolicy"]
+    assert policy == {"minAvailable": nodes, "queue": "research", "priorityClass": "training"}
+
+
+def test_volcano_schedules_the_pods_m03() -> None:
+    assert pod()["schedulerName"] == "volcano"
+
+
+def test_pods_ask_for_the_nodes_gpus_and_efa_and_get_no_more_n04_l07_kj23() -> None:
+    resources = pod()["containers"][0]["resources"]
+    assert resources["limits"] == resources["requests"]
+    assert resources["limits"]["nvidia.com/gpu"] == "1"
+    assert resources["limits"]["vpc.amazonaws.com/efa"] == "1"
+
+
+def test_pods_without_efa_ask_for_none_and_name_no_provider_nc01() -> None:
+    plain = PodShape(gpus=1, efa=0, cpu_millicores=1000, memory_mib=2048, shm_mib=1024)
+    assert "vpc.amazonaws.com/efa" not in pod(shape=plain)["containers"][0]["resources"]["limits"]
+    assert set(env(shape=plain)) == {"NCCL_DEBUG"}
+
+
+def test_nccl_keeps_its_defaults_nc01_nc02_nc03_nc04_nc05_nc06_nc07_nc08_nc09_nc10() -> None:
+    assert env() == {"NCCL_DEBUG": "WARN", "FI_PROVIDER": "efa"}
+
+
+def test_memory_for_efa_can_be_locked_nw03() -> None:
+    assert pod()["containers"][0]["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
+
+
+def test_shared_memory_is_memory_below_the_pods_limit_aa06_n05() -> None:
+    (shm,) = [each for each in pod()["volumes"] if each["name"] == "shm"]
+    assert shm["emptyDir"] == {"medium": "Memory", "sizeLimit": "65536Mi"}
+    with pytest.raises(ValueError, match="counts against the pod's memory limit of 1024 MiB; make it smaller"):
+        PodShape(gpus=1, efa=0, cpu_millicores=1000, memory_mib=1024, shm_mib=1024)
+
+
+def test_data_is_read_only_and_each_run_has_its_checkpoints_n05_g31() -> None:
+    mounts = {each["mountPath"]: each for each in pod()["containers"][0]["volumeMounts"]}
+    assert mounts["/data"]["readOnly"] is True
+    assert mounts["/checkpoints"]["subPath"] == "checkpoints/sft"
+    claims = {
+        each["name"]: each["persistentVolumeClaim"] for each in pod()["volumes"] if "persistentVolumeClaim" in each
+    }
+    assert claims["data"] == {"claimName": "training-data", "readOnly": True}
+    assert claims["checkpoints"]["claimName"] == "checkpoints"
+
+
+def test_pods_go_to_their_pool_and_to_the_gpu_they_were_planned_for_j10_kj21() -> None:
+    assert pod()["nodeSelector"] == {
+        "gpucluster/pool": "training",
+        "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3",
+    }
+
+
+def test_pods_tolerate_their_pools_taints_j09() -> None:
+    assert pod()["tolerations"] == [
+        {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"}
+    ]
+
+
+def test_a_job_is_deleted_after_its_pods() -> None:
+    """A queue with pods in it is refused to be deleted."""
+    graph = built(lambda opts: TrainingJob("sample", job_args(), opts))
+    annotations = graph.one("sample-job").inputs["metadata"]["annotations"]
+    assert annotations == {"pulumi.com/deletionPropagationPolicy": "foreground"}
+
+
+def test_a_run_without_nodes_is_refused() -> None:
+    with pytest.raises(ValueError, match="sft: a run needs one node at least"):
+        job(nodes=0)

@@ -1,0 +1,1 @@
+"""Whole stacks, really applied: the engine tier."""

@@ -1,0 +1,76 @@
+"""Sites for the engine tier: one with the dev stack applied, which all share; whoever breaks things opens another."""
+
+import shutil
+import signal
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from . import rehearsed as sites
+from .rehearsed import Rehearsed, rehearsed
+from .trees import Tree
+
+END_OF_DEV = "test_dev_destroy"
+"""The module that destroys the shared stack."""
+SCRATCH = pytest.StashKey[pytest.TempPathFactory]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """First what shares the applied stack, then its end, then the rest of this directory."""
+
+    def turn(item: pytest.Item) -> int:
+        if item.path.parent != Path(__file__).parent:
+            return 0
+        if item.path.stem == END_OF_DEV:
+            return 2
+        return 1 if "dev" in getattr(item, "fixturenames", ()) else 3
+
+    items.sort(key=turn)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep the logs of the sites that run when a test fails, and say where."""
+    report = yield
+    if report.failed and sites.running:
+        kept = item.config.stash[SCRATCH].mktemp("logs")
+        for site in sites.running:
+            shutil.copytree(site.directory.logs, kept / site.directory.path.name)
+        report.sections.append(("logs of the sites", str(kept)))
+    return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ended_by_signal(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A request to end is an interrupt, so that the sites are taken down."""
+    pytestconfig.stash[SCRATCH] = tmp_path_factory
+
+    def interrupt(number: int, _: object) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """A copy of the program for one test."""
+    return Tree.copy(tmp_path / "tree")
+
+
+@pytest.fixture(scope="session")
+def dev_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
+    """The shared site before anything is applied."""
+    directory = tmp_path_factory.mktemp("dev")
+    with rehearsed("dev", Tree.copy(directory / "tree"), directory / "state") as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def dev(dev_site: Rehearsed) -> Rehearsed:
+    """The shared site with the dev stack applied and running; a test leaves stack and tree as it found them."""
+    dev_site.up().require()
+    dev_site.settled()
+    return dev_site

@@ -1,0 +1,218 @@
+"""A site with one stack of a copied tree: what a person does with it, and what there is to look at afterwards."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+import urllib3
+from rich.console import Console
+
+from rehearsal import places, supervisor
+from rehearsal.command.meter import Meter
+from rehearsal.command.session import Session, kubeconfigs, open_session
+from rehearsal.engine import seeds
+from rehearsal.engine.events import short_type
+from rehearsal.engine.home import Home
+from rehearsal.engine.run import Engine, Outcome
+from rehearsal.engine.stackfile import stack_file
+from rehearsal.engine.view import ClusterView, view
+from rehearsal.engine.workspace import open_workspace
+from rehearsal.kube.client import Kube
+
+from .trees import Tree
+
+PATIENCE_SECONDS = 180.0
+LOOK_SECONDS = 0.25
+COMMAND_SECONDS = 900.0
+
+Operation = tuple[str, str, str]
+"""(operation, type as people say it, name), such as `("update", "aws:eks:NodeGroup", "pool-training-nodes")`."""
+
+running: list["Rehearsed"] = []
+"""The sites of this test run, whose logs a failure is to name."""
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_SECONDS) -> Any:
+    """The first true value of `condition`; fails the test, saying for what it waited."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"waited {seconds:.0f} s for {what}")
+        time.sleep(LOOK_SECONDS)
+    return value
+
+
+def operations(outcome: Outcome) -> list[Operation]:
+    """What a run that succeeded changed, sorted; fails the test with the engine's words if it did not succeed."""
+    assert outcome.status == 0, outcome.explain()
+    return sorted((op, short_type(token), name) for op, token, name in outcome.record.operations())
+
+
+def paths(outcome: Outcome, name: str) -> tuple[str, ...]:
+    """The properties in which the resource `name` differs, as the engine's diff names them."""
+    steps = (step for step in outcome.record.steps if step.urn.name == name and step.paths)
+    return next((step.paths for step in steps), ())
+
+
+def replaced(token: str, name: str) -> list[Operation]:
+    """The three operations in which the engine tells the replacement of one resource."""
+    return [(op, token, name) for op in ("create-replacement", "delete-replaced", "replace")]
+
+
+@dataclass
+class Rehearsed:
+    """A site that runs, and one stack of a tree on it."""
+
+    tree: Tree
+    session: Session
+    stack: str
+    _applied: str = ""
+
+    @property
+    def directory(self) -> places.SiteDirectory:
+        return self.session.directory
+
+    @property
+    def engine(self) -> Engine:
+        """The engine for the stack file as it is now."""
+        text = stack_file(self.tree.root, self.stack).read_text()
+        if text != self._applied:
+            engine = self.session.engine
+            home = Home(engine.cli, engine.env)
+            self.session.engine = open_workspace(self.directory, home, self.tree.root, self.stack).engine
+            self.session.seed(text)
+            self._applied = text
+        return self.session.engine
+
+    def up(self, *flags: str) -> Outcome:
+        return self.engine.up(*flags)
+
+    def preview(self, *flags: str) -> Outcome:
+        return self.engine.preview(*flags)
+
+    def refresh(self, *flags: str) -> Outcome:
+        return self.engine.refresh(*flags)
+
+    def destroy(self, *flags: str) -> Outcome:
+        return self.engine.destroy(*flags)
+
+    def assert_quiet(self) -> None:
+        """A preview finds nothing to do."""
+        outcome = self.preview("--expect-no-changes")
+        assert operations(outcome) == []
+
+    def apply(self) -> list[Operation]:
+        """Preview and apply; the operations, which must be the same in both."""
+        previewed = operations(self.preview())
+        done = operations(self.up())
+        assert done == previewed, "what was done is not what the preview showed"
+        return done
+
+    @property
+    def region(self) -> str:
+        return seeds.region(stack_file(self.tree.root, self.stack).read_text())
+
+    def aws(self, service: str) -> Any:
+        """A boto3 client of the site's account, in the stack's region."""
+        env = self.session.engine.env
+        return boto3.session.Session().client(
+            service,
+            region_name=self.region,
+            endpoint_url=self.session.site.cloud_url,
+            aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"],
+        )
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig of the stack's cluster."""
+        known = {label: path for label, path in kubeconfigs(self.directory).items() if label.endswith(f"-{self.stack}")}
+        assert len(known) == 1, f"clusters of the site: {list(kubeconfigs(self.directory))}"
+        return next(iter(known.values()))
+
+    @property
+    def kube(self) -> Kube:
+        """The cluster's API, as its administrator."""
+        return Kube.from_kubeconfig(str(self.kubeconfig))
+
+    def kubectl(self, *words: str) -> str:
+        """What kubectl prints, as the cluster's administrator; fails the test with its error."""
+        argv = [str(self.session.tools["kubectl"]), *words]
+        env = os.environ | {"KUBECONFIG": str(self.kubeconfig)}
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
+        return done.stdout
+
+    def view(self) -> ClusterView:
+        return view(self.stack, self.kube)
+
+    def settled(self) -> ClusterView:
+        """What the cluster runs, once every node, gang and service runs as asked."""
+        until(lambda: not self.view().unready(), "nodes, gangs and services to run as asked")
+        return self.view()
+
+    def inventory(self) -> Mapping[str, list[str]]:
+        """Ids of what the account holds, by kind."""
+        return self.session.inventory()
+
+    def clusters(self) -> list[str]:
+        """The control planes that there are, as `<region>/<name>`."""
+        return list(kubeconfigs(self.directory))
+
+    def state_text(self) -> str:
+        """The state file as it lies in the backend."""
+        files = list(self.directory.backend.glob(f".pulumi/stacks/*/{self.stack}.json"))
+        assert len(files) == 1, files
+        return files[0].read_text()
+
+    def outputs(self) -> dict[str, Any]:
+        return self.session.engine.outputs()
+
+    def control(self, method: str, path: str, body: Any = None) -> Any:
+        """One of the account's own control routes, such as `faults`; the decoded answer."""
+        address = f"{self.session.site.cloud_url}/rehearsal/{path}"
+        answer = urllib3.request(method, address, json=body, timeout=30.0, retries=False)
+        assert answer.status == 200, answer.data
+        return json.loads(answer.data)
+
+
+@contextmanager
+def rehearsed(name: str, tree: Tree, home: Path, stack: str = "dev") -> Iterator[Rehearsed]:
+    """A site of its own below `home`, with the content of its account, nothing applied; gone at the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUCLUSTER_HOME", str(home))
+        directory = places.site(name)
+        try:
+            console = Console(file=io.StringIO(), width=200)
+            session = open_session(name, tree.root, stack, console, Meter())
+            text = stack_file(tree.root, stack).read_text()
+            session.seed(text)
+            site = Rehearsed(tree, session, stack, text)
+            running.append(site)
+            yield site
+        finally:
+            running[:] = [each for each in running if each.directory != directory]
+            supervisor.stop(directory.path)
+
+
+def command(home: Path, *words: str, seconds: float = COMMAND_SECONDS) -> subprocess.CompletedProcess[str]:
+    """`python -m rehearsal` with these words, as a person types it; its output is one text."""
+    return subprocess.run(
+        [sys.executable, "-m", "rehearsal", *words],
+        cwd=places.CHECKOUT,
+        env=os.environ | {"GPUCLUSTER_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=seconds,
+    )

@@ -1,0 +1,207 @@
+"""How settings, plan and catalogue reach the components (A08, F02, F05, J10, L07, R07, Z16)."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from catalogue.tables import SHIPPED
+from stacks.aws import ami_type
+from tests.graph.harness import Recorded
+from tests.graph.outputs import ACCOUNT
+from tests.graph.stackfiles import graph_of, run_program, stack_config
+
+
+def dev(**sections: Any) -> Recorded:
+    """The dev stack with sections replaced (lists) or merged (mappings)."""
+    config = deepcopy(stack_config("dev"))
+    for section, values in sections.items():
+        key = f"gpucluster:{section}"
+        config[key] = {**config.get(key, {}), **values} if isinstance(values, dict) else values
+    return run_program(config, stack="dev")
+
+
+def pools(*more: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"name": "system", "role": "system", "instanceType": "m7i.xlarge", "count": 2}, *more]
+
+
+def test_mandatory_tags_reach_everything_through_the_provider() -> None:
+    tags = dev(lifecycle={"expiry": "2027-03-31"}).one("aws").inputs["defaultTags"]["tags"]
+    assert tags == {
+        "gpucluster:project": "gpucluster",
+        "gpucluster:stack": "dev",
+        "owner": "ml-platform",
+        "cost-centre": "research",
+        "expiry": "2027-03-31",
+    }
+
+
+def test_another_account_is_refused_where_one_is_named() -> None:
+    provider = dev(platform={"accountId": ACCOUNT, "profile": "ml"}).one("aws").inputs
+    assert provider["allowedAccountIds"] == [ACCOUNT]
+    assert provider["profile"] == "ml"
+
+
+def test_a_deployment_role_is_taken_by_provider_and_kubeconfig() -> None:
+    role = f"arn:aws:iam::{ACCOUNT}:role/deploy"
+    graph = dev(platform={"roleArn": role})
+    assert graph.one("aws").inputs["assumeRoles"] == [{"roleArn": role}]
+    assert role in str(graph.one("kubernetes").inputs["kubeconfig"])
+    assert graph.outputs["kubePlatform"]["kubeconfigCommand"].endswith(f"--role-arn {role}")
+
+
+def test_the_deployer_is_the_role_behind_the_callers_session() -> None:
+    assert graph_of("dev").one("cluster-deployer").inputs["principalArn"] == f"arn:aws:iam::{ACCOUNT}:role/deployer"
+
+
+def test_a_named_deployer_is_taken_as_named() -> None:
+    arn = f"arn:aws:iam::{ACCOUNT}:role/pipeline"
+    assert dev(security={"deployerArn": arn}).one("cluster-deployer").inputs["principalArn"] == arn
+
+
+def test_the_api_is_reached_only_when_its_caller_is_admitted() -> None:
+    graph = graph_of("dev")
+    assert graph.one("cluster-deployer-policy").urn in graph.one("kubernetes").depends_on
+    assert graph.one("kubernetes").inputs["clusterIdentifier"].endswith("cluster/gpucluster-dev")
+
+
+def test_gpu_nodes_file_system_and_nat_share_the_gpu_zone_f02_f05() -> None:
+    graph = graph_of("dev")
+    zone = {each.id: each.inputs["availabilityZoneId"] for each in graph.of_type("Subnet")}
+    for name in ("pool-training-nodes", "pool-inference-nodes"):
+        assert {zone[each] for each in graph.one(name).inputs["subnetIds"]} == {"use2-az1"}
+    assert zone[graph.one("lustre-file-system").inputs["subnetIds"]] == "use2-az1"
+    assert zone[graph.one("network-nat").inputs["subnetId"]] == "use2-az1"
+
+
+def test_the_control_plane_stands_in_every_zone() -> None:
+    graph = graph_of("prod")
+    zone = {each.id: each.inputs["availabilityZoneId"] for each in graph.of_type("Subnet")}
+    subnets = graph.one("cluster-control-plane").inputs["vpcConfig"]["subnetIds"]
+    assert [zone[each] for each in subnets] == ["use2-az1", "use2-az2", "use2-az3"]
+
+
+def test_nodes_come_after_their_network_plugin_and_their_way_out() -> None:
+    graph = graph_of("dev")
+    for pool in ("system", "training", "inference"):
+        after = graph.one(f"pool-{pool}-nodes").depends_on
+        assert graph.one("node-addons-vpc-cni").urn in after
+        assert graph.one("network-private-default-route").urn in after
+
+
+def test_what_has_pods_comes_after_the_name_service_and_that_after_the_system_nodes() -> None:
+    graph = graph_of("dev")
+    assert graph.one("pool-system-nodes").urn in graph.one("service-addons-coredns").depends_on
+    for name in ("volcano-release", "efa-plugin-release", "prometheus-operator-crds-release"):
+        assert graph.one("service-addons-coredns").urn in graph.one(name).depends_on
+    assert graph.one("prometheus-operator-crds-release").urn in graph.one("gpu-operator-release").depends_on
+
+
+def test_the_volume_driver_outlives_the_claims() -> None:
+    graph = graph_of("dev")
+    driver = graph.one("service-addons-aws-fsx-csi-driver").urn
+    assert all(driver in each.depends_on for each in graph.of_type("PersistentVolume"))
+
+
+def test_training_and_inference_are_kept_apart_a08() -> None:
+    graph = graph_of("prod")
+    run = graph.one("run-llama-3-70b-pretrain-job").inputs
+    server = graph.one("service-llama-3-70b-deployment").inputs
+    assert (run["metadata"]["namespace"], server["metadata"]["namespace"]) == ("training", "inference")
+    master = run["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    pod = server["spec"]["template"]["spec"]
+    assert (master["priorityClassName"], pod["priorityClassName"]) == ("training", "inference")
+    assert master["nodeSelector"]["gpucluster/pool"] != pod["nodeSelector"]["gpucluster/pool"]
+    quotas = {each.name: each.inputs["spec"]["hard"] for each in graph.of_type("ResourceQuota")}
+    assert quotas["namespaces-training-quota"] == {"requests.nvidia.com/gpu": "64"}
+    assert quotas["namespaces-inference-quota"] == {"requests.nvidia.com/gpu": "8"}
+
+
+def test_a_run_takes_whole_nodes_with_all_their_efa_l07_n04() -> None:
+    spec = graph_of("prod").one("run-llama-3-70b-pretrain-job").inputs["spec"]
+    limits = spec["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["resources"]["limits"]
+    assert (limits["nvidia.com/gpu"], limits["vpc.amazonaws.com/efa"]) == ("8", "32")
+    assert spec["pytorchReplicaSpecs"]["Worker"]["replicas"] == 7
+
+
+def test_the_gpu_label_is_the_one_that_feature_discovery_sets_j10_kj21() -> None:
+    graph = graph_of("prod")
+    run = graph.one("run-llama-3-70b-pretrain-job").inputs["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    pod = graph.one("service-llama-3-70b-deployment").inputs["spec"]["template"]["spec"]
+    assert run["nodeSelector"]["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3"
+    assert pod["nodeSelector"]["nvidia.com/gpu.product"] == "NVIDIA-L40S"
+
+
+def test_each_account_reads_or_writes_only_its_own_prefix_r07() -> None:
+    graph = graph_of("dev")
+    reader = graph.one("weights-llama-3-8b-identity-policy").inputs["policy"]
+    assert "arn:aws:s3:::acme-model-weights/llama-3-8b/*" in reader
+    assert "Put" not in reader
+    writer = graph.one("run-llama-3-8b-sft-identity-policy").inputs["policy"]
+    assert "gpucluster-dev-artefacts-123456789012/checkpoints/llama-3-8b-sft/*" in writer
+
+
+def test_scratch_is_for_dev_and_persistence_for_prod_g26() -> None:
+    types = {name: graph_of(name).one("lustre-file-system").inputs["deploymentType"] for name in ("dev", "prod")}
+    assert types == {"dev": "SCRATCH_2", "prod": "PERSISTENT_2"}
+
+
+def test_a_stack_without_efa_has_neither_group_nor_plugin() -> None:
+    graph = dev(
+        pools=pools({"name": "inference", "role": "inference", "instanceType": "g6e.xlarge", "count": 1}),
+        training={"runs": []},
+    )
+    assert graph.of_type("EfaGroup") == []
+    assert {each.inputs["chart"] for each in graph.of_type("Release")} == {
+        "gpu-operator",
+        "volcano",
+        "prometheus-operator-crds",
+    }
+    assert graph.outputs["fabric"]["kind"] == "ethernet"
+    assert graph.outputs["workloads"]["gangs"] == {}
+
+
+def test_a_stack_without_services_needs_no_tokens() -> None:
+    graph = dev(serving={"services": []})
+    assert graph.of_type("Tokens", "InferenceService") == []
+
+
+def test_spot_pools_are_bought_as_spot() -> None:
+    training = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2, "capacity": "spot"}
+    inference = {"name": "inference", "role": "inference", "instanceType": "g6e.xlarge", "count": 1}
+    quoted = {"rule": "price-unknown", "subject": "training", "reason": "quoted by our reseller", "until": "2099-12-31"}
+    graph = dev(pools=pools(training, inference), waivers=[quoted])
+    assert graph.one("pool-training-nodes").inputs["capacityType"] == "SPOT"
+
+
+@pytest.mark.parametrize("stack", ["dev", "prod"])
+def test_images_carry_driver_and_toolkit_where_there_are_gpus(stack: str) -> None:
+    types = {each.name: each.inputs["amiType"] for each in graph_of(stack).of_type("NodeGroup")}
+    assert types == {
+        "pool-system-nodes": "AL2023_x86_64_STANDARD",
+        "pool-training-nodes": "AL2023_x86_64_NVIDIA",
+        "pool-inference-nodes": "AL2023_x86_64_NVIDIA",
+    }
+
+
+def test_arm_nodes_get_an_arm_image() -> None:
+    from dataclasses import replace
+
+    from catalogue.types import Architecture
+    from planner.plan import plan
+    from settings.load import from_file
+    from tests.graph.stackfiles import ROOT
+
+    pool = plan(from_file(ROOT / "Pulumi.dev.yaml")).pools["training"]
+    arm = replace(pool, instance=replace(SHIPPED.instances["p5.4xlarge"], architecture=Architecture.ARM64))
+    assert ami_type(arm) == "AL2023_ARM_64_NVIDIA"
+
+
+def test_what_a_person_wants_is_in_the_outputs() -> None:
+    outputs = graph_of("prod").outputs
+    assert outputs["fabric"]["efaInterfaces"] == 256
+    assert outputs["hardware"]["gpus"] == 72
+    assert outputs["hardware"]["hourlyUsd"] > 400
+    assert outputs["workloads"]["gangs"] == {"llama-3-70b-pretrain": "llama-3-70b-pretrain"}
+    assert outputs["workloads"]["services"] == {"llama-3-70b": "http://llama-3-70b.inference.svc:8000/v1"}
+    assert "inference/model-weights" in outputs["storage"]["claims"]
