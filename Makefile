@@ -71,7 +71,7 @@ bench: setup ## measure time and memory as in docs/benchmarks.md
 ##@ Generated files
 
 lock: setup ## compile the hashed requirement files from their .in files
-	@for name in requirements requirements-dev; do \
+	@for name in requirements requirements-dev rehearsal/toolchain/go-requirements; do \
 	  $(VENV)/uv pip compile --quiet --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header \
 	    "$$name.in" --output-file "$$name.txt"; \
 	done
@@ -80,13 +80,13 @@ schema: setup ## the JSON Schema of the stack files
 	@$(RUN) settings.schema
 
 accept: setup ## rewrite the goldens that the quick tests compare with
-	@$(RUN) pytest -m 'not engine' --snapshot-update $(ARGS)
+	@$(RUN) pytest -m 'not engine' --accept $(ARGS)
 
 pin-images: setup ## resolve image digests (needs the registries)
 	@$(RUN) catalogue.pins
 
 upstream: setup ## fetch the vendors' CRDs, chart values and schemas (needs their sites)
-	@$(RUN) rehearsal.toolchain.upstream
+	@$(RUN) catalogue.upstream
 
 ##@ Setup
 

@@ -11,7 +11,7 @@ from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from components.storage.bucket import Bucket, BucketArgs
 from components.storage.lustre import Lustre, LustreArgs
 from components.storage.lustre_claims import ClaimSpec, LustreClaims, LustreClaimsArgs
-from settings.model import FsxLustre, Settings
+from settings.model import Settings
 
 BACKUP_DAYS = 7
 
@@ -86,28 +86,29 @@ class StoragePlace:
     efa_group_id: pulumi.Output[str] | None
 
 
-def lustre(lustre: FsxLustre, protect: bool, keys: Keys, place: StoragePlace, opts: pulumi.ResourceOptions) -> Lustre:
+def lustre(settings: Settings, keys: Keys, place: StoragePlace, opts: pulumi.ResourceOptions) -> Lustre:
     """The file system and its security group. Protected stacks keep daily backups of a persistent one."""
+    wanted, protect = settings.storage.lustre, settings.lifecycle.protect
     group = LustreGroup(
         "lustre-group",
         LustreGroupArgs(
             vpc_id=place.vpc_id,
             nodes_group_id=place.nodes_group_id,
-            efa_group_id=place.efa_group_id if lustre.efa else None,
+            efa_group_id=place.efa_group_id if wanted.efa else None,
         ),
         opts,
     )
     return Lustre(
         "lustre",
         LustreArgs(
-            deployment_type=lustre.deployment_type,
-            capacity_gib=lustre.capacity_gib,
-            throughput_mbps_per_tib=lustre.throughput_mbps_per_tib,
-            efa=lustre.efa,
+            deployment_type=wanted.deployment_type,
+            capacity_gib=wanted.capacity_gib,
+            throughput_mbps_per_tib=wanted.throughput_mbps_per_tib,
+            efa=wanted.efa,
             subnet_id=place.subnet_id,
             security_group_ids=[group.group_id],
             key_arn=keys.arn,
-            backup_days=BACKUP_DAYS if protect and lustre.deployment_type == "PERSISTENT_2" else 0,
+            backup_days=BACKUP_DAYS if protect and wanted.deployment_type == "PERSISTENT_2" else 0,
             protect=protect,
         ),
         opts,

@@ -4,6 +4,7 @@ from typing import Any
 
 import pulumi
 
+from planner.report import numbers
 from planner.types import Plan
 from settings.model import Settings
 from stacks.platform import Platform
@@ -14,27 +15,20 @@ from stacks.workloads import Deployed
 def layer_outputs(
     settings: Settings, plan: Plan, platform: Platform, services: Services, deployed: Deployed
 ) -> dict[str, dict[str, Any]]:
-    """Outputs by layer. Prices are in USD, as the planner estimates them; counts are of the whole stack."""
+    """Outputs by layer. The planner's numbers are among them, so that the preview of a change shows what it costs."""
+    shown = numbers(plan)
     return {
         "fabric": {
             **platform.outputs["fabric"],
             "kind": platform.fabric,
             "efaInterfaces": plan.totals.efa_interfaces,
+            "subnets": shown["subnets"],
         },
         "hardware": {
-            "pools": {
-                pool.name: {
-                    "instanceType": pool.instance.type,
-                    "nodes": pool.count,
-                    "gpus": pool.gpus,
-                    "efaInterfaces": pool.count * pool.efa,
-                }
-                for pool in plan.pools.values()
-            },
+            "pools": shown["pools"],
             "nodes": plan.totals.nodes,
             "gpus": plan.totals.gpus,
-            "hourlyUsd": round(plan.prices.hourly, 2),
-            "monthlyUsd": round(plan.prices.monthly),
+            "priceUsd": shown["priceUsd"],
         },
         "storage": {
             **platform.outputs["storage"],
@@ -47,7 +41,10 @@ def layer_outputs(
             "kubeconfigCommand": platform.cluster.kubeconfig_command,
         },
         "scheduling": {"queues": sorted(services.queues), "priorities": sorted(services.priorities)},
-        "workloads": {"gangs": deployed.gangs, "services": deployed.endpoints},
+        "workloads": {
+            "gangs": {name: {**shown["gangs"][name], "job": job} for name, job in deployed.gangs.items()},
+            "services": {name: {**shown["services"][name], "url": url} for name, url in deployed.endpoints.items()},
+        },
     }
 
 

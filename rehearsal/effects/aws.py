@@ -13,6 +13,7 @@ import urllib3
 from botocore.config import Config
 
 from rehearsal.effects import iam
+from rehearsal.effects.hardware import Machine, machine
 from rehearsal.effects.network import Groups, Routes
 
 Described = dict[str, Any]
@@ -47,6 +48,7 @@ class Aws:
             for service in ("ec2", "eks", "iam", "fsx", "s3")
         )
         self._cache: dict[object, tuple[float, Any]] = {}
+        self._machines: dict[str, Machine] = {}
         self._lock = threading.Lock()
 
     # -- the stand-in's control routes
@@ -112,6 +114,17 @@ class Aws:
             return {each["SubnetId"]: each for each in self._pages(self.ec2, "describe_subnets", "Subnets")}
 
         found: dict[str, Described] = self.cached("subnets", read)
+        return found
+
+    def machine(self, instance_type: str) -> Machine:
+        """The facts of an instance type; they never change."""
+        with self._lock:
+            found = self._machines.get(instance_type)
+        if found is None:
+            described = self.ec2.describe_instance_types(InstanceTypes=[instance_type])["InstanceTypes"]
+            found = machine(described[0])
+            with self._lock:
+                self._machines[instance_type] = found
         return found
 
     def instances(self, ids: Iterable[str]) -> list[Described]:

@@ -1,4 +1,4 @@
-"""What an EC2 instance type has in it, from moto's copy of EC2's DescribeInstanceTypes.
+"""What an EC2 instance type has in it, as EC2 describes it (the stand-in answers with moto's copy of EC2's data).
 
 Deliberately not the program's catalogue: the two must be able to disagree.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 
@@ -28,30 +27,22 @@ class Machine:
     local_nvme: int
 
 
-class UnknownTypeError(LookupError):
-    """EC2 has no such instance type."""
-
-
-@cache
-def machine(instance_type: str) -> Machine:
-    """The facts of an instance type. Raises UnknownTypeError."""
-    raw = _types().get(instance_type)
-    if raw is None:
-        raise UnknownTypeError(f"EC2 has no instance type {instance_type}")
+def machine(raw: Mapping[str, Any]) -> Machine:
+    """The facts of an instance type from its DescribeInstanceTypes entry."""
     network = raw["NetworkInfo"]
-    gpus = [each for each in raw.get("GpuInfo", {}).get("Gpus", []) if each["Manufacturer"] == "NVIDIA"]
+    gpus = [each for each in (raw.get("GpuInfo") or {}).get("Gpus", []) if each["Manufacturer"] == "NVIDIA"]
     return Machine(
-        instance_type=instance_type,
+        instance_type=raw["InstanceType"],
         architecture=raw["ProcessorInfo"]["SupportedArchitectures"][-1],
         vcpus=raw["VCpuInfo"]["DefaultVCpus"],
         memory=raw["MemoryInfo"]["SizeInMiB"],
         gpu=gpus[0]["Name"] if gpus else None,
         gpu_count=sum(each["Count"] for each in gpus),
         gpu_memory=gpus[0]["MemoryInfo"]["SizeInMiB"] if gpus else 0,
-        max_efa=network.get("EfaInfo", {}).get("MaximumEfaInterfaces", 0),
+        max_efa=(network.get("EfaInfo") or {}).get("MaximumEfaInterfaces", 0),
         interfaces=_interfaces_of_first_card(network),
         addresses_per_interface=network["Ipv4AddressesPerInterface"],
-        local_nvme=raw.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0),
+        local_nvme=(raw.get("InstanceStorageInfo") or {}).get("TotalSizeInGB", 0),
     )
 
 
@@ -62,10 +53,3 @@ def _interfaces_of_first_card(network: Mapping[str, Any]) -> int:
         if card["NetworkCardIndex"] == first:
             return int(card["MaximumNetworkInterfaces"])
     return int(network["MaximumNetworkInterfaces"])
-
-
-@cache
-def _types() -> dict[str, Any]:
-    from moto.ec2.models.instance_types import INSTANCE_TYPES
-
-    return dict(INSTANCE_TYPES)

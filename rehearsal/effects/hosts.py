@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from rehearsal.effects.hardware import Machine, machine
+from rehearsal.effects.hardware import Machine
 from rehearsal.effects.network import End
 
 Described = Mapping[str, Any]
@@ -81,8 +81,10 @@ class Hosts:
             return list(self._by_node.values())
 
 
-def host(instance: Described, nodegroup: Described, subnet: Described, node_config: Mapping[str, Any]) -> Host:
-    """The facts of an instance from DescribeInstances, its node group and its subnet. Raises UnknownTypeError."""
+def host(
+    instance: Described, machine: Machine, nodegroup: Described, subnet: Described, node_config: Mapping[str, Any]
+) -> Host:
+    """The facts of an instance from DescribeInstances, its type, its node group and its subnet."""
     interfaces = instance.get("NetworkInterfaces", [])
     first = next(
         (i for i in interfaces if (i.get("Attachment") or {}).get("DeviceIndex") == 0 and not _card(i)),
@@ -92,7 +94,7 @@ def host(instance: Described, nodegroup: Described, subnet: Described, node_conf
     return Host(
         node=instance["PrivateDnsName"],
         instance_id=instance["InstanceId"],
-        machine=machine(instance["InstanceType"]),
+        machine=machine,
         nodegroup=nodegroup["nodegroupName"],
         ami_type=nodegroup.get("amiType") or "AL2023_x86_64_STANDARD",
         image_id=instance["ImageId"],

@@ -6,12 +6,13 @@ An image that nobody knows runs and answers every probe; as the work of a Job or
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from rehearsal.effects.behaviours import daemons, kubectl, operators, s3sync, trainer, vllm, waits
 from rehearsal.effects.behaviours.gpu_operator import GpuOperator
+from rehearsal.effects.environment import words
 from rehearsal.effects.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 Start = Callable[[Launch], Program]
@@ -81,6 +82,17 @@ def find(reference: str, container: str) -> Row | None:
         if re.fullmatch(row.repository, name) and re.fullmatch(row.container, container):
             return row
     return None
+
+
+def serves(container: Mapping[str, Any], port: int) -> bool:
+    """Whether a container's process accepts on a port once it runs: vLLM on the one of its command line; of other
+    images nothing is known, so they do.
+    """
+    row = find(str(container["image"]), str(container["name"]))
+    if row is None or row.start is not vllm.run:
+        return True
+    env = {each["name"]: str(each.get("value") or "") for each in container.get("env") or []}
+    return vllm.parse(words([*(container.get("command") or []), *(container.get("args") or [])], env)).port == port
 
 
 def repository(reference: str) -> str:

@@ -7,10 +7,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.exceptions import ClientError
-
-from rehearsal.effects import drain, hosts, join
+from rehearsal.effects import drain, hosts, join, launches
 from rehearsal.effects.hosts import Host, UserDataError
+from rehearsal.effects.launches import Launcher, outdated
 from rehearsal.effects.nodeobject import is_ready
 from rehearsal.effects.registration import Registration
 from rehearsal.effects.world import World
@@ -22,7 +21,6 @@ Described = Mapping[str, Any]
 JOIN_SECONDS = 15.0
 READY_SECONDS = 60.0
 DRAIN_SECONDS = 60.0
-LAUNCH_RETRY_SECONDS = 5.0
 
 
 class NodeGroup:
@@ -31,18 +29,13 @@ class NodeGroup:
     def __init__(self, world: World, name: str) -> None:
         self._world, self.name = world, name
         self._registration = Registration(world)
+        self._launcher = Launcher(world, name)
         self._instances: dict[str, dict[str, Any]] | None = None
         self._hosts: dict[str, Host] = {}
         self._first_seen: dict[str, float] = {}
         self._leaving: dict[str, float] = {}
         self._problems: dict[str, list[str]] = {}
-        self._launch_error: dict[str, Any] | None = None
-        self._launch_after = 0.0
         self._reported: tuple[str, str] | None = None
-
-    @property
-    def _tags(self) -> dict[str, str]:
-        return {"eks:cluster-name": self._world.cluster, "eks:nodegroup-name": self.name}
 
     def reconcile(self, described: Described, states: Mapping[str, str]) -> bool:
         """One step; `states` of the account's live instances. True when the node group is gone."""
@@ -60,8 +53,7 @@ class NodeGroup:
     @property
     def _live(self) -> dict[str, dict[str, Any]]:
         if self._instances is None:
-            found = self._world.aws.instances(self._world.aws.tagged_instances(self._tags))
-            self._instances = {each["InstanceId"]: each for each in found}
+            self._instances = self._launcher.present()
         return self._instances
 
     def _notice(self, states: Mapping[str, str]) -> None:
@@ -84,12 +76,11 @@ class NodeGroup:
         """Starts what is missing, sends away what is too many or of an old version, as many at once as allowed."""
         desired = int(described["scalingConfig"]["desiredSize"])
         staying = {each: self._live[each] for each in self._live if each not in self._leaving}
-        old = [each for each, instance in staying.items() if self._outdated(instance, described)]
-        minimal = (described.get("updateConfig") or {}).get("updateStrategy") == "MINIMAL"
-        surge = min(len(old), self._at_once(described, desired)) if old and not minimal else 0
+        old = [each for each, instance in staying.items() if outdated(instance, described)]
+        surge = 0 if launches.minimal(described) else min(len(old), launches.at_once(described))
         missing = desired + surge - len(staying)
         if missing > 0:
-            self._launch(described, missing)
+            self._live.update(self._launcher.launch(described, missing))
         for instance in self._superfluous(list(staying), old, described):
             self._leaving[instance] = time.monotonic()
 
@@ -101,75 +92,8 @@ class NodeGroup:
             return staying[:excess]
         if not all(self._is_ready(each) for each in staying if each not in old):
             return []
-        minimal = (described.get("updateConfig") or {}).get("updateStrategy") == "MINIMAL"
-        at_once = self._at_once(described, desired) - len(self._leaving)
-        return old[: max(0, at_once if minimal else min(at_once, excess))]
-
-    @staticmethod
-    def _at_once(described: Described, desired: int) -> int:
-        """How many nodes an update may take away at once (`maxUnavailable` or its percentage, at least one)."""
-        config = described.get("updateConfig") or {}
-        percentage = config.get("maxUnavailablePercentage")
-        return max(1, desired * int(percentage) // 100 if percentage else int(config.get("maxUnavailable") or 1))
-
-    @staticmethod
-    def _outdated(instance: Described, described: Described) -> bool:
-        """Made from another template version or image than the node group names now."""
-        made_from, wanted = hosts.source_template(instance), described.get("launchTemplate") or {}
-        if made_from and wanted.get("version") and made_from[1] != str(wanted["version"]):
-            return True
-        return described.get("amiType") != "CUSTOM" and instance["ImageId"] != _image(described)
-
-    def _launch(self, described: Described, count: int) -> None:
-        """Spreads new instances over the subnets, as an Auto Scaling group does; what EC2 refuses becomes an issue."""
-        if time.monotonic() < self._launch_after:
-            return
-        subnets = list(described["subnets"])
-        for index, subnet in enumerate(subnets):
-            share = count // len(subnets) + (1 if index < count % len(subnets) else 0)
-            if not share:
-                continue
-            try:
-                self._run(described, subnet, share)
-                self._launch_error = None
-            except ClientError as error:
-                self._launch_after = time.monotonic() + LAUNCH_RETRY_SECONDS
-                message = f"Could not launch instances. {error}"
-                log.warning("%s: %s", self.name, message)
-                self._launch_error = {"code": "AsgInstanceLaunchFailures", "message": message, "resourceIds": [subnet]}
-                return
-
-    def _run(self, described: Described, subnet: str, count: int) -> None:
-        template = described.get("launchTemplate") or {}
-        arguments: dict[str, Any] = {"SubnetId": subnet, "MinCount": count, "MaxCount": count}
-        if template.get("id"):
-            arguments["LaunchTemplate"] = {"LaunchTemplateId": template["id"], "Version": str(template["version"])}
-        if not template.get("id") or not self._template_has_groups(template):
-            arguments["SecurityGroupIds"] = [described["clusterSecurityGroupId"]]
-        if described.get("instanceTypes"):
-            arguments["InstanceType"] = described["instanceTypes"][0]
-        if described.get("amiType") != "CUSTOM":
-            arguments["ImageId"] = _image(described)
-        tags = {**self._tags, f"kubernetes.io/cluster/{self._world.cluster}": "owned"}
-        listed = [{"Key": key, "Value": value} for key, value in tags.items()]
-        arguments["TagSpecifications"] = [{"ResourceType": "instance", "Tags": listed}]
-        reservation = self._world.aws.ec2.run_instances(**arguments)
-        made = self._world.aws.instances(each["InstanceId"] for each in reservation["Instances"])
-        self._live.update({each["InstanceId"]: each for each in made})
-
-    def _template_has_groups(self, template: Described) -> bool:
-        """EKS adds the cluster security group only to a template that names no security group at all."""
-        data = self._template_data(str(template["id"]), str(template["version"]))
-        return any(data.get(member) for member in ("SecurityGroupIds", "SecurityGroups", "NetworkInterfaces"))
-
-    def _template_data(self, template: str, version: str) -> Described:
-        def read() -> Described:
-            found = self._world.aws.ec2.describe_launch_template_versions(LaunchTemplateId=template, Versions=[version])
-            data: Described = found["LaunchTemplateVersions"][0]["LaunchTemplateData"]
-            return data
-
-        data: Described = self._world.aws.cached(("template", template, version), read)
-        return data
+        most = launches.at_once(described) - len(self._leaving)
+        return old[: max(0, most if launches.minimal(described) else min(most, excess))]
 
     # -- nodes
 
@@ -191,12 +115,12 @@ class NodeGroup:
     def _host(self, identity: str, instance: Described, described: Described) -> Host | None:
         """The machine's facts; user data that nodeadm cannot read keeps it from joining."""
         template = hosts.source_template(instance)
-        data = self._template_data(*template) if template else {}
+        data = self._launcher.template_data(*template) if template else {}
         subnet = self._world.aws.subnets()[instance["SubnetId"]]
         try:
             config = hosts.node_config(data.get("UserData"))
-            found = hosts.host(instance, described, subnet, config)
-        except (UserDataError, LookupError) as error:
+            found = hosts.host(instance, self._world.aws.machine(instance["InstanceType"]), described, subnet, config)
+        except UserDataError as error:
             self._note(identity, [str(error)])
             return None
         self._hosts[identity] = found
@@ -248,7 +172,7 @@ class NodeGroup:
         steady = (
             not self._leaving
             and len(self._live) == desired
-            and not any(self._outdated(each, described) for each in self._live.values())
+            and not any(outdated(each, described) for each in self._live.values())
         )
         status = str(described["status"])
         if status == "CREATE_FAILED":
@@ -267,7 +191,7 @@ class NodeGroup:
         self._reported = known
 
     def _issues(self) -> list[dict[str, Any]]:
-        issues = [self._launch_error] if self._launch_error else []
+        issues = [self._launcher.error] if self._launcher.error else []
         now = time.monotonic()
         unjoined = [each for each in self._problems if now - self._first_seen.get(each, now) > JOIN_SECONDS]
         if unjoined:
@@ -288,7 +212,3 @@ class NodeGroup:
 
     def _put(self, body: Mapping[str, Any]) -> None:
         self._world.aws.control("PUT", f"nodegroups/{self._world.region}/{self._world.cluster}/{self.name}", body)
-
-
-def _image(described: Described) -> str:
-    return hosts.image_id(str(described.get("amiType")), str(described.get("releaseVersion")))

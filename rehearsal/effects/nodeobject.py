@@ -142,7 +142,7 @@ def status(host: Host, disk_gib: int, version: str) -> dict[str, Any]:
         ],
         "capacity": shown,
         "allocatable": usable,
-        "conditions": not_ready(),
+        "conditions": [*not_ready(), *_pressures()],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
         "nodeInfo": {
             "architecture": "amd64" if host.machine.architecture == "x86_64" else "arm64",
@@ -162,7 +162,11 @@ def status(host: Host, disk_gib: int, version: str) -> dict[str, Any]:
 def lease(node: str, holder: str | None) -> dict[str, Any]:
     """The node's lease, renewed now, as a kubelet keeps it in kube-node-lease; without a holder anybody may take it."""
     renewed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    spec = {"leaseDurationSeconds": LEASE_SECONDS, "renewTime": renewed, **({"holderIdentity": holder} if holder else {})}
+    spec = {
+        "leaseDurationSeconds": LEASE_SECONDS,
+        "renewTime": renewed,
+        **({"holderIdentity": holder} if holder else {}),
+    }
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -178,6 +182,14 @@ def not_ready() -> list[dict[str, str]]:
         "message:Network plugin returns error: cni plugin not initialized"
     )
     return [_condition("False", "KubeletNotReady", message)]
+
+
+def _pressures() -> list[dict[str, str]]:
+    kinds = {"Memory": "HasSufficientMemory", "Disk": "HasNoDiskPressure", "PID": "HasSufficientPID"}
+    return [
+        {**_condition("False", f"Kubelet{reason}", f"kubelet {reason}"), "type": f"{kind}Pressure"}
+        for kind, reason in kinds.items()
+    ]
 
 
 def ready() -> list[dict[str, str]]:

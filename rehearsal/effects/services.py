@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rehearsal.effects import images
 from rehearsal.kube.client import Kube
 
 Object = Mapping[str, Any]
@@ -21,14 +22,24 @@ class Reach:
     why: str
 
 
-def reachable(kube: Kube, namespace: str, service: str, listening: Listening) -> list[Reach]:
-    """Follows every port of a Service. `listening(namespace, pod, port)` says whether a container accepts there."""
+def reachable(kube: Kube, namespace: str, service: str, listening: Listening | None = None) -> list[Reach]:
+    """Follows every port of a Service.
+
+    `listening(namespace, pod, port)` says whether a container accepts there; without it, what the pod's images and
+    command lines say is believed (another process than the one that plays the kubelets has no more).
+    """
+    asked = listening or (lambda where, pod, port: listens(kube.get("v1", "Pod", pod, where), port))
     found = kube.get("v1", "Service", service, namespace)
     if found is None:
         return [Reach("", ok=False, why=f"there is no Service {namespace}/{service}")]
     selector = f"kubernetes.io/service-name={service}"
     slices = kube.list("discovery.k8s.io/v1", "EndpointSlice", namespace, label_selector=selector)
-    return [follow(found, port, slices, listening) for port in found["spec"].get("ports") or []]
+    return [follow(found, port, slices, asked) for port in found["spec"].get("ports") or []]
+
+
+def listens(pod: Object | None, port: int) -> bool:
+    """Whether one of a pod's containers accepts on a port, as far as its image and command line tell. Pure."""
+    return pod is not None and any(images.serves(each, port) for each in pod["spec"]["containers"])
 
 
 def follow(service: Object, port: Object, slices: list[dict[str, Any]], listening: Listening) -> Reach:

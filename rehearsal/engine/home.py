@@ -83,7 +83,9 @@ def _environment(site: places.SiteDirectory, cloud_url: str, tools: tuple[Path, 
     return inherited | {
         "PATH": os.pathsep.join(path),
         "PULUMI_HOME": str(site.pulumi),
-        "PULUMI_BACKEND_URL": f"file://{site.backend}",
+        # Without metadata=skip every write of the state is two, and an engine killed between them leaves a state that
+        # no command reads ("EOF"): gocloud.dev blob/fileblob writes the `.attrs` file in place.
+        "PULUMI_BACKEND_URL": f"file://{site.backend}?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase(site)),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",

@@ -26,12 +26,12 @@ def stack_config(stack: str) -> dict[str, Any]:
 
 
 def run_program(config: Mapping[str, Any], *, stack: str, preview: bool = False) -> Recorded:
-    """Run the real `__main__.py` with this configuration and both secrets."""
+    """Run the real `__main__.py` with this configuration, and with the secrets that it does not give in clear."""
     graph = record(
         lambda: runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__"),
         stack=stack,
-        config=config_of({**config, **SECRETS}),
-        secrets=tuple(SECRETS),
+        config=config_of({**SECRETS, **config}),
+        secrets=tuple(key for key in SECRETS if key not in config),
         preview=preview,
     )
     lifecycle, waivers = config.get("gpucluster:lifecycle", {}), config.get("gpucluster:waivers", [])

@@ -1,5 +1,6 @@
 """Both loaders: what the running program reads is what the file says."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,6 +67,7 @@ def test_secrets_stay_in_the_configuration() -> None:
     values = {**_sections(), "gpucluster:hfToken": "hf_secret", "gpucluster:apiToken": "api_secret"}
     loaded = from_pulumi(_set(values, ["gpucluster:hfToken", "gpucluster:apiToken"]))
     assert "secret" not in repr(loaded.settings)
+    asyncio.set_event_loop(asyncio.new_event_loop())  # an earlier test's program has closed its own
     assert isinstance(loaded.config.require_secret("hfToken"), pulumi.Output)
 
 

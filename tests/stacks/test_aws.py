@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from catalogue.tables import SHIPPED
-from stacks.aws import ami_type
+from stacks.aws_pools import ami_type
 from tests.graph.harness import Recorded
 from tests.graph.outputs import ACCOUNT
 from tests.graph.stackfiles import graph_of, run_program, stack_config
@@ -201,7 +201,10 @@ def test_what_a_person_wants_is_in_the_outputs() -> None:
     outputs = graph_of("prod").outputs
     assert outputs["fabric"]["efaInterfaces"] == 256
     assert outputs["hardware"]["gpus"] == 72
-    assert outputs["hardware"]["hourlyUsd"] > 400
-    assert outputs["workloads"]["gangs"] == {"llama-3-70b-pretrain": "llama-3-70b-pretrain"}
-    assert outputs["workloads"]["services"] == {"llama-3-70b": "http://llama-3-70b.inference.svc:8000/v1"}
+    assert outputs["hardware"]["priceUsd"]["hourly"] > 400
+    gang = outputs["workloads"]["gangs"]["llama-3-70b-pretrain"]
+    assert gang == {"job": "llama-3-70b-pretrain", "pods": 8, "gpus": 64, "efa": 256}
+    service = outputs["workloads"]["services"]["llama-3-70b"]
+    assert service["url"] == "http://llama-3-70b.inference.svc:8000/v1"
+    assert service["kvCacheTokens"] > 8192
     assert "inference/model-weights" in outputs["storage"]["claims"]

@@ -28,6 +28,7 @@ MAX_ATTEMPTS = 25  # the provider's default max_retries
 MAX_REFUSED = 10  # it gives up sooner on refused connections: internal/conns/config.go, networkErrorShortcutter
 MAX_GARBLED = 3
 MAX_BACKOFF = 20.0  # seconds; aws-sdk retry mode standard: random(0, 1) * 2^attempt, at most this
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0  # seconds between two looks at an object
 _THROTTLED = """
     Throttling ThrottlingException ThrottledException RequestThrottledException RequestThrottled SlowDown
     TooManyRequestsException ProvisionedThroughputExceededException TransactionInProgressException RequestLimitExceeded
@@ -118,13 +119,8 @@ class Account:
 
     def shape(self, service: str, operation: str) -> Any:
         """The model of a call's parameters (no network, no credentials)."""
-        model = self._session.get_service_model(service)
-        names = self._operations(service)
-        return model.operation_model(names[operation]).input_shape
-
-    def _operations(self, service: str) -> Mapping[str, str]:
-        mapping: Mapping[str, str] = self.client(service).meta.method_to_api_mapping
-        return mapping
+        meta = self.client(service).meta  # it keeps the models it has made
+        return meta.service_model.operation_model(meta.method_to_api_mapping[operation]).input_shape
 
     def _assume(self, role: Role) -> None:
         reply = self.call("sts", "assume_role", role.parameters())["Credentials"]
@@ -141,7 +137,7 @@ class Deadline:
         self.seconds = seconds
         self._end = monotonic() + seconds
         self.cancelled = cancelled
-        self._pause = 1.0
+        self._pause = FIRST_PAUSE
 
     def pause(self) -> bool:
         """Waits before the next look, a second at first and up to ten later; False when the time is up."""
@@ -150,7 +146,7 @@ class Deadline:
             return False
         if self.cancelled.wait(min(self._pause, left)):
             raise PluginError("interrupted while waiting for AWS; the next `pulumi up` goes on from here")
-        self._pause = min(10.0, self._pause * 1.3)
+        self._pause = min(LONGEST_PAUSE, self._pause * 1.3)
         return True
 
     def __str__(self) -> str:

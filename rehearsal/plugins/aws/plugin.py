@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from ..servicer import Context, InitFailed, Plugin, PluginError, rpc
 from ..wire import Path, decode, encode, has_unknown, path_text
-from . import life, sdk, settings
+from . import life, sdk, settings, view
 from .account import Account, Deadline
 from .checking import Naming, Verdict, completed, expected, failures, judged, renewed
 from .invokes import INVOKES
@@ -21,6 +21,8 @@ from .shapes import InputError
 from .table import row
 
 CREATE, UPDATE, DELETE = range(3)
+UNFINISHED = "__unfinished"
+"""An output that stays in the state until all that follows a create has been done."""
 
 
 class AwsPlugin(Plugin):
@@ -114,7 +116,8 @@ class AwsPlugin(Plugin):
         if verdict.changes:
             change = Change(first=False, old=old, keys=verdict.keys)
             found = life.update(obj, change, (old.get("tagsAll") or {}, inputs.get("tagsAll") or {}))
-            return provider_pb2.UpdateResponse(properties=_sealed(life.outputs(obj, schema, found), secrets))
+            if UNFINISHED not in request.olds.fields:
+                return provider_pb2.UpdateResponse(properties=_sealed(view.outputs(obj, schema, found), secrets))
         made = self._finished(obj, schema, secrets, lambda: life.finish(obj))
         return provider_pb2.UpdateResponse(properties=made)
 
@@ -128,7 +131,7 @@ class AwsPlugin(Plugin):
         found = life.describe(obj)
         if found is None:
             return provider_pb2.ReadResponse()
-        now = life.inputs(obj, schema, found)
+        now = view.inputs(obj, schema, found)
         if not inputs:
             obj.inputs = {name: value for name, value in now.items() if not name.startswith("__")}
         if not known:  # an import: its id may be written differently
@@ -137,7 +140,7 @@ class AwsPlugin(Plugin):
         hidden = secrets | marked
         return provider_pb2.ReadResponse(
             id=obj.id,
-            properties=_sealed(life.outputs(obj, schema, found), hidden),
+            properties=_sealed(view.outputs(obj, schema, found), hidden),
             inputs=_sealed(now, hidden),
         )
 
@@ -181,11 +184,12 @@ class AwsPlugin(Plugin):
     ) -> Struct:
         """The outputs after the follow-up steps; if one fails, the object is there all the same: InitFailed."""
         try:
-            return _sealed(life.outputs(obj, schema, steps()), secrets)
+            return _sealed(view.outputs(obj, schema, steps()), secrets)
         except PluginError as error:
             sent = {name: value for name, value in obj.inputs.items() if not has_unknown(value)}
-            sealed = _sealed(sent, secrets)
-            raise InitFailed(obj.id, sealed, sealed, [str(error)]) from error
+            reasons = [str(error)]
+            unfinished = _sealed({**sent, UNFINISHED: True}, secrets)
+            raise InitFailed(obj.id, unfinished, _sealed(sent, secrets), reasons) from error
 
 
 def _schema(token: str) -> sdk.Schema:

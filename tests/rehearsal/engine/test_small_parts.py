@@ -86,7 +86,7 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[places.Si
 
 def test_nothing_of_the_users_own_setup_reaches_the_engine(prepared: tuple[places.SiteDirectory, home.Home]) -> None:
     site, made = prepared
-    assert made.env["PULUMI_BACKEND_URL"] == f"file://{site.backend}"
+    assert made.env["PULUMI_BACKEND_URL"] == f"file://{site.backend}?metadata=skip"
     assert made.env["AWS_ENDPOINT_URL"] == "http://127.0.0.1:5"
     assert not {"AWS_PROFILE", "KUBECONFIG", "AWS_REGION"} & made.env.keys()
 

@@ -50,7 +50,7 @@ class ControlPlane:
 
         The controllers start anew with it: left alone they would come back after a pause of up to half a minute.
         """
-        self._processes["kube-controller-manager"].stop(grace=0.5)
+        self._processes.pop("kube-controller-manager").stop(grace=0.5)
         self._run("kube-apiserver", self._api_server())
         self._until(lambda kube: kube.ready())
         self._start_controllers()

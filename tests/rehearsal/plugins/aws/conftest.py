@@ -18,6 +18,7 @@ import pytest
 from rehearsal.plugins.aws.plugin import AwsPlugin
 
 from ..driver import Driver, driven
+from .world import World
 
 REGION = "us-west-2"
 
@@ -44,7 +45,7 @@ class Cloud:
         self.control("POST", "faults", {"action": action, "code": code, "status": status, "times": times})
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     log = tmp_path_factory.mktemp("cloud") / "log"
     with log.open("w") as errors:
@@ -62,28 +63,38 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
             server.communicate()
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAREHEARSAL")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "rehearsal")
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
-    if "cloud" in request.fixturenames:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", request.getfixturevalue("cloud").url)
+@pytest.fixture(scope="package", autouse=True)
+def environment(cloud: Cloud) -> Iterator[None]:
+    """The environment that the rehearsal gives the engine: the stand-in's address, credentials, no configuration."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("AWS_"):
+                patch.delenv(name)
+        patch.setenv("AWS_ENDPOINT_URL", cloud.url)
+        patch.setenv("AWS_ACCESS_KEY_ID", "AKIAREHEARSAL")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "rehearsal")
+        patch.setenv("AWS_CONFIG_FILE", os.devnull)
+        patch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+        patch.setattr("rehearsal.plugins.aws.account.FIRST_PAUSE", 0.05)
+        yield
 
 
 @pytest.fixture
-def raw(cloud: Cloud) -> Iterator[Driver]:
-    """A plugin that has not been configured."""
+def raw() -> Iterator[Driver]:
+    """A plugin of one's own that has not been configured."""
     with driven(AwsPlugin()) as driver:
         yield driver
 
 
-@pytest.fixture
-def aws(raw: Driver) -> Driver:
-    """A configured plugin with one default tag."""
-    raw.configure(region=REGION, defaultTags=json.dumps({"tags": {"stack": "test"}}))
-    return raw
+@pytest.fixture(scope="package")
+def aws(environment: None) -> Iterator[Driver]:
+    """A plugin for all tests, configured with one default tag."""
+    with driven(AwsPlugin()) as driver:
+        driver.configure(region=REGION, defaultTags=json.dumps({"tags": {"stack": "test"}}))
+        yield driver
+
+
+@pytest.fixture(scope="package")
+def world(aws: Driver) -> World:
+    """Objects for all tests to stand on."""
+    return World(aws)

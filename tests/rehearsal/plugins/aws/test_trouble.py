@@ -11,21 +11,8 @@ from google.protobuf.empty_pb2 import Empty
 
 from ..driver import Driver, State, changed, partial
 from . import world as w
-from .conftest import Cloud
+from .conftest import REGION, Cloud
 from .world import World
-
-
-@pytest.fixture(scope="module")
-def shared() -> dict[str, World]:
-    return {}
-
-
-@pytest.fixture
-def world(aws: Driver, shared: dict[str, World]) -> World:
-    """The same objects for all tests of the module, driven by this test's plugin."""
-    world = shared.setdefault("world", World(aws))
-    world.aws = aws
-    return world
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +60,7 @@ def test_what_exists_is_never_adopted(aws: Driver, type: str, inputs: dict[str, 
         aws.delete(state)
 
 
-def test_a_bucket_is_not_adopted_in_the_first_region_either(raw: Driver, aws: Driver) -> None:
+def test_a_bucket_is_not_adopted_in_the_first_region_either(raw: Driver) -> None:
     raw.configure(region="us-east-1")
     raw.create(w.BUCKET, w.name("first"), {"bucket": "taken-in-virginia"})
     with pytest.raises(grpc.RpcError, match="BucketAlreadyOwnedByYou: the bucket taken-in-virginia exists already"):
@@ -98,6 +85,20 @@ def test_a_half_made_vpc_is_kept_and_finished_by_the_next_up(aws: Driver, cloud:
     assert cloud.client("ec2").describe_vpc_attribute(VpcId=failed.id, Attribute="enableDnsHostnames")[
         "EnableDnsHostnames"
     ]["Value"]
+
+
+def test_a_half_made_vpc_is_finished_along_with_a_change(aws: Driver, cloud: Cloud) -> None:
+    inputs = {"cidrBlock": "10.5.0.0/16", "enableDnsHostnames": True}
+    name = w.name("half")
+    cloud.fault("ModifyVpcAttribute", "UnauthorizedOperation", status=403)
+    checked = aws.check(w.VPC, name, inputs)
+    with pytest.raises(grpc.RpcError) as caught:
+        aws.create(w.VPC, name, inputs)
+    failed = partial(caught.value)
+    state = State(w.VPC, name, checked, failed.id, struct=failed.properties)
+    finished = aws.update(state, {**inputs, "tags": {"a": "b"}})
+    assert finished.outputs["enableDnsHostnames"] is True
+    assert finished.outputs["tags"] == {"a": "b"}
 
 
 def test_drift_is_seen_where_it_is_and_nowhere_else(aws: Driver, cloud: Cloud) -> None:
@@ -144,10 +145,12 @@ def test_waiting_ends_with_custom_timeouts(aws: Driver, world: World) -> None:
     assert "is still pending after 0.2 s" in partial(caught.value).reasons[0]
 
 
-def test_waiting_ends_when_the_engine_cancels(aws: Driver, world: World) -> None:
-    threading.Timer(0.3, lambda: aws.stub.Cancel(Empty())).start()
-    with _StillCreating(aws), pytest.raises(grpc.RpcError, match="interrupted while waiting for AWS"):
-        aws.create(w.NAT, "cancelled", {"subnetId": world.subnets[0].id, "connectivityType": "private"})
+def test_waiting_ends_when_the_engine_cancels(raw: Driver, world: World) -> None:
+    raw.configure(region=REGION)
+    threading.Timer(0.3, lambda: raw.stub.Cancel(Empty())).start()
+    inputs = {"subnetId": world.subnets[0].id, "connectivityType": "private"}
+    with _StillCreating(raw), pytest.raises(grpc.RpcError, match="interrupted while waiting for AWS"):
+        raw.create(w.NAT, "cancelled", inputs)
 
 
 def test_a_subnet_in_use_is_waited_for(aws: Driver, world: World, cloud: Cloud) -> None:

@@ -12,19 +12,6 @@ from .cases import CASES, Case
 from .world import ATTACHMENT, World, name
 
 
-@pytest.fixture
-def world(aws: Driver, shared: dict[str, World]) -> World:
-    """The same objects for all tests of the process, driven by this test's plugin."""
-    world = shared.setdefault("world", World(aws))
-    world.aws = aws
-    return world
-
-
-@pytest.fixture(scope="module")
-def shared() -> dict[str, World]:
-    return {}
-
-
 def test_every_type_of_the_table_has_a_case() -> None:
     assert sorted(ROWS) == sorted(case.type for case in CASES)
 

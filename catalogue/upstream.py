@@ -1,0 +1,118 @@
+"""Fetches the vendors' chart values, schemas and CRDs, as data to check against (`make upstream`).
+
+What is fetched lies outside the checkout, in GPUCLUSTER_UPSTREAM: `charts/<name>-<version>/{Chart.yaml,values.yaml,
+values.schema.json}` and `crds/<group>_<plural>.yaml`. Needs a machine that reaches the charts' repositories.
+"""
+
+import io
+import os
+import sys
+import tarfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import yaml
+
+from catalogue.versions import CHARTS, Chart
+
+TIMEOUT_SECONDS = 60
+KEPT = ("Chart.yaml", "values.yaml", "values.schema.json")
+DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "upstream"
+
+
+class UpstreamError(Exception):
+    """A chart cannot be had; the text says which, from where, and why."""
+
+
+def fetch(charts: Iterable[Chart], directory: Path) -> list[str]:
+    """Fetch every chart into `directory`; returns one sentence per chart that could not be had."""
+    problems = []
+    for chart in charts:
+        try:
+            for path, content in files(chart):
+                target = directory / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+        except UpstreamError as error:
+            problems.append(str(error))
+    return problems
+
+
+def files(chart: Chart) -> Iterator[tuple[Path, bytes]]:
+    """Path below the directory and content of what is kept of a chart. Raises UpstreamError."""
+    home = Path("charts") / f"{chart.name}-{chart.version.lstrip('v')}"
+    for name, content in _members(_read(_archive(chart), chart), chart):
+        _, _, inside = name.partition("/")
+        if inside in KEPT:
+            yield home / inside, content
+        elif "/crds/" in name and name.endswith((".yaml", ".yml")):
+            yield from _definitions(content)
+
+
+def _archive(chart: Chart) -> str:
+    index = yaml.safe_load(_read(f"{chart.repository}/index.yaml", chart)) or {}
+    for entry in index.get("entries", {}).get(chart.name, []):
+        if str(entry.get("version")) == chart.version and entry.get("urls"):
+            return urllib.parse.urljoin(f"{chart.repository}/", entry["urls"][0])
+    raise UpstreamError(
+        f"{chart.name} {chart.version}: {chart.repository} does not list it; correct catalogue/versions.py"
+    )
+
+
+def _read(url: str, chart: Chart) -> bytes:
+    if not url.startswith(("https://", "http://127.0.0.1:")):
+        raise UpstreamError(f"{chart.name} {chart.version}: {url} is not https")
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310 - the scheme was looked at
+            content: bytes = answer.read()
+    except (urllib.error.URLError, TimeoutError) as error:
+        reason = getattr(error, "reason", error)
+        raise UpstreamError(f"{chart.name} {chart.version}: {url} cannot be read here ({reason})") from error
+    return content
+
+
+def _members(archive: bytes, chart: Chart) -> Iterator[tuple[str, bytes]]:
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
+            for member in tar:
+                file = tar.extractfile(member) if member.isfile() else None
+                if file is not None:
+                    yield member.name, file.read()
+    except tarfile.TarError as error:
+        raise UpstreamError(f"{chart.name} {chart.version}: what came is no chart archive ({error})") from error
+
+
+def _definitions(content: bytes) -> Iterator[tuple[Path, bytes]]:
+    """The CRDs of a file, one by one; BaseLoader, because a lone `=` (AlertmanagerConfig) is no YAML 1.1 string."""
+    for document in yaml.load_all(content, yaml.BaseLoader):
+        if isinstance(document, dict) and document.get("kind") == "CustomResourceDefinition":
+            spec = document["spec"]
+            yield Path("crds") / f"{spec['group']}_{spec['names']['plural']}.yaml", _part(content, document)
+
+
+def _part(content: bytes, document: dict[str, object]) -> bytes:
+    """The text of one document of a file, as the vendor wrote it."""
+    parts = [b"\n" + part for part in (b"\n" + content).split(b"\n---")]
+    metadata = document["metadata"]
+    name = metadata["name"].encode() if isinstance(metadata, dict) else b""
+    return next((part.lstrip() for part in parts if b"\n  name: " + name + b"\n" in part), content)
+
+
+def main() -> int:
+    """Fetch everything the catalogue pins; 1 if something could not be had."""
+    directory = Path(os.environ.get("GPUCLUSTER_UPSTREAM") or DEFAULT)
+    try:
+        problems = fetch(CHARTS.values(), directory)
+    except OSError as error:
+        problems = [f"{directory} cannot be written ({error}); name another directory with GPUCLUSTER_UPSTREAM"]
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    print(f"{len(CHARTS) - len(problems)} of {len(CHARTS)} charts are in {directory}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

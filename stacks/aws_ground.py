@@ -1,0 +1,86 @@
+"""What an AWS stack stands on: the account, the network, the key, and the group of EFA traffic."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from components._base import physical_name
+from components.aws.cluster import CLUSTER_NAME_LIMIT, log_group_name
+from components.aws.keys import Keys, KeysArgs
+from components.aws.network import Network, NetworkArgs, SubnetSpec
+from components.aws.security_groups import EfaGroup, EfaGroupArgs
+from components.layers import Fabric
+from planner.types import Plan
+from settings.model import Settings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """Who deploys, and where: all known only when AWS answers."""
+
+    id: pulumi.Output[str]
+    partition: pulumi.Output[str]
+    deployer_arn: pulumi.Input[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ground:
+    """Network, key and EFA group. Without EFA nodes there is no group."""
+
+    account: Account
+    network: Network
+    keys: Keys
+    efa_group_id: pulumi.Output[str] | None
+
+
+def cluster_name() -> str:
+    """The EKS cluster's name: project and stack."""
+    return physical_name(pulumi.get_project(), pulumi.get_stack(), limit=CLUSTER_NAME_LIMIT)
+
+
+def ground(settings: Settings, plan: Plan, provider: aws.Provider, fabric: Fabric) -> Ground:
+    """Ask who deploys, and register the parts of the fabric."""
+    inside = pulumi.ResourceOptions(parent=fabric)
+    account = _account(settings, provider)
+    network = Network("network", _network_args(settings, plan), inside)
+    keys = Keys("keys", _key_args(settings, account), inside)
+    if not any(pool.efa for pool in plan.pools.values()):
+        return Ground(account=account, network=network, keys=keys, efa_group_id=None)
+    efa = EfaGroup("efa", EfaGroupArgs(vpc_id=network.vpc_id), inside)
+    return Ground(account=account, network=network, keys=keys, efa_group_id=efa.group_id)
+
+
+def _account(settings: Settings, provider: aws.Provider) -> Account:
+    options = pulumi.InvokeOutputOptions(provider=provider)
+    caller = aws.get_caller_identity_output(opts=options)
+    session = aws.iam.get_session_context_output(arn=caller.arn, opts=options)
+    return Account(
+        id=caller.account_id,
+        partition=aws.get_partition_output(opts=options).partition,
+        # A caller's session ends; the role behind it is what an access entry can name.
+        deployer_arn=settings.security.deployer_arn or session.issuer_arn,
+    )
+
+
+def _network_args(settings: Settings, plan: Plan) -> NetworkArgs:
+    return NetworkArgs(
+        region=settings.aws.region,
+        cidr=settings.aws.vpc_cidr,
+        subnets=[
+            SubnetSpec(name=each.name, role=each.role, zone_id=each.zone_id, cidr=each.cidr) for each in plan.subnets
+        ],
+        nat_zone_id=plan.nat_zones[0],
+        protect=settings.lifecycle.protect,
+    )
+
+
+def _key_args(settings: Settings, account: Account) -> KeysArgs:
+    return KeysArgs(
+        partition=account.partition,
+        account_id=account.id,
+        region=settings.aws.region,
+        log_group_prefix=log_group_name(cluster_name()),
+        deletion_days=30 if settings.lifecycle.protect else 7,
+        protect=settings.lifecycle.protect,
+    )

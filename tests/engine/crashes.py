@@ -1,0 +1,124 @@
+"""An engine that is killed in the middle of its work, and the proof that nothing of it is left over or made twice."""
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rehearsal.engine import state
+from rehearsal.engine.events import Diagnostic, Record, Step
+from rehearsal.engine.run import Outcome
+from rehearsal.kube.client import Kube
+
+from .rehearsed import Rehearsed, until
+
+BY_AWS = frozenset({"ec2:instance", "ec2:network-interface", "ec2:volume"})
+"""Kinds of which AWS makes every one for a node group or a cluster."""
+
+
+@dataclass
+class Killer:
+    """A watcher that kills the engine when the `turn`-th create of one of the types begins."""
+
+    site: Rehearsed
+    types: tuple[str, ...]
+    turn: int
+    struck: Step | None = field(default=None, init=False)
+    _seen: int = field(default=0, init=False)
+
+    def __call__(self, seen: Step | Diagnostic | None, _: Record) -> None:
+        if self.struck or not isinstance(seen, Step) or seen.op != "create" or not seen.type.startswith(self.types):
+            return
+        self._seen += 1
+        if self._seen == self.turn:
+            pid = self.site.session.locked_by()
+            assert pid is not None, "the engine works without a lock"
+            os.kill(pid, signal.SIGKILL)
+            self.struck = seen
+
+
+def killed_up(site: Rehearsed, types: tuple[str, ...], turn: int) -> tuple[Outcome, Step]:
+    """`up` until the `turn`-th create of these types begins; what it did, and the step at which it was killed."""
+    killer = Killer(site, types, turn)
+    outcome = site.engine.up(watch=killer)
+    assert killer.struck is not None, f"no {turn}. create of {types}: {outcome.explain()}"
+    assert outcome.status == -signal.SIGKILL
+    return outcome, killer.struck
+
+
+def orphans(site: Rehearsed) -> dict[str, list[str]]:
+    """What the account holds since `up` and neither the state has nor AWS made for what the state has."""
+    known = {each["id"].replace(":", "/", 1) for each in state.resources(site.session.engine.export()) if "id" in each}
+    known |= {id.rpartition("/")[2] for id in known} | set(_made_by_aws(site))
+    left = {
+        kind: [id for id in ids if id not in known and id.rpartition("/")[2] not in known]
+        for kind, ids in site.session.leftovers().items()
+        if kind not in BY_AWS
+    }
+    return {kind: ids for kind, ids in left.items() if ids}
+
+
+def _made_by_aws(site: Rehearsed) -> Iterator[str]:
+    """What EKS makes beside a cluster: its security group, the access entries of its node groups' roles."""
+    eks = site.aws("eks")
+    for name in eks.list_clusters()["clusters"]:
+        yield eks.describe_cluster(name=name)["cluster"]["resourcesVpcConfig"]["clusterSecurityGroupId"]
+        for group in eks.list_nodegroups(clusterName=name)["nodegroups"]:
+            role = eks.describe_nodegroup(clusterName=name, nodegroupName=group)["nodegroup"]["nodeRole"]
+            yield f"{name}/{role}"
+
+
+def instances(site: Rehearsed) -> list[str]:
+    """Names of the nodes that the account's running instances should be."""
+    running = [{"Name": "instance-state-name", "Values": ["running"]}]
+    pages = site.aws("ec2").get_paginator("describe_instances").paginate(Filters=running)
+    reservations = (each for page in pages for each in page["Reservations"])
+    return sorted(each["PrivateDnsName"] for reservation in reservations for each in reservation["Instances"])
+
+
+def nodes(site: Rehearsed) -> list[str]:
+    return sorted(each["metadata"]["name"] for each in site.kube.list("v1", "Node"))
+
+
+def strangers(site: Rehearsed) -> list[str]:
+    """Objects that the Kubernetes plugin made and the state does not have, as `<kind> <id>`, and the other way round."""
+    resources = state.resources(site.session.engine.export())
+    mine = [each for each in resources if each["type"].startswith("kubernetes:") and each.get("id")]
+    known = {(each["type"], each["id"]) for each in mine}
+    live = {(token, id) for token in {each["type"] for each in mine} for id in _live(site.kube, token)}
+    return sorted(f"{token} {id}" for token, id in known ^ live)
+
+
+def _live(kube: Kube, token: str) -> Iterator[str]:
+    _, version, kind = token.split(":")
+    if version == "helm.sh/v3":
+        secrets = kube.list("v1", "Secret", label_selector="owner=helm")
+        yield from {f"{each['metadata']['namespace']}/{each['metadata']['labels']['name']}" for each in secrets}
+        return
+    for each in kube.list(version.removeprefix("core/"), kind):
+        if any(entry.get("manager", "").startswith("pulumi") for entry in each["metadata"].get("managedFields", ())):
+            yield _id(each["metadata"])
+
+
+def _id(metadata: Mapping[str, Any]) -> str:
+    return "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
+
+
+def assert_exact(site: Rehearsed) -> None:
+    """Program, state, account and cluster agree: nothing to change, nothing drifted, nothing made twice or forgotten."""
+    assert orphans(site) == {}
+    assert strangers(site) == []
+    until(lambda: instances(site) == nodes(site), "instances and nodes to agree")
+    drift = site.refresh()
+    assert (drift.status, drift.record.operations()) == (0, []), drift.explain()
+    site.assert_quiet()
+
+
+def assert_gone(site: Rehearsed) -> None:
+    """Account and clusters are what they were before the first `up`."""
+    assert site.session.leftovers() == {}
+    assert site.session.missing() == {}
+    until(lambda: not site.clusters(), "the control planes to be gone")
+
+

@@ -1,0 +1,43 @@
+"""One site for what is killed, frozen and throttled."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from rehearsal.engine import state
+from rehearsal.engine.locks import locks
+
+from .leaks import CommandLines
+from .rehearsed import COMMAND_SECONDS, Rehearsed, command
+
+NAME = "survivor"
+
+
+@dataclass
+class Survivor:
+    """The site, the directory its state lies in, and every command line that was seen while it worked."""
+
+    site: Rehearsed
+    home: Path
+    seen: CommandLines
+
+    def command(self, word: str, *options: str, seconds: float = COMMAND_SECONDS) -> subprocess.CompletedProcess[str]:
+        """`python -m rehearsal WORD` for this site, as a person types it."""
+        which = ("--site", NAME, "--stack", self.site.stack, "--root", str(self.site.tree.root))
+        return command(self.home, word, *which, *options, seconds=seconds)
+
+    def interrupted(self) -> list[state.Pending]:
+        """The operations that were under way when the engine died."""
+        return state.pending(self.site.session.engine.export())
+
+    def locked(self) -> bool:
+        """Whether a lock lies on the stack, held or left behind."""
+        return bool(locks(self.site.directory.backend, self.site.stack))
+
+    def converge(self) -> None:
+        """Bring the stack to what its file says, whatever was done to it before."""
+        if self.locked() or self.interrupted():
+            done = self.command("recover")
+            assert done.returncode == 0, done.stdout
+        self.site.up().require()
+        self.site.settled()

@@ -1,0 +1,88 @@
+"""The engine is killed again and again while it applies the dev stack; in the end the stack is there exactly once.
+
+Each test goes on where the one before was killed, so that the whole chain costs little more than one `up`.
+"""
+
+import os
+import random
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from rehearsal import places
+from rehearsal.engine import state
+from tests.graph.stackfiles import graph_of
+
+from .crashes import assert_exact, killed_up
+from .rehearsed import until
+from .survivor import Survivor
+from .trees import Tree
+
+pytest_plugins = ["tests.engine.survivor_fixture"]
+pytestmark = pytest.mark.engine
+
+SEED = int(os.environ.get("CRASH_SEED", "20260303"))
+"""Decides at which create of a phase the engine dies; another one is tried with CRASH_SEED=<number>."""
+CLUSTER = "aws:eks/cluster:Cluster"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of `up`: the types, or beginnings of types, whose creates make it up."""
+
+    name: str
+    types: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+NETWORK = Phase("network", ("aws:ec2/", "aws:vpc/", "aws:iam/", "aws:kms/", "aws:cloudwatch/"))
+CONTROL_PLANE = Phase("control plane", (CLUSTER,))
+NODES = Phase("node groups", ("aws:eks/nodeGroup:", "aws:eks/addon:", "kubernetes:helm.sh/v3:Release"))
+WORKLOADS = Phase("workloads", ("kubernetes:apps/v1:", "kubernetes:batch/v1:", "kubernetes:core/v1:Service"))
+
+
+def turn(survivor: Survivor, phase: Phase) -> int:
+    """Which of the creates of this phase that are still to come is the last one."""
+    there = {each["urn"] for each in state.resources(survivor.site.session.engine.export())}
+    names = {urn.rpartition("::")[2] for urn in there}
+    program = graph_of("dev").resources.values()
+    to_come = sum(each.token.startswith(phase.types) and each.name not in names for each in program)
+    assert to_come, f"all of the {phase} is there already"
+    return random.Random(f"{SEED} {phase}").randint(1, to_come)
+
+
+def kill(survivor: Survivor, phase: Phase) -> str:
+    """Kill an `up` in this phase; what it left is there to see. Returns what to print if something is wrong later."""
+    _, step = killed_up(survivor.site, phase.types, turn(survivor, phase))
+    print(f"seed {SEED}, phase {phase}: killed at the create of {step.urn.label}")
+    assert survivor.locked()
+    assert survivor.site.session.locked_by() is None, "the lock of a dead engine counts as held"
+    return step.urn.text
+
+
+def assert_settled(survivor: Survivor) -> None:
+    assert not survivor.locked()
+    assert survivor.interrupted() == []
+
+
+@pytest.mark.parametrize("phase", [NETWORK, NODES], ids=str)
+def test_recover_settles_what_a_killed_up_left(survivor: Survivor, phase: Phase) -> None:
+    kill(survivor, phase)
+    done = survivor.command("recover")
+    assert done.returncode == 0, done.stdout
+    assert_settled(survivor)
+
+
+def test_the_next_up_recovers_by_itself_and_converges(survivor: Survivor) -> None:
+    kill(survivor, WORKLOADS)
+    done = survivor.command("up")
+    assert done.returncode == 0, done.stdout
+    assert "recover: the engine was killed while it worked on this stack" in done.stdout
+    assert_settled(survivor)
+    survivor.site.settled()
+    assert_exact(survivor.site)

@@ -1,0 +1,64 @@
+"""What a node says of itself: capacity, labels, taints."""
+
+from __future__ import annotations
+
+from rehearsal.effects import gpus, nodeobject
+from tests.rehearsal.effects import facts
+
+
+def test_capacity_leaves_out_what_eks_reserves() -> None:
+    shown, usable = nodeobject.capacity(facts.host("m7i.large", efa_interfaces=0), 20)
+    assert shown["cpu"] == "2"
+    assert usable["cpu"] == "1930m"
+    assert int(usable["memory"].removesuffix("Ki")) < int(shown["memory"].removesuffix("Ki"))
+    assert shown["pods"] == "29"
+    assert "nvidia.com/gpu" not in shown
+
+
+def test_pods_use_the_interfaces_of_the_first_card_only() -> None:
+    assert nodeobject.max_pods(facts.type_of("p5.48xlarge"), {}) == 100
+    assert nodeobject.max_pods(facts.type_of("p5.48xlarge"), {"kubelet": {"config": {"maxPods": 50}}}) == 50
+
+
+def test_raid_of_local_nvme_becomes_the_nodes_storage() -> None:
+    raid = facts.host(node_config={"instance": {"localStorage": {"strategy": "RAID0"}}})
+    assert nodeobject.ephemeral_gib(raid, 20) == 3800 * 10**9 // 2**30
+    assert nodeobject.ephemeral_gib(facts.host(), 20) == 20
+
+
+def test_hugepages_come_with_efa_interfaces_and_cost_memory() -> None:
+    with_efa, without = (nodeobject.capacity(facts.host(efa_interfaces=n), 20)[1] for n in (1, 0))
+    assert with_efa["hugepages-2Mi"] == "10256Mi"
+    assert without["hugepages-2Mi"] == "0Mi"
+    assert int(with_efa["memory"][:-2]) == int(without["memory"][:-2]) - 10256 * 1024
+
+
+def test_labels_and_taints_of_the_node_group() -> None:
+    group = {
+        "capacityType": "ON_DEMAND",
+        "labels": {"pool": "train"},
+        "taints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}],
+    }
+    node = nodeobject.node(facts.host(), group, "us-west-2")
+    labels = node["metadata"]["labels"]
+    assert labels["pool"] == "train"
+    assert labels["eks.amazonaws.com/sourceLaunchTemplateVersion"] == "3"
+    assert labels["topology.kubernetes.io/zone"] == "us-west-2a"
+    assert node["spec"]["providerID"] == "aws:///us-west-2a/i-1"
+    assert node["spec"]["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
+
+
+def test_product_labels_are_the_vendors_strings() -> None:
+    product = lambda name: gpus.discovery_labels(facts.type_of(name)).get("nvidia.com/gpu.product")  # noqa: E731
+    assert product("p5.48xlarge") == "NVIDIA-H100-80GB-HBM3"
+    assert product("p4d.24xlarge") == "NVIDIA-A100-SXM4-40GB"
+    assert product("p4de.24xlarge") == "NVIDIA-A100-SXM4-80GB"
+    assert product("g6e.xlarge") == "NVIDIA-L40S"
+    assert product("m7i.large") is None
+
+
+def test_gpu_count_and_memory_are_labels_too() -> None:
+    labels = gpus.discovery_labels(facts.type_of("p5.48xlarge"))
+    assert labels["nvidia.com/gpu.count"] == "8"
+    assert labels["nvidia.com/gpu.memory"] == "81559"
+    assert labels["nvidia.com/mig.capable"] == "true"

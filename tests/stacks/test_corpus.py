@@ -1,0 +1,62 @@
+"""The settings' corpus through the whole program: good files keep every rule, bad ones register nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+
+from policy import RULES
+from policy.graph import violations
+from tests.graph import schema_aws, schema_kubernetes, schema_sdk
+from tests.graph.harness import RecordingMonitor
+from tests.graph.stackfiles import ROOT, run_program
+
+CORPUS = ROOT / "tests" / "settings" / "corpus"
+SEEN_IN_THE_FILE_ONLY = {"day-without-quotes", "default-providers-on", "key-twice", "settings-beside-config"}
+"""What the engine settles while it reads the file, so that only the reader of the file can say it."""
+
+
+def files(kind: str) -> list[Any]:
+    paths = sorted((CORPUS / kind).glob("*.yaml"))
+    return [pytest.param(path, id=path.stem) for path in paths if path.stem not in SEEN_IN_THE_FILE_ONLY]
+
+
+def config_in(path: Path) -> dict[str, Any]:
+    """What the engine would hand over of the file: the keys below config:."""
+    config = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).get("config")
+    return config if isinstance(config, dict) else {}
+
+
+def sentences(path: Path) -> list[str]:
+    return [
+        line.removeprefix("# says: ") for line in path.read_text("utf-8").splitlines() if line.startswith("# says: ")
+    ]
+
+
+@pytest.mark.parametrize("path", files("good"))
+def test_what_a_good_file_deploys_keeps_every_rule_and_schema(path: Path) -> None:
+    graph = run_program(config_in(path), stack="corpus")
+    found = [str(each) for each in violations(graph, RULES)]
+    for each in graph.resources.values():
+        found += [*schema_sdk.problems(each), *schema_aws.problems(each)]
+        if each.kind not in schema_kubernetes.CUSTOM or schema_kubernetes.crd_file(each.kind):
+            found += schema_kubernetes.problems(each)
+    assert found == []
+
+
+@pytest.mark.parametrize("path", files("bad"))
+def test_a_bad_file_registers_nothing_and_says_why(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registered: list[str] = []
+
+    def keep(_: RecordingMonitor, urn: str, *_rest: object) -> None:
+        registered.append(urn)
+
+    monkeypatch.setattr(RecordingMonitor, "_keep", keep)
+    with pytest.raises(pulumi.RunError) as error:
+        run_program(config_in(path), stack="corpus")
+    assert registered == []
+    paths = [sentence.split(": ", 1)[0] for sentence in sentences(path)]
+    assert paths
+    assert [path for path in paths if path not in str(error.value)] == []
