@@ -25,6 +25,7 @@ class Resource:
     depends_on: tuple[str, ...] = ()
     property_dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ignore_changes: tuple[str, ...] = ()
+    replace_on_changes: tuple[str, ...] = ()
     timeouts: Mapping[str, str] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     id: str = ""

@@ -67,7 +67,8 @@ class LustreClaims(Component):
                     ),
                 ),
             ),
-            self.child(),
+            # Kubernetes refuses another size of a claim without a class, and the file system grows without being asked.
+            self.child(ignore_changes=["spec.resources"]),
         )
         return claim.metadata.name.apply(str)
 

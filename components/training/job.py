@@ -141,7 +141,12 @@ class TrainingJob(Component):
                 annotations={"pulumi.com/deletionPropagationPolicy": "foreground"},
             ),
             spec=pytorch_job(args, account),
-            opts=self.child(depends_on=[args.operator, args.nodes_ready]),
+            opts=self.child(
+                depends_on=[args.operator, args.nodes_ready],
+                # The operator never touches pods that run: a changed spec would stand in the API and change nothing.
+                replace_on_changes=["spec"],
+                delete_before_replace=True,
+            ),
         )
         self.run = job.id.apply(lambda _: args.run)
         self.register_outputs({"run": self.run})

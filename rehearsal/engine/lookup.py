@@ -5,6 +5,7 @@ come from the environment, as the provider plugins take them.
 """
 
 import functools
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -136,9 +137,7 @@ STATES: dict[str, Callable[[Clients, str], Any]] = {
 
 def _kubernetes(pending: Pending, around: Surroundings) -> list[str]:
     metadata = pending.inputs.get("metadata") or {}
-    kubeconfig = around.provider.get("kubeconfig")
-    if not isinstance(kubeconfig, str):
-        kubeconfig = None
+    kubeconfig = _kubeconfig(around)
     _, version, kind = pending.urn.type.split(":")
     if version == "helm.sh/v3":
         name, namespace = pending.inputs.get("name"), pending.inputs.get("namespace") or "default"
@@ -161,6 +160,14 @@ def _kubernetes(pending: Pending, around: Surroundings) -> list[str]:
         )
     namespace = live["metadata"].get("namespace")
     return [f"{namespace}/{metadata['name']}" if namespace else metadata["name"]]
+
+
+def _kubeconfig(around: Surroundings) -> str | None:
+    """The provider's kubeconfig as text; programs that write it as JSON find it decoded like any other argument."""
+    given = around.provider.get("kubeconfig")
+    if isinstance(given, Mapping):
+        return json.dumps(given)
+    return given if isinstance(given, str) else None
 
 
 def _cluster(kubeconfig: str | None, around: Surroundings) -> Kube:

@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rehearsal.kube.client import ApiError, Kube
+from rehearsal.plugins.kubernetes.reasons import explain
 
 GPU = "nvidia.com/gpu"
 EFA = "vpc.amazonaws.com/efa"
 POD_GROUP = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+GROUP_OF_POD = "scheduling.k8s.io/group-name"
 SYSTEM_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
 
 Object = Mapping[str, Any]
@@ -27,64 +29,90 @@ class Node:
 
 @dataclass(frozen=True)
 class Gang:
-    """A Volcano PodGroup: all of `members` pods start together or none does."""
+    """A Volcano PodGroup: all of `members` pods start together or none does. `why` says what they wait for."""
 
     namespace: str
     name: str
     members: int
     running: int
     phase: str
+    why: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Service:
-    """A Deployment and the ready addresses behind the Services that select its pods."""
+    """A Deployment and the ready addresses behind the Services that select its pods; `why` its pods are not ready."""
 
     namespace: str
     name: str
     ready: int
     desired: int
     endpoints: int
+    why: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class ClusterView:
-    """What one cluster runs, as its API tells it."""
+    """What one cluster runs, as its API tells it. `unanswered` are sentences about Services that lead nowhere."""
 
     name: str
     nodes: Sequence[Node] = field(default=())
     gangs: Sequence[Gang] = field(default=())
     services: Sequence[Service] = field(default=())
+    unanswered: Sequence[str] = field(default=())
 
     def unready(self) -> list[str]:
-        """One sentence for each thing that does not run as asked."""
+        """One sentence for each thing that does not run as asked, with the reason that Kubernetes gives."""
         return [
             *(f"node {node.name} is not Ready" for node in self.nodes if not node.ready),
             *(
                 f"gang {each.namespace}/{each.name} has {each.running} of {each.members} pods running ({each.phase})"
+                + _because(each.why)
                 for each in self.gangs
                 if each.running < each.members
             ),
             *(
                 f"deployment {each.namespace}/{each.name} has {each.ready} of {each.desired} replicas ready"
+                + _because(each.why)
                 for each in self.services
                 if each.ready < each.desired
             ),
+            *self.unanswered,
         ]
+
+
+def _because(why: Sequence[str]) -> str:
+    return f": {'; '.join(why)}" if why else ""
 
 
 def view(name: str, kube: Kube) -> ClusterView:
     """Look at a cluster; raises what the client raises if the API server does not answer."""
+    deployments = kube.list("apps/v1", "Deployment")
+    running = services(deployments, kube.list("v1", "Service"), kube.list("discovery.k8s.io/v1", "EndpointSlice"))
     return ClusterView(
         name,
         nodes=[node(each) for each in kube.list("v1", "Node")],
-        gangs=[gang(each) for each in _listed_if_served(kube, *POD_GROUP)],
-        services=services(
-            kube.list("apps/v1", "Deployment"),
-            kube.list("v1", "Service"),
-            kube.list("discovery.k8s.io/v1", "EndpointSlice"),
-        ),
+        gangs=[_explained_gang(gang(each), kube) for each in _listed_if_served(kube, *POD_GROUP)],
+        services=[_explained_service(each, deployments, kube) for each in running],
     )
+
+
+def _explained_gang(found: Gang, kube: Kube) -> Gang:
+    """With what the first of its pods that waits is waiting for: the others of a gang wait for the same."""
+    if found.running >= found.members:
+        return found
+    pods = kube.list("v1", "Pod", found.namespace)
+    members = (pod for pod in pods if (pod["metadata"].get("annotations") or {}).get(GROUP_OF_POD) == found.name)
+    reasons = (explain({"kind": "Pod", **pod}, kube) for pod in members)
+    return replace(found, why=next((why for why in reasons if why), ()))
+
+
+def _explained_service(found: Service, deployments: Iterable[Object], kube: Kube) -> Service:
+    if found.ready >= found.desired:
+        return found
+    names = ((each, each["metadata"]["namespace"], each["metadata"]["name"]) for each in deployments)
+    deployment = next(each for each, *name in names if name == [found.namespace, found.name])
+    return replace(found, why=explain({"kind": "Deployment", **deployment}, kube))
 
 
 def _listed_if_served(kube: Kube, api_version: str, kind: str) -> list[dict[str, Any]]:

@@ -118,6 +118,12 @@ def test_a_job_is_deleted_after_its_pods() -> None:
     assert annotations == {"pulumi.com/deletionPropagationPolicy": "foreground"}
 
 
+def test_a_changed_run_is_started_anew() -> None:
+    """The operator leaves running pods as they are, whatever becomes of the job's spec."""
+    graph = built(lambda opts: TrainingJob("sample", job_args(), opts))
+    assert graph.one("sample-job").replace_on_changes == ("spec",)
+
+
 def test_a_run_without_nodes_is_refused() -> None:
     with pytest.raises(ValueError, match="sft: a run needs one node at least"):
         job(nodes=0)

@@ -111,6 +111,7 @@ class RecordingMonitor(mocks.MockMonitor):
                 key: tuple(sorted(value.urns)) for key, value in request.propertyDependencies.items()
             },
             ignore_changes=tuple(request.ignoreChanges),
+            replace_on_changes=tuple(request.replaceOnChanges),
             timeouts={
                 key: value for key in ("create", "update", "delete") if (value := getattr(request.customTimeouts, key))
             },

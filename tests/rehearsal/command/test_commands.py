@@ -1,5 +1,6 @@
 """The commands as a person runs them, on a small stack without a cluster (N01-N03, Q02, Q06)."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ kept = pulumi.ResourceOptions(provider=mine.provider, protect=True)
 vpc = aws.ec2.Vpc("vpc", cidr_block="10.0.0.0/16", tags={"Name": "vpc"}, opts=mine)
 for zone in "ab":
     block = f"10.0.{ord(zone) - ord('a')}.0/24"
-    aws.ec2.Subnet(zone, vpc_id=vpc.id, cidr_block=block, availability_zone=f"eu-west-1{zone}", tags={"Name": zone}, opts=mine)
+    place = {"vpc_id": vpc.id, "cidr_block": block, "availability_zone": f"eu-west-1{zone}"}
+    aws.ec2.Subnet(zone, **place, tags={"Name": zone}, opts=mine)
 aws.s3.Bucket("bucket", bucket=f"trial-{pulumi.get_stack()}", tags={"Name": "bucket"}, opts=kept)
 pulumi.export("token", pulumi.Config().require_secret("token"))
 """
@@ -41,13 +43,18 @@ class Trial:
 
     root: Path
     home: Path
+    started: "list[subprocess.Popen[str]]" = field(default_factory=list)
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         command, *rest = arguments
         argv = [sys.executable, "-m", "rehearsal", command, "--root", str(self.root), *rest]
         env = os.environ | {"GPUCLUSTER_HOME": str(self.home)}
         output = subprocess.PIPE
-        return subprocess.Popen(argv, cwd=places.CHECKOUT, env=env, stdout=output, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(
+            argv, cwd=places.CHECKOUT, env=env, stdout=output, stderr=subprocess.STDOUT, text=True
+        )
+        self.started.append(process)
+        return process
 
     def run(self, *arguments: str) -> tuple[int, str]:
         with self.start(*arguments) as process:
@@ -87,6 +94,10 @@ def trial(tmp_path: Path) -> Iterator[Trial]:
     (root / "__main__.py").write_text(PROGRAM)
     made = Trial(root, tmp_path / "home")
     yield made
+    for process in made.started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE)
     for name in ("dev", "other"):
         made.run("down", "--stack", name)
     until(lambda: not made.processes(), "every process to end")
@@ -149,22 +160,27 @@ def test_a_killed_engine_is_recovered_by_the_next_up(trial: Trial) -> None:
     process = trial.start("up")
     until(creating(trial, "c"), "the third subnet")
     until(lambda: kill_engine(trial) > 0, "an engine to kill")
-    status, said = process.communicate(timeout=PATIENCE)[0], process.returncode
-    assert said == 1
-    assert "was killed" in status
-    code, text = trial.run("up")
-    assert code == 0, text
-    assert "recover: the engine was killed" in text
-    code, text = trial.run("down")
-    assert (code, "zero left" in text) == (0, True), text
+    said = process.communicate(timeout=PATIENCE)[0]
+    assert process.returncode == 1
+    assert "was killed" in said
+    status, said = trial.run("up")
+    assert status == 0, said
+    assert "recover: the engine was killed" in said
+    status, said = trial.run("down")
+    assert (status, "zero left" in said) == (0, True), said
 
 
 def kill_engine(trial: Trial) -> int:
     exe, killed = trial.site().pulumi / "bin" / "pulumi", 0
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (entry / "exe").resolve() == exe and b"\0up\0" in (entry / "cmdline").read_bytes():
-            os.kill(int(entry.name), signal.SIGKILL)
-            killed += 1
+        with contextlib.suppress(OSError):
+            if (
+                entry.name.isdigit()
+                and (entry / "exe").readlink() == exe
+                and b"\0up\0" in (entry / "cmdline").read_bytes()
+            ):
+                os.kill(int(entry.name), signal.SIGKILL)
+                killed += 1
     return killed
 
 

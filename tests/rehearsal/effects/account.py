@@ -63,17 +63,18 @@ class Account:
         self.vpc = self.ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
         for name in ("EnableDnsSupport", "EnableDnsHostnames"):
             self.ec2.modify_vpc_attribute(VpcId=self.vpc, **{name: {"Value": True}})
-        make = lambda cidr, zone: self.ec2.create_subnet(  # noqa: E731
-            VpcId=self.vpc, CidrBlock=cidr, AvailabilityZone=zone
-        )["Subnet"]["SubnetId"]
-        self.public, self.private = make("10.0.0.0/24", ZONE), make("10.0.16.0/20", ZONE)
-        self.second = make("10.0.1.0/24", f"{REGION}b")
+        self.public, self.private = self._subnet("10.0.0.0/24", ZONE), self._subnet("10.0.16.0/20", ZONE)
+        self.second = self._subnet("10.0.1.0/24", f"{REGION}b")
         gateway = self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
         self.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=self.vpc)
         self._route(self.public, GatewayId=gateway)
         address = self.ec2.allocate_address(Domain="vpc")["AllocationId"]
         nat = self.ec2.create_nat_gateway(SubnetId=self.public, AllocationId=address)["NatGateway"]["NatGatewayId"]
         self._route(self.private, NatGatewayId=nat)
+
+    def _subnet(self, block: str, zone: str) -> str:
+        made = self.ec2.create_subnet(VpcId=self.vpc, CidrBlock=block, AvailabilityZone=zone)
+        return str(made["Subnet"]["SubnetId"])
 
     def _route(self, subnet: str, **target: str) -> None:
         table = self.ec2.create_route_table(VpcId=self.vpc)["RouteTable"]["RouteTableId"]

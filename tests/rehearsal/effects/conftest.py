@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ class Site:
             self.apply(definition)
             names.append(definition["metadata"]["name"])
         for name in names:
-            until(lambda name=name: self._established(name), 20, f"CRD {name} is served")
+            until(partial(self._established, name), 20, f"CRD {name} is served")
         for each in charts.render(chart, version, where, chart, values):
             if each["kind"] not in _CLUSTER_SCOPED:
                 each["metadata"].setdefault("namespace", where)

@@ -156,15 +156,17 @@ def test_a_configuration_that_is_no_text_is_refused() -> None:
 
 def test_component_settings_win_over_default_settings() -> None:
     values = {"custom": {"default_tolerations": [EXTRA], "controller_tolerations": [{"operator": "Exists"}]}}
-    tolerations = lambda name: pod_of(rendered(*VOLCANO, values, "Deployment", name))["tolerations"]  # noqa: E731
-    assert tolerations("volcano-scheduler") == [EXTRA]
-    assert tolerations("volcano-controllers") == [{"operator": "Exists"}]
+    scheduler, controllers = (
+        pod_of(rendered(*VOLCANO, values, "Deployment", f"volcano-{name}")) for name in ("scheduler", "controllers")
+    )
+    assert scheduler["tolerations"] == [EXTRA]
+    assert controllers["tolerations"] == [{"operator": "Exists"}]
 
 
 # -- values and CRDs
 
 
-def test_unknown_values_are_named(vendors: Path) -> None:  # noqa: ARG001
+def test_unknown_values_are_named(vendors: Path) -> None:
     values = {
         "basic": {"image_tag_version": "v2", "image_pull_secret": "s", "image_tga": 1},
         "custom": {"ns": {"a": 1}},
@@ -175,14 +177,14 @@ def test_unknown_values_are_named(vendors: Path) -> None:  # noqa: ARG001
     assert charts.unchecked(*VOLCANO) == ["volcano 1.14.1: values are compared with those of version 1.15.1"]
 
 
-def test_without_vendors_files_the_checks_are_off_and_say_so(no_upstream: None) -> None:  # noqa: ARG001
+def test_without_vendors_files_the_checks_are_off_and_say_so(no_upstream: None) -> None:
     assert charts.check_values(*GPU, {"nonsense": 1}) == []
     off = charts.unchecked(*GPU)
     assert any("schema check off for ClusterPolicy" in each for each in off)
     assert any("values check off" in each for each in off)
 
 
-def test_without_vendors_files_crds_have_an_open_schema(no_upstream: None) -> None:  # noqa: ARG001
+def test_without_vendors_files_crds_have_an_open_schema(no_upstream: None) -> None:
     paths = charts.crds(*GPU)
     kinds = {yaml.safe_load(path.read_text())["spec"]["names"]["kind"] for path in paths}
     assert {"ClusterPolicy", "NodeFeature"} <= kinds

@@ -176,9 +176,10 @@ def test_not_action_and_not_resource() -> None:
 
 
 def test_pod_identity_needs_both_actions_in_the_trust_policy() -> None:
-    trust = lambda *actions: {  # noqa: E731
-        "Statement": [{"Effect": "Allow", "Principal": {"Service": "pods.eks.amazonaws.com"}, "Action": list(actions)}]
-    }
+    def trust(*actions: str) -> dict[str, Any]:
+        principal = {"Service": "pods.eks.amazonaws.com"}
+        return {"Statement": [{"Effect": "Allow", "Principal": principal, "Action": list(actions)}]}
+
     both = ("sts:AssumeRole", "sts:TagSession")
     assert iam.trusts(trust(*both), "pods.eks.amazonaws.com", both)
     assert not iam.trusts(trust("sts:AssumeRole"), "pods.eks.amazonaws.com", both)

@@ -111,10 +111,11 @@ def test_an_update_takes_away_at_least_one_node_at_a_time() -> None:
 def test_another_template_version_or_release_is_outdated() -> None:
     group = {"amiType": "AL2023_x86_64_NVIDIA", "releaseVersion": "1", "launchTemplate": {"id": "lt-1", "version": "2"}}
     tags = [{"Key": "aws:ec2launchtemplate:id", "Value": "lt-1"}]
-    made = lambda version, release: {  # noqa: E731
-        "Tags": [*tags, {"Key": "aws:ec2launchtemplate:version", "Value": version}],
-        "ImageId": hosts.image_id("AL2023_x86_64_NVIDIA", release),
-    }
+
+    def made(version: str, release: str) -> dict[str, Any]:
+        image = hosts.image_id("AL2023_x86_64_NVIDIA", release)
+        return {"Tags": [*tags, {"Key": "aws:ec2launchtemplate:version", "Value": version}], "ImageId": image}
+
     assert not launches.outdated(made("2", "1"), group)
     assert launches.outdated(made("1", "1"), group)
     assert launches.outdated(made("2", "0"), group)

@@ -254,7 +254,7 @@ def test_a_startup_budget_that_runs_out_kills_and_restarts() -> None:
     made.begin(Deaf(), 0.0)
     doom = made.look(0.0)
     assert doom == pytest.approx(30 / TIME_SCALE)
-    made.look(doom)
+    made.look(doom or 0.0)
     assert made.phase == "terminated"
     assert made.exit == Exit(137, reason="Error")
     assert [note.reason for note in made.notes] == ["Started", "Unhealthy", "Killing"]

@@ -24,13 +24,18 @@ def test_node_gets_ready_with_the_network_plugin(bare: Site) -> None:
     account = bare.account
     account.nodegroup("system", 1, account.template("system", "m7i.large"), "AL2023_x86_64_STANDARD")
     node = until(lambda: bare.nodes("system"), 30, "a node registers")[0]["metadata"]["name"]
-    condition = lambda: next(  # noqa: E731
-        (c for c in bare.nodes("system")[0]["status"].get("conditions", []) if c["type"] == "Ready"), {}
-    )
+
+    def condition() -> dict[str, str]:
+        conditions = bare.nodes("system")[0]["status"].get("conditions", [])
+        return next((each for each in conditions if each["type"] == "Ready"), {})
+
+    def tainted() -> bool:
+        taints = (bare.kube.get("v1", "Node", node) or {})["spec"].get("taints", [])
+        return "node.kubernetes.io/not-ready" in [taint["key"] for taint in taints]
+
     until(lambda: condition().get("status") == "False", 20, "it is not ready")
     assert "cni plugin not initialized" in condition()["message"]
-    taints = lambda: [t["key"] for t in (bare.kube.get("v1", "Node", node) or {})["spec"].get("taints", [])]  # noqa: E731
-    until(lambda: "node.kubernetes.io/not-ready" in taints(), 20, "it is tainted")
+    until(tainted, 20, "it is tainted")
     assert account.status("system") == "CREATING"
     account.addon("vpc-cni")
     until(lambda: condition().get("status") == "True", 30, "it gets ready")

@@ -49,12 +49,14 @@ def test_labels_and_taints_of_the_node_group() -> None:
 
 
 def test_product_labels_are_the_vendors_strings() -> None:
-    product = lambda name: gpus.discovery_labels(facts.type_of(name)).get("nvidia.com/gpu.product")  # noqa: E731
-    assert product("p5.48xlarge") == "NVIDIA-H100-80GB-HBM3"
-    assert product("p4d.24xlarge") == "NVIDIA-A100-SXM4-40GB"
-    assert product("p4de.24xlarge") == "NVIDIA-A100-SXM4-80GB"
-    assert product("g6e.xlarge") == "NVIDIA-L40S"
-    assert product("m7i.large") is None
+    types = ("p5.48xlarge", "p4d.24xlarge", "p4de.24xlarge", "g6e.xlarge", "m7i.large")
+    assert [gpus.discovery_labels(facts.type_of(name)).get("nvidia.com/gpu.product") for name in types] == [
+        "NVIDIA-H100-80GB-HBM3",
+        "NVIDIA-A100-SXM4-40GB",
+        "NVIDIA-A100-SXM4-80GB",
+        "NVIDIA-L40S",
+        None,
+    ]
 
 
 def test_gpu_count_and_memory_are_labels_too() -> None:

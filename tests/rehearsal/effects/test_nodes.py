@@ -68,16 +68,17 @@ def test_nodes_carry_what_eks_and_the_kubelet_write(site: Site) -> None:
 
 
 def test_addons_become_active(site: Site) -> None:
-    for addon in ("vpc-cni", "coredns", "aws-fsx-csi-driver"):
-        until(lambda addon=addon: site.account.addon_status(addon) == "ACTIVE", 40, f"{addon} is ACTIVE")
+    names = ("vpc-cni", "coredns", "aws-fsx-csi-driver")
+    until(lambda: {site.account.addon_status(name) for name in names} == {"ACTIVE"}, 40, "all are ACTIVE")
 
 
 def test_devices_come_from_hardware_and_interfaces(gpus: Site) -> None:
     assert len(advertised(gpus)) == 2
     labels = gpus.nodes("train")[0]["metadata"]["labels"]
     assert labels["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3"
-    state = lambda: gpus.kube.list("nvidia.com/v1", "ClusterPolicy")[0].get("status", {}).get("state")  # noqa: E731
-    until(lambda: state() == "ready", 60, "the ClusterPolicy is ready")
+    policies = ("nvidia.com/v1", "ClusterPolicy")
+    ready = {"namespace": "gpu-operator", "state": "ready"}
+    until(lambda: gpus.kube.list(*policies)[0].get("status") == ready, 60, "the ClusterPolicy is ready")
 
 
 def test_group_without_the_cluster_security_group_fails(site: Site, group: Callable[..., str]) -> None:

@@ -31,8 +31,7 @@ def gang(training: Site, request: pytest.FixtureRequest) -> Any:
     yield make
     for job in jobs:
         training.kube.delete(job)
-        name = job["metadata"]["name"]
-        until(lambda name=name: not training.pods("training", name), 20, f"the pods of {name} go")
+    until(lambda: not training.pods("training"), 20, "the pods of the jobs go")
 
 
 def test_gang_of_two_runs_on_both_nodes(training: Site, gang: Any) -> None:
@@ -82,6 +81,9 @@ def test_job_with_wrong_container_name_is_refused_by_the_webhook(training: Site)
 def test_crds_of_another_tag_are_not_found(training: Site) -> None:
     url = workloads.CRD_URL.replace("v1.9.3", "v9.9.9")
     training.apply(workloads.crd_job(url, name="other-crds"))
-    status = lambda: [p["status"] for p in training.pods("kubeflow", "other-crds")]  # noqa: E731
-    until(lambda: any(each.get("phase") == "Failed" for each in status()), 30, "the job's pod fails")
-    assert "404" in str(status())
+
+    def failed() -> str:
+        pods = training.pods("kubeflow", "other-crds")
+        return str([pod["status"] for pod in pods if pod["status"].get("phase") == "Failed"] or "")
+
+    assert "404" in until(failed, 30, "the job's pod fails")

@@ -48,7 +48,7 @@ def test_a_key_is_never_handled_twice_at_once(queue: Make) -> None:
 def test_a_key_added_while_it_is_handled_is_handled_again(queue: Make) -> None:
     begun, go, done = threading.Event(), threading.Event(), threading.Semaphore(0)
 
-    def handle(key: str) -> None:  # noqa: ARG001
+    def handle(key: str) -> None:
         begun.set()
         go.wait(5)
         done.release()

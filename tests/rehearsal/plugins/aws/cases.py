@@ -391,7 +391,7 @@ EKS = (
 
 def entry(world: World) -> Inputs:
     made = world.make(
-        w.ENTRY, "entry", {"clusterName": world.cluster.id, "principalArn": world.node_role.outputs["arn"]}
+        w.ENTRY, "entry", {"clusterName": world.cluster.id, "principalArn": world.other_pod_role.outputs["arn"]}
     )
     return {key: made.outputs[key] for key in ("clusterName", "principalArn")}
 
