@@ -97,6 +97,7 @@ def _serve(
     tokens = Tokens("tokens", TokensArgs(namespace=namespace, values=values), inside).keys
 
     def start(service: Service, pool: GpuPool, planned: ServicePlan) -> pulumi.Output[str]:
+        weights = _load(service, planned, platform, services, inside)
         args = InferenceServiceArgs(
             service=service.name,
             namespace=namespace,
@@ -107,7 +108,8 @@ def _serve(
             taints=pool.taints,
             priority=services.priorities["inference"],
             claim=services.claims[WEIGHTS],
-            weights=_load(service, pool, planned, platform, services, inside),
+            weights=weights.loaded,
+            model_path=weights.path,
             tensor_parallel=service.tensor_parallel,
             max_model_len=service.max_model_len,
             gpu_memory_utilization=service.gpu_memory_utilization,
@@ -135,13 +137,8 @@ def _spare_gpus(plan: Plan, pool: GpuPool) -> int:
 
 
 def _load(
-    service: Service,
-    pool: GpuPool,
-    planned: ServicePlan,
-    platform: Platform,
-    services: Services,
-    inside: pulumi.ResourceOptions,
-) -> pulumi.Resource:
+    service: Service, planned: ServicePlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions
+) -> Weights:
     """Copy the weights; the copy has the time that reading them back may take, and half an hour to be scheduled."""
     namespace = services.namespaces["inference"]
     name = f"weights-{service.name}"
@@ -156,9 +153,7 @@ def _load(
         service_account=name,
         granted=granted,
         claim=services.claims[WEIGHTS],
-        pool=pool.name,
-        taints=pool.taints,
-        nodes_ready=pool.nodes_ready,
+        ready=platform.cluster.ready,
         timeout_seconds=planned.startup_seconds + 1800,
     )
-    return Weights(name, args, inside).loaded
+    return Weights(name, args, inside)

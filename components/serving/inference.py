@@ -29,7 +29,7 @@ class InferenceServiceArgs:
     """`startup_seconds` is how long reading the weights may take. `waiting_per_replica` is the autoscaler's target.
 
     `spare_replica` says that the pool has GPUs for one pod more than `max_replicas`; without it an update stops one
-    pod before it starts the next. `weights` is the resource after which the weights are there.
+    pod before it starts the next. `weights` is the resource after which the weights are there, below `model_path`.
     """
 
     service: str
@@ -42,6 +42,7 @@ class InferenceServiceArgs:
     priority: pulumi.Input[str]
     claim: pulumi.Input[str]
     weights: pulumi.Resource
+    model_path: str
     tensor_parallel: int
     max_model_len: int
     gpu_memory_utilization: float
@@ -67,7 +68,7 @@ def serve_command(args: InferenceServiceArgs) -> list[str]:
     return [
         "vllm",
         "serve",
-        f"{MODELS}/{args.service}",
+        args.model_path,
         f"--served-model-name={args.service}",
         f"--tensor-parallel-size={args.tensor_parallel}",
         f"--max-model-len={args.max_model_len}",

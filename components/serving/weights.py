@@ -1,16 +1,15 @@
 """A Job that copies a model's weights from S3 to the shared file system, once per change of source (Q05)."""
 
 import hashlib
-from collections.abc import Sequence
+import shlex
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
 from components.platform.accounts import service_account
-from components.platform.pods import toleration_args
-from components.platform.taints import POOL_KEY, Taint
 
 MODELS = "/models"
 SUB_PATH = "models"
@@ -20,7 +19,8 @@ SUB_PATH = "models"
 class WeightsArgs:
     """`source` is s3://bucket/prefix. `granted` resolves when pods of `service_account` may read there.
 
-    The Job runs on the pool that will serve the model: it is in the file system's zone.
+    The Job runs where ordinary pods run, which they do after `ready`: the processors of a GPU node belong to the
+    service that is to get another model.
     """
 
     service: str
@@ -30,42 +30,40 @@ class WeightsArgs:
     service_account: str
     granted: pulumi.Input[str]
     claim: pulumi.Input[str]
-    pool: str
-    taints: Sequence[Taint]
-    nodes_ready: pulumi.Resource
+    ready: pulumi.Resource
     timeout_seconds: int
 
 
 class Weights(Component):
-    """The copy. `loaded` is the resource that exists when the weights are on the file system."""
+    """The copy. `loaded` is the resource that exists when the weights are on the file system, below `path`.
+
+    Another source is another directory: the server that still reads the old one keeps it, and the one to come differs.
+    """
 
     loaded: k8s.batch.v1.Job
+    path: str
 
     def __init__(self, name: str, args: WeightsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         core = k8s.core.v1
         account = service_account(self, args.service_account, args.namespace, args.granted)
-        # A Job's template cannot change, so another source or image is another Job.
-        version = hashlib.sha256(f"{args.source} {args.image}".encode()).hexdigest()[:8]
+        self.path = f"{MODELS}/{args.service}-{_digest(args.source)}"
         claim = core.PersistentVolumeClaimVolumeSourceArgs(claim_name=args.claim)
-        copy = core.ContainerArgs(
-            name="copy",
-            image=args.image,
-            command=["aws"],
-            args=["s3", "sync", args.source, f"{MODELS}/{args.service}", "--no-progress"],
-            resources=core.ResourceRequirementsArgs(
-                requests={"cpu": "1", "memory": "1Gi"}, limits={"cpu": "2", "memory": "2Gi"}
-            ),
-            security_context=core.SecurityContextArgs(
-                allow_privilege_escalation=False, capabilities=core.CapabilitiesArgs(drop=["ALL"])
-            ),
+        look = _container(args.image, "look", ["sh", "-c", look_script(args.source)])
+        copy = _container(
+            args.image,
+            "copy",
+            ["aws"],
+            args=["s3", "sync", args.source, self.path, "--no-progress"],
             volume_mounts=[core.VolumeMountArgs(name="models", mount_path=MODELS, sub_path=SUB_PATH)],
         )
         self.loaded = k8s.batch.v1.Job(
             self.named("copy"),
             k8s.batch.v1.JobInitArgs(
                 metadata=k8s.meta.v1.ObjectMetaArgs(
-                    name=physical_name("weights", args.service, version, limit=63), namespace=args.namespace
+                    # A Job's template cannot change, so another source or image is another Job.
+                    name=physical_name("weights", args.service, _digest(args.source, args.image), limit=63),
+                    namespace=args.namespace,
                 ),
                 spec=k8s.batch.v1.JobSpecArgs(
                     backoff_limit=6,
@@ -73,8 +71,7 @@ class Weights(Component):
                         spec=core.PodSpecArgs(
                             service_account_name=account,
                             restart_policy="OnFailure",
-                            node_selector={POOL_KEY: args.pool},
-                            tolerations=toleration_args(args.taints),
+                            init_containers=[look],
                             containers=[copy],
                             volumes=[core.VolumeArgs(name="models", persistent_volume_claim=claim)],
                         )
@@ -82,10 +79,38 @@ class Weights(Component):
                 ),
             ),
             self.child(
-                depends_on=[args.nodes_ready],
+                depends_on=[args.ready],
                 custom_timeouts=pulumi.CustomTimeouts(
                     create=f"{args.timeout_seconds}s", update=f"{args.timeout_seconds}s"
                 ),
             ),
         )
-        self.register_outputs({"source": args.source})
+        self.register_outputs({"source": args.source, "path": self.path})
+
+
+def look_script(source: str) -> str:
+    """Fails where nothing lies below `source`: to `aws s3 sync` that is no error, and the server would start empty."""
+    sentence = f"no object lies below {source}/: upload the weights there, or correct the address in the stack file"
+    return f"aws s3 ls {shlex.quote(source + '/')} > /dev/null || {{ echo {shlex.quote(sentence)} >&2; exit 1; }}"
+
+
+def _container(image: str, name: str, command: list[str], **rest: Any) -> k8s.core.v1.ContainerArgs:
+    """One that says in its pod's status what it printed last, if it fails."""
+    core = k8s.core.v1
+    return core.ContainerArgs(
+        name=name,
+        image=image,
+        command=command,
+        termination_message_policy="FallbackToLogsOnError",
+        resources=core.ResourceRequirementsArgs(
+            requests={"cpu": "1", "memory": "1Gi"}, limits={"cpu": "2", "memory": "2Gi"}
+        ),
+        security_context=core.SecurityContextArgs(
+            allow_privilege_escalation=False, capabilities=core.CapabilitiesArgs(drop=["ALL"])
+        ),
+        **rest,
+    )
+
+
+def _digest(*values: str) -> str:
+    return hashlib.sha256(" ".join(values).encode()).hexdigest()[:8]

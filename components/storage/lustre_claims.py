@@ -14,6 +14,8 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 
 DRIVER = "fsx.csi.aws.com"
+REQUEST = "1200Gi"
+"""What a claim asks for: the smallest file system. Kubernetes lets no claim on a static volume grow, FSx does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +30,7 @@ class ClaimSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LustreClaimsArgs:
-    """`capacity_gib` is the file system's; Lustre does not divide it among claims, so every claim states all of it.
+    """`capacity_gib` is the file system's; Lustre does not divide it, so every volume states all of it.
 
     `driver` is the CSI driver: without it no pod can let go of a volume, so it must outlive the claims.
     """
@@ -62,9 +64,7 @@ class LustreClaims(Component):
                     access_modes=[spec.access_mode],
                     storage_class_name="",
                     volume_name=volume.metadata.name.apply(str),
-                    resources=k8s.core.v1.VolumeResourceRequirementsArgs(
-                        requests={"storage": f"{args.capacity_gib}Gi"}
-                    ),
+                    resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": REQUEST}),
                 ),
             ),
             # Kubernetes refuses another size of a claim without a class, and the file system grows without being asked.

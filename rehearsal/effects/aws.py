@@ -18,7 +18,7 @@ from rehearsal.effects.network import Groups, Routes
 
 Described = dict[str, Any]
 
-CACHE_SECONDS = 3.0
+CACHE_SECONDS = 0.5
 READ_SECONDS = 60.0
 
 
@@ -27,7 +27,7 @@ class CloudError(Exception):
 
 
 class Aws:
-    """One account in one region. Thread-safe. Reads of slowly changing things are kept for a few seconds."""
+    """One account in one region. Thread-safe. Reads that many ask for are kept for a moment."""
 
     def __init__(self, url: str, region: str) -> None:
         self.url, self.region = url.rstrip("/"), region
@@ -81,7 +81,7 @@ class Aws:
     # -- EC2, EKS, IAM
 
     def cached(self, key: object, read: Callable[[], Any]) -> Any:
-        """`read()`, at most every few seconds."""
+        """`read()`, at most twice a second."""
         now = time.monotonic()
         with self._lock:
             found = self._cache.get(key)
@@ -152,16 +152,11 @@ class Aws:
 
     def role_policies(self, role: str) -> list[iam.Policy]:
         """All policy documents of a role, by name: inline ones and attached ones."""
-
-        def read() -> list[iam.Policy]:
-            inline = [
-                self.iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
-                for name in self.iam.list_role_policies(RoleName=role)["PolicyNames"]
-            ]
-            return [iam.document(each) for each in inline + [self._managed(arn) for arn in self.attached(role)]]
-
-        found: list[iam.Policy] = self.cached(("policies", role), read)
-        return found
+        inline = [
+            self.iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+            for name in self.iam.list_role_policies(RoleName=role)["PolicyNames"]
+        ]
+        return [iam.document(each) for each in inline + [self._managed(arn) for arn in self.attached(role)]]
 
     def attached(self, role: str) -> list[str]:
         """ARNs of the managed policies of a role."""
@@ -174,20 +169,15 @@ class Aws:
 
     def pod_identity(self, cluster: str, namespace: str, service_account: str) -> str | None:
         """The ARN of the role that a pod identity association gives to a service account."""
-
-        def read() -> str | None:
-            listed = self.eks.list_pod_identity_associations(
-                clusterName=cluster, namespace=namespace, serviceAccount=service_account
-            )["associations"]
-            if not listed:
-                return None
-            found = self.eks.describe_pod_identity_association(
-                clusterName=cluster, associationId=listed[0]["associationId"]
-            )
-            return str(found["association"]["roleArn"])
-
-        role: str | None = self.cached(("identity", cluster, namespace, service_account), read)
-        return role
+        listed = self.eks.list_pod_identity_associations(
+            clusterName=cluster, namespace=namespace, serviceAccount=service_account
+        )["associations"]
+        if not listed:
+            return None
+        found = self.eks.describe_pod_identity_association(
+            clusterName=cluster, associationId=listed[0]["associationId"]
+        )
+        return str(found["association"]["roleArn"])
 
     @staticmethod
     def _pages(client: Any, operation: str, member: str, **arguments: Any) -> list[Described]:

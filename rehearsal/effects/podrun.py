@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 Object = Mapping[str, Any]
 RETRY_SECONDS = 2.0
+LAG_SECONDS = 0.5
 
 
 class PodRun:
@@ -39,6 +40,7 @@ class PodRun:
         self._started = (pod.get("status") or {}).get("startTime") or stamp()
         self._mounted = False
         self._files = threading.Lock()
+        self._problem: volumes.Problem | None = None
         self.blocked = False
         self._resume(pod.get("status") or {})
 
@@ -71,12 +73,19 @@ class PodRun:
             problem = self._prerequisites(node)
             self.blocked = problem is not None
             if problem is not None:
-                self._tell("Warning", problem.reason, problem.message)
-                return now + RETRY_SECONDS
+                return self._hold(problem, now)
             self._mounted = True
         wakes = self._pass(node, now)
         self._report()
         return min((wake for wake in wakes if wake is not None), default=None)
+
+    def _hold(self, problem: volumes.Problem, now: float) -> float:
+        """Waits; tells why only if it is so a moment later too (our copies of objects may be a little old)."""
+        if problem != self._problem:
+            self._problem = problem
+            return now + LAG_SECONDS
+        self._tell("Warning", problem.reason, problem.message)
+        return now + RETRY_SECONDS
 
     def _pass(self, node: Object, now: float) -> list[float | None]:
         """Steps every container that may run, again for each init container that gets done by it."""

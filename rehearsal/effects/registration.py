@@ -46,7 +46,7 @@ class Registration:
             dns_support=aws.cached(("dns", host.vpc), lambda: self._attribute(host.vpc, "enableDnsSupport")),
             dns_hostnames=aws.cached(("names", host.vpc), lambda: self._attribute(host.vpc, "enableDnsHostnames")),
             role_policies=attached,
-            cni_identity=self._cni_identity(),
+            cni_identity=aws.cached("cni identity", self._cni_identity),
             access_entry_type=aws.cached(("entry", host.role), lambda: self._entry_type(host.role)),
             control_plane_addresses=addresses_of_control_plane(aws.subnets(), cluster),
         )

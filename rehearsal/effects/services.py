@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,26 @@ def reachable(kube: Kube, namespace: str, service: str, listening: Listening | N
     selector = f"kubernetes.io/service-name={service}"
     slices = kube.list("discovery.k8s.io/v1", "EndpointSlice", namespace, label_selector=selector)
     return [follow(found, port, slices, asked) for port in found["spec"].get("ports") or []]
+
+
+def unanswered(services: Iterable[Object], slices: Iterable[dict[str, Any]], listening: Listening) -> list[str]:
+    """A sentence for each port behind which pods are ready and none of them listens. Pure but for `listening`.
+
+    A Service without a ready pod is not told of: whoever keeps its pods says why they are not ready.
+    """
+    behind: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for each in slices:
+        owner = (each["metadata"].get("labels") or {}).get("kubernetes.io/service-name", "")
+        behind.setdefault((each["metadata"]["namespace"], owner), []).append(each)
+    return [
+        reach.why
+        for service in services
+        for its in [behind.get((service["metadata"]["namespace"], service["metadata"]["name"]), [])]
+        if any((end.get("conditions") or {}).get("ready") for part in its for end in part.get("endpoints") or [])
+        for port in service["spec"].get("ports") or []
+        for reach in [follow(service, port, its, listening)]
+        if not reach.ok
+    ]
 
 
 def listens(pod: Object | None, port: int) -> bool:

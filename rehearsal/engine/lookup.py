@@ -154,12 +154,19 @@ def _kubernetes(pending: Pending, around: Surroundings) -> list[str]:
     if live is None:
         return []
     managers = {each.get("manager", "") for each in live["metadata"].get("managedFields") or ()}
-    if not any(manager.startswith(FIELD_MANAGER) for manager in managers):
+    ours = any(manager.startswith(FIELD_MANAGER) for manager in managers)
+    if not ours and (managers or _owns_fields(pending.inputs)):
         raise ForeignObjectError(
             f"{kind} {metadata['name']} exists and was made by {', '.join(sorted(managers)) or 'another'}"
         )
     namespace = live["metadata"].get("namespace")
     return [f"{namespace}/{metadata['name']}" if namespace else metadata["name"]]
+
+
+def _owns_fields(inputs: Mapping[str, Any]) -> bool:
+    """Whether applying these inputs leaves the field manager's mark: of a bare name, the API server keeps none."""
+    metadata = inputs.get("metadata") or {}
+    return bool(inputs.keys() - {"apiVersion", "kind", "metadata"} or metadata.keys() - {"name", "namespace"})
 
 
 def _kubeconfig(around: Surroundings) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rehearsal.effects.services import listens, unanswered
 from rehearsal.kube.client import ApiError, Kube
 from rehearsal.plugins.kubernetes.reasons import explain
 
@@ -87,24 +88,37 @@ def _because(why: Sequence[str]) -> str:
 
 def view(name: str, kube: Kube) -> ClusterView:
     """Look at a cluster; raises what the client raises if the API server does not answer."""
-    deployments = kube.list("apps/v1", "Deployment")
-    running = services(deployments, kube.list("v1", "Service"), kube.list("discovery.k8s.io/v1", "EndpointSlice"))
+    deployments, fronts = kube.list("apps/v1", "Deployment"), kube.list("v1", "Service")
+    slices = kube.list("discovery.k8s.io/v1", "EndpointSlice")
+    running = services(deployments, fronts, slices)
+    ours = (each for each in fronts if each["metadata"]["namespace"] not in SYSTEM_NAMESPACES)
     return ClusterView(
         name,
         nodes=[node(each) for each in kube.list("v1", "Node")],
         gangs=[_explained_gang(gang(each), kube) for each in _listed_if_served(kube, *POD_GROUP)],
         services=[_explained_service(each, deployments, kube) for each in running],
+        unanswered=unanswered(ours, slices, lambda where, pod, port: listens(kube.get("v1", "Pod", pod, where), port)),
     )
 
 
 def _explained_gang(found: Gang, kube: Kube) -> Gang:
-    """With what the first of its pods that waits is waiting for: the others of a gang wait for the same."""
+    """With what its first waiting pod waits for, as the others do too; without pods, why the queue does not let it in.
+
+    Volcano tells that in events of the PodGroup, some of them `Normal`.
+    """
     if found.running >= found.members:
         return found
     pods = kube.list("v1", "Pod", found.namespace)
     members = (pod for pod in pods if (pod["metadata"].get("annotations") or {}).get(GROUP_OF_POD) == found.name)
-    reasons = (explain({"kind": "Pod", **pod}, kube) for pod in members)
-    return replace(found, why=next((why for why in reasons if why), ()))
+    reasons = [why for pod in members if (why := explain({"kind": "Pod", **pod}, kube))]
+    return replace(found, why=reasons[0] if reasons else _refusals(found, kube))
+
+
+def _refusals(found: Gang, kube: Kube) -> list[str]:
+    selector = f"involvedObject.kind=PodGroup,involvedObject.name={found.name}"
+    events = kube.list("v1", "Event", found.namespace, field_selector=selector)
+    newest = sorted(events, key=lambda event: event.get("lastTimestamp") or "")
+    return [f"{event['reason']}: {event['message']}" for event in {each["type"]: each for each in newest}.values()]
 
 
 def _explained_service(found: Service, deployments: Iterable[Object], kube: Kube) -> Service:

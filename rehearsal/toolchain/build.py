@@ -1,7 +1,9 @@
 """Build what is missing of the tools into the cache, once per version and recipe."""
 
+import json
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -69,18 +71,40 @@ def _built(wanted: list[Family], report: Report) -> dict[str, Path]:
 def _build(family: Family, go: Go, target: Path, report: Report) -> None:
     with staged(target) as stage:
         (stage / "bin").mkdir()
+        modfile = _edited(family, go, places.private_directory(stage / "scratch")) if family.edits else None
         for binary in family.packages:
             begun = time.monotonic()
             report(f"building {binary} {family.version} ...")
             run_go(
                 f"building {binary} {family.version}",
-                family.command(go.binary, binary, stage / "bin" / binary),
+                family.command(go.binary, binary, stage / "bin" / binary, modfile),
                 go,
                 directory=family.directory,
                 scratch=stage / "scratch",
             )
             report(f"building {binary} {family.version} ... {time.monotonic() - begun:.0f} s")
         shutil.rmtree(stage / "scratch")
+
+
+def _edited(family: Family, go: Go, scratch: Path) -> Path:
+    """A module file that takes the family's module from an edited copy (Go overlays no file of its module cache)."""
+    download = [go.binary, "mod", "download", "-json", family.module]
+    done = subprocess.run(download, cwd=family.directory, env=dict(go.env), capture_output=True, text=True)
+    if done.returncode:
+        raise BuildError(f"downloading {family.module} failed:\n{done.stderr.strip()}\n{_remedy(done.stderr)}")
+    copy = scratch / "source"
+    shutil.copytree(json.loads(done.stdout)["Dir"], copy, copy_function=shutil.copyfile)
+    for directory in (copy, *(path for path in copy.rglob("*") if path.is_dir())):
+        directory.chmod(0o700)  # the module cache is read-only, its directories too
+    for edit in family.edits:
+        text = (copy / edit.file).read_text()
+        if text.count(edit.old) != 1:
+            raise BuildError(f"{family.module} {family.version}: {edit.file} no longer holds {edit.old.strip()!r} once")
+        (copy / edit.file).write_text(text.replace(edit.old, edit.new))
+    module = scratch / "go.mod"
+    module.write_text(f"{(family.directory / 'go.mod').read_text()}\nreplace {family.module} => {copy}\n")
+    shutil.copyfile(family.directory / "go.sum", scratch / "go.sum")
+    return module
 
 
 def run_go(what: str, command: list[str | Path], go: Go, *, directory: Path, scratch: Path) -> None:

@@ -14,11 +14,21 @@ STRIP = "-s -w"
 
 
 @dataclass(frozen=True)
+class Edit:
+    """One line of a module's `file` that is built differently: `old`, which must stand there once, becomes `new`."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
 class Family:
     """Binaries built from one module file.
 
     `packages` maps a binary's name to its Go package; `module` is the required module that carries `version`; `tags`
-    and `ldflags` are the linker's. `disk` is what a build with empty Go caches leaves on the disk, in GiB.
+    and `ldflags` are the linker's; `edits` change the module's source for the build. `disk` is what a build with empty
+    Go caches leaves on the disk, in GiB.
     """
 
     name: str
@@ -28,19 +38,22 @@ class Family:
     disk: float
     tags: tuple[str, ...] = ()
     ldflags: str = STRIP
+    edits: tuple[Edit, ...] = ()
     directory: Path = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "directory", MODULES / self.name)
 
-    def command(self, go: Path, binary: str, output: Path) -> list[str | Path]:
-        """The command line that builds one binary; to be run in `directory`."""
+    def command(self, go: Path, binary: str, output: Path, modfile: Path | None = None) -> list[str | Path]:
+        """The command line that builds one binary, perhaps by another module file; to be run in `directory`."""
         tags = ["-tags", ",".join(self.tags)] if self.tags else []
-        return [go, "build", *FLAGS, *tags, "-ldflags", self.ldflags, "-o", output, self.packages[binary]]
+        edited = ["-modfile", modfile] if modfile else []
+        return [go, "build", *FLAGS, *tags, *edited, "-ldflags", self.ldflags, "-o", output, self.packages[binary]]
 
     def key(self, go_minor: str) -> str:
         """The name of its directory in the cache: changes with anything that changes the binaries."""
-        recipe = [dict(self.packages), self.tags, self.ldflags, FLAGS, go_minor]
+        edits = [[edit.file, edit.old, edit.new] for edit in self.edits]
+        recipe = [dict(self.packages), self.tags, self.ldflags, FLAGS, go_minor, *edits]
         return f"{self.name}-{self.version}-{digest(self.directory, recipe)}"
 
 
@@ -111,6 +124,19 @@ FAMILIES: dict[str, Family] = {
             module="github.com/kubeflow/training-operator",
             packages={"training-operator.v1": "github.com/kubeflow/training-operator/cmd/training-operator.v1"},
             disk=1.0,
+            # Its webhook has no flag for the address, and its certificates one directory for the whole machine.
+            edits=(
+                Edit(
+                    "cmd/training-operator.v1/main.go",
+                    "\t\t\tPort: webhookServerPort,",
+                    '\t\t\tHost: "127.0.0.1", Port: webhookServerPort,',
+                ),
+                Edit(
+                    "pkg/cert/cert.go",
+                    "\t\tCertDir:        certDir,",
+                    '\t\tCertDir:        os.TempDir() + "/k8s-webhook-server/serving-certs",',
+                ),
+            ),
         ),
         Family(
             "volcano",

@@ -134,6 +134,20 @@ def job_args(**changes: Any) -> TrainingJobArgs:
     return TrainingJobArgs(**{**known, **changes})
 
 
+def weights_args(source: str = "s3://models/llama") -> WeightsArgs:
+    return WeightsArgs(
+        service="llama",
+        source=source,
+        image="aws-cli:2",
+        namespace="inference",
+        service_account="weights-llama",
+        granted="weights-llama",
+        claim="model-weights",
+        ready=done(),
+        timeout_seconds=3600,
+    )
+
+
 def service_args(**changes: Any) -> InferenceServiceArgs:
     before = done()
     known: dict[str, Any] = {
@@ -147,6 +161,7 @@ def service_args(**changes: Any) -> InferenceServiceArgs:
         "priority": "inference",
         "claim": "model-weights",
         "weights": before,
+        "model_path": "/models/llama-1234",
         "tensor_parallel": 2,
         "max_model_len": 8192,
         "gpu_memory_utilization": 0.9,
@@ -231,23 +246,7 @@ SAMPLES: Mapping[str, Make] = {
     "tokens": lambda opts: Tokens(
         "sample", TokensArgs(namespace="inference", values={"hf": pulumi.Output.secret("hush")}), opts
     ),
-    "weights": lambda opts: Weights(
-        "sample",
-        WeightsArgs(
-            service="llama",
-            source="s3://models/llama",
-            image="aws-cli:2",
-            namespace="inference",
-            service_account="weights-llama",
-            granted="weights-llama",
-            claim="model-weights",
-            pool="inference",
-            taints=[GPU_TAINT],
-            nodes_ready=done(),
-            timeout_seconds=3600,
-        ),
-        opts,
-    ),
+    "weights": lambda opts: Weights("sample", weights_args(), opts),
     **{
         layer.__name__: partial(layer, "sample")
         for layer in (

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from components.serving.inference import InferenceService
-from tests.components.samples import SAMPLES, built, service_args
+from components.serving.weights import Weights
+from tests.components.samples import SAMPLES, built, service_args, weights_args
 
 
 def service(**changes: Any) -> Any:
@@ -44,7 +45,7 @@ def test_the_model_is_served_under_the_services_name_q02_in03() -> None:
     assert server()["command"] == [
         "vllm",
         "serve",
-        "/models/llama",
+        "/models/llama-1234",
         "--served-model-name=llama",
         "--tensor-parallel-size=2",
         "--max-model-len=8192",
@@ -101,7 +102,29 @@ def test_weights_are_mounted_where_the_copy_put_them_and_read_only_q05() -> None
     written = copy["containers"][0]["volumeMounts"][0]
     assert (mount["mountPath"], mount["subPath"]) == (written["mountPath"], written["subPath"])
     assert mount["readOnly"] is True
-    assert copy["containers"][0]["args"][2:4] == ["s3://models/llama", "/models/llama"]
+
+
+def weights(source: str) -> tuple[dict[str, Any], str]:
+    """The copy Job's inputs and the directory it fills."""
+    graph = built(lambda opts: Weights("sample", weights_args(source), opts))
+    inputs = graph.one("sample-copy").inputs
+    copied_from, copied_to = inputs["spec"]["template"]["spec"]["containers"][0]["args"][2:4]
+    assert copied_from == source
+    return inputs, copied_to
+
+
+def test_another_model_is_copied_beside_the_one_that_is_served() -> None:
+    """The server's command names the directory, so that it rolls to the new one and never reads a mixture."""
+    (first, here), (second, there) = weights("s3://models/llama"), weights("s3://models/llama-2")
+    assert here.startswith("/models/llama-")
+    assert there.startswith("/models/llama-")
+    assert here != there
+    assert first["metadata"]["name"] != second["metadata"]["name"]
+
+
+def test_weights_are_copied_off_the_gpu_nodes_whose_processors_the_service_has() -> None:
+    pod = weights("s3://models/llama")[0]["spec"]["template"]["spec"]
+    assert not pod.keys() & {"nodeSelector", "tolerations"}
 
 
 def test_a_full_pool_stops_one_pod_before_it_starts_the_next() -> None:

@@ -69,6 +69,14 @@ def test_volumes_of_one_file_system_have_handles_of_their_own() -> None:
     assert handles == ["fs-1-training-data", "fs-1-inference-data"]
 
 
+def test_a_file_system_that_grows_changes_its_volumes_and_no_claim() -> None:
+    """`only dynamically provisioned pvc can be resized` (Kubernetes, PersistentVolumeClaimResize)."""
+    graph = claims()
+    volume, claim = (graph.one(f"sample-training-data-{kind}").inputs["spec"] for kind in ("volume", "claim"))
+    assert volume["capacity"] == {"storage": "102400Gi"}
+    assert claim["resources"] == {"requests": {"storage": "1200Gi"}}
+
+
 def test_a_claim_binds_its_volume_and_no_class_takes_it_kj16() -> None:
     graph = claims()
     claim = graph.one("sample-training-data-claim").inputs
@@ -87,11 +95,9 @@ def test_a_claim_binds_its_volume_and_no_class_takes_it_kj16() -> None:
 def test_modes_are_those_of_the_purpose_and_sizes_are_settings_g32_g28() -> None:
     graph = claims()
     for namespace, mode in (("training", "ReadOnlyMany"), ("inference", "ReadWriteMany")):
-        spec = graph.one(f"sample-{namespace}-data-claim").inputs["spec"]
-        assert (
-            spec["accessModes"] == graph.one(f"sample-{namespace}-data-volume").inputs["spec"]["accessModes"] == [mode]
-        )
-        assert spec["resources"]["requests"]["storage"] == "102400Gi"
+        claim, volume = (graph.one(f"sample-{namespace}-data-{kind}").inputs["spec"] for kind in ("claim", "volume"))
+        assert claim["accessModes"] == volume["accessModes"] == [mode]
+        assert volume["capacity"] == {"storage": "102400Gi"}
 
 
 def test_a_claim_keeps_its_size_when_the_file_system_grows() -> None:

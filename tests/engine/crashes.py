@@ -11,7 +11,7 @@ from rehearsal.engine.events import Diagnostic, Record, Step
 from rehearsal.engine.run import Outcome
 from rehearsal.kube.client import Kube
 
-from .rehearsed import Rehearsed, until
+from .rehearsed import Rehearsed, operations, until
 
 BY_AWS = frozenset({"ec2:instance", "ec2:network-interface", "ec2:volume"})
 """Kinds of which AWS makes every one for a node group or a cluster."""
@@ -82,23 +82,27 @@ def nodes(site: Rehearsed) -> list[str]:
 
 
 def strangers(site: Rehearsed) -> list[str]:
-    """Objects that the Kubernetes plugin made and the state does not have, as `<kind> <id>`, and the other way round."""
+    """Objects that the Kubernetes plugin made and the state does not have, and those it has that are not there."""
     resources = state.resources(site.session.engine.export())
-    mine = [each for each in resources if each["type"].startswith("kubernetes:") and each.get("id")]
-    known = {(each["type"], each["id"]) for each in mine}
-    live = {(token, id) for token in {each["type"] for each in mine} for id in _live(site.kube, token)}
-    return sorted(f"{token} {id}" for token, id in known ^ live)
+    known = {(each["type"], each["id"]) for each in resources if each["type"].startswith("kubernetes:")}
+    live = {token: _live(site.kube, token) for token in {token for token, _ in known}}
+    extra = [f"{token} {id}" for token, found in live.items() for id, mine in found.items() if mine]
+    lost = [f"no {token} {id}" for token, id in known if id not in live[token]]
+    return sorted(lost) + sorted(set(extra) - {f"{token} {id}" for token, id in known})
 
 
-def _live(kube: Kube, token: str) -> Iterator[str]:
+def _live(kube: Kube, token: str) -> dict[str, bool]:
+    """Ids of the objects of a type -> whether the Kubernetes plugin made it."""
     _, version, kind = token.split(":")
     if version == "helm.sh/v3":
         secrets = kube.list("v1", "Secret", label_selector="owner=helm")
-        yield from {f"{each['metadata']['namespace']}/{each['metadata']['labels']['name']}" for each in secrets}
-        return
-    for each in kube.list(version.removeprefix("core/"), kind):
-        if any(entry.get("manager", "").startswith("pulumi") for entry in each["metadata"].get("managedFields", ())):
-            yield _id(each["metadata"])
+        return {f"{each['metadata']['namespace']}/{each['metadata']['labels']['name']}": True for each in secrets}
+    listed = (each["metadata"] for each in kube.list(version.removeprefix("core/"), kind))
+    return {_id(each): any(map(_by_plugin, each.get("managedFields", ()))) for each in listed}
+
+
+def _by_plugin(entry: Mapping[str, Any]) -> bool:
+    return str(entry.get("manager", "")).startswith("pulumi")
 
 
 def _id(metadata: Mapping[str, Any]) -> str:
@@ -107,18 +111,16 @@ def _id(metadata: Mapping[str, Any]) -> str:
 
 def assert_exact(site: Rehearsed) -> None:
     """Program, state, account and cluster agree: nothing to change, nothing drifted, nothing made twice or forgotten."""
-    assert orphans(site) == {}
-    assert strangers(site) == []
+    left = (orphans(site), strangers(site))
+    assert left == ({}, []), left
     until(lambda: instances(site) == nodes(site), "instances and nodes to agree")
-    drift = site.refresh()
-    assert (drift.status, drift.record.operations()) == (0, []), drift.explain()
+    drift = operations(site.refresh())
+    assert drift == [], drift
     site.assert_quiet()
 
 
 def assert_gone(site: Rehearsed) -> None:
     """Account and clusters are what they were before the first `up`."""
-    assert site.session.leftovers() == {}
-    assert site.session.missing() == {}
     until(lambda: not site.clusters(), "the control planes to be gone")
-
-
+    difference = (site.session.leftovers(), site.session.missing())
+    assert difference == ({}, {}), difference

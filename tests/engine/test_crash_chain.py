@@ -42,8 +42,8 @@ class Phase:
 
 NETWORK = Phase("network", ("aws:ec2/", "aws:vpc/", "aws:iam/", "aws:kms/", "aws:cloudwatch/"))
 CONTROL_PLANE = Phase("control plane", (CLUSTER,))
-NODES = Phase("node groups", ("aws:eks/nodeGroup:", "aws:eks/addon:", "kubernetes:helm.sh/v3:Release"))
-WORKLOADS = Phase("workloads", ("kubernetes:apps/v1:", "kubernetes:batch/v1:", "kubernetes:core/v1:Service"))
+NODES = Phase("nodes and storage", ("aws:eks/nodeGroup:", "aws:eks/addon:", "aws:fsx/", "aws:s3/"))
+WORKLOADS = Phase("workloads", ("kubernetes:",))
 
 
 def turn(survivor: Survivor, phase: Phase) -> int:

@@ -48,7 +48,7 @@ ENTRY_WITHOUT_POLICY = mistake(
         '        self.access = self._admit("deployer", args, args.deployer_arn)\n',
         "        self.access = aws.eks.AccessEntry(\n"
         '            self.named("deployer"),\n'
-        '            aws.eks.AccessEntryArgs(cluster_name=self.name, principal_arn=args.deployer_arn, type="STANDARD"),\n'
+        "            aws.eks.AccessEntryArgs(cluster_name=self.name, principal_arn=args.deployer_arn),\n"
         "            self.child(),\n"
         "        )\n",
     ),
@@ -58,7 +58,10 @@ ENTRY_WITHOUT_POLICY = mistake(
 
 EFA_INTERFACES_LEFT_OUT = mistake(
     "planner/pools.py",
-    ("        interfaces=interfaces,\n", '        interfaces=interfaces[:1] if pool.name == "fabricless" else interfaces,\n'),
+    (
+        "        interfaces=interfaces,\n",
+        '        interfaces=interfaces[:1] if pool.name == "fabricless" else interfaces,\n',
+    ),
 )
 CLUSTER_GROUP_LEFT_OUT = mistake(
     "components/aws/nodes.py",
@@ -95,24 +98,25 @@ NO_FSX_DRIVER = Mistake(
 
 TOLERATES_NOTHING = mistake(
     "components/training/job.py",
-    ('tolerations(args.taints),', 'tolerations(args.taints if args.run != "untolerating" else ()),'),
+    ("tolerations(args.taints),", 'tolerations(args.taints if args.run != "untolerating" else ()),'),
 )
 CLAIM_OF_AN_UNKNOWN_CLASS = Mistake(
     (
         Edit(
             "stacks/services.py",
             "    return Services(\n",
+            '    patience = pulumi.CustomTimeouts(create="15s", update="15s")\n'
             "    k8s.core.v1.PersistentVolumeClaim(\n"
             '        "scratch",\n'
             "        k8s.core.v1.PersistentVolumeClaimInitArgs(\n"
             '            metadata=k8s.meta.v1.ObjectMetaArgs(name="scratch", namespace=namespaces["training"]),\n'
             "            spec=k8s.core.v1.PersistentVolumeClaimSpecArgs(\n"
             '                access_modes=["ReadWriteMany"],\n'
-            '                storage_class_name="gp2",\n'
+            '                storage_class_name="lustre",\n'
             '                resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": "100Gi"}),\n'
             "            ),\n"
             "        ),\n"
-            '        opts=pulumi.ResourceOptions(parent=scheduling, custom_timeouts=pulumi.CustomTimeouts(create="15s")),\n'
+            "        opts=pulumi.ResourceOptions(parent=scheduling, custom_timeouts=patience),\n"
             "    )\n"
             "    return Services(\n",
         ),
@@ -140,7 +144,7 @@ SECRET_THAT_NOBODY_MAKES = Mistake(
 )
 MORE_GPUS_THAN_THE_POD_HAS = mistake(
     "components/serving/inference.py",
-    ("={args.tensor_parallel}", '={2 if args.service == "wide" else args.tensor_parallel}'),
+    ("={args.tensor_parallel}", "={2 if args.service == 'wide' else args.tensor_parallel}"),
 )
 PORT_WHERE_NOBODY_LISTENS = mistake(
     "components/serving/inference.py",
@@ -149,8 +153,9 @@ PORT_WHERE_NOBODY_LISTENS = mistake(
 WEIGHTS_THAT_ARE_NOT_THERE = mistake(
     "stacks/workloads.py",
     (
-        "        source=service.weights,\n        image=",
-        '        source=f"{service.weights}/lost" if service.name == "weightless" else service.weights,\n        image=',
+        "        service=service.name,\n        source=service.weights,",
+        "        service=service.name,\n"
+        '        source=f"{service.weights}/lost" if service.name == "weightless" else service.weights,',
     ),
 )
 
@@ -169,36 +174,43 @@ SHORT_WAIT_FOR_WEIGHTS = mistake(
 FEW_TRIES_FOR_WEIGHTS = mistake("components/serving/weights.py", ("backoff_limit=6,", "backoff_limit=1,"))
 
 
-def several_wrong_pools(tree: Tree) -> None:
-    """A stack file with a pool, run or service for every mistake, all on few machines.
+POOLS = (
+    ("training", "p5.4xlarge", 2),
+    ("fabricless", "p5.4xlarge", 1),
+    ("graphics", "g6.xlarge", 1),
+    ("mislabelled", "g5.xlarge", 1),
+    ("empty", "g6.xlarge", 1),
+)
+RUNS = {
+    "plain": "training",
+    "untolerating": "graphics",
+    "unclaimed": "graphics",
+    "mislabelled": "mislabelled",
+    "empty": "empty",
+}
+SERVICES = ("tokenless", "wide", "deaf", "weightless")
 
-    The quota of GPUs in `training` is what its pools have; `empty` is counted with two nodes so that all pods fit in.
+
+def many_small_pools(tree: Tree, *extra: str) -> None:
+    """A stack file with a pool, a run or a service for every mistake, on few machines; `extra` are pools of one node.
+
+    Only `plain` and `fabricless` ask for EFA, which is scarce: Volcano lets no gang in that the cluster as a whole has
+    nothing left for.
     """
     file = tree.stack("dev")
     system, training, inference = file.get("gpucluster:pools")
     run, service = file.get("gpucluster:training.runs[0]"), file.get("gpucluster:serving.services[0]")
-    pools = [system]
-    for name, instance, count in (
-        ("training", "p5.4xlarge", 1),
-        ("fabricless", "p5.4xlarge", 1),
-        ("outside", "p5.4xlarge", 1),
-        ("empty", "p5.4xlarge", 2),
-        ("mislabelled", "g5.xlarge", 1),
-    ):
-        pools.append({**training, "name": name, "instanceType": instance, "count": count})
-    pools.append({**inference, "instanceType": "g6e.12xlarge"})
-    file.set("gpucluster:pools", pools)
-    runs = []
-    for name, pool in (
-        ("plain", "training"),
-        ("untolerating", "training"),
-        ("unclaimed", "training"),
-        ("fabricless", "fabricless"),
-        ("empty", "empty"),
-        ("mislabelled", "mislabelled"),
-    ):
-        runs.append({**run, "name": name, "pool": pool, "nodes": 1, "shmGib": 2})
+    pools = [*POOLS, *((name, "p5.4xlarge", 1) for name in extra)]
+    trained = [{**training, "name": name, "instanceType": kind, "count": count} for name, kind, count in pools]
+    file.set("gpucluster:pools", [system, *trained, {**inference, "instanceType": "g6e.12xlarge"}])
+    runs = [{**run, "name": name, "pool": pool, "nodes": 1, "shmGib": 2} for name, pool in RUNS.items()]
     file.set("gpucluster:training.runs", runs)
-    names = ("tokenless", "wide", "deaf", "weightless")
-    file.set("gpucluster:serving.services", [{**service, "name": name} for name in names])
+    file.set("gpucluster:serving.services", [{**service, "name": name} for name in SERVICES])
     file.set("gpucluster:budget.maxHourlyUsd", 200)
+
+
+def one_more_run(tree: Tree, name: str, pool: str) -> None:
+    """A run like the others on another pool."""
+    file = tree.stack("dev")
+    runs = file.get("gpucluster:training.runs")
+    file.set("gpucluster:training.runs", [*runs, {**runs[0], "name": name, "pool": pool}])

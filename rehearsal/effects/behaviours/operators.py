@@ -6,15 +6,10 @@ Arguments come from the pod as they are. Changed is only what cannot be on one l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from rehearsal import places
 from rehearsal.effects.behaviours.process import SCRATCH, RealProcess, free_port
-from rehearsal.effects.program import Launch, LaunchError, Program
-
-# training-operator v1 waits until this very file exists before it serves (pkg/cert, a constant), but reads the
-# certificate through its temporary directory. Nobody reads the file; it is shared by all rehearsals of a machine.
-MOUNTED_MARK = Path("/tmp/k8s-webhook-server/serving-certs/tls.crt")  # noqa: S108
+from rehearsal.effects.program import Launch, Program
 
 
 def volcano_scheduler(launch: Launch) -> Program:
@@ -36,18 +31,12 @@ def _volcano(launch: Launch, binary: str, addresses: Mapping[str, int]) -> Progr
 
 
 def training_operator(launch: Launch) -> Program:
-    """Kubeflow's training operator v1 with its webhook. Raises LaunchError if this machine keeps it from serving."""
+    """Kubeflow's training operator v1 with its webhook."""
     argv, ports = relocate(
         without_entry(launch.argv, "/manager"),
         {"--metrics-bind-address": 8080, "--health-probe-bind-address": 8081},
     )
     argv, webhook = relocate(argv, {"--webhook-server-port": 9443}, bare=True)
-    try:
-        MOUNTED_MARK.parent.mkdir(parents=True, exist_ok=True)
-        MOUNTED_MARK.touch()
-    except OSError as error:
-        if not MOUNTED_MARK.exists():
-            raise LaunchError(f"training-operator needs {MOUNTED_MARK}, which cannot be made: {error}") from error
     env = {"MY_POD_NAMESPACE": launch.env.get("MY_POD_NAMESPACE", "kubeflow"), "GOGC": "50"}
     return RealProcess(launch, launch.world.tools["training-operator.v1"], argv, {**ports, **webhook}, env)
 

@@ -1,6 +1,7 @@
-"""The AWS CLI image: `aws s3 sync|cp` from S3 to a mounted volume, if the pod's identity may.
+"""The AWS CLI image: `aws s3 sync|cp` from S3 to a mounted volume, and `aws s3 ls`, if the pod's identity may.
 
-Error texts are those the AWS CLI prints.
+Error texts are those the AWS CLI prints. An empty prefix is no error to `sync`; `ls` prints nothing and exits with 1
+(AWS CLI command reference, `s3 ls`, and its source: `ListCommand` returns 1 where a key prefix matches nothing).
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Copy:
 def run(launch: Launch) -> Program:
     """Does what the container's command says, at once; the process ends a moment later."""
     try:
+        for address in listings(launch.argv):
+            _look(launch, address)
         lines = [_download(launch, copy) for copy in downloads(launch.argv)]
         result = Exit(0, "")
     except (CommandError, identity.CredentialsError) as error:
@@ -45,12 +48,48 @@ def run(launch: Launch) -> Program:
     return Ends(launch.now + START_SECONDS / TIME_SCALE, result)
 
 
+@dataclass(frozen=True)
+class Listing:
+    """One `ls`, and what the script says itself where nothing is found (`|| { echo '...'; exit 1; }`)."""
+
+    bucket: str
+    prefix: str
+    otherwise: str
+
+
+def listings(argv: Sequence[str]) -> list[Listing]:
+    """The `aws s3 ls s3://...` in a command line. Pure."""
+    commands, found = _commands(argv), []
+    for index, words in enumerate(commands):
+        target = next((word for word in words if word.startswith("s3://")), None)
+        if target is not None and ["s3", "ls"] in (words[at : at + 2] for at in range(len(words))):
+            bucket, _, prefix = target.removeprefix("s3://").partition("/")
+            said = [word for word in (commands[index + 1] if index + 1 < len(commands) else []) if word != "{"]
+            found.append(
+                Listing(bucket, prefix, " ".join(said[1:]).partition(" >&")[0] if said[:1] == ["echo"] else "")
+            )
+    return found
+
+
+def _look(launch: Launch, listing: Listing) -> None:
+    who = identity.of(launch)
+    found = _listed(launch, Copy(listing.bucket, listing.prefix, ""))
+    _allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{listing.bucket}")
+    if not found:
+        raise CommandError(listing.otherwise)
+
+
+def _commands(argv: Sequence[str]) -> list[list[str]]:
+    """The words of each command of a command line, which may be a shell script. Pure."""
+    script = " ".join(argv) if any(" " in word for word in argv) else shlex.join(argv)
+    commands = (_split(command) for command in re.split(r"\n|;|&&|\|\|", script))
+    return [[word for word in words if word not in ("exec", "time")] for words in commands]
+
+
 def downloads(argv: Sequence[str]) -> list[Copy]:
     """The downloads in a command line, which may be a shell script of several commands. Pure."""
-    script = " ".join(argv) if any(" " in word for word in argv) else shlex.join(argv)
     found = []
-    for command in re.split(r"\n|;|&&|\|\|", script):
-        words = [word for word in _split(command) if word not in ("exec", "time")]
+    for words in _commands(argv):
         for index in range(len(words) - 1):
             if words[index : index + 2] in (["s3", "sync"], ["s3", "cp"]):
                 places = _positional(words[index + 2 :])
@@ -81,13 +120,11 @@ def _positional(words: Sequence[str]) -> list[str]:
 
 def _download(launch: Launch, copy: Copy) -> str:
     who = identity.of(launch)
-    _allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{copy.bucket}")
     objects = _listed(launch, copy)
-    wanted = f"arn:aws:s3:::{copy.bucket}/{copy.prefix.rstrip('/')}/probe"
-    if objects:
-        _allowed(launch, who, "GetObject", "s3:GetObject", f"arn:aws:s3:::{copy.bucket}/{objects[0]['Key']}")
-    else:
-        return f"nothing under s3://{copy.bucket}/{copy.prefix} to copy ({wanted} does not exist)"
+    _allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{copy.bucket}")
+    if not objects:
+        return f"nothing lies under s3://{copy.bucket}/{copy.prefix}: nothing is copied, which is no error"
+    _allowed(launch, who, "GetObject", "s3:GetObject", f"arn:aws:s3:::{copy.bucket}/{objects[0]['Key']}")
     mount = launch.mount_of(copy.target)
     if mount is None:
         return f"copied into {copy.target}, which is on no volume: it is gone with the container"

@@ -117,12 +117,17 @@ def throttle(trial: Trial, action: str) -> None:
     assert urllib3.request("POST", url, json=fault).status < 300
 
 
-def creating(trial: Trial, name: str) -> Callable[[], bool]:
-    events = trial.site().log("pulumi-up").with_suffix(".events")
-    return lambda: (
-        events.exists()
-        and any('"resourcePreEvent"' in line and f"::{name}" in line for line in events.read_text().splitlines())
-    )
+def creating(trial: Trial, name: str, process: "subprocess.Popen[str]") -> Callable[[], bool]:
+    """Whether the engine's log of `up` shows that it works on the resource; fails at once if `up` has ended."""
+
+    def begun() -> bool:
+        if process.poll() is not None:
+            pytest.fail(process.communicate()[0])
+        events = trial.site().logs / "pulumi-up.events"
+        lines = events.read_text().splitlines() if events.exists() else []
+        return any('"resourcePreEvent"' in line and f'::{name}"' in line for line in lines)
+
+    return begun
 
 
 def test_up_shows_a_table_and_down_of_a_protected_stack_shows_the_refusal(trial: Trial) -> None:
@@ -145,7 +150,7 @@ def test_up_shows_a_table_and_down_of_a_protected_stack_shows_the_refusal(trial:
 
 def test_an_interrupted_up_leaves_nothing_running(trial: Trial) -> None:
     process = trial.start("up")
-    until(creating(trial, "vpc"), "the update to begin")
+    until(creating(trial, "vpc", process), "the update to begin")
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode == 130, said
@@ -158,7 +163,7 @@ def test_a_killed_engine_is_recovered_by_the_next_up(trial: Trial) -> None:
     (trial.root / "__main__.py").write_text(PROGRAM.replace('"ab"', '"abc"'))
     throttle(trial, "CreateSubnet")
     process = trial.start("up")
-    until(creating(trial, "c"), "the third subnet")
+    until(creating(trial, "c", process), "the third subnet")
     until(lambda: kill_engine(trial) > 0, "an engine to kill")
     said = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode == 1
@@ -174,11 +179,8 @@ def kill_engine(trial: Trial) -> int:
     exe, killed = trial.site().pulumi / "bin" / "pulumi", 0
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if (
-                entry.name.isdigit()
-                and (entry / "exe").readlink() == exe
-                and b"\0up\0" in (entry / "cmdline").read_bytes()
-            ):
+            ours = entry.name.isdigit() and (entry / "exe").readlink() == exe
+            if ours and b"\0up\0" in (entry / "cmdline").read_bytes():
                 os.kill(int(entry.name), signal.SIGKILL)
                 killed += 1
     return killed

@@ -93,7 +93,7 @@ def test_pod_deletion_has_another_name_in_the_resource() -> None:
 
 
 def test_a_created_config_needs_name_and_data() -> None:
-    with pytest.raises(ValueError, match="config.name"):
+    with pytest.raises(ValueError, match=r"config\.name"):
         charts.render(*GPU, "ns", "gpu-operator", {"devicePlugin": {"config": {"create": True}}})
 
 

@@ -57,8 +57,8 @@ def state(site: Site, prefix: str) -> str:
 
 
 def mount_failure(site: Site, pod: str) -> str:
-    """The latest reason why the pod's volumes are not mounted."""
-    return dict(site.events(WHERE, pod)).get("FailedMount", "")
+    """The reasons why the pod's volumes are not mounted."""
+    return "\n".join(message for reason, message in site.events(WHERE, pod) if reason == "FailedMount")
 
 
 def failed_with(site: Site, job: str) -> str:

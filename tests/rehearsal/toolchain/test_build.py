@@ -1,5 +1,7 @@
 """Building: only what is missing, in one step, one builder at a time, with the remedy when it fails."""
 
+import dataclasses
+import json
 import shutil
 import stat
 import threading
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rehearsal.toolchain import build, families, go, installed
-from rehearsal.toolchain.families import FAMILIES, Family
+from rehearsal.toolchain.families import FAMILIES, Edit, Family
 
 # Stands for Go: counts its runs, writes the binary, fails on demand; a slow one shows that builders wait.
 GO = """#!/bin/sh
@@ -142,3 +144,18 @@ def test_every_family_knows_where_its_module_file_is() -> None:
     for family in FAMILIES.values():
         assert (family.directory / "go.mod").is_file()
     assert families.FAMILIES["kubernetes"].ldflags.count("gitVersion=v1.36.3") == 2
+
+
+def test_an_edit_whose_line_is_gone_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path) -> None:
+    source = tmp_path / "module"
+    source.mkdir()
+    (source / "main.go").write_text("Port: port,\n")
+    answer = json.dumps({"Dir": str(source)})
+    use_go(monkeypatch, tmp_path, f"[ \"$out\" ] || {{ echo '{answer}'; exit 0; }}")
+    family = FAMILIES["etcd"]
+    edits = (Edit("main.go", "Port: port,", 'Host: "127.0.0.1", Port: port,'), Edit("main.go", "gone", "here"))
+    monkeypatch.setitem(build.FAMILIES, "etcd", dataclasses.replace(family, edits=edits[:1]))
+    assert build.ensure(["etcd"], lambda _: None)["etcd"].is_file()
+    monkeypatch.setitem(build.FAMILIES, "etcd", dataclasses.replace(family, edits=edits))
+    with pytest.raises(go.BuildError, match=r"main\.go no longer holds 'gone' once"):
+        build.ensure(["etcd"], lambda _: None)
