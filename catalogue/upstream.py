@@ -56,7 +56,7 @@ def _archive(chart: Chart) -> str:
     index = yaml.safe_load(_read(f"{chart.repository}/index.yaml", chart)) or {}
     for entry in index.get("entries", {}).get(chart.name, []):
         if str(entry.get("version")) == chart.version and entry.get("urls"):
-            return urllib.parse.urljoin(f"{chart.repository}/", entry["urls"][0])
+            return urllib.parse.urljoin(f"{chart.repository}/", str(entry["urls"][0]))
     raise UpstreamError(
         f"{chart.name} {chart.version}: {chart.repository} does not list it; correct catalogue/versions.py"
     )

@@ -110,6 +110,7 @@ def _serve(
             claim=services.claims[WEIGHTS],
             weights=weights.loaded,
             model_path=weights.path,
+            nodes_ready=pool.nodes_ready,
             tensor_parallel=service.tensor_parallel,
             max_model_len=service.max_model_len,
             gpu_memory_utilization=service.gpu_memory_utilization,

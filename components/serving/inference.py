@@ -29,7 +29,8 @@ class InferenceServiceArgs:
     """`startup_seconds` is how long reading the weights may take. `waiting_per_replica` is the autoscaler's target.
 
     `spare_replica` says that the pool has GPUs for one pod more than `max_replicas`; without it an update stops one
-    pod before it starts the next. `weights` is the resource after which the weights are there, below `model_path`.
+    pod before it starts the next. `weights` is the resource after which the weights are there, below `model_path`;
+    `nodes_ready` is the pool's node group.
     """
 
     service: str
@@ -43,6 +44,7 @@ class InferenceServiceArgs:
     claim: pulumi.Input[str]
     weights: pulumi.Resource
     model_path: str
+    nodes_ready: pulumi.Resource
     tensor_parallel: int
     max_model_len: int
     gpu_memory_utilization: float
@@ -141,7 +143,7 @@ class InferenceService(Component):
                 ),
             ),
             self.child(
-                depends_on=[args.weights],
+                depends_on=[args.weights, args.nodes_ready],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{patience}s", update=f"{patience * 2}s"),
             ),
         )

@@ -67,8 +67,7 @@ class LustreClaims(Component):
                     resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": REQUEST}),
                 ),
             ),
-            # Kubernetes refuses another size of a claim without a class, and the file system grows without being asked.
-            self.child(ignore_changes=["spec.resources"]),
+            self.child(),
         )
         return claim.metadata.name.apply(str)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 QUIET = frozenset({"same", "refresh", "read", "read-discard", "discard"})
 """Operations that change nothing."""
+COMPONENTS = "components"
 HALVES = frozenset({"create-replacement", "delete-replaced"})
 """The two steps of a replacement; the engine tells a `replace` as well."""
 
@@ -47,7 +48,10 @@ def short_type(token: str) -> str:
 
 @dataclass
 class Step:
-    """One operation on one resource; `seconds` is None while it runs, `paths` are the properties that differ."""
+    """One operation on one resource; `seconds` is None while it runs, `paths` are the properties that differ.
+
+    A `component` only groups others: nothing is made for it.
+    """
 
     urn: Urn
     op: str
@@ -55,6 +59,7 @@ class Step:
     seconds: float | None = None
     failed: bool = False
     paths: tuple[str, ...] = ()
+    component: bool = False
 
     @property
     def type(self) -> str:
@@ -121,7 +126,8 @@ class Record:
         return table
 
     def _begin(self, metadata: dict[str, Any], now: float) -> Step:
-        step = Step(Urn(metadata["urn"]), metadata["op"], now, paths=_paths(metadata))
+        component = not (metadata.get("new") or metadata.get("old") or {}).get("custom")
+        step = Step(Urn(metadata["urn"]), metadata["op"], now, paths=_paths(metadata), component=component)
         self.steps.append(step)
         return step
 

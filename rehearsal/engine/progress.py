@@ -47,14 +47,14 @@ class Lines:
             self._say(f"  {escape(diagnostic.message)}")
 
     def _step(self, step: Step) -> None:
-        if step.seconds is None or step.op in QUIET or not self._steps:
+        if step.seconds is None or step.op in QUIET or step.component or not self._steps:
             return
         sign, colour = SIGNS.get(step.op, ("*", "white"))
         failed = " [red]failed[/]" if step.failed else ""
         self._say(f"  [{colour}]{sign}[/] {escape(step.urn.label)}{failed} [dim]{step.seconds:.1f} s[/]")
 
     def _sign_of_life(self, record: Record) -> None:
-        waiting = sorted(record.running(), key=lambda step: step.started)
+        waiting = sorted((step for step in record.running() if not step.component), key=lambda step: step.started)
         now = time.monotonic()
         names = [f"{step.urn.label} ({now - step.started:.0f} s)" for step in waiting[:4]]
         more = f" and {len(waiting) - 4} more" if len(waiting) > 4 else ""

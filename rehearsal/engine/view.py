@@ -110,8 +110,8 @@ def _explained_gang(found: Gang, kube: Kube) -> Gang:
         return found
     pods = kube.list("v1", "Pod", found.namespace)
     members = (pod for pod in pods if (pod["metadata"].get("annotations") or {}).get(GROUP_OF_POD) == found.name)
-    reasons = [why for pod in members if (why := explain({"kind": "Pod", **pod}, kube))]
-    return replace(found, why=reasons[0] if reasons else _refusals(found, kube))
+    first = next(filter(None, (explain({"kind": "Pod", **pod}, kube) for pod in members)), None)
+    return replace(found, why=first or _refusals(found, kube))
 
 
 def _refusals(found: Gang, kube: Kube) -> list[str]:

@@ -88,7 +88,7 @@ def _build(family: Family, go: Go, target: Path, report: Report) -> None:
 
 def _edited(family: Family, go: Go, scratch: Path) -> Path:
     """A module file that takes the family's module from an edited copy (Go overlays no file of its module cache)."""
-    download = [go.binary, "mod", "download", "-json", family.module]
+    download: list[str | Path] = [go.binary, "mod", "download", "-json", family.module]
     done = subprocess.run(download, cwd=family.directory, env=dict(go.env), capture_output=True, text=True)
     if done.returncode:
         raise BuildError(f"downloading {family.module} failed:\n{done.stderr.strip()}\n{_remedy(done.stderr)}")

@@ -47,7 +47,7 @@ class Family:
     def command(self, go: Path, binary: str, output: Path, modfile: Path | None = None) -> list[str | Path]:
         """The command line that builds one binary, perhaps by another module file; to be run in `directory`."""
         tags = ["-tags", ",".join(self.tags)] if self.tags else []
-        edited = ["-modfile", modfile] if modfile else []
+        edited: list[str | Path] = ["-modfile", modfile] if modfile else []
         return [go, "build", *FLAGS, *tags, *edited, "-ldflags", self.ldflags, "-o", output, self.packages[binary]]
 
     def key(self, go_minor: str) -> str:

@@ -161,6 +161,7 @@ def service_args(**changes: Any) -> InferenceServiceArgs:
         "priority": "inference",
         "claim": "model-weights",
         "weights": before,
+        "nodes_ready": before,
         "model_path": "/models/llama-1234",
         "tensor_parallel": 2,
         "max_model_len": 8192,

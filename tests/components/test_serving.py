@@ -110,7 +110,7 @@ def weights(source: str) -> tuple[dict[str, Any], str]:
     inputs = graph.one("sample-copy").inputs
     copied_from, copied_to = inputs["spec"]["template"]["spec"]["containers"][0]["args"][2:4]
     assert copied_from == source
-    return inputs, copied_to
+    return dict(inputs), str(copied_to)
 
 
 def test_another_model_is_copied_beside_the_one_that_is_served() -> None:

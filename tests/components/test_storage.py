@@ -100,10 +100,6 @@ def test_modes_are_those_of_the_purpose_and_sizes_are_settings_g32_g28() -> None
         assert volume["capacity"] == {"storage": "102400Gi"}
 
 
-def test_a_claim_keeps_its_size_when_the_file_system_grows() -> None:
-    assert all(each.ignore_changes == ("spec.resources",) for each in claims().of_type("PersistentVolumeClaim"))
-
-
 def test_the_driver_outlives_the_volumes() -> None:
     graph = claims()
     assert all(graph.one("before").urn in each.depends_on for each in graph.of_type("PersistentVolume"))

@@ -97,6 +97,12 @@ def test_what_has_pods_comes_after_the_name_service_and_that_after_the_system_no
     assert graph.one("prometheus-operator-crds-release").urn in graph.one("gpu-operator-release").depends_on
 
 
+def test_workloads_come_after_the_nodes_they_run_on_and_go_before_them() -> None:
+    graph = graph_of("dev")
+    assert graph.one("pool-training-nodes").urn in graph.one("run-llama-3-8b-sft-job").depends_on
+    assert graph.one("pool-inference-nodes").urn in graph.one("service-llama-3-8b-deployment").depends_on
+
+
 def test_the_volume_driver_outlives_the_claims() -> None:
     graph = graph_of("dev")
     driver = graph.one("service-addons-aws-fsx-csi-driver").urn

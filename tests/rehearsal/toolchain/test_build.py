@@ -154,8 +154,8 @@ def test_an_edit_whose_line_is_gone_is_refused(monkeypatch: pytest.MonkeyPatch, 
     use_go(monkeypatch, tmp_path, f"[ \"$out\" ] || {{ echo '{answer}'; exit 0; }}")
     family = FAMILIES["etcd"]
     edits = (Edit("main.go", "Port: port,", 'Host: "127.0.0.1", Port: port,'), Edit("main.go", "gone", "here"))
-    monkeypatch.setitem(build.FAMILIES, "etcd", dataclasses.replace(family, edits=edits[:1]))
+    monkeypatch.setitem(FAMILIES, "etcd", dataclasses.replace(family, edits=edits[:1]))
     assert build.ensure(["etcd"], lambda _: None)["etcd"].is_file()
-    monkeypatch.setitem(build.FAMILIES, "etcd", dataclasses.replace(family, edits=edits))
+    monkeypatch.setitem(FAMILIES, "etcd", dataclasses.replace(family, edits=edits))
     with pytest.raises(go.BuildError, match=r"main\.go no longer holds 'gone' once"):
         build.ensure(["etcd"], lambda _: None)
