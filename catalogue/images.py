@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from catalogue.versions import AWS_CLI_IMAGE, KUBECTL_IMAGE, TRAINING_OPERATOR_IMAGE
+from catalogue.versions import AWS_CLI_IMAGE, KUBECTL_IMAGE, TRAINING_OPERATOR_IMAGE, WAIT_IMAGE
 
 DIGESTS_FILE = Path(__file__).with_name("digests.json")
 
-PLATFORM_IMAGES = (TRAINING_OPERATOR_IMAGE, KUBECTL_IMAGE, AWS_CLI_IMAGE)
+PLATFORM_IMAGES = (TRAINING_OPERATOR_IMAGE, KUBECTL_IMAGE, AWS_CLI_IMAGE, WAIT_IMAGE)
 """Images that the program names itself, whatever the stack file says."""
 
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))

@@ -57,6 +57,10 @@ TRAINING_OPERATOR_IMAGE = "ghcr.io/kubeflow/training-v1/training-operator:v1-d6e
 # renovate: datasource=docker depName=registry.k8s.io/kubectl
 KUBECTL_IMAGE = "registry.k8s.io/kubectl:v1.36.3"
 
+# renovate: datasource=docker depName=public.ecr.aws/docker/library/alpine
+WAIT_IMAGE = "public.ecr.aws/docker/library/alpine:3.22"
+"""What workers of a gang wait in until their master answers; the operator's own default is years old."""
+
 # renovate: datasource=docker depName=public.ecr.aws/aws-cli/aws-cli
 AWS_CLI_IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.37.1"
 

@@ -90,6 +90,7 @@ def deploy_services(settings: Settings, platform: Platform) -> Services:
             version=versions.TRAINING_OPERATOR,
             image=pinned(versions.TRAINING_OPERATOR_IMAGE),
             kubectl_image=pinned(versions.KUBECTL_IMAGE),
+            wait_image=pinned(versions.WAIT_IMAGE),
             namespace=namespaces["kubeflow"],
             scheduler=volcano,
         ),

@@ -33,11 +33,15 @@ def crd_url(version: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingOperatorArgs:
-    """`scheduler` is Volcano's release: the operator exits when PodGroups are not served."""
+    """`scheduler` is Volcano's release: the operator exits when PodGroups are not served.
+
+    `wait_image` is what workers wait in until the master's name resolves.
+    """
 
     version: str
     image: str
     kubectl_image: str
+    wait_image: str
     namespace: pulumi.Input[str]
     scheduler: pulumi.Resource
 
@@ -126,7 +130,7 @@ class TrainingOperator(Component):
                         spec=k8s.core.v1.PodSpecArgs(
                             service_account_name=account,
                             priority_class_name="system-cluster-critical",
-                            containers=[_manager(args.image)],
+                            containers=[_manager(args.image, args.wait_image)],
                             volumes=[k8s.core.v1.VolumeArgs(name="certificate", secret=secret)],
                         ),
                     ),
@@ -154,7 +158,7 @@ class TrainingOperator(Component):
         )
 
 
-def _manager(image: str) -> k8s.core.v1.ContainerArgs:
+def _manager(image: str, wait_image: str) -> k8s.core.v1.ContainerArgs:
     def probe(path: str, delay: int) -> k8s.core.v1.ProbeArgs:
         return k8s.core.v1.ProbeArgs(
             http_get=k8s.core.v1.HTTPGetActionArgs(path=path, port=HEALTH),
@@ -171,7 +175,7 @@ def _manager(image: str) -> k8s.core.v1.ContainerArgs:
         name=NAME,
         image=image,
         command=["/manager"],
-        args=list(FLAGS),
+        args=[*FLAGS, f"--pytorch-init-container-image={wait_image}"],
         env=[from_pod("MY_POD_NAME", "metadata.name"), from_pod("MY_POD_NAMESPACE", "metadata.namespace")],
         ports=[
             k8s.core.v1.ContainerPortArgs(name="metrics", container_port=METRICS),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from planner.draft import Draft, registry
-from planner.findings import Observation
+from planner.findings import Observation, Severity
 
 _SMALLEST_GIB = 1200
 _STEP_GIB = 2400
@@ -42,4 +42,18 @@ def fsx_efa_clients(draft: Draft) -> Iterable[Observation]:
             path="storage.lustre.efa",
             sentence=f"no training pool has EFA (types: {types}), so nobody could use the file system's",
             remedy="remove the key, or take a training type with EFA",
+        )
+
+
+@registry.rule("fsx-efa-client-setup", "G05", severity=Severity.WARNING)
+def fsx_efa_client_setup(draft: Draft) -> Iterable[Observation]:
+    """Lustre speaks EFA only on nodes that AWS' client setup has prepared; others mount over TCP and say nothing.
+
+    Source: FSx for Lustre user guide, "Configuring EFA clients". The EKS AMI does not carry the setup.
+    """
+    if draft.settings.storage.lustre.efa:
+        yield Observation(
+            path="storage.lustre.efa",
+            sentence="the nodes' AMI lacks the EFA client of Lustre, so mounts fall back to TCP without a word",
+            remedy="bake AWS' client setup into the nodes' image, or remove the key",
         )

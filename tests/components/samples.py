@@ -237,7 +237,12 @@ SAMPLES: Mapping[str, Make] = {
     "operator": lambda opts: TrainingOperator(
         "sample",
         TrainingOperatorArgs(
-            version="v1.9.3", image="operator:1", kubectl_image="kubectl:1", namespace="kubeflow", scheduler=done()
+            version="v1.9.3",
+            image="operator:1",
+            kubectl_image="kubectl:1",
+            wait_image="wait:1",
+            namespace="kubeflow",
+            scheduler=done(),
         ),
         opts,
     ),

@@ -1,7 +1,5 @@
 """The dev stack once applied: it runs as its file says, and nothing is left to do."""
 
-import json
-
 import pytest
 
 from .rehearsed import Rehearsed

@@ -148,7 +148,7 @@ MORE_GPUS_THAN_THE_POD_HAS = mistake(
 )
 PORT_WHERE_NOBODY_LISTENS = mistake(
     "components/serving/inference.py",
-    ('target_port="http"', 'target_port=8080 if args.service == "deaf" else "http"'),
+    ('target_port="http"', 'target_port=8080 if self._labels["app.kubernetes.io/instance"] == "deaf" else "http"'),
 )
 WEIGHTS_THAT_ARE_NOT_THERE = mistake(
     "stacks/workloads.py",

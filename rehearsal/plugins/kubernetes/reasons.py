@@ -17,7 +17,7 @@ LENGTH = 500
 def explain(live: Mapping[str, Any], kube: Kube) -> list[str]:
     """What the pods of the object wait for and what the cluster warned about; empty if it says nothing."""
     try:
-        found = [*_pods(live, kube), *_events(live, kube, str(live.get("kind")))]
+        found = [*_pods(live, kube), *_events_beside_pods(live, kube)]
     except (ApiError, Unreachable) as error:
         return [f"the reasons could not be read: {error}"]
     distinct = list(dict.fromkeys(text[:LENGTH] for text in found))
@@ -61,7 +61,8 @@ def _pod(pod: Mapping[str, Any], kube: Kube) -> Iterator[str]:
         return
     states = [*_containers(pod, "initContainerStatuses"), *_containers(pod, "containerStatuses")]
     yield from (f"{name}: {state}" for state in states)
-    warnings = list(_events(pod, kube, name))
+    # What the scheduler said is past, now that the pod has a node.
+    warnings = [text for text in _events(pod, kube, name) if not text.startswith(f"{name}: FailedScheduling:")]
     yield from warnings
     if not states and not warnings:
         message = dig(pod, "status", "message") or condition(pod, "Ready").get("message")
@@ -87,6 +88,11 @@ def _replica_sets(live: Mapping[str, Any], kube: Kube, selector: str) -> Iterato
         owners = dig(item, "metadata", "ownerReferences", default=[])
         if any(owner.get("uid") == uid for owner in owners) and dig(item, "spec", "replicas"):
             yield from _events(item, kube, "ReplicaSet")
+
+
+def _events_beside_pods(live: Mapping[str, Any], kube: Kube) -> Iterator[str]:
+    kind = str(live.get("kind"))
+    return iter(()) if kind == "Pod" else _events(live, kube, kind)
 
 
 def _events(obj: Mapping[str, Any], kube: Kube, subject: str) -> Iterator[str]:

@@ -1,0 +1,318 @@
+"""Wrong programs end as in life: with pods that wait, and with the reason that Kubernetes or AWS gives.
+
+One site is led through five wrong programs, each nearer to a right one, so that every mistake is alone with its effect.
+What a person reads is asserted: the engine's errors, and the sentences with which `make up` closes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from rehearsal.command import apply
+from rehearsal.engine.run import Outcome
+from rehearsal.plugins.kubernetes.reasons import explain
+
+from . import wrong
+from .rehearsed import LOOK_SECONDS, Rehearsed, rehearsed, until
+from .trees import Tree
+
+pytestmark = pytest.mark.engine
+
+Object = Mapping[str, Any]
+
+GOES_ON = "--continue-on-error"
+"""The engine does what does not depend on a failure, so that one run shows several mistakes."""
+
+NODES_LEFT_OUT = (wrong.NOTHING_DESIRED, wrong.EFA_INTERFACES_LEFT_OUT, wrong.PRODUCT_THAT_NO_GPU_HAS)
+WORKLOADS = (wrong.TOLERATES_NOTHING, wrong.CLAIM_OF_AN_UNKNOWN_CLASS, wrong.FEW_TRIES_FOR_WEIGHTS)
+
+NO_GPUS = r"gang training/plain has 0 of 1 pods running .*insufficient nvidia\.com/gpu"
+NO_EFA = r"gang training/plain has 0 of 1 pods running .*quota insufficient: insufficient vpc\.amazonaws\.com/efa;"
+NO_EFA_ON_THE_NODE = r"gang training/fabricless has 0 of 1 pods running .*1 Insufficient vpc\.amazonaws\.com/efa"
+NO_TOLERATION = r"gang training/untolerating .*untolerated taint \{nvidia\.com/gpu: present\}"
+NO_NODE = r"gang training/empty .*node\(s\) didn't match Pod's node affinity/selector"
+NO_SUCH_PRODUCT = r"gang training/mislabelled .*node\(s\) didn't match Pod's node affinity/selector"
+NO_VOLUME = r"gang training/unclaimed .*pod has unbound immediate PersistentVolumeClaims"
+NO_CLASS = r'claim training/scratch: .*ProvisioningFailed: storageclass\.storage\.k8s\.io "lustre" not found'
+NO_DRIVER = (
+    r"job inference/weights-deaf-.*driver name fsx\.csi\.aws\.com not found in the list of registered CSI drivers"
+)
+NO_WEIGHTS = r"job inference/weights-weightless-.*no object lies below s3://acme-model-weights/llama-3-8b/lost/"
+NO_SECRET = r'deployment inference/tokenless .*CreateContainerConfigError: secret "forgotten" not found'
+TOO_FEW_GPUS = r"deployment inference/wide .*World size \(2\) is larger than the number of available GPUs \(1\)"
+NOBODY_LISTENS = r"Service inference/deaf port http leads to deaf-\S+:8080, where no container listens"
+
+EVERY_SYMPTOM = (
+    NO_GPUS,
+    NO_EFA,
+    NO_EFA_ON_THE_NODE,
+    NO_TOLERATION,
+    NO_NODE,
+    NO_SUCH_PRODUCT,
+    NO_VOLUME,
+    NO_CLASS,
+    NO_DRIVER,
+    NO_WEIGHTS,
+    NO_SECRET,
+    TOO_FEW_GPUS,
+    NOBODY_LISTENS,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a person saw of one wrong program: how the engine ended, what the cluster said, and what nodes had."""
+
+    outcome: Outcome
+    complaints: str
+    nodes: Mapping[str, Sequence[Object]]
+
+    def error(self, name: str) -> str:
+        """The engine's error about the resource `name`; fails the test if there is none."""
+        found = [each for each in self.outcome.record.errors() if each.urn is not None and each.urn.name == name]
+        assert found, self.outcome.explain()
+        return found[0].message
+
+
+def complaints(site: Rehearsed) -> str:
+    """A line for everything that does not run as asked: what `make up` says, and why Jobs and claims wait."""
+    kube = site.kube
+    jobs = [each for each in kube.list("batch/v1", "Job") if not each.get("status", {}).get("succeeded")]
+    claims = [each for each in kube.list("v1", "PersistentVolumeClaim") if each["status"]["phase"] != "Bound"]
+    lines = [sentence for view in site.session.views() for sentence in view.unready()]
+    for kind, version, found in (("job", "batch/v1", jobs), ("claim", "v1", claims)):
+        for each in found:
+            typed = {"apiVersion": version, "kind": {"job": "Job", "claim": "PersistentVolumeClaim"}[kind], **each}
+            where = f"{kind} {each['metadata']['namespace']}/{each['metadata']['name']}"
+            lines.append(f"{where}: {'; '.join(explain(typed, kube))}")
+    return "\n".join(lines)
+
+
+def nodes_by_pool(site: Rehearsed) -> dict[str, list[Object]]:
+    pools: dict[str, list[Object]] = {}
+    for node in site.kube.list("v1", "Node"):
+        pools.setdefault(node["metadata"]["labels"]["gpucluster/pool"], []).append(node)
+    return pools
+
+
+def seen(site: Rehearsed, outcome: Outcome, *symptoms: str) -> Step:
+    """The step after its symptoms have shown, or have had the time to: the tests say which one did not."""
+
+    def shown() -> str:
+        text = complaints(site)
+        return text if all(re.search(symptom, text) for symptom in symptoms) else ""
+
+    try:
+        text = until(shown, "the symptoms of a wrong program", 60.0)
+    except pytest.fail.Exception:
+        text = complaints(site)
+    return Step(outcome, text, nodes_by_pool(site))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
+    """A site of its own: what is wrong here is nobody else's business."""
+    directory = tmp_path_factory.mktemp("wrong")
+    with rehearsed("wrong", Tree.copy(directory / "tree"), directory / "state") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def locked_out(site: Rehearsed) -> Step:
+    """The first `up`: nobody may enter the cluster, and the nodes of one pool are cut off from it."""
+    wrong.many_small_pools(site.tree, "outside")
+    for mistake in (wrong.NO_ACCESS_ENTRY, wrong.CLUSTER_GROUP_LEFT_OUT, *NODES_LEFT_OUT):
+        mistake(site.tree)
+    outcome = site.up(GOES_ON)
+    return Step(outcome, "", nodes_by_pool(site))
+
+
+@pytest.fixture(scope="module")
+def without_rights(site: Rehearsed, locked_out: Step) -> Step:
+    """The deployer may enter, and do nothing."""
+    site.tree.restore()
+    wrong.many_small_pools(site.tree)
+    for mistake in (wrong.ENTRY_WITHOUT_POLICY, *NODES_LEFT_OUT):
+        mistake(site.tree)
+    return Step(site.up(GOES_ON), "", {})
+
+
+@pytest.fixture(scope="module")
+def bare(site: Rehearsed, without_rights: Step) -> Step:
+    """Everything is there but what makes GPUs, EFA and the file system usable."""
+    site.tree.restore()
+    wrong.many_small_pools(site.tree)
+    missing = (wrong.NO_GPU_OPERATOR, wrong.EFA_PLUGIN_TOLERATES_NOTHING, wrong.NO_FSX_DRIVER)
+    for mistake in (*missing, wrong.SHORT_WAIT_FOR_WEIGHTS, *NODES_LEFT_OUT, *WORKLOADS):
+        mistake(site.tree)
+    return seen(site, site.up(GOES_ON), NO_GPUS, NO_DRIVER, NO_CLASS)
+
+
+@pytest.fixture(scope="module")
+def misfits(site: Rehearsed, bare: Step) -> Step:
+    """GPUs and file system are there, EFA is not yet, and runs and services are wrong, each in its own way."""
+    site.tree.restore()
+    wrong.many_small_pools(site.tree)
+    services = (
+        wrong.SECRET_THAT_NOBODY_MAKES,
+        wrong.MORE_GPUS_THAN_THE_POD_HAS,
+        wrong.PORT_WHERE_NOBODY_LISTENS,
+        wrong.WEIGHTS_THAT_ARE_NOT_THERE,
+        wrong.SHORT_WAIT_FOR_SERVERS,
+    )
+    for mistake in (wrong.EFA_PLUGIN_TOLERATES_NOTHING, *NODES_LEFT_OUT, *WORKLOADS, *services):
+        mistake(site.tree)
+    symptoms = (NO_EFA, NO_TOLERATION, NO_NODE, NO_SUCH_PRODUCT, NO_VOLUME, NO_CLASS)
+    served = (NO_WEIGHTS, NO_SECRET, TOO_FEW_GPUS, NOBODY_LISTENS)
+    return seen(site, site.up(GOES_ON), *symptoms, *served)
+
+
+@pytest.fixture(scope="module")
+def almost_right(site: Rehearsed, misfits: Step) -> Step:
+    """EFA is there, but not on the nodes whose template leaves it out."""
+    site.tree.restore()
+    wrong.many_small_pools(site.tree)
+    file = site.tree.stack("dev")
+    runs = file.get("gpucluster:training.runs")
+    file.set("gpucluster:training.runs", [runs[0], {**runs[0], "name": "fabricless", "pool": "fabricless"}])
+    file.set("gpucluster:serving.services", [])
+    for mistake in NODES_LEFT_OUT:
+        mistake(site.tree)
+    outcome = site.up()
+    return seen(site, outcome, NO_EFA_ON_THE_NODE)
+
+
+def allocatable(step: Step, pool: str, resource: str) -> list[int]:
+    """How much of the resource each node of a pool offers."""
+    return [int(node["status"]["allocatable"].get(resource, 0)) for node in step.nodes.get(pool, ())]
+
+
+# -- access
+
+
+def test_without_an_access_entry_the_api_server_asks_for_credentials(locked_out: Step) -> None:
+    text = locked_out.error("namespaces-training")
+    assert "the server has asked for the client to provide credentials" in text
+    assert "access entry" in text
+
+
+def test_an_access_entry_without_a_policy_allows_nothing(without_rights: Step) -> None:
+    text = without_rights.error("namespaces-training")
+    assert re.search(r'namespaces "training" is forbidden: User ".*" cannot \w+ resource "namespaces"', text)
+
+
+# -- nodes
+
+
+def test_nodes_without_the_cluster_security_group_do_not_join(locked_out: Step) -> None:
+    text = locked_out.error("pool-outside-nodes")
+    assert "gpucluster-dev:outside is CREATE_FAILED" in text
+    assert "NodeCreationFailure: Instances failed to join the kubernetes cluster (i-" in text
+    assert "outside" not in locked_out.nodes
+
+
+def test_a_pool_that_wants_no_nodes_has_none_and_its_gang_waits(misfits: Step) -> None:
+    assert "empty" not in misfits.nodes
+    assert re.search(NO_NODE, misfits.complaints), misfits.complaints
+
+
+def test_a_product_that_no_gpu_has_selects_no_node(misfits: Step) -> None:
+    (node,) = misfits.nodes["mislabelled"]
+    assert node["metadata"]["labels"]["nvidia.com/gpu.product"] == "NVIDIA-A10G"
+    assert re.search(NO_SUCH_PRODUCT, misfits.complaints), misfits.complaints
+
+
+def test_a_template_without_efa_interfaces_gives_nodes_without_efa(almost_right: Step) -> None:
+    assert almost_right.outcome.status == 0, almost_right.outcome.explain()
+    resource = "vpc.amazonaws.com/efa"
+    assert allocatable(almost_right, "training", resource) == [1, 1]
+    assert allocatable(almost_right, "fabricless", resource) == [0]
+    assert re.search(NO_EFA_ON_THE_NODE, almost_right.complaints), almost_right.complaints
+
+
+# -- what runs on the nodes
+
+
+def test_without_the_gpu_operator_there_are_no_gpus(bare: Step) -> None:
+    assert allocatable(bare, "training", "nvidia.com/gpu") == [0, 0]
+    assert re.search(NO_GPUS, bare.complaints), bare.complaints
+
+
+def test_an_efa_plugin_that_tolerates_nothing_shows_no_efa(misfits: Step) -> None:
+    assert allocatable(misfits, "training", "nvidia.com/gpu") == [1, 1]
+    assert allocatable(misfits, "training", "vpc.amazonaws.com/efa") == [0, 0]
+    assert re.search(NO_EFA, misfits.complaints), misfits.complaints
+
+
+def test_the_gang_runs_when_the_plugin_tolerates_the_taint(almost_right: Step) -> None:
+    assert "training/plain" not in almost_right.complaints
+
+
+def test_without_the_csi_driver_no_pod_mounts_the_file_system(bare: Step) -> None:
+    text = bare.error("weights-deaf-copy")
+    assert "Job inference/weights-deaf-" in text
+    assert "is not ready after 15 s" in text
+    assert "driver name fsx.csi.aws.com not found in the list of registered CSI drivers" in text
+    assert re.search(NO_DRIVER, bare.complaints), bare.complaints
+
+
+# -- workloads
+
+
+def test_a_gang_without_toleration_meets_the_taint(misfits: Step) -> None:
+    assert re.search(NO_TOLERATION, misfits.complaints), misfits.complaints
+
+
+def test_a_claim_of_an_unknown_class_stays_pending_and_so_do_its_pods(bare: Step, misfits: Step) -> None:
+    text = bare.error("scratch")
+    assert "PersistentVolumeClaim training/scratch" in text
+    assert "there is no StorageClass 'lustre'" in text
+    assert 'ProvisioningFailed: storageclass.storage.k8s.io "lustre" not found' in text
+    assert re.search(NO_VOLUME, misfits.complaints), misfits.complaints
+
+
+def test_a_missing_secret_keeps_the_server_from_starting(misfits: Step) -> None:
+    text = misfits.error("service-tokenless-deployment")
+    assert "Deployment inference/tokenless" in text
+    assert 'container vllm is waiting: CreateContainerConfigError: secret "forgotten" not found' in text
+    assert re.search(NO_SECRET, misfits.complaints), misfits.complaints
+
+
+def test_more_parallelism_than_gpus_crashes_the_server(misfits: Step) -> None:
+    text = misfits.error("service-wide-deployment")
+    assert "CrashLoopBackOff" in text
+    assert "World size (2) is larger than the number of available GPUs (1)" in text
+    assert re.search(TOO_FEW_GPUS, misfits.complaints), misfits.complaints
+
+
+def test_weights_that_are_not_there_fail_their_job(misfits: Step) -> None:
+    text = misfits.error("weights-weightless-copy")
+    assert "Job inference/weights-weightless-" in text
+    assert "BackoffLimitExceeded" in text
+    assert "no object lies below s3://acme-model-weights/llama-3-8b/lost/" in text
+
+
+def test_a_service_that_leads_to_a_closed_port_is_named_at_the_end_of_up(misfits: Step) -> None:
+    """To the engine the Service is fine: it has ready endpoints. Nobody answers there all the same."""
+    names = [each.urn.name for each in misfits.outcome.record.errors() if each.urn is not None]
+    assert "service-deaf-deployment" not in names
+    assert "service-deaf-service" not in names
+    assert re.search(NOBODY_LISTENS, misfits.complaints), misfits.complaints
+
+
+# -- the opposite
+
+
+@pytest.mark.parametrize("symptom", EVERY_SYMPTOM)
+def test_a_right_program_shows_none_of_it(dev: Rehearsed, symptom: str) -> None:
+    assert not re.search(re.sub(r"training/\w+|inference/[\w-]+-?", r"\\S+", symptom), complaints(dev))
+
+
+def test_a_right_program_ends_without_complaint(dev: Rehearsed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make up` exits with 1 if anything is missing."""
+    monkeypatch.setattr(apply, "WAIT_SECONDS", LOOK_SECONDS)
+    assert apply.wait_until_running(dev.session)[1] == []
+    assert complaints(dev) == ""
