@@ -83,7 +83,7 @@ accept: setup ## rewrite the goldens that the quick tests compare with
 	@$(RUN) pytest -m 'not engine' --accept $(ARGS)
 
 pin-images: setup ## resolve image digests (needs the registries)
-	@$(RUN) catalogue.pins
+	@$(RUN) catalogue.pins $$(sed -n 's/^ *image: *//p' Pulumi.*.yaml | sort -u)
 
 upstream: setup ## fetch the vendors' CRDs, chart values and schemas (needs their sites)
 	@$(RUN) catalogue.upstream

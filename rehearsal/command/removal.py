@@ -7,13 +7,15 @@ from rehearsal.engine import state
 
 
 def destroy(session: Session) -> None:
-    """Destroy the stack; a protected one first shows the engine's refusal. Raises CommandError if it fails."""
+    """Destroy the stack; a protected one first shows the engine's refusal, which comes before anything is deleted.
+
+    Raises CommandError if it fails.
+    """
     recover_if_needed(session)
     with session.meter.phase("destroy"):
         session.console.print("destroy")
         protected = [each["urn"] for each in state.resources(session.engine.export()) if each.get("protect")]
-        outcome = session.engine.destroy(watch=session.lines())
-        if outcome.status and protected:
+        if protected and session.engine.destroy("--preview-only", watch=session.lines(steps=False)).status:
             session.console.print(
                 f"  refused, as on a real deployment: {len(protected)} resources are protected. "
                 "This state is the rehearsal's own: taking the protection off it.",
@@ -21,7 +23,7 @@ def destroy(session: Session) -> None:
                 highlight=False,
             )
             session.engine.unprotect()
-            outcome = session.engine.destroy(watch=session.lines())
+        outcome = session.engine.destroy(watch=session.lines())
     if outcome.status:
         raise CommandError(f"pulumi destroy failed:\n{outcome.explain()}\nThe rehearsal still runs: try again.")
 

@@ -78,7 +78,9 @@ class Engine:
         return self._operate("refresh", "--yes", "--skip-preview", *flags, watch=watch)
 
     def destroy(self, *flags: str, watch: Watcher | None = None) -> Outcome:
-        return self._operate("destroy", "--yes", "--skip-preview", *flags, watch=watch)
+        """Delete everything; with the flag `--preview-only` show it, and what forbids it."""
+        flags = flags if "--preview-only" in flags else ("--yes", "--skip-preview", *flags)
+        return self._operate("destroy", *flags, watch=watch)
 
     def cancel(self) -> None:
         """Remove the lock of an update that is no more; raises EngineError if the CLI cannot."""

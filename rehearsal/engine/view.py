@@ -90,7 +90,7 @@ def view(name: str, kube: Kube) -> ClusterView:
     """Look at a cluster; raises what the client raises if the API server does not answer."""
     deployments, fronts = kube.list("apps/v1", "Deployment"), kube.list("v1", "Service")
     slices = kube.list("discovery.k8s.io/v1", "EndpointSlice")
-    running = services(deployments, fronts, slices)
+    running = services(deployments, fronts, slices, kube.list("autoscaling/v2", "HorizontalPodAutoscaler"))
     ours = (each for each in fronts if each["metadata"]["namespace"] not in SYSTEM_NAMESPACES)
     return ClusterView(
         name,
@@ -164,8 +164,18 @@ def gang(item: Object) -> Gang:
     )
 
 
-def services(deployments: Iterable[Object], ports: Iterable[Object], slices: Iterable[Object]) -> list[Service]:
-    """The Deployments outside the system namespaces, each with the ready addresses of the Services in front of it."""
+def services(
+    deployments: Iterable[Object], ports: Iterable[Object], slices: Iterable[Object], autoscalers: Iterable[Object] = ()
+) -> list[Service]:
+    """The Deployments outside the system namespaces, each with the ready addresses of the Services in front of it.
+
+    A Deployment starts with one pod; an autoscaler with a higher minimum has not come to it yet, but asks for more.
+    """
+    least = {
+        (each["metadata"]["namespace"], each["spec"]["scaleTargetRef"]["name"]): int(each["spec"].get("minReplicas", 1))
+        for each in autoscalers
+        if each["spec"]["scaleTargetRef"]["kind"] == "Deployment"
+    }
     addresses = Counter[tuple[str, str]]()
     for each in slices:
         metadata = each["metadata"]
@@ -174,7 +184,7 @@ def services(deployments: Iterable[Object], ports: Iterable[Object], slices: Ite
         addresses[metadata["namespace"], owner] += ready
     known = list(ports)
     return [
-        _service(each, known, addresses)
+        _service(each, known, addresses, least.get((each["metadata"]["namespace"], each["metadata"]["name"]), 0))
         for each in deployments
         if each["metadata"]["namespace"] not in SYSTEM_NAMESPACES
     ]
@@ -184,7 +194,7 @@ def _ready(endpoint: Object) -> int:
     return len(endpoint["addresses"]) if (endpoint.get("conditions") or {}).get("ready", True) else 0
 
 
-def _service(deployment: Object, ports: Iterable[Object], addresses: Counter[tuple[str, str]]) -> Service:
+def _service(deployment: Object, ports: Iterable[Object], addresses: Counter[tuple[str, str]], least: int) -> Service:
     namespace = deployment["metadata"]["namespace"]
     labels = (deployment["spec"]["template"]["metadata"].get("labels") or {}).items()
     fronts = (
@@ -198,6 +208,6 @@ def _service(deployment: Object, ports: Iterable[Object], addresses: Counter[tup
         namespace=namespace,
         name=deployment["metadata"]["name"],
         ready=int((deployment.get("status") or {}).get("readyReplicas", 0)),
-        desired=int(deployment["spec"].get("replicas", 1)),
+        desired=max(least, int(deployment["spec"].get("replicas", 1))),
         endpoints=sum(addresses[namespace, name] for name in fronts),
     )

@@ -20,6 +20,8 @@ class Survivor:
     site: Rehearsed
     home: Path
     seen: CommandLines
+    whole: bool = False
+    """Whether the stack is applied and nothing was done to it since."""
 
     def command(self, word: str, *options: str, seconds: float = COMMAND_SECONDS) -> subprocess.CompletedProcess[str]:
         """`python -m rehearsal WORD` for this site, as a person types it."""
@@ -36,8 +38,11 @@ class Survivor:
 
     def converge(self) -> None:
         """Bring the stack to what its file says, whatever was done to it before."""
+        if self.whole:
+            return
         if self.locked() or self.interrupted():
             done = self.command("recover")
             assert done.returncode == 0, done.stdout
         self.site.up().require()
         self.site.settled()
+        self.whole = True

@@ -9,15 +9,14 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from rehearsal import places
 from rehearsal.engine import state
 from tests.graph.stackfiles import graph_of
 
 from .crashes import assert_exact, killed_up
-from .rehearsed import until
 from .survivor import Survivor
 from .trees import Tree
 
@@ -70,9 +69,45 @@ def assert_settled(survivor: Survivor) -> None:
     assert survivor.interrupted() == []
 
 
-@pytest.mark.parametrize("phase", [NETWORK, NODES], ids=str)
-def test_recover_settles_what_a_killed_up_left(survivor: Survivor, phase: Phase) -> None:
-    kill(survivor, phase)
+def test_recover_settles_what_a_killed_up_left(survivor: Survivor) -> None:
+    """In the network, where everything has tags or a name."""
+    kill(survivor, NETWORK)
+    done = survivor.command("recover")
+    assert done.returncode == 0, done.stdout
+    assert_settled(survivor)
+
+
+def test_recover_of_the_stack_of_ones_own_account(survivor: Survivor, tmp_path: Path) -> None:
+    """As on a real deployment: one's own CLI, backend, credentials and stack file; the account is the stand-in.
+
+    The engine dies while EKS makes the cluster, which EKS goes on with: the recovery waits for it.
+    """
+    kill(survivor, CONTROL_PLANE)
+    checkout = Tree.copy(tmp_path / "checkout")
+    sealed = survivor.site.directory.stacks / "Pulumi.dev.yaml"
+    checkout.write("Pulumi.dev.yaml", sealed.read_text())
+
+    def recover(answer: str) -> subprocess.CompletedProcess[str]:
+        env = survivor.site.session.engine.env
+        own = dict(env) | {"PATH": os.pathsep.join([str(survivor.site.directory.pulumi / "bin"), env["PATH"]])}
+        words = ["-m", "rehearsal", "recover", "--real", "--stack", "dev", "--root", str(checkout.root)]
+        return subprocess.run(
+            [sys.executable, *words], env=own, cwd=checkout.root, input=answer, capture_output=True, text=True
+        )
+
+    refused = recover("prod\n")
+    assert (refused.returncode, refused.stderr) == (1, "error: nothing was done.\n"), refused.stdout
+    assert survivor.locked()
+    done = recover("dev\n")
+    assert done.returncode == 0, done.stderr
+    assert re.search(
+        r"aws:eks:Cluster \S+ +│ creating │ taken into the state │ found, ACTIVE: gpucluster-dev ", done.stdout
+    )
+    assert_settled(survivor)
+
+
+def test_nodes_and_storage(survivor: Survivor) -> None:
+    kill(survivor, NODES)
     done = survivor.command("recover")
     assert done.returncode == 0, done.stdout
     assert_settled(survivor)
@@ -86,3 +121,4 @@ def test_the_next_up_recovers_by_itself_and_converges(survivor: Survivor) -> Non
     assert_settled(survivor)
     survivor.site.settled()
     assert_exact(survivor.site)
+    survivor.whole = True

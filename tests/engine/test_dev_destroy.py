@@ -16,7 +16,7 @@ pytestmark = pytest.mark.engine
 
 def test_destroy_removes_every_resource_and_leaves_what_was_there_before(dev: Rehearsed) -> None:
     urns = [Urn(each["urn"]) for each in state.resources(dev.engine.export())]
-    held = places.read_json(dev.session.baseline)
+    held: dict[str, list[str]] = places.read_json(dev.session.baseline) or {}
     assert any(set(ids) - set(held.get(kind, ())) for kind, ids in dev.inventory().items())
     assert operations(dev.destroy()) == sorted(("delete", short_type(urn.type), urn.name) for urn in urns)
     assert state.resources(dev.engine.export()) == []

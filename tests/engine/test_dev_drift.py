@@ -85,10 +85,10 @@ def test_refresh_shows_what_was_changed_and_nothing_else(drifted: Rehearsed) -> 
 
 def test_a_field_that_somebody_took_with_kubectl_is_not_taken_back_unasked(drifted: Rehearsed) -> None:
     hand_back(drifted, "autoscaling/v2", "HorizontalPodAutoscaler", "kubectl-patch")
-    outcome = drifted.preview()
+    outcome, deployment = drifted.preview(), f"apps/v1:Deployment {NAME}-deployment"
     assert outcome.status != 0
     assert str(outcome.record.errors()[0]) == (
-        f"apps/v1:Deployment {NAME}-deployment: Preview failed: update kubernetes:apps/v1:Deployment {NAME}-deployment: "
+        f"{deployment}: Preview failed: update kubernetes:{deployment}: "
         f'Deployment {NAMESPACE}/{SERVICE}: Apply failed with 1 conflict: conflict with "kubectl-set" using apps/v1: '
         '.spec.template.spec.containers[name="vllm"].image. '
         "Leave these fields to their manager, or take them with the annotation pulumi.com/patchForce"
@@ -127,9 +127,8 @@ def test_the_account_and_the_cluster_are_as_the_program_says_again(drifted: Rehe
 
 
 def test_what_is_nobodys_business_stays(drifted: Rehearsed) -> None:
-    labels = drifted.kubectl(
-        "-n", NAMESPACE, "get", "serviceaccount", "weights-llama-3-8b", "-o", "jsonpath={..labels}"
-    )
+    account = "serviceaccount/weights-llama-3-8b"
+    labels = drifted.kubectl("-n", NAMESPACE, "get", account, "-o", "jsonpath={.metadata.labels}")
     assert '"looked-at":"yes"' in labels
     drifted.kubectl("-n", NAMESPACE, "delete", "configmap", "note")
     drifted.assert_quiet()

@@ -26,12 +26,13 @@ Object = Mapping[str, Any]
 GOES_ON = "--continue-on-error"
 """The engine does what does not depend on a failure, so that one run shows several mistakes."""
 
-NODES_LEFT_OUT = (wrong.NOTHING_DESIRED, wrong.EFA_INTERFACES_LEFT_OUT, wrong.PRODUCT_THAT_NO_GPU_HAS)
+NODES = (wrong.NOTHING_DESIRED, wrong.EFA_INTERFACES_LEFT_OUT, wrong.PRODUCT_THAT_NO_GPU_HAS)
+DAEMONS = (wrong.NO_GPU_OPERATOR, wrong.EFA_PLUGIN_TOLERATES_NOTHING, wrong.NO_FSX_DRIVER)
 WORKLOADS = (wrong.TOLERATES_NOTHING, wrong.CLAIM_OF_AN_UNKNOWN_CLASS, wrong.FEW_TRIES_FOR_WEIGHTS)
 
 NO_GPUS = r"gang training/plain has 0 of 1 pods running .*insufficient nvidia\.com/gpu"
 NO_EFA = r"gang training/plain has 0 of 1 pods running .*quota insufficient: insufficient vpc\.amazonaws\.com/efa;"
-NO_EFA_ON_THE_NODE = r"gang training/fabricless has 0 of 1 pods running .*1 Insufficient vpc\.amazonaws\.com/efa"
+NO_EFA_ON_THE_NODE = r"gang training/fabricless has 0 of 1 pods running .*\d+ Insufficient vpc\.amazonaws\.com/efa"
 NO_TOLERATION = r"gang training/untolerating .*untolerated taint \{nvidia\.com/gpu: present\}"
 NO_NODE = r"gang training/empty .*node\(s\) didn't match Pod's node affinity/selector"
 NO_SUCH_PRODUCT = r"gang training/mislabelled .*node\(s\) didn't match Pod's node affinity/selector"
@@ -124,7 +125,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
 def locked_out(site: Rehearsed) -> Step:
     """The first `up`: nobody may enter the cluster, and the nodes of one pool are cut off from it."""
     wrong.many_small_pools(site.tree, "outside")
-    for mistake in (wrong.NO_ACCESS_ENTRY, wrong.CLUSTER_GROUP_LEFT_OUT, *NODES_LEFT_OUT):
+    for mistake in (wrong.NO_ACCESS_ENTRY, wrong.CLUSTER_GROUP_LEFT_OUT, *NODES, *DAEMONS):
         mistake(site.tree)
     outcome = site.up(GOES_ON)
     return Step(outcome, "", nodes_by_pool(site))
@@ -135,7 +136,7 @@ def without_rights(site: Rehearsed, locked_out: Step) -> Step:
     """The deployer may enter, and do nothing."""
     site.tree.restore()
     wrong.many_small_pools(site.tree)
-    for mistake in (wrong.ENTRY_WITHOUT_POLICY, *NODES_LEFT_OUT):
+    for mistake in (wrong.ENTRY_WITHOUT_POLICY, *NODES, *DAEMONS):
         mistake(site.tree)
     return Step(site.up(GOES_ON), "", {})
 
@@ -145,8 +146,7 @@ def bare(site: Rehearsed, without_rights: Step) -> Step:
     """Everything is there but what makes GPUs, EFA and the file system usable."""
     site.tree.restore()
     wrong.many_small_pools(site.tree)
-    missing = (wrong.NO_GPU_OPERATOR, wrong.EFA_PLUGIN_TOLERATES_NOTHING, wrong.NO_FSX_DRIVER)
-    for mistake in (*missing, wrong.SHORT_WAIT_FOR_WEIGHTS, *NODES_LEFT_OUT, *WORKLOADS):
+    for mistake in (wrong.SHORT_WAIT_FOR_WEIGHTS, *NODES, *DAEMONS, *WORKLOADS):
         mistake(site.tree)
     return seen(site, site.up(GOES_ON), NO_GPUS, NO_DRIVER, NO_CLASS)
 
@@ -163,7 +163,7 @@ def misfits(site: Rehearsed, bare: Step) -> Step:
         wrong.WEIGHTS_THAT_ARE_NOT_THERE,
         wrong.SHORT_WAIT_FOR_SERVERS,
     )
-    for mistake in (wrong.EFA_PLUGIN_TOLERATES_NOTHING, *NODES_LEFT_OUT, *WORKLOADS, *services):
+    for mistake in (wrong.EFA_PLUGIN_TOLERATES_NOTHING, *NODES, *WORKLOADS, *services):
         mistake(site.tree)
     symptoms = (NO_EFA, NO_TOLERATION, NO_NODE, NO_SUCH_PRODUCT, NO_VOLUME, NO_CLASS)
     served = (NO_WEIGHTS, NO_SECRET, TOO_FEW_GPUS, NOBODY_LISTENS)
@@ -179,7 +179,7 @@ def almost_right(site: Rehearsed, misfits: Step) -> Step:
     runs = file.get("gpucluster:training.runs")
     file.set("gpucluster:training.runs", [runs[0], {**runs[0], "name": "fabricless", "pool": "fabricless"}])
     file.set("gpucluster:serving.services", [])
-    for mistake in NODES_LEFT_OUT:
+    for mistake in NODES:
         mistake(site.tree)
     outcome = site.up()
     return seen(site, outcome, NO_EFA_ON_THE_NODE)

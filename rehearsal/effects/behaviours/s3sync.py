@@ -59,15 +59,14 @@ class Listing:
 
 def listings(argv: Sequence[str]) -> list[Listing]:
     """The `aws s3 ls s3://...` in a command line. Pure."""
-    commands, found = _commands(argv), []
-    for index, words in enumerate(commands):
+    said = re.search(r"\|\|\s*\{?\s*echo\s+(.+?)\s*>&2", _script(argv))
+    otherwise = " ".join(_split(said[1])) if said else ""
+    found = []
+    for words in _commands(argv):
         target = next((word for word in words if word.startswith("s3://")), None)
         if target is not None and ["s3", "ls"] in (words[at : at + 2] for at in range(len(words))):
             bucket, _, prefix = target.removeprefix("s3://").partition("/")
-            said = [word for word in (commands[index + 1] if index + 1 < len(commands) else []) if word != "{"]
-            found.append(
-                Listing(bucket, prefix, " ".join(said[1:]).partition(" >&")[0] if said[:1] == ["echo"] else "")
-            )
+            found.append(Listing(bucket, prefix, otherwise))
     return found
 
 
@@ -79,10 +78,13 @@ def _look(launch: Launch, listing: Listing) -> None:
         raise CommandError(listing.otherwise)
 
 
+def _script(argv: Sequence[str]) -> str:
+    return " ".join(argv) if any(" " in word for word in argv) else shlex.join(argv)
+
+
 def _commands(argv: Sequence[str]) -> list[list[str]]:
     """The words of each command of a command line, which may be a shell script. Pure."""
-    script = " ".join(argv) if any(" " in word for word in argv) else shlex.join(argv)
-    commands = (_split(command) for command in re.split(r"\n|;|&&|\|\|", script))
+    commands = (_split(command) for command in re.split(r"\n|;|&&|\|\|", _script(argv)))
     return [[word for word in words if word not in ("exec", "time")] for words in commands]
 
 

@@ -71,6 +71,13 @@ def test_endpoints_count_only_ready_addresses_of_services_that_select_the_pods()
     assert found == [Service("inference", "vllm", 1, 1, 1)]
 
 
+def test_an_autoscaler_asks_for_its_minimum_before_it_came_to_it() -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "vllm"}
+    autoscaler = {"metadata": {"namespace": "inference"}, "spec": {"scaleTargetRef": target, "minReplicas": 2}}
+    (found,) = services([deployment("vllm", readyReplicas=1)], [], [], [autoscaler])
+    assert (found.ready, found.desired) == (1, 2)
+
+
 VIEW = ClusterView(
     "gpucluster-dev",
     [Node("n1", "p5.4xlarge", "us-east-1a", True, 1, 1), Node("n2", "g6e.xlarge", "us-east-1b", False, 0, 0)],

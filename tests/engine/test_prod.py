@@ -1,0 +1,54 @@
+"""The production stack on the command line: up, as asked, no changes, protected, down to zero."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .rehearsed import command
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What `python -m rehearsal rehearse --stack prod` prints."""
+    home: Path = tmp_path_factory.mktemp("prod")
+    done = command(home, "rehearse", "--stack", "prod")
+    assert done.returncode == 0, done.stdout
+    assert not list(home.glob("gpucluster/*/*")), "something of the site is left"
+    return done.stdout
+
+
+def rows(said: str, *cells: str) -> list[list[str]]:
+    """Rows of the tables that begin with cells matching these patterns."""
+    table = [[cell.strip() for cell in line.strip("│").split("│")] for line in said.splitlines() if line[:1] == "│"]
+    return [row for row in table if all(re.fullmatch(each, cell) for each, cell in zip(cells, row, strict=False))]
+
+
+def test_every_node_has_its_gpus_and_efa_interfaces(said: str) -> None:
+    """EFA devices of p5.48xlarge as EC2 describes the type: 32 network cards, one EFA each."""
+    training = rows(said, r"ip-.*\.us-east-2\.compute\.internal", r"p5\.48xlarge")
+    assert [row[2:] for row in training] == [["us-east-2a", "yes", "8", "32"]] * 8
+    (inference,) = rows(said, r"ip-.*", r"g6e\.48xlarge")
+    assert inference[3:] == ["yes", "8", ""]
+    assert {row[2] for row in rows(said, r"ip-.*", r"m7i\.2xlarge")} == {"us-east-2a", "us-east-2b", "us-east-2c"}
+
+
+def test_the_gang_of_eight_runs_and_the_model_is_served_twice(said: str) -> None:
+    assert rows(said, "training/llama-3-70b-pretrain") == [["training/llama-3-70b-pretrain", "8", "8", "Running"]]
+    assert rows(said, "inference/llama-3-70b") == [["inference/llama-3-70b", "2/2", "2"]]
+
+
+def test_a_second_preview_finds_nothing_to_do(said: str) -> None:
+    assert "preview again: nothing may change" in said
+
+
+def test_protection_is_shown_before_anything_is_deleted(said: str) -> None:
+    _, _, destroying = said.partition("\ndestroy\n")
+    refusal, _, rest = destroying.partition("  refused, as on a real deployment: ")
+    assert "because it is protected. To unprotect the resource, either remove the `protect` flag" in refusal
+    assert not re.search(r"^  - ", refusal, re.MULTILINE), refusal
+    protected = "5 resources are protected. This state is the rehearsal's own: taking the protection off it.\n"
+    assert rest.startswith(protected)
+    assert "zero left: the account holds what it held before up, and no cluster\n" in rest

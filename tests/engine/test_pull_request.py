@@ -1,0 +1,51 @@
+"""`preview --base`: what a pull request changes, without an account."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .rehearsed import command
+from .trees import Tree
+
+pytestmark = pytest.mark.engine
+
+NAME = "tiny"
+
+
+def commit(root: Path) -> None:
+    """Make the tree a repository whose only commit is what lies there."""
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for words in (["init", "--quiet"], ["add", "--all"], [*identity, "commit", "--quiet", "--message", "base"]):
+        subprocess.run(["git", "-C", str(root), *words], check=True)
+
+
+@pytest.fixture
+def repository(tree: Tree) -> Tree:
+    """A committed program with the smallest stack there is: no GPU, nothing that trains or serves."""
+    content = yaml.safe_load(tree.text("Pulumi.dev.yaml"))
+    config = content["config"]
+    config["gpucluster:pools"] = [{"name": "system", "role": "system", "instanceType": "m7i.xlarge", "count": 1}]
+    del config["gpucluster:training"], config["gpucluster:serving"]
+    (tree.root / f"Pulumi.{NAME}.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+    commit(tree.root)
+    return tree
+
+
+def test_the_base_is_applied_and_the_trees_change_shown(repository: Tree, tmp_path: Path) -> None:
+    repository.stack(NAME).set("gpucluster:pools[0].count", 2).set("gpucluster:storage.lustre.capacityGib", 2400)
+    words = ["--stack", NAME, "--root", str(repository.root), "--base", "HEAD"]
+    done = command(tmp_path / "state", "preview", *words)
+    said = done.stdout
+    assert done.returncode == 0, said
+    assert "applying HEAD\n" in said
+    _, _, diff = said.rpartition("Previewing update")
+    assert "desiredSize: 1 => 2" in " ".join(diff.split())
+    assert "storageCapacity: 1200 => 2400" in " ".join(diff.split())
+    assert said.splitlines()[-1] == "same 0, update 5"
+    assert not list((tmp_path / "state").glob("gpucluster/*/*")), "something of the site is left"
+    status = subprocess.run(
+        ["git", "-C", str(repository.root), "status", "--porcelain"], capture_output=True, text=True
+    )
+    assert status.stdout.split() == ["M", f"Pulumi.{NAME}.yaml"]
