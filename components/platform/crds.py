@@ -116,6 +116,7 @@ def _kubectl(name: str, image: str, *arguments: str) -> k8s.core.v1.ContainerArg
         image=image,
         command=["kubectl"],
         args=list(arguments),
+        termination_message_policy="FallbackToLogsOnError",
         security_context=k8s.core.v1.SecurityContextArgs(
             allow_privilege_escalation=False,
             read_only_root_filesystem=True,

@@ -175,6 +175,7 @@ def _manager(image: str, wait_image: str) -> k8s.core.v1.ContainerArgs:
         name=NAME,
         image=image,
         command=["/manager"],
+        termination_message_policy="FallbackToLogsOnError",
         args=[*FLAGS, f"--pytorch-init-container-image={wait_image}"],
         env=[from_pod("MY_POD_NAME", "metadata.name"), from_pod("MY_POD_NAMESPACE", "metadata.namespace")],
         ports=[

@@ -155,6 +155,8 @@ class InferenceService(Component):
             name="vllm",
             image=args.image,
             command=serve_command(args),
+            # A server that dies says why in its pod's status, where `pulumi up` reads it.
+            termination_message_policy="FallbackToLogsOnError",
             env=[_from_secret("HF_TOKEN", args.hub_token), _from_secret("VLLM_API_KEY", args.api_key)],
             ports=[core.ContainerPortArgs(name="http", container_port=PORT)],
             startup_probe=probe(

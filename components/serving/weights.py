@@ -66,11 +66,12 @@ class Weights(Component):
                     namespace=args.namespace,
                 ),
                 spec=k8s.batch.v1.JobSpecArgs(
-                    backoff_limit=6,
+                    backoff_limit=3,
                     template=core.PodTemplateSpecArgs(
                         spec=core.PodSpecArgs(
                             service_account_name=account,
-                            restart_policy="OnFailure",
+                            # With OnFailure a Job that gives up deletes its pod, and what the pod said with it.
+                            restart_policy="Never",
                             init_containers=[look],
                             containers=[copy],
                             volumes=[core.VolumeArgs(name="models", persistent_volume_claim=claim)],

@@ -83,6 +83,7 @@ def pod_template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str,
                     "image": args.image,
                     "command": ["torchrun"],
                     "args": list(args.script),
+                    "terminationMessagePolicy": "FallbackToLogsOnError",
                     "env": environment(args.shape, args.env),
                     "resources": args.shape.resources(),
                     # Registering memory with the EFA device locks it (NW03).

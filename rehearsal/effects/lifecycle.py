@@ -18,6 +18,7 @@ from rehearsal.effects.program import TIME_SCALE, Exit, Program
 Object = Mapping[str, Any]
 Phase = Literal["waiting", "running", "terminated"]
 
+RUNTIME_REASONS = ("StartError", "ContainerCannotRun")
 BACKOFF_FIRST, BACKOFF_MOST, BACKOFF_RESET = 10.0, 300.0, 600.0
 LOOK_AGAIN = 0.25
 
@@ -161,9 +162,17 @@ class Container:
             self.backoff = 0.0
         self.phase, self.exit, self.finished_at = "terminated", ended, stamp()
         self.reason = ended.reason or ("Completed" if ended.code == 0 else "Error")
-        self.message, self.ready, self.started, self.program = ended.message, False, False, None
+        self.message, self.ready, self.started, self.program = self._last_words(ended), False, False, None
         self.restart_at = now + self.backoff / TIME_SCALE
         self.backoff = min(BACKOFF_MOST, self.backoff * 2 or BACKOFF_FIRST)
+
+    def _last_words(self, ended: Exit) -> str:
+        """The end of the log only if the container asks for it, or nobody reads it in the pod's status.
+
+        Source: Kubernetes, "Determine the reason for pod failure". What the runtime says itself is always there.
+        """
+        asked = self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError" and ended.code != 0
+        return ended.message if asked or ended.reason in RUNTIME_REASONS else ""
 
     def crash_loop(self) -> None:
         """Waiting for its restart: what was its state becomes its last state."""

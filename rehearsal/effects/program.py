@@ -132,13 +132,19 @@ class Program:
 
 
 class Ends(Program):
-    """A process that ends by itself at a given time."""
+    """A process that ends by itself at a given time, and never comes to serve anything."""
 
     def __init__(self, at: float, result: Exit) -> None:
         self._at, self._result = at, result
 
     def exited(self, now: float) -> Exit | None:
         return self._result if now >= self._at else None
+
+    def refuses(self, probe: Mapping[str, Any], port: int | None, now: float) -> str | None:  # noqa: ARG002
+        return None if probe.get("exec") else f"dial tcp :{port}: connect: connection refused"
+
+    def listens(self, port: int, now: float) -> bool:  # noqa: ARG002
+        return False
 
     def next_change(self, now: float) -> float | None:
         return self._at if now < self._at else None

@@ -29,3 +29,9 @@ def test_the_copy_waits_for_the_look_and_both_say_why_they_failed() -> None:
     assert look["command"][:2] == ["sh", "-c"]
     assert {each["terminationMessagePolicy"] for each in (look, copy)} == {"FallbackToLogsOnError"}
     assert look["image"] == copy["image"]
+
+
+def test_a_copy_that_is_given_up_leaves_its_pods_to_look_at() -> None:
+    """A Job deletes the pods that it restarts in place, and their messages, when it has had enough."""
+    spec = built(SAMPLES["weights"]).one("sample-copy").inputs["spec"]
+    assert (spec["template"]["spec"]["restartPolicy"], spec["backoffLimit"]) == ("Never", 3)

@@ -110,7 +110,7 @@ def _id(metadata: Mapping[str, Any]) -> str:
 
 
 def assert_exact(site: Rehearsed) -> None:
-    """Program, state, account and cluster agree: nothing to change, nothing drifted, nothing made twice or forgotten."""
+    """Program, state, account and cluster agree: nothing to change, no drift, nothing made twice or forgotten."""
     left = (orphans(site), strangers(site))
     assert left == ({}, []), left
     until(lambda: instances(site) == nodes(site), "instances and nodes to agree")

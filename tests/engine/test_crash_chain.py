@@ -52,7 +52,7 @@ def turn(survivor: Survivor, phase: Phase) -> int:
     program = graph_of("dev").resources.values()
     to_come = sum(each.token.startswith(phase.types) and each.name not in names for each in program)
     assert to_come, f"all of the {phase} is there already"
-    return random.Random(f"{SEED} {phase}").randint(1, to_come)
+    return random.Random(f"{SEED} {phase}").randint(1, to_come)  # noqa: S311 - no secret
 
 
 def kill(survivor: Survivor, phase: Phase) -> str:
@@ -69,8 +69,7 @@ def assert_settled(survivor: Survivor) -> None:
     assert survivor.interrupted() == []
 
 
-def test_recover_settles_what_a_killed_up_left(survivor: Survivor) -> None:
-    """In the network, where everything has tags or a name."""
+def test_recover_settles_what_was_begun_in_the_network(survivor: Survivor) -> None:
     kill(survivor, NETWORK)
     done = survivor.command("recover")
     assert done.returncode == 0, done.stdout
@@ -106,7 +105,7 @@ def test_recover_of_the_stack_of_ones_own_account(survivor: Survivor, tmp_path: 
     assert_settled(survivor)
 
 
-def test_nodes_and_storage(survivor: Survivor) -> None:
+def test_recover_settles_nodes_and_storage(survivor: Survivor) -> None:
     kill(survivor, NODES)
     done = survivor.command("recover")
     assert done.returncode == 0, done.stdout

@@ -31,7 +31,7 @@ DAEMONS = (wrong.NO_GPU_OPERATOR, wrong.EFA_PLUGIN_TOLERATES_NOTHING, wrong.NO_F
 WORKLOADS = (wrong.TOLERATES_NOTHING, wrong.CLAIM_OF_AN_UNKNOWN_CLASS, wrong.FEW_TRIES_FOR_WEIGHTS)
 
 NO_GPUS = r"gang training/plain has 0 of 1 pods running .*insufficient nvidia\.com/gpu"
-NO_EFA = r"gang training/plain has 0 of 1 pods running .*quota insufficient: insufficient vpc\.amazonaws\.com/efa;"
+NO_EFA = r"gang training/plain has 0 of 1 pods running .*insufficient vpc\.amazonaws\.com/efa"
 NO_EFA_ON_THE_NODE = r"gang training/fabricless has 0 of 1 pods running .*\d+ Insufficient vpc\.amazonaws\.com/efa"
 NO_TOLERATION = r"gang training/untolerating .*untolerated taint \{nvidia\.com/gpu: present\}"
 NO_NODE = r"gang training/empty .*node\(s\) didn't match Pod's node affinity/selector"
@@ -185,9 +185,9 @@ def almost_right(site: Rehearsed, misfits: Step) -> Step:
     return seen(site, outcome, NO_EFA_ON_THE_NODE)
 
 
-def allocatable(step: Step, pool: str, resource: str) -> list[int]:
+def allocatable(nodes: Mapping[str, Sequence[Object]], pool: str, resource: str) -> list[int]:
     """How much of the resource each node of a pool offers."""
-    return [int(node["status"]["allocatable"].get(resource, 0)) for node in step.nodes.get(pool, ())]
+    return [int(node["status"]["allocatable"].get(resource, 0)) for node in nodes.get(pool, ())]
 
 
 # -- access
@@ -228,8 +228,8 @@ def test_a_product_that_no_gpu_has_selects_no_node(misfits: Step) -> None:
 def test_a_template_without_efa_interfaces_gives_nodes_without_efa(almost_right: Step) -> None:
     assert almost_right.outcome.status == 0, almost_right.outcome.explain()
     resource = "vpc.amazonaws.com/efa"
-    assert allocatable(almost_right, "training", resource) == [1, 1]
-    assert allocatable(almost_right, "fabricless", resource) == [0]
+    assert allocatable(almost_right.nodes, "training", resource) == [1, 1]
+    assert allocatable(almost_right.nodes, "fabricless", resource) == [0]
     assert re.search(NO_EFA_ON_THE_NODE, almost_right.complaints), almost_right.complaints
 
 
@@ -237,13 +237,13 @@ def test_a_template_without_efa_interfaces_gives_nodes_without_efa(almost_right:
 
 
 def test_without_the_gpu_operator_there_are_no_gpus(bare: Step) -> None:
-    assert allocatable(bare, "training", "nvidia.com/gpu") == [0, 0]
+    assert allocatable(bare.nodes, "training", "nvidia.com/gpu") == [0, 0]
     assert re.search(NO_GPUS, bare.complaints), bare.complaints
 
 
 def test_an_efa_plugin_that_tolerates_nothing_shows_no_efa(misfits: Step) -> None:
-    assert allocatable(misfits, "training", "nvidia.com/gpu") == [1, 1]
-    assert allocatable(misfits, "training", "vpc.amazonaws.com/efa") == [0, 0]
+    assert allocatable(misfits.nodes, "training", "nvidia.com/gpu") == [1, 1]
+    assert allocatable(misfits.nodes, "training", "vpc.amazonaws.com/efa") == [0, 0]
     assert re.search(NO_EFA, misfits.complaints), misfits.complaints
 
 
@@ -316,3 +316,6 @@ def test_a_right_program_ends_without_complaint(dev: Rehearsed, monkeypatch: pyt
     monkeypatch.setattr(apply, "WAIT_SECONDS", LOOK_SECONDS)
     assert apply.wait_until_running(dev.session)[1] == []
     assert complaints(dev) == ""
+    nodes = nodes_by_pool(dev)
+    assert allocatable(nodes, "training", "nvidia.com/gpu") == [1, 1]
+    assert allocatable(nodes, "training", "vpc.amazonaws.com/efa") == [1, 1]

@@ -171,7 +171,7 @@ SHORT_WAIT_FOR_SERVERS = mistake(
 SHORT_WAIT_FOR_WEIGHTS = mistake(
     "stacks/workloads.py", ("timeout_seconds=planned.startup_seconds + 1800,", "timeout_seconds=15,")
 )
-FEW_TRIES_FOR_WEIGHTS = mistake("components/serving/weights.py", ("backoff_limit=6,", "backoff_limit=1,"))
+FEW_TRIES_FOR_WEIGHTS = mistake("components/serving/weights.py", ("backoff_limit=3,", "backoff_limit=0,"))
 
 
 POOLS = (
