@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -21,11 +22,15 @@ def main() -> int:
     parser.add_argument("--alone", action="store_true", help="EKS finishes by itself, for use without a supervisor")
     options = parser.parse_args()
 
+    # The collector would walk moto's tables again and again as they are read, and find nothing, ever.
+    gc.disable()
     from .offerings import load_lazily
 
     load_lazily()
     from .server import bind
 
+    gc.freeze()
+    gc.enable()
     alone = options.alone or os.environ.get("GPUCLUSTER_CLOUD_ALONE") == "1"
     try:
         server = bind(options.port, alone)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from rehearsal import places
 from rehearsal.cluster.layout import FRONT_PROXY, SERVICE_RANGE
@@ -94,6 +95,8 @@ def api_server(tools: Tools, port: int, issuer: str) -> Command:
         },
         # It keeps nothing itself, and left alone it waits for every open watch.
         grace=1.0,
+        # Definitions come in by the megabyte; collecting as eagerly as the others took a third of its time.
+        environment={"GOGC": "200", "GOMEMLIMIT": "800MiB"},
     )
 
 
@@ -138,9 +141,15 @@ def kwok(tools: Tools) -> Command:
     )
 
 
-def _command(tools: Tools, binary: str, flags: Mapping[str, str], grace: float = 5.0) -> Command:
+def _command(
+    tools: Tools,
+    binary: str,
+    flags: Mapping[str, str],
+    grace: float = 5.0,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Command:
     argv: list[str | Path] = [tools[binary], *(f"--{name}={value}" for name, value in flags.items())]
-    return Command(argv, _environment(), grace)
+    return Command(argv, {**_environment(), **environment}, grace)
 
 
 def _environment() -> dict[str, str]:

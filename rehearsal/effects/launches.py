@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,15 +38,15 @@ class Launcher:
         found = self._world.aws.instances(self._world.aws.tagged_instances(self._tags))
         return {each["InstanceId"]: each for each in found}
 
-    def launch(self, described: Described, count: int) -> Instances:
-        """Up to `count` new instances (at most a batch at a time), spread over the subnets.
+    def launch(self, described: Described, count: int, held: Mapping[str, int]) -> Instances:
+        """Up to `count` new instances (at most a batch at a time), where the group holds the fewest.
 
-        What EC2 refuses becomes `error` and is tried again after a few seconds.
+        `held` counts by subnet the instances that are to stay. What EC2 refuses becomes `error` and is tried again after a few seconds.
         """
         made: Instances = {}
         if time.monotonic() < self._not_before:
             return made
-        for subnet, share in spread(list(described["subnets"]), min(count, BATCH)).items():
+        for subnet, share in spread(list(described["subnets"]), min(count, BATCH), held).items():
             try:
                 made.update(self._run(described, subnet, share))
                 self.error = None
@@ -92,11 +93,16 @@ class Launcher:
         return data
 
 
-def spread(subnets: list[str], count: int) -> dict[str, int]:
-    """How many instances go into which subnet: as even as possible, the first ones get the rest. Pure."""
-    each, rest = divmod(count, len(subnets))
-    shares = {subnet: each + (1 if index < rest else 0) for index, subnet in enumerate(subnets)}
-    return {subnet: share for subnet, share in shares.items() if share}
+def spread(subnets: list[str], count: int, held: Mapping[str, int]) -> dict[str, int]:
+    """How many instances go into which subnet, so that the group is as even as possible; the first wins a tie. Pure.
+
+    EC2 Auto Scaling user guide, "Auto Scaling benefits for application architecture": launches go to the zone with
+    the fewest instances of the group.
+    """
+    shares = Counter[str]()
+    for _ in range(count):
+        shares[min(subnets, key=lambda subnet: held.get(subnet, 0) + shares[subnet])] += 1
+    return dict(shares)
 
 
 def at_once(described: Described) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -80,7 +81,8 @@ class NodeGroup:
         surge = 0 if launches.minimal(described) else min(len(old), launches.at_once(described))
         missing = desired + surge - len(staying)
         if missing > 0:
-            self._live.update(self._launcher.launch(described, missing))
+            held = Counter(str(instance["SubnetId"]) for each, instance in staying.items() if each not in old)
+            self._live.update(self._launcher.launch(described, missing, held))
         for instance in self._superfluous(list(staying), old, described):
             self._leaving[instance] = time.monotonic()
 

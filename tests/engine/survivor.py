@@ -1,13 +1,13 @@
 """One site for what is killed, frozen and throttled."""
 
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rehearsal.engine import state
 from rehearsal.engine.locks import locks
 
-from .leaks import CommandLines
+from .leaks import CommandLines, forms, secret_values
 from .rehearsed import COMMAND_SECONDS, Rehearsed, command
 
 NAME = "survivor"
@@ -20,13 +20,19 @@ class Survivor:
     site: Rehearsed
     home: Path
     seen: CommandLines
+    said: list[str] = field(default_factory=list)
+    """What the commands printed."""
+    secrets: dict[bytes, str] = field(default_factory=dict)
+    """What must never be seen in clear -> whose it is; known once the stack was applied."""
     whole: bool = False
     """Whether the stack is applied and nothing was done to it since."""
 
     def command(self, word: str, *options: str, seconds: float = COMMAND_SECONDS) -> subprocess.CompletedProcess[str]:
         """`python -m rehearsal WORD` for this site, as a person types it."""
         which = ("--site", NAME, "--stack", self.site.stack, "--root", str(self.site.tree.root))
-        return command(self.home, word, *which, *options, seconds=seconds)
+        done = command(self.home, word, *which, *options, seconds=seconds)
+        self.said.append(done.stdout)
+        return done
 
     def interrupted(self) -> list[state.Pending]:
         """The operations that were under way when the engine died."""
@@ -44,5 +50,10 @@ class Survivor:
             done = self.command("recover")
             assert done.returncode == 0, done.stdout
         self.site.up().require()
+        self.applied()
+
+    def applied(self) -> None:
+        """To be called when an `up` has succeeded."""
         self.site.settled()
+        self.secrets |= forms(secret_values(self.site.session.engine))
         self.whole = True

@@ -118,6 +118,5 @@ def test_the_next_up_recovers_by_itself_and_converges(survivor: Survivor) -> Non
     assert done.returncode == 0, done.stdout
     assert "recover: the engine was killed while it worked on this stack" in done.stdout
     assert_settled(survivor)
-    survivor.site.settled()
+    survivor.applied()
     assert_exact(survivor.site)
-    survivor.whole = True

@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 
 from .rehearsed import command
+from .trees import Tree
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What `python -m rehearsal rehearse --stack prod` prints."""
-    home: Path = tmp_path_factory.mktemp("prod")
-    done = command(home, "rehearse", "--stack", "prod")
+    """What `python -m rehearsal rehearse --stack prod` prints, of a tree that nobody edits meanwhile."""
+    directory: Path = tmp_path_factory.mktemp("prod")
+    tree, home = Tree.copy(directory / "tree"), directory / "state"
+    done = command(home, "rehearse", "--stack", "prod", "--root", str(tree.root))
     assert done.returncode == 0, done.stdout
     assert not list(home.glob("gpucluster/*/*")), "something of the site is left"
     return done.stdout

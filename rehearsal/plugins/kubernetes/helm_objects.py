@@ -58,17 +58,22 @@ class Objects:
 
     def install_crds(self, definitions: Iterable[Object]) -> None:
         """Makes the chart's definitions that do not exist yet and waits until they are served; never changes one."""
-        made = []
-        for definition in definitions:
-            api_version, kind, name = definition["apiVersion"], definition["kind"], definition["metadata"]["name"]
-            if self._kube.get(api_version, kind, name) is None:
-                made.append(self._kube.apply(definition, MANAGER, force=True))
+        made = [live for definition in definitions if (live := self._made(definition)) is not None]
         deadline = time.monotonic() + CRD_SECONDS
         for live in made:
             while not holds(live, "Established"):
                 if time.monotonic() > deadline or self._stop.wait(0.1):
                     raise NotReady([f"{title(live)} is not established after {CRD_SECONDS:.0f} s"])
                 live = self._kube.get(live["apiVersion"], live["kind"], live["metadata"]["name"]) or live
+
+    def _made(self, definition: Object) -> Object | None:
+        """A definition that did not exist before; Helm creates without looking (pkg/action/install.go)."""
+        try:
+            return self._kube.create(definition, MANAGER)
+        except ApiError as error:
+            if error.reason == "AlreadyExists":
+                return None
+            raise
 
     def marked(self, rendered: Iterable[Object]) -> list[Object]:
         """The rendered objects as they are applied: hooks left out, in order, with namespace and marks of ownership.

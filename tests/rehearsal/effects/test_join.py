@@ -97,8 +97,10 @@ def test_efa_devices_are_the_attached_interfaces_of_both_kinds() -> None:
 
 
 def test_instances_are_spread_over_the_subnets() -> None:
-    assert launches.spread(["a", "b", "c"], 4) == {"a": 2, "b": 1, "c": 1}
-    assert launches.spread(["a", "b"], 1) == {"a": 1}
+    assert launches.spread(["a", "b", "c"], 4, {}) == {"a": 2, "b": 1, "c": 1}
+    assert launches.spread(["a", "b"], 1, {}) == {"a": 1}
+    assert launches.spread(["a", "b"], 1, {"a": 1}) == {"b": 1}
+    assert launches.spread(["a", "b", "c"], 3, {"a": 2}) == {"b": 2, "c": 1}
 
 
 def test_an_update_takes_away_at_least_one_node_at_a_time() -> None:

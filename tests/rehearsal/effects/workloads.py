@@ -172,6 +172,7 @@ def weights_job(name: str, where: str, uri: str, claim: str) -> Object:
     main = container(
         "public.ecr.aws/aws-cli/aws-cli:2.31.0",
         args=["s3", "sync", uri, "/models/llama"],
+        terminationMessagePolicy="FallbackToLogsOnError",
         volumeMounts=[{"name": "models", "mountPath": "/models"}],
     )
     volumes = [{"name": "models", "persistentVolumeClaim": {"claimName": claim}}]
@@ -184,6 +185,7 @@ def server(name: str, where: str, claim: str, tensor_parallel: int = 1, probe_po
     main = {
         "name": "vllm",
         "image": "docker.io/vllm/vllm-openai:v0.29.0",
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         "args": ["--model", "/models/llama", "--tensor-parallel-size", str(tensor_parallel), "--port", "8000"],
         "ports": [{"name": "http", "containerPort": 8000}],
         "resources": {"limits": {"nvidia.com/gpu": "1"}},

@@ -55,6 +55,7 @@ def test_an_old_or_unknown_go_gives_way_to_the_locked_package(
     assert len(installed) == 1, "what is installed stays"
 
 
+@pytest.mark.engine
 def test_without_go_and_package_one_sentence_tells_the_remedy(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path
 ) -> None:
