@@ -18,7 +18,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:.* has been deprecated in favor of:DeprecationWarning")
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Engine tests find the built tools on PATH; build them if they are missing."""
+    if any(item.get_closest_marker("engine") for item in session.items):
+        from rehearsal import toolchain
+
+        directories = [str(path) for path in toolchain.ensure().directories()]
+        os.environ["PATH"] = os.pathsep.join([*directories, os.environ["PATH"]])
+    _tune_collector()
+
+
+def _tune_collector() -> None:
     """Thousands of live SDK objects make the collector's full passes half of the run time; take them out of it."""
     gc.collect()
     gc.freeze()

@@ -29,6 +29,7 @@ def main() -> int:
     load_lazily()
     from .server import bind
 
+    gc.collect()
     gc.freeze()
     gc.enable()
     alone = options.alone or os.environ.get("GPUCLUSTER_CLOUD_ALONE") == "1"

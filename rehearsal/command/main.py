@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from rehearsal.command.errors import CommandError
 from rehearsal.engine.run import EngineError
 
 INTERRUPTED = 130
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,6 +27,15 @@ def main(arguments: Sequence[str]) -> int:
             return INTERRUPTED
         except (CommandError, EngineError) as error:
             print(f"error: {error}", file=sys.stderr)
+            return 1
+        except OSError as error:
+            if error.errno not in DISK_FULL:
+                raise
+            print(
+                f"error: the disk is full ({error.strerror}): make room below {places.state()}, or set GPUCLUSTER_HOME "
+                "to a directory on another disk, then run the same command again.",
+                file=sys.stderr,
+            )
             return 1
     return status
 

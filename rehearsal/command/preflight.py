@@ -12,6 +12,8 @@ from rehearsal.engine.stackfile import StackFileError, declared_secrets, find_se
 
 STATE_GIB = 1.0
 """What one rehearsal writes: etcd with its log ahead, state, logs (measured: 0.4 GiB for the largest stack)."""
+BLOCK = 65_536
+"""Bytes written to see whether a directory takes them: a quota that is used up shows only then."""
 NEEDED_MODULES = ("pulumi", "pulumi_aws", "pulumi_kubernetes", "boto3", "moto", "urllib3", "rich")
 
 
@@ -42,11 +44,11 @@ def stack_file_readable(root: Path, stack: str) -> None:
 
 
 def writable(directory: Path, variable: str) -> None:
-    """A file can be made below `directory`, which is made if missing; `variable` moves it elsewhere."""
+    """A file can be written below `directory`, which is made if missing; `variable` moves it elsewhere."""
     try:
         places.private_directory(directory)
-        with tempfile.TemporaryFile(dir=directory):
-            pass
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(BLOCK))
     except OSError as error:
         reason = error.strerror or str(error)
         raise CommandError(

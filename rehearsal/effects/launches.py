@@ -41,7 +41,8 @@ class Launcher:
     def launch(self, described: Described, count: int, held: Mapping[str, int]) -> Instances:
         """Up to `count` new instances (at most a batch at a time), where the group holds the fewest.
 
-        `held` counts by subnet the instances that are to stay. What EC2 refuses becomes `error` and is tried again after a few seconds.
+        `held` counts by subnet the instances that are to stay. What EC2 refuses becomes `error` and is tried again
+        after a few seconds.
         """
         made: Instances = {}
         if time.monotonic() < self._not_before:

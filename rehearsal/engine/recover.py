@@ -91,6 +91,8 @@ def decide(pending: Pending, around: Surroundings, find: Finder) -> Finding:
     """What becomes of one pending operation."""
     if pending.kind != "creating":
         return Finding(pending.urn, pending.kind, Verdict.NEXT, f"{pending.kind} is repeated by the next update")
+    if not pending.provider:
+        return Finding(pending.urn, pending.kind, Verdict.CLEAR, "it exists in the state only")
     if pending.urn.type in REPEATABLE:
         return Finding(pending.urn, pending.kind, Verdict.CLEAR, "making it again changes nothing")
     try:

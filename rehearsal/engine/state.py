@@ -28,7 +28,7 @@ class Pending:
     kind: str
     inputs: Mapping[str, Any]
     provider: str
-    """Reference to the provider resource: `<urn>::<id>`; empty for a component."""
+    """Reference to the provider resource: `<urn>::<id>`; empty for components and providers."""
 
 
 def pending(document: Document) -> list[Pending]:

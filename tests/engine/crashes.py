@@ -2,13 +2,12 @@
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rehearsal.engine import state
 from rehearsal.engine.events import Diagnostic, Record, Step
-from rehearsal.engine.run import Outcome
 from rehearsal.kube.client import Kube
 
 from .rehearsed import Rehearsed, operations, until
@@ -17,34 +16,40 @@ BY_AWS = frozenset({"ec2:instance", "ec2:network-interface", "ec2:volume"})
 """Kinds of which AWS makes every one for a node group or a cluster."""
 
 
+def _at_once() -> bool:
+    return True
+
+
 @dataclass
 class Killer:
-    """A watcher that kills the engine when the `turn`-th create of one of the types begins."""
+    """A watcher that kills the engine when the `turn`-th create of one of the types begins, or as soon as `ready`."""
 
     site: Rehearsed
     types: tuple[str, ...]
     turn: int
-    struck: Step | None = field(default=None, init=False)
+    ready: Callable[[], bool] = _at_once
+    aimed_at: Step | None = field(default=None, init=False)
+    struck: bool = field(default=False, init=False)
     _seen: int = field(default=0, init=False)
 
     def __call__(self, seen: Step | Diagnostic | None, _: Record) -> None:
-        if self.struck or not isinstance(seen, Step) or seen.op != "create" or not seen.type.startswith(self.types):
-            return
-        self._seen += 1
-        if self._seen == self.turn:
+        if isinstance(seen, Step) and seen.op == "create" and seen.seconds is None and seen.type.startswith(self.types):
+            self._seen += 1
+            if self._seen == self.turn:
+                self.aimed_at = seen
+        if self.aimed_at is not None and not self.struck and self.ready():
             pid = self.site.session.locked_by()
             assert pid is not None, "the engine works without a lock"
             os.kill(pid, signal.SIGKILL)
-            self.struck = seen
+            self.struck = True
 
 
-def killed_up(site: Rehearsed, types: tuple[str, ...], turn: int) -> tuple[Outcome, Step]:
-    """`up` until the `turn`-th create of these types begins; what it did, and the step at which it was killed."""
-    killer = Killer(site, types, turn)
-    outcome = site.engine.up(watch=killer)
-    assert killer.struck is not None, f"no {turn}. create of {types}: {outcome.explain()}"
-    assert outcome.status == -signal.SIGKILL
-    return outcome, killer.struck
+def killed_up(killer: Killer) -> Step:
+    """`up` until the killer strikes; the step that it aimed at."""
+    outcome = killer.site.engine.up(watch=killer)
+    assert killer.aimed_at is not None, f"no {killer.turn}. create of {killer.types}: {outcome.explain()}"
+    assert outcome.status == -signal.SIGKILL, outcome.explain()
+    return killer.aimed_at
 
 
 def orphans(site: Rehearsed) -> dict[str, list[str]]:

@@ -56,11 +56,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 def forms(values: Mapping[str, set[str]]) -> dict[bytes, str]:
     """What to look for -> whose secret it is: each text as it is, as a JSON string and in base64."""
-    found = {}
+    found: dict[bytes, str] = {}
     for owner, texts in values.items():
         for text in texts:
             for form in (text, json.dumps(text)[1:-1], base64.b64encode(text.encode()).decode().rstrip("=")):
-                found[form.encode()] = owner
+                found.setdefault(form.encode(), owner)
     return found
 
 

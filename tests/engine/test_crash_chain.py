@@ -16,7 +16,7 @@ import pytest
 from rehearsal.engine import state
 from tests.graph.stackfiles import graph_of
 
-from .crashes import assert_exact, killed_up
+from .crashes import Killer, assert_exact, killed_up
 from .survivor import Survivor
 from .trees import Tree
 
@@ -55,13 +55,15 @@ def turn(survivor: Survivor, phase: Phase) -> int:
     return random.Random(f"{SEED} {phase}").randint(1, to_come)  # noqa: S311 - no secret
 
 
-def kill(survivor: Survivor, phase: Phase) -> str:
-    """Kill an `up` in this phase; what it left is there to see. Returns what to print if something is wrong later."""
-    _, step = killed_up(survivor.site, phase.types, turn(survivor, phase))
+def kill(survivor: Survivor, phase: Phase) -> None:
+    """Kill an `up` in this phase; what it left is there to see, and where it was killed is printed on failure."""
+    killer = Killer(survivor.site, phase.types, turn(survivor, phase))
+    if phase is CONTROL_PLANE:
+        killer.ready = lambda: bool(survivor.site.aws("eks").list_clusters()["clusters"])
+    step = killed_up(killer)
     print(f"seed {SEED}, phase {phase}: killed at the create of {step.urn.label}")
     assert survivor.locked()
     assert survivor.site.session.locked_by() is None, "the lock of a dead engine counts as held"
-    return step.urn.text
 
 
 def assert_settled(survivor: Survivor) -> None:

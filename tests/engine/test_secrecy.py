@@ -47,7 +47,7 @@ def kubeconfigs(engine: Engine) -> list[Any]:
 
 
 def test_both_tokens_and_the_kubeconfig_are_what_is_looked_for(wanted: dict[bytes, str]) -> None:
-    assert TOKENS | {"tokens-hf-token", "tokens-api-token", "kubernetes"} <= set(wanted.values())
+    assert TOKENS | {"kubernetes"} <= set(wanted.values())
 
 
 def test_nothing_that_the_site_keeps_holds_a_secret_in_clear(dev: Rehearsed, wanted: dict[bytes, str]) -> None:

@@ -133,7 +133,7 @@ def creating(trial: Trial, name: str, process: "subprocess.Popen[str]") -> Calla
 def test_up_shows_a_table_and_down_of_a_protected_stack_shows_the_refusal(trial: Trial) -> None:
     status, said = trial.run("up")
     assert status == 0, said
-    for words in ("trial:token", "s3://models/llama/config.json", "aws:ec2:Subnet", "create", "peak memory"):
+    for words in ("trial:token", "7 objects in s3://models/llama", "aws:ec2:Subnet", "create", "peak memory"):
         assert words in said
     before = {path: path.read_bytes() for path in trial.root.iterdir() if path.is_file()}
     status, said = trial.run("preview")

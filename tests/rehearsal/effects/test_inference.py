@@ -159,7 +159,7 @@ def test_file_system_behind_a_closed_group_cannot_be_mounted(models: Site) -> No
         "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "closed"}}],
     }
     models.apply(workloads.pod("closed", WHERE, spec))
-    assert "988" in until(lambda: mount_failure(models, "closed"), 30, "the mount fails")
+    until(lambda: "988" in mount_failure(models, "closed"), 30, "the mount fails at the closed port")
 
 
 def test_driver_that_is_not_installed_is_named(models: Site) -> None:

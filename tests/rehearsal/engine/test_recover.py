@@ -17,7 +17,7 @@ AROUND = Surroundings({}, frozenset())
 
 
 def pending(token: str = SUBNET, kind: str = "creating") -> Pending:
-    return Pending(Urn(f"urn:pulumi:dev::p::{token}::a"), kind, {}, "")
+    return Pending(Urn(f"urn:pulumi:dev::p::{token}::a"), kind, {}, "urn:pulumi:dev::p::pulumi:providers:aws::aws::1")
 
 
 def answer(result: Any) -> Any:
@@ -55,6 +55,13 @@ def test_other_operations_are_done_again_by_the_next_update(kind: str) -> None:
 def test_what_can_be_put_again_is_cleared_without_a_look() -> None:
     policy = pending("aws:s3/bucketPolicy:BucketPolicy")
     assert decide(policy, AROUND, answer(AssertionError("no lookup"))).verdict is Verdict.CLEAR
+
+
+@pytest.mark.parametrize("token", ["gpucluster:index:Network", "pulumi:providers:aws"])
+def test_what_exists_in_the_state_only_is_cleared_without_a_look(token: str) -> None:
+    """The engine keeps the registration of a component as an operation, too."""
+    component = Pending(Urn(f"urn:pulumi:dev::p::{token}::a"), "creating", {}, "")
+    assert decide(component, AROUND, answer(AssertionError("no lookup"))).verdict is Verdict.CLEAR
 
 
 def test_a_recovery_is_complete_when_nothing_is_left_to_decide() -> None:
