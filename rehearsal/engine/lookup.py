@@ -21,6 +21,8 @@ from rehearsal.kube.client import ApiError, Kube
 
 FIELD_MANAGER = "pulumi"
 """How the field managers of the Kubernetes provider begin (pulumi-kubernetes, server-side apply)."""
+FIELD_MANAGER_KEPT = "__fieldManager"
+"""The output in which that provider keeps it."""
 SETTLE_SECONDS = 1800.0
 UNSETTLED = frozenset({"CREATING", "UPDATING", "pending"})
 
@@ -70,6 +72,26 @@ def settled(pending: Pending, id: str, around: Surroundings) -> str:
         time.sleep(pause)
         pause = min(15.0, pause * 1.5)
     return now
+
+
+def remembered(pending: Pending, id: str, around: Surroundings) -> dict[str, Any]:
+    """What the provider keeps in the state and reads from no API: under which name it owns an object's fields.
+
+    Without it the next update would be another owner to the API server, and conflict with the killed one.
+    """
+    _, version, kind = pending.urn.type.split(":")
+    if not pending.urn.type.startswith("kubernetes:") or version == "helm.sh/v3":
+        return {}
+    namespace, _, name = id.rpartition("/")
+    kube = _cluster(_kubeconfig(around), around)
+    live = kube.get(version.removeprefix("core/"), kind, name, namespace or None) or {}
+    owners = [owner for owner in _managers(live) if owner.startswith(FIELD_MANAGER)]
+    return {FIELD_MANAGER_KEPT: owners[0]} if owners else {}
+
+
+def _managers(live: Mapping[str, Any]) -> list[str]:
+    entries = (live.get("metadata") or {}).get("managedFields") or ()
+    return sorted({str(each.get("manager", "")) for each in entries})
 
 
 def _aws(pending: Pending, around: Surroundings) -> list[str]:
@@ -153,12 +175,10 @@ def _kubernetes(pending: Pending, around: Surroundings) -> list[str]:
         raise
     if live is None:
         return []
-    managers = {each.get("manager", "") for each in live["metadata"].get("managedFields") or ()}
+    managers = _managers(live)
     ours = any(manager.startswith(FIELD_MANAGER) for manager in managers)
     if not ours and (managers or _owns_fields(pending.inputs)):
-        raise ForeignObjectError(
-            f"{kind} {metadata['name']} exists and was made by {', '.join(sorted(managers)) or 'another'}"
-        )
+        raise ForeignObjectError(f"{kind} {metadata['name']} exists and was made by {', '.join(managers) or 'another'}")
     namespace = live["metadata"].get("namespace")
     return [f"{namespace}/{metadata['name']}" if namespace else metadata["name"]]
 

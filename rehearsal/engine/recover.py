@@ -6,7 +6,9 @@ stack's state and the cloud's APIs alone, so on a real stack as on a rehearsal.
 
 import dataclasses
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -30,13 +32,17 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One pending operation, what was decided and why; `id` only where an object is taken into the state."""
+    """One pending operation, what was decided and why.
+
+    Only where an object is taken into the state: its `id`, and `outputs` that the provider would not read again.
+    """
 
     urn: Urn
     kind: str
     verdict: Verdict
     reason: str
     id: str = ""
+    outputs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def recover(
         findings = tuple(map(_cleared, findings))
     if not Recovery(findings).complete:
         return Recovery(findings)
-    imported = {each.urn.text: each.id for each in findings if each.verdict is Verdict.IMPORT}
+    imported = {each.urn.text: (each.id, each.outputs) for each in findings if each.verdict is Verdict.IMPORT}
     cleared = {each.urn.text for each in findings if each.verdict is Verdict.CLEAR}
     if imported or cleared:
         engine.replace_state(state.settle(engine.export(), imported, cleared))
@@ -100,7 +106,8 @@ def decide(pending: Pending, around: Surroundings, find: Finder) -> Finding:
         if len(ids) == 1:
             condition = lookup.settled(pending, ids[0], around)
             reason = f"found, {condition}" if condition else "found"
-            return Finding(pending.urn, pending.kind, Verdict.IMPORT, reason, ids[0])
+            outputs = lookup.remembered(pending, ids[0], around)
+            return Finding(pending.urn, pending.kind, Verdict.IMPORT, reason, ids[0], outputs)
     except ForeignObjectError as error:
         return Finding(pending.urn, pending.kind, Verdict.CLEAR, f"not ours: {error}")
     except NoNaturalKeyError as error:

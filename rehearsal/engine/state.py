@@ -62,8 +62,12 @@ def ids(document: Document, token: str) -> set[str]:
     return {each["id"] for each in resources(document) if each["type"] == token and each.get("id")}
 
 
-def settle(document: Document, found: Mapping[str, str], cleared: Collection[str]) -> Document:
-    """A copy in which the pending creates of `found` (URN to id) are resources and those of `cleared` are gone.
+def settle(
+    document: Document, found: Mapping[str, tuple[str, Mapping[str, Any]]], cleared: Collection[str]
+) -> Document:
+    """A copy in which the pending creates of `found` are resources and those of `cleared` are gone.
+
+    `found` gives the id by URN, and outputs that a refresh would not bring; it brings all others.
 
     Where a resource of the same URN was about to be replaced, the older one becomes what the engine deletes next.
     """
@@ -76,7 +80,9 @@ def settle(document: Document, found: Mapping[str, str], cleared: Collection[str
         creating = operation["type"] == "creating"
         if creating and urn in found:
             _step_aside(deployment, urn)
-            deployment["resources"].append(entry | {"id": found[urn], "outputs": copy.deepcopy(entry.get("inputs"))})
+            id, outputs = found[urn]
+            whole = copy.deepcopy(entry.get("inputs") or {}) | dict(outputs)
+            deployment["resources"].append(entry | {"id": id, "outputs": whole})
         elif not (creating and urn in cleared):
             kept.append(operation)
     deployment["pending_operations"] = kept

@@ -1,5 +1,6 @@
 """Half-created AWS objects are found by tags or by name, others' objects never."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from rehearsal.engine import lookup, naturalkeys
 from rehearsal.engine.events import Urn
 from rehearsal.engine.lookup import ForeignObjectError, NoNaturalKeyError, Surroundings
 from rehearsal.engine.state import Pending
+from rehearsal.kube.client import Kube
 
 REGION = "eu-central-1"
 DEFAULT = {"gpucluster:stack": "dev"}
@@ -122,6 +124,52 @@ def test_a_type_without_a_key_says_so() -> None:
 def test_a_kubernetes_object_without_kubeconfig_says_so() -> None:
     with pytest.raises(NoNaturalKeyError, match="kubeconfig"):
         find("kubernetes:core/v1:Namespace", metadata={"name": "training"})
+
+
+KUBECONFIG = '{"apiVersion": "v1", "kind": "Config"}'
+ACCOUNT = "kubernetes:core/v1:ServiceAccount"
+
+
+class Cluster:
+    """An API server with one object."""
+
+    def __init__(self, *managers: str) -> None:
+        fields = [{"manager": manager, "operation": "Apply"} for manager in managers]
+        self.metadata = {"name": "a", "namespace": "n"} | ({"managedFields": fields} if fields else {})
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> dict[str, Any]:
+        assert (api_version, kind, name, namespace) == ("v1", "ServiceAccount", "a", "n")
+        return {"metadata": self.metadata}
+
+
+@pytest.mark.parametrize(
+    ("managers", "more", "kept"),
+    [
+        (["kwok", "pulumi-kubernetes-1"], {"automountServiceAccountToken": False}, "pulumi-kubernetes-1"),
+        ([], {}, None),
+    ],
+    ids=["owner of fields", "bare name"],
+)
+def test_an_object_of_the_killed_engine_is_taken_with_the_name_it_owns_it_by(
+    managers: list[str], more: dict[str, Any], kept: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: Cluster(*managers))
+    inputs = {"metadata": {"name": "a", "namespace": "n"}} | more
+    # JSON among a provider's arguments comes decoded.
+    around = Surroundings({"kubeconfig": json.loads(KUBECONFIG)}, frozenset())
+    assert find(ACCOUNT, around, **inputs) == ["n/a"]
+    pending = Pending(Urn(f"urn:pulumi:dev::p::{ACCOUNT}::a"), "creating", inputs, "")
+    assert lookup.remembered(pending, "n/a", around) == ({"__fieldManager": kept} if kept else {})
+
+
+@pytest.mark.parametrize(("managers", "says"), [(["kubectl"], "made by kubectl"), ([], "made by another")])
+def test_an_object_that_somebody_else_made_is_not_taken(
+    managers: list[str], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Kube, "from_kubeconfig", lambda *_: Cluster(*managers))
+    around = Surroundings({"kubeconfig": KUBECONFIG}, frozenset())
+    with pytest.raises(ForeignObjectError, match=says):
+        find(ACCOUNT, around, metadata={"name": "a", "namespace": "n", "labels": {"app": "a"}})
 
 
 def test_every_list_call_of_the_table_works(aws: Callable[[str], Any]) -> None:

@@ -24,16 +24,16 @@ def test_found_objects_enter_the_state_and_cleared_ones_leave() -> None:
         {"resource": resource(SUBNET), "type": "creating"},
         {"resource": resource(PROVIDER), "type": "updating"},
     )
-    new = state.settle(old, {VPC: "vpc-1"}, {SUBNET})
+    new = state.settle(old, {VPC: ("vpc-1", {"kept": "x"})}, {SUBNET})
     (entry,) = new["deployment"]["resources"]
-    assert (entry["id"], entry["outputs"]) == ("vpc-1", {"cidrBlock": "10.0.0.0/16"})
+    assert (entry["id"], entry["outputs"]) == ("vpc-1", {"cidrBlock": "10.0.0.0/16", "kept": "x"})
     assert [each["type"] for each in new["deployment"]["pending_operations"]] == ["updating"]
     assert len(old["deployment"]["pending_operations"]) == 3
 
 
 def test_an_updating_operation_is_never_taken_for_a_create() -> None:
     old = document({"resource": resource(VPC), "type": "updating"})
-    assert state.settle(old, {VPC: "vpc-1"}, {VPC}) == old
+    assert state.settle(old, {VPC: ("vpc-1", {})}, {VPC}) == old
 
 
 def test_the_replaced_resource_steps_aside() -> None:
@@ -41,7 +41,7 @@ def test_the_replaced_resource_steps_aside() -> None:
         {"resource": resource(VPC), "type": "creating"},
         resources=[resource(VPC, id="vpc-old"), resource(SUBNET, id="subnet-1")],
     )
-    entries = state.settle(old, {VPC: "vpc-new"}, set())["deployment"]["resources"]
+    entries = state.settle(old, {VPC: ("vpc-new", {})}, set())["deployment"]["resources"]
     assert [(each["id"], each.get("delete", False)) for each in entries] == [
         ("vpc-old", True),
         ("subnet-1", False),
@@ -53,7 +53,7 @@ def test_a_resource_deleted_before_its_replacement_goes() -> None:
     old = document(
         {"resource": resource(VPC), "type": "creating"}, resources=[resource(VPC, id="old", pendingReplacement=True)]
     )
-    entries = state.settle(old, {VPC: "new"}, set())["deployment"]["resources"]
+    entries = state.settle(old, {VPC: ("new", {})}, set())["deployment"]["resources"]
     assert [each["id"] for each in entries] == ["new"]
 
 
