@@ -11,12 +11,27 @@ REAL ?=
 CLEAR ?=
 ARGS ?=
 PYTHON ?=
+FORMAT ?= text
+SET ?=
+EXPLAIN ?=
+PRESET ?=
 
 VENV := .venv/bin
 RUN := $(VENV)/python -m
 REHEARSAL := $(RUN) rehearsal
 WHICH := --stack $(STACK) $(if $(SITE),--site $(SITE))
 STAMP := .venv/.requirements-$(shell sha256sum requirements-dev.txt | cut -c1-16)
+
+##@ Plan: what a stack will be, without an account and without an engine
+
+plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9' compares, EXPLAIN=RULE explains
+	@$(RUN) planner $(if $(PRESET),--preset '$(PRESET)',--stack '$(STACK)') --format '$(FORMAT)' \
+	  $(if $(SET),--set '$(SET)') $(if $(EXPLAIN),--explain '$(EXPLAIN)')
+
+##@ Doctor: what a real account has for a stack
+
+doctor: setup ## compare STACK and the catalogue with the account, reading only; FORMAT=json for programs
+	@$(RUN) doctor --stack '$(STACK)' --format '$(FORMAT)'
 
 ##@ Rehearsal: a stack really applied, without an account
 
@@ -76,8 +91,10 @@ lock: setup ## compile the hashed requirement files from their .in files
 	    "$$name.in" --output-file "$$name.txt"; \
 	done
 
-schema: setup ## the JSON Schema of the stack files
+reference: setup ## schemas of stack files and plans, the list of rules, the doctor's IAM policy
 	@$(RUN) settings.schema
+	@$(RUN) planner.faces.generated
+	@$(RUN) doctor.policy
 
 accept: setup ## rewrite the goldens that the quick tests compare with
 	@$(RUN) pytest -m 'not engine' --accept $(ARGS)
@@ -120,5 +137,5 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: up status kubectl down rehearse preview recover quick test engine lint types contracts fmt bench lock schema \
+.PHONY: plan doctor up status kubectl down rehearse preview recover quick test engine lint types contracts fmt bench lock reference \
 	accept pin-images upstream toolchain setup help

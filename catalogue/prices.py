@@ -2,12 +2,15 @@
 
 from datetime import date
 
-from catalogue.types import Price
+from catalogue.types import Per, Price, Rate
+from catalogue.units import HOURS_PER_MONTH
 
 _PRICE_LIST = "AWS price list as collected in skypilot-org/skypilot-catalog v8 aws/vms.csv; range over regions"
 _TABLES = "AWS list price, US East, Linux, as repeated in public price tables; range over the tables"
 _AUGUST_2026 = date(2026, 8, 1)
-_HOURS_PER_MONTH = 730
+
+BLOCK_PAGE = "AWS price page of EC2 Capacity Blocks for ML, US East; range over the prices it has shown"
+BLOCK_TABLES = "price of EC2 Capacity Blocks for ML as reported in public price tables; range over the reports"
 
 LISTED_REGIONS = frozenset({"us-east-1", "us-east-2", "us-west-2"})
 """Regions where the US list prices hold."""
@@ -28,15 +31,25 @@ def spot(usd: float, low: float, high: float) -> Price:
     return Price(usd_per_hour=usd, low=low, high=high, as_of=_AUGUST_2026, source="spot prices seen in August 2026")
 
 
+def block(usd: float, low: float, high: float, as_of: date, source: str) -> Price:
+    """Price per instance and hour of a capacity block, which AWS sets anew every few months and takes in advance."""
+    return Price(usd_per_hour=usd, low=low, high=high, as_of=as_of, source=source)
+
+
 def _monthly(usd: float, high: float, source: str) -> Price:
-    hourly = tuple(value / _HOURS_PER_MONTH for value in (usd, high))
+    hourly = tuple(value / HOURS_PER_MONTH for value in (usd, high))
     return Price(usd_per_hour=hourly[0], low=hourly[0], high=hourly[1], as_of=_AUGUST_2026, source=source)
+
+
+def _rate(usd: float, high: float, per: Per, source: str) -> Rate:
+    return Rate(usd=usd, per=per, low=usd, high=high, as_of=_AUGUST_2026, source=source)
 
 
 _FSX = "FSx for Lustre price page, US East, per GB-month; high end: ap-northeast-1"
 
 SERVICES = {
     "eks": tabled(0.10),
+    "eks-extended": tabled(0.60),
     "nat": tabled(0.045, 0.062),
     "gp3-gib": _monthly(0.08, 0.0952, "EBS price page, gp3 storage, US East, per GB-month; high end: eu-central-1"),
     "fsx-SCRATCH_2-gib": _monthly(0.140, 0.188, _FSX),
@@ -45,4 +58,19 @@ SERVICES = {
     "fsx-PERSISTENT_2-500-gib": _monthly(0.340, 0.468, _FSX),
     "fsx-PERSISTENT_2-1000-gib": _monthly(0.600, 0.845, _FSX),
 }
-"""Per hour: a cluster, a NAT gateway, and one GiB of the storage types (AWS's price-page GB is the console's GiB)."""
+"""Per hour: a cluster in standard and in extended support, a NAT gateway, and one GiB of the storage types.
+
+AWS's price-page GB of a disk is the console's GiB.
+"""
+
+RATES = {
+    "nat-gb": _rate(
+        0.045, 0.062, Per.GB, "VPC price page, data through a NAT gateway, US East; high end: Asia Pacific"
+    ),
+    "cross-zone-gb": _rate(
+        0.02, 0.02, Per.GB, "EC2 price page, data transfer between zones of a region: 0.01 on the way out and 0.01 in"
+    ),
+    "s3-gb-month": _rate(0.023, 0.025, Per.GB_MONTH, "S3 price page, Standard, first 50 TB, US East; high end: Tokyo"),
+    "logs-gb": _rate(0.50, 0.76, Per.GB, "CloudWatch price page, logs ingested, US East; high end: Asia Pacific"),
+}
+"""Charges that follow use: what a NAT gateway passes on, what crosses zones, what lies in S3, what is logged."""

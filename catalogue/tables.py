@@ -1,9 +1,27 @@
 """The catalogue as shipped."""
 
+from catalogue.gpus import GPUS
 from catalogue.images import DIGESTS
 from catalogue.instances import INSTANCES
 from catalogue.models import MODELS
-from catalogue.prices import SERVICES
+from catalogue.nics import NICS
+from catalogue.parts import PARTS
+from catalogue.prices import RATES, SERVICES
+from catalogue.servers import SERVERS
+from catalogue.storage_servers import STORAGE_SERVERS
+from catalogue.switches import SWITCHES
 from catalogue.types import Catalogue
 
-SHIPPED = Catalogue(instances=INSTANCES, models=MODELS, services=SERVICES, digests=DIGESTS)
+SHIPPED = Catalogue(
+    gpus=GPUS,
+    nics=NICS,
+    instances=INSTANCES,
+    servers=SERVERS,
+    switches=SWITCHES,
+    storage_servers=STORAGE_SERVERS,
+    models=MODELS,
+    services=SERVICES,
+    rates=RATES,
+    parts=PARTS,
+    digests=DIGESTS,
+)

@@ -1,10 +1,16 @@
 """Row types of the catalogue: plain, frozen, without I/O. Components may import these, never the tables."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from catalogue.model_types import Model
+
+if TYPE_CHECKING:
+    from catalogue.metal_types import Nic, PurchasePrice, Server, StorageServer, Switch
 
 
 class InterfaceType(StrEnum):
@@ -26,6 +32,21 @@ class UsageClass(StrEnum):
 class Architecture(StrEnum):
     X86_64 = "x86_64"
     ARM64 = "arm64"
+
+
+class Accelerator(StrEnum):
+    """What a type computes with. Only a GPU runs CUDA and NCCL."""
+
+    NONE = "none"
+    GPU = "gpu"
+    NEURON = "neuron"
+
+
+class Per(StrEnum):
+    """What a charge that depends on use is counted in. GB are decimal."""
+
+    GB = "GB"
+    GB_MONTH = "GB-month"
 
 
 class Interface(NamedTuple):
@@ -52,19 +73,100 @@ class Price:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Gpu:
-    """A GPU model. `product` is the value of the node label `nvidia.com/gpu.product` that GFD sets."""
+class Rate:
+    """US dollars per unit of use, approximate: what was seen, the range it was seen in, when and where."""
+
+    usd: float
+    per: Per
+    low: float
+    high: float
+    as_of: date
+    source: str
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low <= self.usd <= self.high:
+            raise ValueError(f"rate {self.usd} lies outside its own range {self.low}..{self.high}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MigProfile:
+    """A way to cut a GPU into `count` equal slices. `name` is NVIDIA's, such as 1g.10gb; `memory_gb` is a slice's."""
 
     name: str
-    product: str
-    memory_gb: int
-    max_sm_clock_mhz: int | None
+    count: int
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[1-9]\d*g\.[1-9]\d*gb([+-][a-z.]+)?", self.name) or self.count < 1:
+            raise ValueError(f"{self.count} x {self.name!r} is no MIG profile; write it as 7 x 1g.10gb")
+
+    @property
+    def memory_gb(self) -> int:
+        """Memory of one slice, as the profile's name states it."""
+        return int(self.name.partition(".")[2].partition("gb")[0])
+
+
+class QuotaUnit(StrEnum):
+    """What a service quota counts."""
+
+    VCPU = "vCPU"
+    COUNT = "count"
+    GIB = "GiB"
+    TIB = "TiB"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quota:
+    """A service quota of an AWS account and region, with what a new account has. `code` as Service Quotas names it."""
+
+    name: str
+    service: str
+    code: str | None
+    default: float
+    unit: QuotaUnit
     source: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Gpu:
+    """A GPU model. `product` is the value of the node label `nvidia.com/gpu.product` that GFD sets.
+
+    Memory in decimal GB and its bandwidth in TB/s; peak rates in dense TFLOP/s with 32-bit accumulation, None where
+    the tensor cores lack the type; board power in W. NVLink counts what goes one way, over all `nvlink_links`;
+    `nvlink_gpus` are joined by it (1: none, 2: a bridge, 8: the baseboard's switches).
+    """
+
+    name: str
+    product: str
+    memory_gb: int
+    memory_tb_per_s: float
+    compute_capability: float
+    fp16_tflops: float
+    bf16_tflops: float | None
+    fp8_tflops: float | None = None
+    tdp_w: int
+    nvlink_one_way_gb_per_s: float = 0
+    nvlink_links: int = 0
+    nvlink_gpus: int = 1
+    pcie_generation: int = 5
+    max_sm_clock_mhz: int | None = None
+    mig: tuple[MigProfile, ...] = ()
+    source: str
+
+    def __post_init__(self) -> None:
+        if min(self.memory_gb, self.memory_tb_per_s, self.fp16_tflops, self.tdp_w, self.nvlink_gpus) <= 0:
+            raise ValueError(f"GPU {self.name} has a memory, rate, power or NVLink group of 0")
+        if not 3 <= self.pcie_generation <= 8:
+            raise ValueError(f"GPU {self.name} has PCIe {self.pcie_generation}; the generations are 3 to 8")
+
+    @property
+    def pcie_one_way_gb_per_s(self) -> int:
+        """What 16 PCIe lanes carry one way, before encoding: 16 GB/s in generation 3, twice as much in each further."""
+        return 16 << (self.pcie_generation - 3)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class NetworkCard:
-    """A network card of an instance type: whether it carries EFA, and how many interfaces fit on it."""
+    """A network card of an instance type: whether an EFA interface belongs on it, and how many interfaces fit."""
 
     index: int
     efa: bool
@@ -81,49 +183,64 @@ class Nvme:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Instance:
-    """An EC2 instance type. `efa_max` is EC2's own limit, which is not the number of cards (p6-b300: 17 and 16)."""
+    """An EC2 instance type. `efa_max` is EC2's own limit, which is not the number of cards (p6-b300: 17 and 16).
+
+    `network_gbit_per_s` is what all cards carry together, one way; types of "up to" so much have it for bursts only.
+    """
 
     type: str
     vcpu: int
     memory_gib: int
     cards: tuple[NetworkCard, ...]
     addresses_per_interface: int
+    network_gbit_per_s: float
     usage_classes: frozenset[UsageClass]
+    source: str
     architecture: Architecture = Architecture.X86_64
     gpu: Gpu | None = None
     gpu_count: int = 0
+    neuron_count: int = 0
     efa_max: int = 0
     nvme: Nvme | None = None
     on_demand: Price | None = None
     spot: Price | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Model:
-    """Architecture of a language model. Parameters in units, context in tokens, dtype of the published weights."""
-
-    name: str
-    parameters: int
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    context: int
-    bytes_per_parameter: int
-    source: str
+    capacity_block: Price | None = None
 
     @property
-    def weights_bytes(self) -> int:
-        """Size of the published weights in bytes."""
-        return self.parameters * self.bytes_per_parameter
+    def accelerator(self) -> Accelerator:
+        """The kind of its accelerators. Neuron devices are known so that they can be refused where GPUs belong."""
+        if self.gpu is not None:
+            return Accelerator.GPU
+        return Accelerator.NEURON if self.neuron_count else Accelerator.NONE
+
+    @property
+    def family(self) -> str:
+        """The family of the type: p5 of p5.48xlarge."""
+        return self.type.partition(".")[0]
+
+    def price(self, usage: UsageClass) -> Price | None:
+        """Price per hour of the type when it is bought in this way, None where none is recorded."""
+        match usage:
+            case UsageClass.ON_DEMAND:
+                return self.on_demand
+            case UsageClass.SPOT:
+                return self.spot
+            case UsageClass.CAPACITY_BLOCK:
+                return self.capacity_block
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Catalogue:
-    """The tables the planner reads. A site passes its own rows by building another one."""
+    """The tables the planner reads. A site's own rows make another one (`catalogue.site`)."""
 
+    gpus: Mapping[str, Gpu]
+    nics: "Mapping[str, Nic]"
     instances: Mapping[str, Instance]
+    servers: "Mapping[str, Server]"
+    switches: "Mapping[str, Switch]"
+    storage_servers: "Mapping[str, StorageServer]"
     models: Mapping[str, Model]
     services: Mapping[str, Price]
+    rates: Mapping[str, Rate]
+    parts: "Mapping[str, PurchasePrice]"
     digests: Mapping[str, str]

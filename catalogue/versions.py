@@ -85,8 +85,9 @@ STANDARD_SUPPORT_ENDS = {
     "1.33": date(2026, 7, 29),
     "1.34": date(2026, 12, 2),
     "1.35": date(2027, 3, 27),
+    "1.36": date(2027, 8, 2),
 }
-"""EKS user guide, Kubernetes release calendar (1.35: endoflife.date/amazon-eks). 1.36 is not recorded yet."""
+"""EKS user guide, Kubernetes release calendar (1.35: endoflife.date/amazon-eks)."""
 
 ADDONS: dict[str, str | None] = {
     "vpc-cni": None,

@@ -1,34 +1,154 @@
-"""`python -m planner --stack dev`: the plan and its findings, without Pulumi. Exit 1 if an error stands."""
+"""`python -m planner --stack prod`: a stack's plan and findings, without Pulumi.
+
+Exit status: 0 if the stack can be deployed, 1 if it is refused, 2 if the command is wrong.
+"""
 
 import argparse
-import json
+import os
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from planner.plan import plan
-from planner.report import numbers, table
-from settings.errors import SettingsError
-from settings.load import from_file
+from planner.faces.assignments import Assignment, AssignmentError, assigned, assignments
+from planner.faces.difference import Difference, difference
+from planner.faces.document import document, plain, text
+from planner.faces.explain import Explanation, UnknownRuleError, Verdict, explain
+from planner.plan import AwsPlan, MetalPlan, draft, plan
+from settings.errors import SettingsError, meant, written
+from settings.load import from_file, from_sections, on_its_preset, sections_in
+from settings.model import AwsSettings, MetalSettings
+from settings.presets import preset_names
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_PRESET = "preset"
+_OWNER = {"lifecycle": {"owner": "nobody", "costCentre": "none"}}
+"""What a preset leaves to the stack file."""
+
+_NO_KEY = (": is not a key;", ": belongs to platform.kind")
 
 
-def main(arguments: list[str]) -> int:
-    """Print numbers, then findings."""
-    parser = argparse.ArgumentParser(prog="python -m planner")
-    parser.add_argument("--stack", required=True, help="the stack whose Pulumi.<stack>.yaml is planned")
-    file = Path(f"Pulumi.{parser.parse_args(arguments).stack}.yaml")
+class UsageError(Exception):
+    """A command that asks for what there is not; the message says what to type."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Shown:
+    """What a command answers: a plan, or what a change makes of it, or a rule's verdict on it."""
+
+    name: str
+    plan: AwsPlan | MetalPlan
+    difference: Difference | None = None
+    explanation: Explanation | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether what was asked about stops a deployment: the stack, or the one rule."""
+        return self.explanation.verdict is Verdict.REFUSES if self.explanation else bool(self.plan.errors)
+
+    def data(self) -> dict[str, Any]:
+        """As JSON has it."""
+        if self.explanation:
+            return dict(plain(self.explanation))
+        if self.difference:
+            return {"plan": document(self.plan), "difference": plain(self.difference)}
+        return document(self.plan)
+
+    def text(self) -> "RenderableType":
+        """As a person reads it."""
+        from planner.faces.text import difference_text, explanation_text, plan_text
+
+        if self.explanation:
+            return explanation_text(self.name, self.explanation)
+        if self.difference:
+            return difference_text(self.name, self.difference, self.plan)
+        return plan_text(self.name, self.plan)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the plan, what a change would change in it, or one rule's verdict."""
+    options = _parser().parse_args(arguments)
     try:
-        planned = plan(from_file(file))
-    except OSError as error:
-        print(f"{file}: {error.strerror}; name a stack whose file is in this directory", file=sys.stderr)
-        return 1
+        return _answer(options)
+    except (UsageError, AssignmentError, UnknownRuleError) as error:
+        print(error, file=sys.stderr)
+        return 2
     except SettingsError as error:
         print(error, file=sys.stderr)
         return 1
-    shown = numbers(planned)
-    del shown["findings"]
-    print(json.dumps(shown, indent=2))
-    print(table(planned.findings), end="")
-    return 1 if planned.errors else 0
+    except BrokenPipeError:
+        # The reader has seen enough; Python would complain once more when it closes its output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m planner")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--stack", help="plan the stack of Pulumi.<stack>.yaml")
+    what.add_argument("--preset", help="plan a shipped preset as it is")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        *("--set", "-s"), action="append", default=[], metavar="PATH=VALUE", help="change settings, show the difference"
+    )
+    parser.add_argument("--explain", metavar="RULE", help="show one rule, what it looks at and what it says")
+    return parser
+
+
+def _answer(options: argparse.Namespace) -> int:
+    changes = assignments(options.set)
+    name, settings, sections = _preset(options.preset) if options.preset else _stack(options.stack)
+    wanted = _changed(sections, changes) if changes else settings
+    planned = plan(wanted)
+    shown = Shown(name=name, plan=planned)
+    if options.explain:
+        shown.explanation = explain(options.explain, draft(wanted), planned.findings)
+    elif changes:
+        shown.difference = difference(map(str, changes), plan(settings), planned)
+    if options.format == "json":
+        sys.stdout.write(text(shown.data()))
+    else:
+        from rich.console import Console
+
+        Console().print(shown.text())
+    return 1 if shown.refused else 0
+
+
+def _stack(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:
+    """The stack's name, its settings, and its sections as they are written."""
+    file = Path(f"Pulumi.{name}.yaml")
+    try:
+        return name, from_file(file), sections_in(file)
+    except FileNotFoundError:
+        known = sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in Path().glob("Pulumi.*.yaml"))
+        raise UsageError(f"there is no {file} in this directory; {meant(name, known)}") from None
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}") from None
+
+
+def _preset(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:
+    """A preset as if a stack file said nothing else."""
+    if name not in preset_names():
+        raise UsageError(f"there is no preset {name!r}; {meant(name, preset_names())}")
+    sections = {_PRESET: name, **_OWNER}
+    return f"preset {name}", from_sections(sections), sections
+
+
+def _changed(sections: Mapping[str, Any], changes: Sequence[Assignment]) -> AwsSettings | MetalSettings:
+    """The settings with the assignments made, also to what the preset says. A path that leads nowhere is usage."""
+    about_preset = [change for change in changes if change.path == (_PRESET,)]
+    others = [change for change in changes if change not in about_preset]
+    try:
+        return from_sections(assigned(on_its_preset(assigned(sections, about_preset)), others))
+    except SettingsError as error:
+        steps = [change.path[: depth + 1] for change in changes for depth in range(len(change.path))]
+        about = tuple(f"{written(path)}{said}" for path in steps for said in _NO_KEY)
+        if unknown := [problem for problem in error.problems if problem.startswith(about)]:
+            raise UsageError("\n".join(unknown)) from None
+        raise
 
 
 if __name__ == "__main__":

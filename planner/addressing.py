@@ -4,18 +4,18 @@ a subnet that moved would be replaced, with everything in it."""
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network
 
-from planner.types import PoolPlan, Subnet, SubnetRole
+from planner.types import AwsPoolPlan, Subnet, SubnetRole
 
 AWS_RESERVED_ADDRESSES = 5
 CONTROL_PLANE_ADDRESSES = 6
 """Free addresses EKS needs in each subnet it is given (EKS user guide, network requirements)."""
 
 _NAT_ADDRESSES = 1
-_FSX_ADDRESSES = 16
+FSX_ADDRESSES = 16
 """One per file server and one for the metadata server; 16 leaves room to grow the file system."""
 
 
-def subnets(vpc_cidr: str, zones: Sequence[str], gpu_zone: str, pools: Iterable[PoolPlan]) -> tuple[Subnet, ...]:
+def subnets(vpc_cidr: str, zones: Sequence[str], gpu_zone: str, pools: Iterable[AwsPoolPlan]) -> tuple[Subnet, ...]:
     """Carve a /16 to /20 for up to six zones.
 
     The upper half is the GPU zone's. Of the lower half's eighths, the first holds the public subnets, the second the
@@ -24,7 +24,7 @@ def subnets(vpc_cidr: str, zones: Sequence[str], gpu_zone: str, pools: Iterable[
     lower, upper = IPv4Network(vpc_cidr).subnets(1)
     edge, control, *system = lower.subnets(3)
     placed = list(pools)
-    gpu_addresses = _addresses(placed, gpu=True) + _FSX_ADDRESSES
+    gpu_addresses = _addresses(placed, gpu=True) + FSX_ADDRESSES
     system_addresses = _addresses(placed, gpu=False)
     result = [_subnet(f"gpu-{gpu_zone}", "gpu", gpu_zone, upper, gpu_addresses)]
     for zone, public, private, nodes in zip(zones, edge.subnets(4), control.subnets(4), system, strict=False):
@@ -42,6 +42,6 @@ def _subnet(name: str, role: SubnetRole, zone: str, network: IPv4Network, needed
     return Subnet(name=name, role=role, zone_id=zone, cidr=str(network), usable=usable, needed=needed)
 
 
-def _addresses(pools: Iterable[PoolPlan], gpu: bool) -> int:
+def _addresses(pools: Iterable[AwsPoolPlan], gpu: bool) -> int:
     """Worst case of the pools' nodes; a system pool may lose all zones but one, so each zone counts all its nodes."""
     return sum(pool.count * pool.addresses_per_node for pool in pools if (pool.role != "system") is gpu)

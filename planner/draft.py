@@ -4,25 +4,69 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from catalogue.site import Problem
 from catalogue.types import Catalogue
+from planner.bom import Bom
+from planner.cost.lines import Prices
+from planner.cost.owned import OwnedCost
+from planner.fabric.types import FabricPlan
+from planner.facility.types import FacilityPlan
 from planner.findings import Registry
-from planner.types import PoolPlan, Prices, RunPlan, ServicePlan, Subnet
-from settings.model import Settings
+from planner.quotas import QuotaNeed
+from planner.storage.types import StoragePlan
+from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan, ServicePlan, Subnet
+from settings.model import AwsSettings, MetalSettings, Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draft:
-    """A plan before its findings."""
+    """A plan before its findings. `catalogue` has the site's rows in it, `site_problems` those that it could not take.
+
+    What cannot be planned (its row is unknown) is missing from the maps.
+    """
 
     settings: Settings
     catalogue: Catalogue
+    site_problems: tuple[Problem, ...]
     today: date
     pools: Mapping[str, PoolPlan]
-    subnets: tuple[Subnet, ...]
     runs: Mapping[str, RunPlan]
     services: Mapping[str, ServicePlan]
+    storage: StoragePlan | None
+
+    @property
+    def hardware_key(self) -> str:
+        """The key of a pool that names its hardware."""
+        return "instanceType" if isinstance(self.settings, AwsSettings) else "server"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AwsDraft(Draft):
+    """A draft of a stack on AWS."""
+
+    settings: AwsSettings
+    pools: Mapping[str, AwsPoolPlan]
+    storage: StoragePlan
+    subnets: tuple[Subnet, ...]
     prices: Prices
+    quotas: tuple[QuotaNeed, ...]
 
 
-registry: Registry[Draft] = Registry()
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetalDraft(Draft):
+    """A draft of a stack on racks of one's own."""
+
+    settings: MetalSettings
+    pools: Mapping[str, MetalPoolPlan]
+    fabric: FabricPlan | None
+    facility: FacilityPlan
+    bom: Bom
+    owned: OwnedCost
+
+
+registry = Registry()
 """All rules. Importing `planner.rules` fills it."""
+
+rule = registry.about(Draft)
+aws_rule = registry.about(AwsDraft)
+metal_rule = registry.about(MetalDraft)

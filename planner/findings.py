@@ -1,15 +1,16 @@
 """Findings: what the planner has to say about a stack; the registry of the rules that make them; waivers."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from settings.model import Waiver
 
 Draft = TypeVar("Draft")
+Look = Callable[[Draft], Iterable["Observation"]]
 
 
 class Severity(StrEnum):
@@ -19,12 +20,16 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
-    """What a rule saw. `path` is the settings path a person edits, `subject` the thing a waiver can name."""
+    """What a rule saw. `path` is the settings path a person edits, `subject` the thing a waiver can name.
+
+    `inputs` are the numbers that the rule's formula took, by name, each with its unit: {"rate": "50 GB/s"}.
+    """
 
     path: str
     sentence: str
     remedy: str
     subject: str | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +42,7 @@ class Finding:
     sentence: str
     remedy: str
     subject: str | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
     waiver: str | None = None
 
     def __str__(self) -> str:
@@ -47,14 +53,19 @@ class Finding:
 class Rule(Generic[Draft]):
     """A rule: its id, the requirements and corrections it guards, and the function that looks at a draft plan.
 
-    `by_name` rules are waived subject by subject: a waiver without `subject` does not cover them.
+    It looks at drafts of the type `about` only, which is how a rule belongs to one platform. `by_name` rules are
+    waived subject by subject: a waiver without `subject` does not cover them. `formula` is what it computes, as text,
+    and `source` where that or its limit is from.
     """
 
     id: str
     guards: tuple[str, ...]
     severity: Severity
     by_name: bool
-    look: Callable[[Draft], Iterable[Observation]]
+    about: type[Draft]
+    look: Look[Draft]
+    formula: str | None = None
+    source: str | None = None
 
     def findings(self, draft: Draft) -> Iterable[Finding]:
         """Everything this rule finds in `draft`."""
@@ -66,36 +77,29 @@ class Rule(Generic[Draft]):
                 sentence=seen.sentence,
                 remedy=seen.remedy,
                 subject=seen.subject,
+                inputs=seen.inputs,
             )
 
 
-class Registry(Generic[Draft]):
+class Registry:
     """The rules by id, in the order in which they were registered."""
 
     def __init__(self) -> None:
-        self._rules: dict[str, Rule[Draft]] = {}
+        self._rules: dict[str, Rule[Any]] = {}
 
-    def rule(
-        self, id_: str, *guards: str, severity: Severity = Severity.ERROR, by_name: bool = False
-    ) -> Callable[[Callable[[Draft], Iterable[Observation]]], Callable[[Draft], Iterable[Observation]]]:
-        """Register the decorated function as rule `id_`. Raises ValueError if the id is taken."""
-        if id_ in self._rules:
-            raise ValueError(f"two rules are called {id_}")
-
-        def register(look: Callable[[Draft], Iterable[Observation]]) -> Callable[[Draft], Iterable[Observation]]:
-            self._rules[id_] = Rule(id=id_, guards=guards, severity=severity, by_name=by_name, look=look)
-            return look
-
-        return register
+    def about(self, draft: type[Draft]) -> "Decorator[Draft]":
+        """The decorator that registers rules about drafts of this type."""
+        return Decorator(self._rules, draft)
 
     @property
-    def rules(self) -> tuple[Rule[Draft], ...]:
+    def rules(self) -> tuple[Rule[Any], ...]:
         """Every rule."""
         return tuple(self._rules.values())
 
-    def findings(self, draft: Draft, waivers: Sequence[Waiver], today: date) -> tuple[Finding, ...]:
-        """What all rules find, with waivers applied, and what is wrong with the waivers themselves."""
-        found = [finding for rule in self._rules.values() for finding in rule.findings(draft)]
+    def findings(self, draft: object, waivers: Sequence[Waiver], today: date) -> tuple[Finding, ...]:
+        """What all rules about such a draft find, with waivers applied, and what is wrong with the waivers."""
+        looking = [rule for rule in self._rules.values() if isinstance(draft, rule.about)]
+        found = [finding for rule in looking for finding in rule.findings(draft)]
         judged = tuple(self._waived(finding, waivers, today) for finding in found)
         about_waivers = (
             finding
@@ -139,3 +143,38 @@ class Registry(Generic[Draft]):
             about = f" for {waiver.subject!r}" if waiver.subject else ""
             sentence = f"{waiver.rule} finds nothing{about} any more"
             yield finding("waiver-unused", Severity.WARNING, path, sentence, "remove the waiver")
+
+
+class Decorator(Generic[Draft]):
+    """`@rule("some-id", "KJ01")` above a function that looks at a draft and yields observations."""
+
+    def __init__(self, rules: dict[str, Rule[Any]], about: type[Draft]) -> None:
+        self._rules, self._about = rules, about
+
+    def __call__(
+        self,
+        id_: str,
+        *guards: str,
+        severity: Severity = Severity.ERROR,
+        by_name: bool = False,
+        formula: str | None = None,
+        source: str | None = None,
+    ) -> Callable[[Look[Draft]], Look[Draft]]:
+        """Register the decorated function as rule `id_`. Raises ValueError if the id is taken."""
+        if id_ in self._rules:
+            raise ValueError(f"two rules are called {id_}")
+
+        def register(look: Look[Draft]) -> Look[Draft]:
+            self._rules[id_] = Rule(
+                id=id_,
+                guards=guards,
+                severity=severity,
+                by_name=by_name,
+                about=self._about,
+                look=look,
+                formula=formula,
+                source=source,
+            )
+            return look
+
+        return register

@@ -10,22 +10,22 @@ _WARM_INTERFACES = 1
 
 
 def layout(instance: Instance, fabric: bool) -> tuple[Interface, ...]:
-    """The launch template's interfaces, in order; with `fabric` every card that carries EFA gets one `efa-only`.
+    """The launch template's interfaces, in order; with `fabric` every card that carries EFA gets one EFA interface.
 
     Card 0, device 0 is a plain ENA interface, because an efa-only one cannot be primary. Card 0 takes its EFA at
-    device 1 where it carries EFA, and further cards at device 0. efa-only interfaces have no address.
-    Source: EC2 user guide, "Maximize network bandwidth on instances with multiple network cards". The same rule
-    serves one-card types (p5.4xlarge: ENA plus one efa-only).
+    device 1 where it carries EFA, and further cards at device 0. efa-only interfaces have no address. A card 0 with
+    room for one interface only (hpc6id) takes `efa`, which is ENA and EFA in one.
+    Source: EC2 user guide, "Maximize network bandwidth on instances with multiple network cards", its layouts that
+    save addresses. The same rule serves one-card types (p5.4xlarge: ENA plus one efa-only).
     """
-    primary = Interface(0, 0, InterfaceType.ENA)
+    first = instance.cards[0]
     if not fabric:
-        return (primary,)
-    efa = (
-        Interface(card.index, 1 if card.index == 0 else 0, InterfaceType.EFA_ONLY)
-        for card in instance.cards
-        if card.efa
-    )
-    return (primary, *efa)
+        return (Interface(0, 0, InterfaceType.ENA),)
+    further = (Interface(card.index, 0, InterfaceType.EFA_ONLY) for card in instance.cards[1:] if card.efa)
+    if first.efa and first.max_interfaces == 1:
+        return (Interface(0, 0, InterfaceType.EFA), *further)
+    beside = (Interface(0, 1, InterfaceType.EFA_ONLY),) if first.efa else ()
+    return (Interface(0, 0, InterfaceType.ENA), *beside, *further)
 
 
 def efa_count(interfaces: tuple[Interface, ...]) -> int:

@@ -2,9 +2,14 @@
 
 from catalogue.types import Instance
 
+METAL_MAX_PODS = 110
+"""Pods of a node in racks: the kubelet's own default."""
+
 _MIB_PER_GIB = 1024
 _VM_OVERHEAD_PERMILLE = 75
 _EVICTION_MIB = 100
+_PAGE_BYTES = 4096
+_PAGE_RECORD_BYTES = 64
 _DAEMON_CPU_MILLICORES = 500
 _DAEMON_MEMORY_MIB = 2048
 _HUGEPAGES_MIN_MIB = 10256
@@ -26,9 +31,9 @@ def reserved_cpu_millicores(vcpu: int) -> int:
     return reserved
 
 
-def allocatable_cpu_millicores(instance: Instance) -> int:
-    """CPU that the kubelet offers to pods, daemons included."""
-    return instance.vcpu * 1000 - reserved_cpu_millicores(instance.vcpu)
+def allocatable_cpu_millicores(vcpu: int) -> int:
+    """CPU that the kubelet of a node with so many logical processors offers to pods, daemons included."""
+    return vcpu * 1000 - reserved_cpu_millicores(vcpu)
 
 
 def allocatable_memory_mib(instance: Instance, max_pods: int, efa: int) -> int:
@@ -38,7 +43,21 @@ def allocatable_memory_mib(instance: Instance, max_pods: int, efa: int) -> int:
     EFA driver, 255 MiB + 11 MiB per pod for the kubelet (nodeadm), and the eviction threshold.
     """
     visible = instance.memory_gib * _MIB_PER_GIB * (1000 - _VM_OVERHEAD_PERMILLE) // 1000
-    return visible - hugepages_mib(efa) - (255 + 11 * max_pods) - _EVICTION_MIB
+    return visible - hugepages_mib(efa) - _kubelet_memory_mib(max_pods)
+
+
+def metal_allocatable_memory_mib(memory_gib: int, max_pods: int) -> int:
+    """Memory of a server that the kubelet offers to pods, daemons included.
+
+    The kernel describes every page of 4 KiB in 64 bytes (Linux, struct page); the kubelet's share is that of EKS nodes.
+    """
+    memory_mib = memory_gib * _MIB_PER_GIB
+    return memory_mib - memory_mib * _PAGE_RECORD_BYTES // _PAGE_BYTES - _kubelet_memory_mib(max_pods)
+
+
+def _kubelet_memory_mib(max_pods: int) -> int:
+    """What is kept from pods for the kubelet, and so that it can evict in time."""
+    return 255 + 11 * max_pods + _EVICTION_MIB
 
 
 def hugepages_mib(efa: int) -> int:

@@ -1,47 +1,112 @@
-"""Node pools: settings and instance rows to numbers per node and per pool."""
+"""Node pools: settings and rows of hardware to numbers per node and per pool."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 
-from catalogue.types import Instance
+from catalogue.metal_types import Server
+from catalogue.types import Gpu, Instance, MigProfile, UsageClass
+from planner.blocks import block_times, nodes_on
 from planner.interfaces import addresses_per_node, efa_count, layout, max_pods
-from planner.nodes import allocatable_cpu_millicores, allocatable_memory_mib
-from planner.types import PoolPlan, Totals
-from settings.model import Pool
+from planner.mig import profile
+from planner.nodes import (
+    METAL_MAX_PODS,
+    allocatable_cpu_millicores,
+    allocatable_memory_mib,
+    metal_allocatable_memory_mib,
+)
+from planner.placement import wants_placement_group
+from planner.types import AwsPoolPlan, AwsTotals, BlockPlan, MetalPoolPlan, PoolPlan, Totals
+from settings.aws import AwsPool
+from settings.metal import MetalPool
+from settings.pools import Pool
 
 
-def plan_pools(pools: Iterable[Pool], instances: Mapping[str, Instance]) -> dict[str, PoolPlan]:
-    """The pools whose instance type is in the catalogue, by name."""
-    return {pool.name: _plan(pool, instances[pool.instance_type]) for pool in pools if pool.instance_type in instances}
+def plan_aws_pools(pools: Iterable[AwsPool], instances: Mapping[str, Instance], today: date) -> dict[str, AwsPoolPlan]:
+    """The pools whose instance type is in the catalogue, by name. A block's nodes are there while it runs only."""
+    return {
+        pool.name: _on_aws(pool, instances[pool.instance_type], today)
+        for pool in pools
+        if pool.instance_type in instances
+    }
+
+
+def plan_metal_pools(pools: Iterable[MetalPool], servers: Mapping[str, Server]) -> dict[str, MetalPoolPlan]:
+    """The pools whose server is in the catalogue, by name."""
+    return {pool.name: _in_racks(pool, servers[pool.server]) for pool in pools if pool.server in servers}
 
 
 def totals(pools: Iterable[PoolPlan]) -> Totals:
     """Sums over the pools."""
     planned = list(pools)
-    return Totals(
-        nodes=sum(pool.count for pool in planned),
-        gpus=sum(pool.gpus for pool in planned),
-        efa_interfaces=sum(pool.efa * pool.count for pool in planned),
-    )
+    return Totals(nodes=sum(pool.count for pool in planned), gpus=sum(pool.gpus for pool in planned))
 
 
-def _plan(pool: Pool, instance: Instance) -> PoolPlan:
+def aws_totals(pools: Iterable[AwsPoolPlan]) -> AwsTotals:
+    """Sums over the pools of a stack on AWS."""
+    planned = list(pools)
+    both = totals(planned)
+    return AwsTotals(nodes=both.nodes, gpus=both.gpus, efa_interfaces=sum(pool.efa * pool.count for pool in planned))
+
+
+def _on_aws(pool: AwsPool, instance: Instance, today: date) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
+    usage = UsageClass(pool.capacity)
     fabric = pool.role == "training" and instance.efa_max > 0
     interfaces = layout(instance, fabric)
     efa = efa_count(interfaces)
     pods = max_pods(instance, interfaces)
-    return PoolPlan(
+    return AwsPoolPlan(
         name=pool.name,
         role=pool.role,
-        instance=instance,
+        hardware=instance.type,
+        gpu=instance.gpu,
         count=pool.count,
         gpus_per_node=instance.gpu_count,
         gpus=instance.gpu_count * pool.count,
+        instance=instance,
         interfaces=interfaces,
         efa=efa,
         max_pods=pods,
         addresses_per_node=addresses_per_node(instance, interfaces),
-        allocatable_cpu_millicores=allocatable_cpu_millicores(instance),
+        allocatable_cpu_millicores=allocatable_cpu_millicores(instance.vcpu),
         allocatable_memory_mib=allocatable_memory_mib(instance, pods, efa),
-        placement_group=fabric,
+        mig=_cut(pool, instance.gpu),
+        usage=usage,
+        placement_group=wants_placement_group(efa, usage),
+        block=_block(pool, instance, today),
     )
+
+
+def _block(pool: AwsPool, instance: Instance, today: date) -> BlockPlan | None:
+    booked = pool.reservation
+    if booked is None:
+        return None
+    return BlockPlan(
+        reservation=booked.id,
+        zone_id=booked.zone,
+        times=block_times(booked.start, booked.end, ultraserver=instance.family == "p6e-gb200"),
+        nodes=nodes_on(pool.count, booked.start, booked.end, today),
+    )
+
+
+def _in_racks(pool: MetalPool, server: Server) -> MetalPoolPlan:
+    return MetalPoolPlan(
+        name=pool.name,
+        role=pool.role,
+        hardware=server.name,
+        gpu=server.gpu,
+        count=pool.count,
+        gpus_per_node=server.gpu_count,
+        gpus=server.gpu_count * pool.count,
+        server=server,
+        rails=server.rails,
+        most=pool.most,
+        allocatable_cpu_millicores=allocatable_cpu_millicores(server.cpu.threads),
+        allocatable_memory_mib=metal_allocatable_memory_mib(server.memory_gib, METAL_MAX_PODS),
+        mig=_cut(pool, server.gpu),
+    )
+
+
+def _cut(pool: Pool, gpu: Gpu | None) -> MigProfile | None:
+    """The pool's MIG profile, if its GPU has one of that name."""
+    return profile(gpu, pool.mig) if gpu is not None and pool.mig is not None else None

@@ -4,9 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from catalogue.types import Instance, Interface
+from catalogue.metal_types import Server
+from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile, UsageClass
+from planner.blocks import BlockTimes
+from planner.bom import Bom
+from planner.cost.comparison import Comparison
+from planner.cost.lines import Prices
+from planner.cost.owned import OwnedCost
+from planner.fabric.types import FabricPlan
+from planner.facility.types import FacilityPlan
 from planner.findings import Finding, Severity
+from planner.forecast import Forecast
+from planner.procurement import Check
+from planner.quotas import QuotaNeed
+from planner.storage.types import StoragePlan
+from planner.training.plan import TrainingPlan
 
+Role = Literal["system", "training", "inference"]
 SubnetRole = Literal["public", "control-plane", "system", "gpu"]
 
 
@@ -24,26 +38,70 @@ class Subnet:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PoolPlan:
-    """A node pool with what one node offers.
+    """A node pool with what one node offers. `hardware` is the row of its instance type or server.
 
-    `interfaces` is the launch template's list in order; `efa` counts the EFA ones of a node. `allocatable_*` is what
-    the kubelet leaves to pods, daemons included; `max_pods` follows from the addresses the VPC CNI can hand out and
-    belongs in the kubelet's configuration, because EFA interfaces on card 0 take address-carrying slots away.
+    `allocatable_*` is what the kubelet leaves to pods, daemons included. `mig` cuts every GPU into slices.
     """
 
     name: str
-    role: Literal["system", "training", "inference"]
-    instance: Instance
+    role: Role
+    hardware: str
+    gpu: Gpu | None
     count: int
     gpus_per_node: int
     gpus: int
+    allocatable_cpu_millicores: int
+    allocatable_memory_mib: int
+    mig: MigProfile | None = None
+
+    @property
+    def devices_per_node(self) -> int:
+        """What pods can ask for on a node: its GPUs, or the slices they are cut into."""
+        return self.gpus_per_node * (self.mig.count if self.mig else 1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BlockPlan:
+    """A pool's capacity block: its reservation, its zone, its moments, and the nodes to ask for on the plan's day."""
+
+    reservation: str
+    zone_id: str
+    times: BlockTimes
+    nodes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AwsPoolPlan(PoolPlan):
+    """A node pool on AWS.
+
+    `interfaces` is the launch template's list in order; `efa` counts the EFA ones of a node. `max_pods` follows from
+    the addresses the VPC CNI can hand out and belongs in the kubelet's configuration, because EFA interfaces on card 0
+    take address-carrying slots away.
+    """
+
+    instance: Instance
+    usage: UsageClass
     interfaces: tuple[Interface, ...]
     efa: int
     max_pods: int
     addresses_per_node: int
-    allocatable_cpu_millicores: int
-    allocatable_memory_mib: int
     placement_group: bool
+    block: BlockPlan | None
+
+    @property
+    def interfaces_per_node(self) -> int:
+        """Most network interfaces of a node: those without addresses, and those that hold its pods' addresses."""
+        bare = sum(each.interface_type is InterfaceType.EFA_ONLY for each in self.interfaces)
+        return bare + self.addresses_per_node // self.instance.addresses_per_interface
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetalPoolPlan(PoolPlan):
+    """A node pool of servers. `rails` are the compute ports of a node, `most` the nodes after the declared growth."""
+
+    server: Server
+    rails: int
+    most: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +117,10 @@ class PodResources:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunPlan:
-    """A gang: `pods` start together or not at all (PodGroup minMember = `pods`)."""
+    """A gang: `pods` start together or not at all (PodGroup minMember = `pods`).
+
+    `training` and `forecast` where it names a model.
+    """
 
     name: str
     pool: str
@@ -68,11 +129,18 @@ class RunPlan:
     gpus: int
     efa: int
     pod: PodResources
+    training: TrainingPlan | None = None
+    forecast: Forecast | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServicePlan:
-    """A model service. `startup_seconds` is the budget of its startup probe, twice the time to read the weights."""
+    """A model service; memory is that of one replica, over all its GPUs (or slices of MIG), in decimal GB.
+
+    `load_seconds` is the time to read the weights, `startup_seconds` the budget of the startup probe, twice that, and
+    `scale_up_seconds` what passes until a further replica answers on a node without its image. A single request gets
+    `request_tokens_per_s` at most, the rate at which memory gives the active weights.
+    """
 
     name: str
     pool: str
@@ -81,32 +149,16 @@ class ServicePlan:
     gpus: int
     gpu_product: str
     weights_gb: float
+    overhead_gb: float
+    kv_cache_gb: float
+    kv_bytes_per_token: int
     kv_cache_tokens: int
+    full_sequences: int
+    load_seconds: float
     startup_seconds: int
+    scale_up_seconds: int
+    request_tokens_per_s: int
     pod: PodResources
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PriceLine:
-    """One line of the hourly price in USD, with the range its price was seen in."""
-
-    name: str
-    quantity: float
-    usd_per_hour: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Prices:
-    """What the stack costs while it stands, in USD; `monthly` at 730 hours. `unpriced` names what has no price."""
-
-    lines: tuple[PriceLine, ...]
-    hourly: float
-    hourly_low: float
-    hourly_high: float
-    monthly: float
-    unpriced: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,6 +167,12 @@ class Totals:
 
     nodes: int
     gpus: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AwsTotals(Totals):
+    """Sums over the pools of a stack on AWS."""
+
     efa_interfaces: int
 
 
@@ -123,12 +181,9 @@ class Plan:
     """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding."""
 
     totals: Totals
-    subnets: tuple[Subnet, ...]
-    nat_zones: tuple[str, ...]
     pools: Mapping[str, PoolPlan]
     runs: Mapping[str, RunPlan]
     services: Mapping[str, ServicePlan]
-    prices: Prices
     findings: tuple[Finding, ...]
 
     @property
@@ -140,3 +195,34 @@ class Plan:
     def warnings(self) -> tuple[Finding, ...]:
         """Findings to show and go on: warnings, and errors that a waiver covers."""
         return tuple(f for f in self.findings if f.severity is Severity.WARNING or f.waiver is not None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AwsPlan(Plan):
+    """The plan of a stack on AWS."""
+
+    totals: AwsTotals
+    pools: Mapping[str, AwsPoolPlan]
+    subnets: tuple[Subnet, ...]
+    nat_zones: tuple[str, ...]
+    storage: StoragePlan
+    prices: Prices
+    quotas: tuple[QuotaNeed, ...]
+    bom: Bom
+    checklist: tuple[Check, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetalPlan(Plan):
+    """The plan of a stack on racks of one's own. `fabric` is None where no nodes join one or it cannot be built,
+    `storage` where the row of its servers is not known, `cloud` where AWS rents no such nodes.
+    """
+
+    pools: Mapping[str, MetalPoolPlan]
+    fabric: FabricPlan | None
+    storage: StoragePlan | None
+    facility: FacilityPlan
+    bom: Bom
+    checklist: tuple[Check, ...]
+    owned: OwnedCost
+    cloud: Comparison | None

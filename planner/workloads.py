@@ -2,95 +2,151 @@
 
 from collections.abc import Iterable, Mapping
 
-from catalogue.types import Gpu, Model
+from catalogue.model_types import Model
+from catalogue.types import Gpu
+from planner.forecast import Forecast, Saving, forecast
+from planner.interconnect import Switching, cluster_of
+from planner.mig import product_label
 from planner.nodes import pod_share
-from planner.types import PodResources, PoolPlan, RunPlan, ServicePlan
-from settings.model import FsxLustre, Service, TrainingRun
+from planner.serving.memory import decode_tokens_per_s, serving_memory, weights_bytes
+from planner.serving.startup import load_seconds, scale_up_seconds, startup_seconds
+from planner.step import step_time
+from planner.training.job import Job, Layout
+from planner.training.layout import covers, layout_on
+from planner.training.plan import TrainingPlan, plan_training
+from planner.types import AwsPoolPlan, PodResources, PoolPlan, RunPlan, ServicePlan
+from settings.workloads import Service, TrainingRun
 
+_BILLION = 10**9
 _MIB_PER_GIB = 1024
-_GIB_PER_TIB = 1024
-_SCRATCH_MBPS_PER_TIB = 200
-_OVERHEAD_GB_PER_GPU = 3
-_KV_BYTES = 2
-_MIN_STARTUP_SECONDS = 600
+_MB_PER_GB = 1000
 _SHM_MIB_PER_GPU = 2048
 
 
-def plan_runs(runs: Iterable[TrainingRun], pools: Mapping[str, PoolPlan]) -> dict[str, RunPlan]:
-    """The runs whose pool is planned and has GPUs, by name."""
-    return {run.name: _run(run, pools[run.pool]) for run in runs if run.pool in pools and pools[run.pool].gpus_per_node}
+def plan_runs(
+    runs: Iterable[TrainingRun],
+    pools: Mapping[str, PoolPlan],
+    models: Mapping[str, Model],
+    switching: Switching | None = None,
+) -> dict[str, RunPlan]:
+    """The runs whose pool is planned and has GPUs, by name. Their memory and speed follow where they name a model."""
+    return {
+        run.name: _run(run, pool, models, switching)
+        for run in runs
+        if (pool := pools.get(run.pool)) is not None and pool.gpus_per_node
+    }
 
 
-def _run(run: TrainingRun, pool: PoolPlan) -> RunPlan:
+def _job(run: TrainingRun) -> Job:
+    """What the run says about how its model is trained."""
+    return Job(
+        method=run.method,
+        precision=run.precision,
+        gradients=run.gradients,
+        sharding=run.sharding,
+        recompute=run.recompute,
+        micro_batch=run.micro_batch,
+        accumulation=run.accumulation,
+        sequence=run.sequence_length,
+    )
+
+
+def _run(run: TrainingRun, pool: PoolPlan, models: Mapping[str, Model], switching: Switching | None) -> RunPlan:
     """One pod per node, with every GPU and EFA interface of it."""
+    efa = pool.efa if isinstance(pool, AwsPoolPlan) else 0
     cpu, memory = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, 1, 1)
+    model, gpus = models.get(run.model) if run.model is not None else None, run.nodes * pool.gpus_per_node
+    training = _training(run, pool.gpu, gpus, model) if model and pool.gpu else None
     return RunPlan(
         name=run.name,
         pool=run.pool,
         queue=run.queue,
         pods=run.nodes,
-        gpus=run.nodes * pool.gpus_per_node,
-        efa=run.nodes * pool.efa,
+        gpus=gpus,
+        efa=run.nodes * efa,
         pod=PodResources(
             gpus=pool.gpus_per_node,
-            efa=pool.efa,
+            efa=efa,
             cpu_millicores=cpu,
             memory_mib=memory,
             shm_mib=run.shm_gib * _MIB_PER_GIB,
         ),
+        training=training,
+        forecast=_forecast(run, pool, model, training, switching) if model and training else None,
+    )
+
+
+def _training(run: TrainingRun, gpu: Gpu, gpus: int, model: Model) -> TrainingPlan:
+    degrees = run.parallelism
+    given = Layout(tensor=degrees.tensor, pipeline=degrees.pipeline, context=degrees.context, expert=degrees.expert)
+    pause_s = run.checkpoint.within_seconds if run.checkpoint else None
+    return plan_training(_job(run), model, layout_on(gpus, given, degrees.data), gpu, gpus, pause_s)
+
+
+def _forecast(
+    run: TrainingRun, pool: PoolPlan, model: Model, training: TrainingPlan, switching: Switching | None
+) -> Forecast:
+    """By the step's own estimate where the layout fits the GPUs there are and their network, else by a typical one."""
+    cluster, layout = cluster_of(pool, switching), training.layout
+    reached = run.nodes == 1 or (cluster is not None and cluster.network is not None)
+    fits = covers(layout, run.nodes * pool.gpus_per_node) and layout.pipeline <= model.layers
+    step = step_time(model, training.job, layout, cluster) if cluster and reached and fits else None
+    saved = run.checkpoint
+    price = pool.instance.price(pool.usage) if isinstance(pool, AwsPoolPlan) else None
+    return forecast(
+        step,
+        step.tokens_per_s if step else training.tokens_per_s,
+        training.mttf_hours,
+        tokens=run.tokens_billion * _BILLION if run.tokens_billion is not None else None,
+        saving=Saving(pause_s=saved.within_seconds, every_s=saved.every_minutes * 60) if saved else None,
+        usd_per_hour=price.usd_per_hour * run.nodes if price else None,
     )
 
 
 def plan_services(
-    services: Iterable[Service], pools: Mapping[str, PoolPlan], models: Mapping[str, Model], lustre: FsxLustre
+    services: Iterable[Service], pools: Mapping[str, PoolPlan], models: Mapping[str, Model], read_mb_per_s: float
 ) -> dict[str, ServicePlan]:
-    """The services whose pool and model are known, by name."""
+    """The services whose pool and model are known, by name. `read_mb_per_s` is the shared file system's whole rate."""
     return {
-        service.name: _service(service, pools[service.pool], gpu, models[service.model], lustre)
+        service.name: _service(service, pools[service.pool], gpu, models[service.model], read_mb_per_s)
         for service in services
-        if service.pool in pools and service.model in models and (gpu := pools[service.pool].instance.gpu)
+        if service.pool in pools and service.model in models and (gpu := pools[service.pool].gpu)
     }
 
 
-def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, lustre: FsxLustre) -> ServicePlan:
-    """A replica takes its share of the node: `tensor_parallel` of the node's GPUs, and as much of the rest."""
-    gpus = service.tensor_parallel
-    part = min(gpus, pool.gpus_per_node)
-    cpu, memory = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, part, pool.gpus_per_node)
+def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_per_s: float) -> ServicePlan:
+    """A replica takes its share of the node: `tensor_parallel` of its GPUs or slices, and as much of the rest."""
+    devices = service.tensor_parallel
+    taken = min(devices, pool.devices_per_node)
+    cpu, host = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, taken, pool.devices_per_node)
+    memory = serving_memory(
+        model,
+        pool.mig.memory_gb if pool.mig else gpu.memory_gb,
+        devices,
+        service.gpu_memory_utilization,
+        service.quantization,
+        service.kv_cache_dtype,
+    )
+    part = pool.mig.memory_gb / gpu.memory_gb if pool.mig else 1
+    load = load_seconds(weights_bytes(model, service.quantization), read_mb_per_s / _MB_PER_GB)
     return ServicePlan(
         name=service.name,
         pool=service.pool,
         min_replicas=service.min_replicas,
         max_replicas=service.max_replicas,
-        gpus=service.min_replicas * gpus,
-        gpu_product=gpu.product,
-        weights_gb=round(model.weights_bytes / 1e9, 1),
-        kv_cache_tokens=kv_cache_tokens(model, gpu, gpus, service.gpu_memory_utilization),
-        startup_seconds=startup_seconds(model, lustre),
-        pod=PodResources(gpus=gpus, efa=0, cpu_millicores=cpu, memory_mib=memory, shm_mib=_SHM_MIB_PER_GPU * gpus),
+        gpus=service.min_replicas * devices,
+        gpu_product=product_label(gpu, pool.mig.name if pool.mig else None),
+        weights_gb=round(memory.weights_gb, 1),
+        overhead_gb=memory.overhead_gb,
+        kv_cache_gb=round(memory.kv_cache_gb, 1),
+        kv_bytes_per_token=memory.kv_bytes_per_token,
+        kv_cache_tokens=memory.kv_cache_tokens,
+        full_sequences=memory.sequences(service.max_model_len),
+        load_seconds=round(load, 1),
+        startup_seconds=startup_seconds(load),
+        scale_up_seconds=round(scale_up_seconds(load)),
+        request_tokens_per_s=round(
+            decode_tokens_per_s(model, gpu.memory_tb_per_s * part, devices, service.quantization)
+        ),
+        pod=PodResources(gpus=devices, efa=0, cpu_millicores=cpu, memory_mib=host, shm_mib=_SHM_MIB_PER_GPU * devices),
     )
-
-
-def kv_bytes_per_token(model: Model) -> int:
-    """Bytes of key and value cache per token: 2 x layers x KV heads x head dimension x bytes of bf16."""
-    return 2 * model.layers * model.kv_heads * model.head_dim * _KV_BYTES
-
-
-def kv_cache_tokens(model: Model, gpu: Gpu, gpus: int, utilization: float) -> int:
-    """Tokens of KV cache that fit beside the weights; negative where the weights alone do not fit.
-
-    3 GB per GPU are taken for activations and CUDA graphs (assumed, as no vendor figure exists).
-    """
-    pool = gpus * (gpu.memory_gb * utilization - _OVERHEAD_GB_PER_GPU) * 1e9 - model.weights_bytes
-    return int(pool // kv_bytes_per_token(model))
-
-
-def lustre_mbps(lustre: FsxLustre) -> float:
-    """Throughput of the file system in MB/s."""
-    tier = lustre.throughput_mbps_per_tib or _SCRATCH_MBPS_PER_TIB
-    return lustre.capacity_gib / _GIB_PER_TIB * tier
-
-
-def startup_seconds(model: Model, lustre: FsxLustre) -> int:
-    """Budget of the startup probe: twice the time to read the weights at full speed, at least 600 s for compilation."""
-    return max(_MIN_STARTUP_SECONDS, int(2 * model.weights_bytes / (lustre_mbps(lustre) * 1e6)))

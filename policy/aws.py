@@ -100,7 +100,7 @@ def _open_to(each: Resource) -> list[str]:
 
 
 def no_public_ingress(graph: Graph) -> Iterator[Finding]:
-    """Nothing may come in from anywhere: not through a group, not to the API server, not past a Service (Y11)."""
+    """Nothing may come in from anywhere: not through a group, not to the API server, not past a Service (Y11; IN07)."""
     for each in graph.resources.values():
         if any(cidr in WORLD for cidr in _open_to(each)):
             yield each.name, "lets the whole internet in; name the networks that need to come in"

@@ -44,7 +44,7 @@ def _named_by(pod: Pod) -> Iterator[tuple[str, str, str]]:
 
 
 def references_exist(graph: Graph) -> Iterator[Finding]:
-    """Every claim, ConfigMap, Secret, account, class and queue that is named is registered, where it is named (G31)."""
+    """Each claim, ConfigMap, Secret, account, class and queue that is named is there, where it is named (G31; KJ17)."""
     kinds = ("PersistentVolumeClaim", "Secret", "ConfigMap", "ServiceAccount", "PriorityClass", "StorageClass", "Queue")
     there = {kind: objects(graph, kind) for kind in kinds}
     named = [(pod.owner, *reference) for pod in pods(graph) for reference in _named_by(pod)]
@@ -83,7 +83,7 @@ def _tolerates(pod: Pod, taint: Mapping[str, Any]) -> bool:
 
 
 def pods_can_be_placed(graph: Graph) -> Iterator[Finding]:
-    """A pod's node selector fits a node group whose taints the pod tolerates (J09, J10; KJ22)."""
+    """A pod's node selector fits a node group whose taints the pod tolerates (J09, J10; KJ22, PW19)."""
     groups = graph.of_type("aws:eks/nodeGroup:NodeGroup")
     for pod in pods(graph):
         wanted = {
@@ -98,7 +98,7 @@ def pods_can_be_placed(graph: Graph) -> Iterator[Finding]:
 
 
 def extended_resources_limited(graph: Graph) -> Iterator[Finding]:
-    """Extended resources are limited, and limited to what is requested: the API server refuses the rest (KJ23)."""
+    """Extended resources are limited to what is requested: the API server refuses anything else (KJ23, KJ31)."""
     for pod in pods(graph):
         for container in pod.containers:
             resources = container.get("resources") or {}
@@ -121,7 +121,7 @@ def one_owner_of_replicas(graph: Graph) -> Iterator[Finding]:
 
 
 def releases_pinned(graph: Graph) -> Iterator[Finding]:
-    """A release names an exact version and its repository, waits, and rolls back what fails (I03, KJ14, KJ15, P20)."""
+    """A release names exact version and repository, waits, rolls back what fails (I03, P20; KJ14, KJ15, PF07)."""
     for each in graph.of_type("Release"):
         if not EXACT_VERSION.fullmatch(str(each.inputs.get("version", ""))):
             yield each.name, f"has no exact version ({each.inputs.get('version')})"
@@ -137,7 +137,7 @@ def releases_pinned(graph: Graph) -> Iterator[Finding]:
 
 
 def images_pinned(graph: Graph) -> Iterator[Finding]:
-    """An image has a digest in a protected stack unless waived, and a tag other than latest everywhere (I03, IN01)."""
+    """An image has a digest in a protected stack unless waived, and always a tag that stays (I03; IN01, KJ32, PF12)."""
     for pod in pods(graph):
         for image in sorted({container["image"] for container in pod.containers}):
             if DIGEST.search(image):

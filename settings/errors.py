@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
-from settings.model import Aws, Metal, Settings
+from settings.model import PLATFORMS, Settings
 from settings.types import Path, SectionError
 
 NAMESPACE = "gpucluster"
 
-_PLATFORMS: dict[str, type[BaseModel]] = {"aws": Aws, "metal": Metal}
 _LONGEST_ECHO = 60
 
 
@@ -27,9 +26,9 @@ class SettingsError(Exception):
         super().__init__("\n".join(self.problems))
 
 
-def sentences(error: ValidationError) -> list[str]:
-    """One sentence per thing that pydantic found wrong."""
-    return [sentence for details in error.errors() for sentence in _explain(details)]
+def sentences(error: ValidationError, model: type[Settings]) -> list[str]:
+    """One sentence per thing that pydantic found wrong while it read data as `model`."""
+    return [sentence for details in error.errors() for sentence in _explain(details, model)]
 
 
 def written(path: Path) -> str:
@@ -54,8 +53,8 @@ def meant(word: str, known: Sequence[str]) -> str:
     return f"did you mean {near}?" if near else f"known: {', '.join(known) or 'none'}"
 
 
-def _explain(details: ErrorDetails) -> Iterable[str]:
-    path = _without_tag(details["loc"])
+def _explain(details: ErrorDetails, model: type[Settings]) -> Iterable[str]:
+    path = details["loc"]
     if details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]:
         return  # pydantic counts the valid entries only, and the others have been explained
     if details["type"] == "value_error":
@@ -63,50 +62,48 @@ def _explain(details: ErrorDetails) -> Iterable[str]:
         for below, sentence in cause.items if isinstance(cause, SectionError) else (((), str(cause)),):
             yield f"{written((*path, *below))}: {sentence}"
     elif details["type"] == "extra_forbidden":
-        yield f"{written(path)}: {_unknown_key(details['loc'], str(path[-1]))}"
+        yield f"{written(path)}: {_unknown_key(path, model)}"
     elif details["type"] == "missing":
-        yield f"{written(path)}: {_missing(details['loc'])}"
-    elif details["type"] in ("union_tag_not_found", "union_tag_invalid"):
-        given = details["ctx"].get("tag")
-        state = f"must be {_alternatives(list(_PLATFORMS))}, is {_echo(given)}" if given else "is missing; type aws"
-        yield f"{written((*path, 'kind'))}: {state}"
+        yield f"{written(path)}: {_missing(path, model)}"
     else:
         yield f"{written(path)}: {_SENTENCES.get(details['type'], _otherwise)(details)}"
 
 
-def _without_tag(loc: Path) -> Path:
-    """A path without the step that pydantic adds for the kind of platform."""
-    return (loc[0], *loc[2:]) if loc[:1] == ("platform",) and len(loc) > 1 and loc[1] in _PLATFORMS else loc
+def _unknown_key(loc: Path, model: type[Settings]) -> str:
+    key, here = str(loc[-1]), _section(loc[:-1], model)
+    for kind, other in PLATFORMS.items():
+        if other is not model and key in _keys(_section(loc[:-1], other)):
+            mine = next((name for name, each in PLATFORMS.items() if each is model), "another")
+            return f"belongs to platform.kind {kind}, and the kind is {mine}; remove it"
+    return f"is not a key; {meant(key, _keys(here))}"
 
 
-def _unknown_key(loc: Path, key: str) -> str:
-    if len(loc) > 1 and loc[0] == "platform":
-        for kind, platform in _PLATFORMS.items():
-            if kind != loc[1] and key in _keys(platform):
-                return f"belongs to platform.kind {kind}, and the kind is {loc[1]}; remove it"
-    return f"is not a key; {meant(key, _keys(_section(loc[:-1])))}"
-
-
-def _missing(loc: Path) -> str:
-    section = _section(loc)
+def _missing(loc: Path, model: type[Settings]) -> str:
+    section = _section(loc, model)
     if section is None:
-        return "is missing; add it"
+        options = _options(loc, model)
+        return f"is missing; type {_alternatives(options)}" if options else "is missing; add it"
     required = [field.alias or name for name, field in section.model_fields.items() if field.is_required()]
     return f"is missing; add it with {', '.join(required)}"
+
+
+def _options(loc: Path, model: type[Settings]) -> list[str]:
+    """The words that the key at `loc` can have, none where it is no choice."""
+    above = _section(loc[:-1], model)
+    fields = above.model_fields if above else {}
+    annotation = next((field.annotation for name, field in fields.items() if loc[-1] in (name, field.alias)), None)
+    return [str(option) for option in get_args(annotation)] if get_origin(annotation) is Literal else []
 
 
 def _keys(section: type[BaseModel] | None) -> list[str]:
     return [field.alias or name for name, field in section.model_fields.items()] if section else []
 
 
-def _section(loc: Path) -> type[BaseModel] | None:
-    """The model at a path (with the platform's tag), None where the path leads to something else."""
-    here: Any = Settings
+def _section(loc: Path, model: type[Settings]) -> type[BaseModel] | None:
+    """The section at a path of `model`, None where the path leads to something else."""
+    here: Any = model
     for step in loc:
         if isinstance(step, int) or here is None:
-            continue
-        if step in _PLATFORMS and not (isinstance(here, type) and issubclass(here, BaseModel)):
-            here = _PLATFORMS[step]
             continue
         fields = here.model_fields if isinstance(here, type) and issubclass(here, BaseModel) else {}
         annotation = next((field.annotation for name, field in fields.items() if step in (name, field.alias)), None)
@@ -115,7 +112,7 @@ def _section(loc: Path) -> type[BaseModel] | None:
 
 
 def _model_within(annotation: Any) -> Any:
-    """The model inside tuple[Model, ...] or Model; a union of platforms as it is."""
+    """The section inside tuple[Section, ...] or Section | None."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     models = [
@@ -202,6 +199,8 @@ _SENTENCES: dict[str, Callable[[ErrorDetails], str]] = {
     "model_type": _must_be("a section of keys"),
     "model_attributes_type": _must_be("a section of keys"),
     "literal_error": _one_of,
+    "enum": _one_of,
+    "dict_type": _must_be("a section of keys"),
     "too_short": _too_short,
     "too_long": _too_long,
 }

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from settings.errors import NAMESPACE, SettingsError, meant, sentences, written
-from settings.model import Settings
+from settings.errors import NAMESPACE, SettingsError, meant, nearest, sentences, written
+from settings.model import PLATFORMS, AwsSettings, MetalSettings
+from settings.presets import merged, preset, preset_names
 from settings.types import Path
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 SECRETS = ("hfToken", "apiToken")
 """Secrets are keys of their own, set with `pulumi config set --secret` and read with `require_secret`."""
 
-SECTIONS = tuple(field.alias or name for name, field in Settings.model_fields.items())
+SECTIONS = tuple(
+    dict.fromkeys(field.alias or name for kind in PLATFORMS.values() for name, field in kind.model_fields.items())
+)
 
 _BESIDE_CONFIG = ("config", "encryptionsalt", "encryptedkey", "secretsprovider", "environment")
 _NO_DEFAULT_PROVIDERS = "pulumi:disable-default-providers"
@@ -30,7 +33,7 @@ _NO_DEFAULT_PROVIDERS = "pulumi:disable-default-providers"
 class Loaded:
     """Settings of the running program, and the configuration from which stacks read the secrets."""
 
-    settings: Settings
+    settings: AwsSettings | MetalSettings
     config: pulumi.Config
 
 
@@ -46,8 +49,22 @@ def from_pulumi(config: pulumi.Config) -> Loaded:
     return Loaded(_settings({key: _parsed(config.get(key)) for key in keys}, problems, secret), config)
 
 
-def from_file(path: FilePath) -> Settings:
+def from_file(path: FilePath) -> AwsSettings | MetalSettings:
     """The settings in a Pulumi.<stack>.yaml. Raises SettingsError with everything wrong, OSError if unreadable."""
+    content, config, values = _read(path)
+    clear = (key for key, value in values.items() if not _is_secure(value))
+    problems = [*_misplaced(content), *_default_providers(config), *_unknown_keys(values), *_clear_secrets(clear)]
+    secret = [path for key in SECTIONS if key in values for path in _secure_paths((key,), values[key])]
+    return _settings(values, problems, secret)
+
+
+def sections_in(path: FilePath) -> dict[str, Any]:
+    """The sections of a stack file as they are written there, before they are validated. Raises like `from_file`."""
+    return {key: value for key, value in _read(path)[2].items() if key in SECTIONS}
+
+
+def _read(path: FilePath) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """A stack file: all of it, what is below `config:`, and the values of our namespace."""
     from settings.stackfile import parse
 
     content = parse(path)
@@ -55,29 +72,66 @@ def from_file(path: FilePath) -> Settings:
     if not isinstance(config, dict):
         raise SettingsError([f"{path.name}: has no config:; write the settings below it"])
     prefix = f"{NAMESPACE}:"
-    values = {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}
-    clear = (key for key, value in values.items() if not _is_secure(value))
-    problems = [*_misplaced(content), *_default_providers(config), *_unknown_keys(values), *_clear_secrets(clear)]
-    secret = [path for key in SECTIONS if key in values for path in _secure_paths((key,), values[key])]
-    return _settings(values, problems, secret)
+    values = {key.removeprefix(prefix): value for key, value in config.items() if str(key).startswith(prefix)}
+    return content, config, values
 
 
-def _settings(values: Mapping[str, Any], problems: list[str], secret: list[Path]) -> Settings:
+def from_sections(sections: Mapping[str, Any]) -> AwsSettings | MetalSettings:
+    """The settings that plain sections say, their preset below them. Raises SettingsError with everything wrong."""
+    return _settings(sections, [*_unknown_keys(sections)], [])
+
+
+def _settings(values: Mapping[str, Any], problems: list[str], secret: list[Path]) -> AwsSettings | MetalSettings:
     """Validate the sections among `values`; `secret` are paths in them that hold a secret."""
+    sections = {key: value for key, value in values.items() if key in SECTIONS}
     problems += (
         f"{written(path)}: a secret inside a section would be shown with it; remove it "
         f"(secrets are keys of their own: {' and '.join(f'{NAMESPACE}:{key}' for key in SECRETS)})"
         for path in secret
     )
     try:
-        settings = Settings.model_validate({key: value for key, value in values.items() if key in SECTIONS})
+        sections = on_its_preset(sections)
+        model = _model(sections.get("platform"))
+        settings = model.model_validate(sections)
+    except SettingsError as error:
+        raise SettingsError([*problems, *error.problems]) from None
     except ValidationError as error:
         about_secrets = tuple(written(path) for path in secret)
-        problems += (text for text in sentences(error) if not about_secrets or not text.startswith(about_secrets))
+        said = sentences(error, model)
+        problems += (text for text in said if not about_secrets or not text.startswith(about_secrets))
         raise SettingsError(problems) from None
     if problems:
         raise SettingsError(problems)
     return settings
+
+
+def _model(platform: Any) -> type[AwsSettings] | type[MetalSettings]:
+    """What the sections are read as. Without a platform that is known, nothing else can be judged."""
+    path, kinds = written(("platform", "kind")), " or ".join(PLATFORMS)
+    kind = platform.get("kind") if isinstance(platform, Mapping) else None
+    if kind is None:
+        raise SettingsError([f"{path}: is missing; type {kinds}"])
+    if not isinstance(kind, str) or kind not in PLATFORMS:
+        near = nearest(str(kind), tuple(PLATFORMS))
+        guess = f"; did you mean {near}?" if near else ""
+        raise SettingsError([f"{path}: must be {kinds}, is {kind!r}{guess}"])
+    return PLATFORMS[kind]
+
+
+def on_its_preset(sections: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections laid over those of the preset that they name. Raises SettingsError if it is not shipped."""
+    name, path = sections.get("preset"), written(("preset",))
+    if name is None:
+        return dict(sections)
+    if not isinstance(name, str) or name not in preset_names():
+        raise SettingsError([f"{path}: there is no preset {name!r}; {meant(str(name), preset_names())}"])
+    shipped = preset(name)
+    kind, wanted = shipped["platform"]["kind"], sections.get("platform")
+    given = wanted.get("kind", kind) if isinstance(wanted, Mapping) else kind
+    if given != kind:
+        sentence = f"preset {name} is of kind {kind}, and this is {given}; remove the key or take another preset"
+        raise SettingsError([f"{written(('platform', 'kind'))}: {sentence}"])
+    return {**merged(shipped, sections), "preset": name}
 
 
 def _parsed(text: str | None) -> Any:

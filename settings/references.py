@@ -19,9 +19,9 @@ def across_sections(data: Any) -> list[Problem]:
     pools, queues = _entries(data, "pools"), _entries(data, "scheduling", "queues")
     runs, services = _entries(data, "training", "runs"), _entries(data, "serving", "services")
     return [
-        *_platform(data.get("platform")),
         *_repeated(("pools",), pools),
         *_missing_role(pools),
+        *_blocks_elsewhere(data.get("platform"), pools),
         *_repeated(("scheduling", "queues"), queues),
         *_repeated(("training", "runs"), runs),
         *_repeated(("serving", "services"), services),
@@ -58,9 +58,15 @@ def _names(entries: Mapping[int, Mapping[str, Any]], role: str | None = None) ->
     ]
 
 
-def _platform(platform: Any) -> Iterable[Problem]:
-    if isinstance(platform, Mapping) and platform.get("kind") == "metal":
-        yield ("platform", "kind"), "metal cannot be deployed yet; type aws"
+def _blocks_elsewhere(platform: Any, pools: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+    """Capacity blocks that AWS keeps in another zone than the one where the pool's subnet is."""
+    zone = platform.get("gpuZone") if isinstance(platform, Mapping) else None
+    for index, pool in pools.items():
+        block = pool.get("reservation")
+        there = block.get("zone") if isinstance(block, Mapping) else None
+        if isinstance(zone, str) and isinstance(there, str) and there != zone:
+            sentence = f"the block is in {there} and platform.gpuZone is {zone}; name the same zone in both"
+            yield ("pools", index, "reservation", "zone"), sentence
 
 
 def _repeated(path: Path, entries: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:

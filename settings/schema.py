@@ -5,18 +5,68 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pydantic.json_schema import models_json_schema
+
 from settings.errors import NAMESPACE
 from settings.load import SECRETS
-from settings.model import Settings
+from settings.model import PLATFORMS
+from settings.presets import preset, preset_names
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
 
+_NO_DEFAULT_PROVIDERS = "pulumi:disable-default-providers"
+_PRESET = f"{NAMESPACE}:preset"
+_PARTIAL = "Partial"
+
 
 def stack_file_schema() -> dict[str, Any]:
-    """The schema of a whole Pulumi.<stack>.yaml; keys of other namespaces below `config:` are anything."""
-    settings = Settings.model_json_schema(by_alias=True)
-    definitions = settings.pop("$defs")
-    sections = {f"{NAMESPACE}:{key}": schema for key, schema in settings["properties"].items()}
+    """The schema of a whole Pulumi.<stack>.yaml; keys of other namespaces below `config:` are anything.
+
+    `platform.kind` decides between the platforms. With a preset, the file may leave out what the preset says.
+    """
+    _, below = models_json_schema([(model, "validation") for model in PLATFORMS.values()], by_alias=True)
+    definitions = below["$defs"]
+    kinds = {kind: definitions.pop(model.__name__) for kind, model in PLATFORMS.items()}
+    whole = {kind: _config(schema) for kind, schema in kinds.items()}
+    partial = {f"{kind}{_PARTIAL}": _config(_partial(schema)) for kind, schema in kinds.items()}
+    parts = {f"{name}{_PARTIAL}": _partial(schema) for name, schema in definitions.items()}
+    metal_presets = [name for name in preset_names() if preset(name)["platform"]["kind"] == "metal"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Stack file of gpucluster",
+        "type": "object",
+        "properties": {
+            "config": {
+                "type": "object",
+                "if": {"required": [_PRESET]},
+                "then": {
+                    "properties": {_PRESET: {"enum": preset_names()}},
+                    **_choice({_PRESET: {"enum": metal_presets}}, f"metal{_PARTIAL}", f"aws{_PARTIAL}"),
+                },
+                "else": _choice({f"{NAMESPACE}:platform": _OF_METAL}, "metal", "aws"),
+            },
+            "encryptionsalt": {"type": "string"},
+            "encryptedkey": {"type": "string"},
+            "secretsprovider": {"type": "string"},
+            "environment": {},
+        },
+        "required": ["config"],
+        "additionalProperties": False,
+        "$defs": {**definitions, **parts, **whole, **partial},
+    }
+
+
+_OF_METAL = {"properties": {"kind": {"const": "metal"}}, "required": ["kind"]}
+
+
+def _choice(properties: dict[str, Any], yes: str, no: str) -> dict[str, Any]:
+    """One definition where the properties match, the other where they do not."""
+    condition = {"properties": properties, "required": list(properties)}
+    return {"if": condition, "then": {"$ref": f"#/$defs/{yes}"}, "else": {"$ref": f"#/$defs/{no}"}}
+
+
+def _config(settings: dict[str, Any]) -> dict[str, Any]:
+    """What may stand below `config:` where the sections are those of `settings`."""
     secrets = {
         f"{NAMESPACE}:{key}": {
             "type": "object",
@@ -27,29 +77,26 @@ def stack_file_schema() -> dict[str, Any]:
         }
         for key in SECRETS
     }
+    sections = {f"{NAMESPACE}:{key}": schema for key, schema in settings["properties"].items()}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Stack file of gpucluster",
         "type": "object",
-        "properties": {
-            "config": {
-                "type": "object",
-                "properties": {"pulumi:disable-default-providers": {"const": ["*"]}, **sections, **secrets},
-                "required": [
-                    "pulumi:disable-default-providers",
-                    *(f"{NAMESPACE}:{key}" for key in settings["required"]),
-                ],
-                "patternProperties": {f"^(?!{NAMESPACE}:)": {}},
-                "additionalProperties": False,
-            },
-            "encryptionsalt": {"type": "string"},
-            "encryptedkey": {"type": "string"},
-            "secretsprovider": {"type": "string"},
-            "environment": {},
-        },
-        "required": ["config"],
+        "properties": {_NO_DEFAULT_PROVIDERS: {"const": ["*"]}, **sections, **secrets},
+        "required": [_NO_DEFAULT_PROVIDERS, *(f"{NAMESPACE}:{key}" for key in settings.get("required", ()))],
+        "patternProperties": {f"^(?!{NAMESPACE}:)": {}},
         "additionalProperties": False,
-        "$defs": definitions,
+    }
+
+
+def _partial(schema: Any) -> Any:
+    """A schema without required keys, down to the lists: those replace a preset's as a whole, so they are complete."""
+    if isinstance(schema, list):
+        return [_partial(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: f"{value}{_PARTIAL}" if key == "$ref" else value if key in ("items", "prefixItems") else _partial(value)
+        for key, value in schema.items()
+        if key != "required"
     }
 
 

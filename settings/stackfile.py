@@ -34,12 +34,34 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEANS, list("tTfF"))
 def parse(path: Path) -> dict[str, Any]:
     """The content of a stack file. Raises SettingsError if it is not YAML, OSError if it cannot be read."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SettingsError([f"{path.name}: is not UTF-8 text; write it as such"]) from None
+    content = read(text, path.name)
+    if not isinstance(content, dict):
+        raise SettingsError([f"{path.name}: is empty; begin it with config:"])
+    return content
+
+
+def read(text: str, name: str) -> Any:
+    """What a YAML text says; errors call it `name`. Raises SettingsError if it is not YAML."""
+    try:
+        content = yaml.load(text, _Loader)  # noqa: S506
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""
         problem = getattr(error, "problem", None) or "cannot be parsed"
-        raise SettingsError([f"{path.name}{line}: {problem}; correct the YAML there"]) from None
-    if not isinstance(content, dict):
-        raise SettingsError([f"{path.name}: is empty; begin it with config:"])
+        raise SettingsError([f"{name}{line}: {problem}; correct the YAML there"]) from None
+    except RecursionError:
+        raise SettingsError([f"{name}: is nested too deeply to be read; flatten it"]) from None
+    if _holds_itself(content, ()):
+        raise SettingsError([f"{name}: something in it holds itself, through an alias (*); write it out"])
     return content
+
+
+def _holds_itself(value: Any, above: tuple[int, ...]) -> bool:
+    """Whether a value is found again inside of itself, as YAML's aliases allow."""
+    if not isinstance(value, dict | list):
+        return False
+    below = value.values() if isinstance(value, dict) else value
+    return id(value) in above or any(_holds_itself(each, (*above, id(value))) for each in below)

@@ -86,7 +86,7 @@ def _vpc_network(value: str) -> str:
     network = IPv4Network(_network(value))
     if not 16 <= network.prefixlen <= 20:
         raise ValueError(f"{value} does not divide into the subnets; take a /16 to a /20, such as 10.64.0.0/16")
-    if not (network.is_private or network.subnet_of(IPv4Network("100.64.0.0/10"))):
+    if not _is_private(network):
         raise ValueError(f"{value} is not a private range; take one of 10.0.0.0/8, such as 10.64.0.0/16")
     if network.overlaps(IPv4Network(SERVICE_CIDR)):
         raise ValueError(f"{value} overlaps the cluster's Service addresses {SERVICE_CIDR}; take 10.64.0.0/16")
@@ -109,10 +109,24 @@ def _day(value: Any) -> date:
     raise ValueError('is not a day; write it in quotes as "2027-12-31"')
 
 
+def _private_network(value: str) -> str:
+    network = IPv4Network(_network(value))
+    if not _is_private(network):
+        raise ValueError(f"{value} is not a private range; take one of 10.0.0.0/8, such as 10.20.0.0/22")
+    return value
+
+
+def _is_private(network: IPv4Network) -> bool:
+    """Whether the range is one that nobody else on the Internet has (RFC 1918, RFC 6598)."""
+    ranges = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+    return any(network.subnet_of(IPv4Network(each)) for each in ranges)
+
+
 SERVICE_CIDR = "172.20.0.0/16"
 """Addresses of Kubernetes Services; the VPC must not overlap them."""
 
 Cidr = Annotated[str, AfterValidator(_network)]
+PrivateCidr = Annotated[str, AfterValidator(_private_network)]
 VpcCidr = Annotated[str, AfterValidator(_vpc_network)]
 S3Uri = Annotated[str, AfterValidator(_s3_uri), Field(json_schema_extra={"pattern": "^s3://[^/]+/.+$"})]
 Day = Annotated[
@@ -136,6 +150,11 @@ Region = Annotated[str, Matching(r"[a-z]{2}(-[a-z]+)+-\d", "an AWS region such a
 ZoneId = Annotated[
     str, Matching(r"[a-z]{2,4}\d-az\d{1,2}", "a zone id such as use2-az1 (ids are the same in every account)")
 ]
+ReservationId = Annotated[
+    str, Matching(r"cr-[0-9a-f]{8,17}", "the id of a capacity reservation such as cr-0123456789abcdef0")
+]
+MigProfile = Annotated[str, Matching(r"\d+g\.\d+gb(\+me(\.all)?)?", "a MIG profile such as 1g.10gb")]
+Stripes = Annotated[str, Matching(r"[1-9]\d?\+[1-9]", "data and parity pieces such as 8+2")]
 KubernetesMinor = Annotated[str, Matching(r"1\.\d\d", "a Kubernetes minor such as 1.36")]
 Image = Annotated[
     str,

@@ -6,8 +6,9 @@ from catalogue.versions import ADDONS
 from components.aws.addons import NODE_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
 from components.aws.cluster import Cluster, ClusterArgs
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
-from planner.types import Plan
-from settings.model import Aws, Settings
+from planner.types import AwsPlan
+from settings.aws import Aws
+from settings.model import AwsSettings
 from stacks.aws_ground import Ground, cluster_name, ground
 from stacks.aws_pools import gpu_pools, node_pools
 from stacks.aws_storage import LustreSource, S3Store, StoragePlace, bucket, lustre
@@ -23,9 +24,9 @@ def kubeconfig_command(platform: Aws) -> str:
     return " ".join(words)
 
 
-def deploy_aws(settings: Settings, plan: Plan) -> Platform:
+def deploy_aws(settings: AwsSettings, plan: AwsPlan) -> Platform:
     """Register everything of the platform and return what services and workloads need of it."""
-    provider = aws_provider(settings.aws, settings.lifecycle)
+    provider = aws_provider(settings.platform, settings.lifecycle)
     through_aws = pulumi.ResourceOptions(providers=[provider])
     fabric = Fabric("fabric", through_aws)
     kube = KubePlatform("kube-platform", through_aws)
@@ -48,7 +49,7 @@ def deploy_aws(settings: Settings, plan: Plan) -> Platform:
         cluster=KubeCluster(
             name=cluster_name(),
             kubeconfig=cluster.kubeconfig,
-            kubeconfig_command=kubeconfig_command(settings.aws),
+            kubeconfig_command=kubeconfig_command(settings.platform),
             endpoint=cluster.endpoint,
             provider=kubernetes,
             ready=services.installed["coredns"],
@@ -70,25 +71,25 @@ def deploy_aws(settings: Settings, plan: Plan) -> Platform:
         kube_layer=kube,
         providers=[provider, kubernetes],
         outputs={
-            "fabric": {"vpc": base.network.vpc_id, "gpuZone": settings.aws.gpu_zone},
+            "fabric": {"vpc": base.network.vpc_id, "gpuZone": settings.platform.gpu_zone},
             "storage": {"fileSystem": file_system.file_system_id, "bucket": objects.bucket_name},
         },
     )
 
 
-def _cluster_args(settings: Settings, base: Ground) -> ClusterArgs:
+def _cluster_args(settings: AwsSettings, base: Ground) -> ClusterArgs:
     return ClusterArgs(
         name=cluster_name(),
-        region=settings.aws.region,
+        region=settings.platform.region,
         partition=base.account.partition,
-        version=settings.aws.kubernetes_version,
+        version=settings.platform.kubernetes_version,
         subnet_ids=base.network.subnet_ids("control-plane"),
         key_arn=base.keys.arn,
         deployer_arn=base.account.deployer_arn,
         admin_arns=settings.security.admin_arns,
-        public_access_cidrs=settings.aws.public_access_cidrs,
-        profile=settings.aws.profile,
-        role_arn=settings.aws.role_arn,
+        public_access_cidrs=settings.platform.public_access_cidrs,
+        profile=settings.platform.profile,
+        role_arn=settings.platform.role_arn,
         protect=settings.lifecycle.protect,
     )
 

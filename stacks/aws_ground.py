@@ -11,8 +11,8 @@ from components.aws.keys import Keys, KeysArgs
 from components.aws.network import Network, NetworkArgs, SubnetSpec
 from components.aws.security_groups import EfaGroup, EfaGroupArgs
 from components.layers import Fabric
-from planner.types import Plan
-from settings.model import Settings
+from planner.types import AwsPlan
+from settings.model import AwsSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,7 @@ def cluster_name() -> str:
     return physical_name(pulumi.get_project(), pulumi.get_stack(), limit=CLUSTER_NAME_LIMIT)
 
 
-def ground(settings: Settings, plan: Plan, provider: aws.Provider, fabric: Fabric) -> Ground:
+def ground(settings: AwsSettings, plan: AwsPlan, provider: aws.Provider, fabric: Fabric) -> Ground:
     """Ask who deploys, and register the parts of the fabric."""
     inside = pulumi.ResourceOptions(parent=fabric)
     account = _account(settings, provider)
@@ -51,7 +51,7 @@ def ground(settings: Settings, plan: Plan, provider: aws.Provider, fabric: Fabri
     return Ground(account=account, network=network, keys=keys, efa_group_id=efa.group_id)
 
 
-def _account(settings: Settings, provider: aws.Provider) -> Account:
+def _account(settings: AwsSettings, provider: aws.Provider) -> Account:
     options = pulumi.InvokeOutputOptions(provider=provider)
     caller = aws.get_caller_identity_output(opts=options)
     session = aws.iam.get_session_context_output(arn=caller.arn, opts=options)
@@ -63,10 +63,10 @@ def _account(settings: Settings, provider: aws.Provider) -> Account:
     )
 
 
-def _network_args(settings: Settings, plan: Plan) -> NetworkArgs:
+def _network_args(settings: AwsSettings, plan: AwsPlan) -> NetworkArgs:
     return NetworkArgs(
-        region=settings.aws.region,
-        cidr=settings.aws.vpc_cidr,
+        region=settings.platform.region,
+        cidr=settings.platform.vpc_cidr,
         subnets=[
             SubnetSpec(name=each.name, role=each.role, zone_id=each.zone_id, cidr=each.cidr) for each in plan.subnets
         ],
@@ -75,11 +75,11 @@ def _network_args(settings: Settings, plan: Plan) -> NetworkArgs:
     )
 
 
-def _key_args(settings: Settings, account: Account) -> KeysArgs:
+def _key_args(settings: AwsSettings, account: Account) -> KeysArgs:
     return KeysArgs(
         partition=account.partition,
         account_id=account.id,
-        region=settings.aws.region,
+        region=settings.platform.region,
         log_group_prefix=log_group_name(cluster_name()),
         deletion_days=30 if settings.lifecycle.protect else 7,
         protect=settings.lifecycle.protect,

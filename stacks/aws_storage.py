@@ -11,7 +11,7 @@ from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from components.storage.bucket import Bucket, BucketArgs
 from components.storage.lustre import Lustre, LustreArgs
 from components.storage.lustre_claims import ClaimSpec, LustreClaims, LustreClaimsArgs
-from settings.model import Settings
+from settings.model import AwsSettings
 
 BACKUP_DAYS = 7
 
@@ -86,7 +86,7 @@ class StoragePlace:
     efa_group_id: pulumi.Output[str] | None
 
 
-def lustre(settings: Settings, keys: Keys, place: StoragePlace, opts: pulumi.ResourceOptions) -> Lustre:
+def lustre(settings: AwsSettings, keys: Keys, place: StoragePlace, opts: pulumi.ResourceOptions) -> Lustre:
     """The file system and its security group. Protected stacks keep daily backups of a persistent one."""
     wanted, protect = settings.storage.lustre, settings.lifecycle.protect
     group = LustreGroup(
@@ -115,7 +115,7 @@ def lustre(settings: Settings, keys: Keys, place: StoragePlace, opts: pulumi.Res
     )
 
 
-def bucket(settings: Settings, keys: Keys, account_id: pulumi.Output[str], opts: pulumi.ResourceOptions) -> Bucket:
+def bucket(settings: AwsSettings, keys: Keys, account_id: pulumi.Output[str], opts: pulumi.ResourceOptions) -> Bucket:
     """The bucket. Only an unprotected stack may destroy it with what is in it."""
     return Bucket(
         "object-store",

@@ -4,16 +4,16 @@ from typing import Any
 
 import pulumi
 
-from planner.report import numbers
-from planner.types import Plan
-from settings.model import Settings
+from planner.faces.outputs import numbers
+from planner.types import AwsPlan
+from settings.model import AwsSettings
 from stacks.platform import Platform
 from stacks.services import Services
 from stacks.workloads import Deployed
 
 
 def layer_outputs(
-    settings: Settings, plan: Plan, platform: Platform, services: Services, deployed: Deployed
+    settings: AwsSettings, plan: AwsPlan, platform: Platform, services: Services, deployed: Deployed
 ) -> dict[str, dict[str, Any]]:
     """Outputs by layer. The planner's numbers are among them, so that the preview of a change shows what it costs."""
     shown = numbers(plan)
@@ -29,15 +29,17 @@ def layer_outputs(
             "nodes": plan.totals.nodes,
             "gpus": plan.totals.gpus,
             "priceUsd": shown["priceUsd"],
+            "quotas": shown["quotas"],
         },
         "storage": {
             **platform.outputs["storage"],
+            **shown["storage"],
             "claims": ["/".join(claim) for claim in sorted(services.claims)],
         },
         "kubePlatform": {
             "cluster": platform.cluster.name,
             "endpoint": platform.cluster.endpoint,
-            "kubernetesVersion": settings.aws.kubernetes_version,
+            "kubernetesVersion": settings.platform.kubernetes_version,
             "kubeconfigCommand": platform.cluster.kubeconfig_command,
         },
         "scheduling": {"queues": sorted(services.queues), "priorities": sorted(services.priorities)},

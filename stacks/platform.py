@@ -25,7 +25,10 @@ class KubeCluster:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GpuPool:
-    """A GPU pool. Counts of `gpus` and `efa` are per node; `nodes_ready` exists when the nodes do."""
+    """A GPU pool. Counts of `gpus` and `efa` are per node; `nodes_ready` exists when the nodes do.
+
+    Where `slices`, MIG cuts every GPU, and `gpus` counts the slices, as pods ask for them.
+    """
 
     name: str
     role: Literal["training", "inference"]
@@ -33,6 +36,7 @@ class GpuPool:
     count: int
     gpus: int
     efa: int
+    slices: bool
     labels: Mapping[str, str]
     taints: Sequence[Taint]
     nodes_ready: pulumi.Resource

@@ -5,7 +5,8 @@ import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
 from components.aws.cluster import Cluster
-from settings.model import Aws, Lifecycle
+from settings.aws import Aws
+from settings.model import Lifecycle
 
 
 def mandatory_tags(lifecycle: Lifecycle) -> dict[str, str]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pulumi
 
-from planner.report import table
+from planner.faces.findings import table
 from planner.types import Plan
 from settings.errors import SettingsError
 

@@ -126,7 +126,7 @@ def _operators(
             ChartArgs(
                 source=chart_source(versions.GPU_OPERATOR),
                 namespace=namespaces["gpu-operator"],
-                values=gpu_operator_values(tolerations),
+                values=gpu_operator_values(tolerations, slices=any(pool.slices for pool in platform.pools.values())),
                 timeout_seconds=900,
                 after=crds,
             ),

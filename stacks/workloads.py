@@ -14,7 +14,8 @@ from components.serving.weights import Weights, WeightsArgs
 from components.training.job import TrainingJob, TrainingJobArgs
 from planner.types import Plan, PodResources, ServicePlan
 from settings.load import Loaded
-from settings.model import Service, Settings, TrainingRun
+from settings.model import Settings
+from settings.workloads import Service, TrainingRun
 from stacks.platform import GpuPool, Platform
 from stacks.services import CHECKPOINTS, DATA, WEIGHTS, Services
 
@@ -67,6 +68,7 @@ def _train(
             run=run.name,
             namespace=namespace,
             nodes=planned.pods,
+            restarts=run.restarts,
             image=pinned(run.image),
             script=run.script,
             shape=shape(planned.pod),
@@ -114,6 +116,8 @@ def _serve(
             tensor_parallel=service.tensor_parallel,
             max_model_len=service.max_model_len,
             gpu_memory_utilization=service.gpu_memory_utilization,
+            quantization="fp8" if service.quantization == "fp8" else None,
+            kv_cache_dtype="fp8" if service.kv_cache_dtype == "fp8" else None,
             min_replicas=service.min_replicas,
             max_replicas=service.max_replicas,
             waiting_per_replica=service.waiting_per_replica,

@@ -3,6 +3,7 @@
 import gc
 import os
 
+import hypothesis
 import pytest
 
 # An Output in an f-string becomes a warning text and goes on; this makes the SDK raise instead.
@@ -14,6 +15,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Examples are as slow as the machine is busy, which says nothing about the program.
+    hypothesis.settings.register_profile("suite", deadline=None)
+    hypothesis.settings.load_profile("suite")
     # The SDK's packages warn about resources that they deprecate as they are imported, whether used or not.
     config.addinivalue_line("filterwarnings", "ignore:.* has been deprecated in favor of:DeprecationWarning")
 

@@ -62,8 +62,20 @@ class NodeRole(Component):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CapacityBlock:
+    """The capacity block that a pool starts in: its reservation, and the nodes to ask for now, 0 before it begins.
+
+    EKS empties the group 40 minutes before the block's end by itself, and somebody fills it at the start, so from then
+    on the number of nodes is no longer this program's.
+    """
+
+    reservation_id: pulumi.Input[str]
+    nodes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class NodePoolArgs:
-    """One pool of `count` equal nodes.
+    """One pool of `count` equal nodes, fewer while its capacity block does not run.
 
     `interfaces` is the template's list; every interface carries `security_group_ids`, EFA ones `efa_group_id` as well.
     `tags` reach instances, volumes and interfaces, which a provider's default tags do not. `after` is what must run
@@ -90,6 +102,7 @@ class NodePoolArgs:
     labels: Mapping[str, str]
     taints: Sequence[Taint]
     tags: Mapping[str, str]
+    block: CapacityBlock | None = None
     after: pulumi.Resource | None = None
 
 
@@ -122,6 +135,8 @@ class NodePool(Component):
             aws.ec2.LaunchTemplateArgs(
                 name=self.physical(self.named("template"), limit=128),
                 instance_type=args.instance_type,
+                instance_market_options=_BLOCK_MARKET if args.block else None,
+                capacity_reservation_specification=_reservation(args.block) if args.block else None,
                 update_default_version=True,
                 block_device_mappings=[_root_volume(args.root_volume_gib)],
                 metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
@@ -168,7 +183,9 @@ class NodePool(Component):
                 release_version=args.ami_release,
                 capacity_type=args.capacity_type,
                 scaling_config=aws.eks.NodeGroupScalingConfigArgs(
-                    min_size=args.count, desired_size=args.count, max_size=max(args.count, 1)
+                    min_size=0 if args.block else args.count,
+                    desired_size=args.block.nodes if args.block else args.count,
+                    max_size=max(args.count, 1),
                 ),
                 update_config=aws.eks.NodeGroupUpdateConfigArgs(max_unavailable=1),
                 launch_template=aws.eks.NodeGroupLaunchTemplateArgs(
@@ -183,9 +200,24 @@ class NodePool(Component):
             ),
             self.child(
                 depends_on=[args.after] if args.after else None,
+                ignore_changes=["scalingConfig.desiredSize"] if args.block else None,
                 custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
             ),
         )
+
+
+_BLOCK_MARKET = aws.ec2.LaunchTemplateInstanceMarketOptionsArgs(market_type="capacity-block")
+
+
+def _reservation(block: CapacityBlock) -> aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs:
+    """Instances start in a block only if they name its reservation."""
+    return aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs(
+        capacity_reservation_target=(
+            aws.ec2.LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
+                capacity_reservation_id=block.reservation_id
+            )
+        )
+    )
 
 
 def _root_volume(size_gib: int) -> aws.ec2.LaunchTemplateBlockDeviceMappingArgs:

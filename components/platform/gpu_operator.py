@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def gpu_operator_values(tolerations: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+def gpu_operator_values(tolerations: Sequence[Mapping[str, str]], *, slices: bool = False) -> dict[str, Any]:
     """Values of the `gpu-operator` chart for EKS' AL2023 NVIDIA image.
 
-    That image brings the driver and registers the toolkit, so the operator installs neither. MIG manager and GPUDirect
-    Storage stay off: whole GPUs, and a file system that EKS nodes do not mount through GDS. The operands and the
+    That image brings the driver and registers the toolkit, so the operator installs neither. GPUDirect Storage stays
+    off: EKS nodes do not mount the file system through it. With `slices` the MIG manager cuts GPUs as the label
+    nvidia.com/mig.config of their node says, and each slice is offered as a GPU (K09, KJ25). The operands and the
     feature discovery worker get the pools' `tolerations`; without them the nodes show no GPUs. Counting of metrics is
     scraped through a ServiceMonitor, whose CRD must be there before.
     """
@@ -21,7 +22,8 @@ def gpu_operator_values(tolerations: Sequence[Mapping[str, str]]) -> dict[str, A
         "nfd": {"enabled": True},
         "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": True, "interval": "15s"}},
         "nodeStatusExporter": {"enabled": True},
-        "migManager": {"enabled": False},
+        "migManager": {"enabled": slices},
+        **({"mig": {"strategy": "single"}} if slices else {}),
         "gds": {"enabled": False},
         "operator": {"upgradeCRD": True},
         "daemonsets": {"tolerations": everywhere},

@@ -29,8 +29,9 @@ class InferenceServiceArgs:
     """`startup_seconds` is how long reading the weights may take. `waiting_per_replica` is the autoscaler's target.
 
     `spare_replica` says that the pool has GPUs for one pod more than `max_replicas`; without it an update stops one
-    pod before it starts the next. `weights` is the resource after which the weights are there, below `model_path`;
-    `nodes_ready` is the pool's node group.
+    pod before it starts the next. `quantization` and `kv_cache_dtype` are vLLM's words for what it makes of the
+    weights as it loads them, and of the cache; None leaves both to the weights' own configuration. `weights` is the
+    resource after which the weights are there, below `model_path`; `nodes_ready` is the pool's node group.
     """
 
     service: str
@@ -48,6 +49,8 @@ class InferenceServiceArgs:
     tensor_parallel: int
     max_model_len: int
     gpu_memory_utilization: float
+    quantization: str | None = None
+    kv_cache_dtype: str | None = None
     min_replicas: int
     max_replicas: int
     waiting_per_replica: int
@@ -75,6 +78,8 @@ def serve_command(args: InferenceServiceArgs) -> list[str]:
         f"--tensor-parallel-size={args.tensor_parallel}",
         f"--max-model-len={args.max_model_len}",
         f"--gpu-memory-utilization={args.gpu_memory_utilization}",
+        *([f"--quantization={args.quantization}"] if args.quantization else []),
+        *([f"--kv-cache-dtype={args.kv_cache_dtype}"] if args.kv_cache_dtype else []),
         f"--port={PORT}",
     ]
 

@@ -25,7 +25,7 @@ DATA, CHECKPOINTS = "/data", "/checkpoints"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingJobArgs:
-    """A run of `nodes` pods on the pool's nodes.
+    """A run of `nodes` pods on the pool's nodes, which all begin again at a checkpoint up to `restarts` times.
 
     `script` is what torchrun starts. Claims, queue and priority are names that resolve when the things exist;
     `granted` resolves when pods of the account named like the run have their rights in the object store. `operator`
@@ -35,6 +35,7 @@ class TrainingJobArgs:
     run: str
     namespace: pulumi.Input[str]
     nodes: int
+    restarts: int
     image: str
     script: Sequence[str]
     shape: PodShape
@@ -116,7 +117,8 @@ def pytorch_job(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, 
         "nprocPerNode": str(args.shape.gpus),
         "pytorchReplicaSpecs": replicas,
         "runPolicy": {
-            "backoffLimit": 3,
+            # The operator adds up the restarts of all pods, and each failure restarts every one of them (KJ08).
+            "backoffLimit": args.restarts * args.nodes + 1,
             "cleanPodPolicy": "Running",
             "schedulingPolicy": {"minAvailable": args.nodes, "queue": args.queue, "priorityClass": args.priority},
         },

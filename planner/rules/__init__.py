@@ -1,5 +1,49 @@
 """The rules, by subject. Importing this package registers them in `planner.draft.registry`."""
 
-from planner.rules import capacity, cost, network, serving, storage, versions
+from planner.rules import (
+    capacity,
+    ceph,
+    cooling,
+    cost,
+    fabric,
+    facility,
+    hardware,
+    layout,
+    mig,
+    network,
+    placement,
+    quotas,
+    reliability,
+    servers,
+    serving,
+    site,
+    storage,
+    storage_servers,
+    throughput,
+    training,
+    versions,
+)
 
-__all__ = ["capacity", "cost", "network", "serving", "storage", "versions"]
+__all__ = [
+    "capacity",
+    "ceph",
+    "cooling",
+    "cost",
+    "fabric",
+    "facility",
+    "hardware",
+    "layout",
+    "mig",
+    "network",
+    "placement",
+    "quotas",
+    "reliability",
+    "servers",
+    "serving",
+    "site",
+    "storage",
+    "storage_servers",
+    "throughput",
+    "training",
+    "versions",
+]

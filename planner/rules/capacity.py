@@ -3,15 +3,16 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from catalogue.types import UsageClass
-from planner.draft import Draft, registry
+from catalogue.types import Accelerator, UsageClass
+from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.types import AwsPoolPlan
 
 _MIB_PER_GIB = 1024
 
 
-@registry.rule("instance-unknown", "B01", "NW11")
-def instance_unknown(draft: Draft) -> Iterable[Observation]:
+@aws_rule("instance-unknown", "B01", "NW11")
+def instance_unknown(draft: AwsDraft) -> Iterable[Observation]:
     """Every pool's instance type is a row of the catalogue."""
     known = draft.catalogue.instances
     for index, pool in enumerate(draft.settings.pools):
@@ -20,28 +21,52 @@ def instance_unknown(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"pools[{index}].instanceType",
                 sentence=f"the catalogue has no instance type {pool.instance_type!r}",
-                remedy=f"did you mean {near[0]}?" if near else "catalogue/instances.py lists the known ones",
+                remedy=f"did you mean {near[0]}?" if near else "catalogue/instances lists the known ones",
                 subject=pool.name,
             )
 
 
-@registry.rule("pool-without-gpu", "A08")
+@rule("pool-without-gpu", "A08")
 def pool_without_gpu(draft: Draft) -> Iterable[Observation]:
     """Training and inference pools have GPUs; the system pool has none to waste."""
     for index, pool in enumerate(draft.settings.pools):
         plan = draft.pools.get(pool.name)
-        if plan and (plan.gpus_per_node == 0) is not (pool.role == "system"):
+        neuron = isinstance(plan, AwsPoolPlan) and plan.instance.accelerator is Accelerator.NEURON
+        if plan and not neuron and (plan.gpus_per_node == 0) is not (pool.role == "system"):
             has = f"has {plan.gpus_per_node} GPUs" if plan.gpus_per_node else "has no GPU"
             yield Observation(
-                path=f"pools[{index}].instanceType",
-                sentence=f"{pool.instance_type} {has}, and the pool's role is {pool.role}",
-                remedy="take an m7i size" if pool.role == "system" else "take a g or p type",
+                path=f"pools[{index}].{draft.hardware_key}",
+                sentence=f"{plan.hardware} {has}, and the pool's role is {pool.role}",
+                remedy=_other_hardware(draft, gpus=pool.role != "system"),
                 subject=pool.name,
             )
 
 
-@registry.rule("capacity-not-offered", "PW18")
-def capacity_not_offered(draft: Draft) -> Iterable[Observation]:
+@aws_rule("accelerator-not-gpu", "PW16", "Z04", source="EC2 instance types page, accelerated computing")
+def accelerator_not_gpu(draft: AwsDraft) -> Iterable[Observation]:
+    """Inferentia and Trainium are no GPUs: everything that is installed and run here is made for CUDA."""
+    for index, pool in enumerate(draft.settings.pools):
+        plan = draft.pools.get(pool.name)
+        if plan and plan.instance.accelerator is Accelerator.NEURON:
+            yield Observation(
+                path=f"pools[{index}].instanceType",
+                sentence=f"{pool.instance_type} has {plan.instance.neuron_count} x Neuron, on which neither CUDA nor NCCL "
+                "runs",
+                remedy="take a g or p type, or an m7i size for the system pool",
+                subject=pool.name,
+            )
+
+
+def _other_hardware(draft: Draft, *, gpus: bool) -> str:
+    """What to take instead, with GPUs or without."""
+    if isinstance(draft, AwsDraft):
+        return "take a g or p type" if gpus else "take an m7i size"
+    fitting = [row.name for row in draft.catalogue.servers.values() if (row.gpu_count > 0) is gpus]
+    return f"take one of {', '.join(fitting)}" if fitting else "add such a server to gpucluster:catalogue.servers"
+
+
+@aws_rule("capacity-not-offered", "PW18")
+def capacity_not_offered(draft: AwsDraft) -> Iterable[Observation]:
     """A pool buys its instances in a way that AWS sells them."""
     for index, pool in enumerate(draft.settings.pools):
         plan = draft.pools.get(pool.name)
@@ -55,7 +80,7 @@ def capacity_not_offered(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@registry.rule("gang-fits-pool", "A08", "IN09")
+@rule("gang-fits-pool", "A08", "IN09")
 def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
     """A gang starts only if its pool has a node for every pod; what inference reserves is no part of it."""
     for index, run in enumerate(draft.settings.training.runs):
@@ -72,7 +97,7 @@ def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@registry.rule("gang-fits-queue", "A08", "M01")
+@rule("gang-fits-queue", "A08", "M01")
 def gang_fits_queue(draft: Draft) -> Iterable[Observation]:
     """A queue's cap leaves room for each gang that is sent to it."""
     caps = {queue.name: queue.gpus for queue in draft.settings.scheduling.queues}
@@ -87,7 +112,7 @@ def gang_fits_queue(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@registry.rule("gangs-wait-in-line", "A08", severity=Severity.WARNING)
+@rule("gangs-wait-in-line", "A08", severity=Severity.WARNING)
 def gangs_wait_in_line(draft: Draft) -> Iterable[Observation]:
     """Runs of one pool that together exceed it run one after the other."""
     for index, pool in enumerate(draft.settings.pools):
@@ -101,7 +126,7 @@ def gangs_wait_in_line(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@registry.rule("shm-below-memory", "N05", "AA06")
+@rule("shm-below-memory", "N05", "AA06")
 def shm_below_memory(draft: Draft) -> Iterable[Observation]:
     """Shared memory counts against the pod's memory limit, so it stays below it."""
     for index, run in enumerate(draft.settings.training.runs):
@@ -111,13 +136,13 @@ def shm_below_memory(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"training.runs[{index}].shmGib",
                 sentence=f"{run.shm_gib} GiB of shared memory do not fit below the pod's memory limit of {limit} GiB, "
-                f"which is what a {draft.pools[run.pool].instance.type} leaves",
+                f"which is what a {draft.pools[run.pool].hardware} leaves",
                 remedy=f"set it to at most {max(1, limit // 2)}, half of the limit",
                 subject=run.name,
             )
 
 
-@registry.rule("node-too-small", "N04")
+@rule("node-too-small", "N04")
 def node_too_small(draft: Draft) -> Iterable[Observation]:
     """After the node's own daemons, a pod that takes its share still gets at least a core and a GiB."""
     runs = ((f"training.runs[{index}]", run.name) for index, run in enumerate(draft.settings.training.runs))
@@ -128,7 +153,7 @@ def node_too_small(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"{path}.pool",
                 sentence=f"a pod would be left with {plan.pod.cpu_millicores // 1000} cores and "
-                f"{plan.pod.memory_mib // _MIB_PER_GIB} GiB of a {draft.pools[plan.pool].instance.type}",
+                f"{plan.pod.memory_mib // _MIB_PER_GIB} GiB of a {draft.pools[plan.pool].hardware}",
                 remedy="take a larger size for the pool",
                 subject=name,
             )

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from planner.addressing import AWS_RESERVED_ADDRESSES
-from planner.draft import Draft, registry
+from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
 
 
-@registry.rule("subnet-size", "F02")
-def subnet_size(draft: Draft) -> Iterable[Observation]:
+@aws_rule("subnet-size", "F02")
+def subnet_size(draft: AwsDraft) -> Iterable[Observation]:
     """Every subnet has room for what lands in it at worst."""
     for subnet in draft.subnets:
         if subnet.needed > subnet.usable:
@@ -22,8 +22,8 @@ def subnet_size(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@registry.rule("efa-limit", "NW11")
-def efa_limit(draft: Draft) -> Iterable[Observation]:
+@aws_rule("efa-limit", "NW11")
+def efa_limit(draft: AwsDraft) -> Iterable[Observation]:
     """A launch template asks for no more EFA interfaces than EC2 attaches, and for no more per card than fit."""
     for index, pool in enumerate(draft.settings.pools):
         plan = draft.pools.get(pool.name)
@@ -41,8 +41,8 @@ def efa_limit(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@registry.rule("gang-without-efa", "L07", "FB01")
-def gang_without_efa(draft: Draft) -> Iterable[Observation]:
+@aws_rule("gang-without-efa", "L07", "FB01")
+def gang_without_efa(draft: AwsDraft) -> Iterable[Observation]:
     """A gang over several nodes has a fabric: without EFA its collectives run on TCP, and nothing says so."""
     for index, run in enumerate(draft.settings.training.runs):
         plan = draft.pools.get(run.pool)
@@ -56,6 +56,6 @@ def gang_without_efa(draft: Draft) -> Iterable[Observation]:
             )
 
 
-def _efa_types(draft: Draft) -> list[str]:
+def _efa_types(draft: AwsDraft) -> list[str]:
     rows = (row for row in draft.catalogue.instances.values() if row.efa_max and row.gpu and row.on_demand)
     return [row.type for row in sorted(rows, key=lambda row: row.on_demand.usd_per_hour if row.on_demand else 0)[:3]]

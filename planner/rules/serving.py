@@ -3,50 +3,68 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from planner.draft import Draft, registry
+from catalogue.model_types import Model
+from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
+from planner.placement import placed
+from planner.serving.memory import Quantization, serving_memory, smallest_tensor
+from planner.training.layout import tensor_degrees
 from planner.types import PoolPlan, ServicePlan
+from settings.workloads import Service
+
+_QUANTIZATIONS: tuple[Quantization, ...] = ("none", "fp8", "int4")
+_SHORTEST_LENGTH = 256
 
 
-@registry.rule("model-unknown", "C01")
+@rule("model-unknown", "C01")
 def model_unknown(draft: Draft) -> Iterable[Observation]:
-    """Every service names a row of the model catalogue."""
-    for index, service in enumerate(draft.settings.serving.services):
-        if service.model not in draft.catalogue.models:
-            near = get_close_matches(service.model, draft.catalogue.models, n=1)
-            known = f"known: {', '.join(draft.catalogue.models)}"
+    """Every service, and every run that names a model, names a row of the model catalogue."""
+    runs = ((f"training.runs[{i}]", run.name, run.model) for i, run in enumerate(draft.settings.training.runs))
+    services = ((f"serving.services[{i}]", it.name, it.model) for i, it in enumerate(draft.settings.serving.services))
+    known = draft.catalogue.models
+    for path, name, model in (*runs, *services):
+        if model is not None and model not in known:
+            near = get_close_matches(model, known, n=1)
             yield Observation(
-                path=f"serving.services[{index}].model",
-                sentence=f"the catalogue has no model {service.model!r}",
-                remedy=f"did you mean {near[0]}?" if near else known,
-                subject=service.name,
+                path=f"{path}.model",
+                sentence=f"the catalogue has no model {model!r}",
+                remedy=f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}",
+                subject=name,
             )
 
 
-@registry.rule("tensor-parallel", "C04", "IN12")
+@rule(
+    "tensor-parallel",
+    "C04",
+    "IN12",
+    formula="heads mod tensorParallel = KV heads mod tensorParallel = 0; tensorParallel <= GPUs of a node",
+    source="vLLM documentation, parallelism and scaling",
+)
 def tensor_parallel(draft: Draft) -> Iterable[Observation]:
     """Tensor parallelism divides the heads and the KV heads, and stays inside a node."""
     for index, service in enumerate(draft.settings.serving.services):
         size, path = service.tensor_parallel, f"serving.services[{index}].tensorParallel"
         model, pool = draft.catalogue.models.get(service.model), draft.pools.get(service.pool)
-        if model and (model.heads % size or model.kv_heads % size):
-            fitting = [n for n in range(1, model.kv_heads + 1) if model.heads % n == 0 and model.kv_heads % n == 0]
+        if model and size not in tensor_degrees(model, size):
+            fitting = tensor_degrees(model, pool.gpus_per_node if pool else size)
             yield Observation(
                 path=path,
                 sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
                 remedy=f"take one of {', '.join(map(str, fitting))}",
                 subject=service.name,
+                inputs={"heads": str(model.heads), "KV heads": str(model.kv_heads)},
             )
         if pool and 0 < pool.gpus_per_node < size:
             yield Observation(
                 path=path,
-                sentence=f"{size} GPUs are more than the {pool.gpus_per_node} of a {pool.instance.type}",
-                remedy=f"take at most {pool.gpus_per_node}, or a larger type for pool {pool.name}",
+                sentence=f"{size} GPUs are more than the {pool.gpus_per_node} of a {pool.hardware}",
+                remedy=f"take at most {pool.gpus_per_node}, or larger nodes for pool {pool.name}",
                 subject=service.name,
+                inputs={"GPUs per node": f"{pool.gpus_per_node} GPUs"},
             )
 
 
-@registry.rule("model-context", "IN12")
+@rule("model-context", "IN12", formula="maxModelLen <= context of the model", source="config.json of the model")
 def model_context(draft: Draft) -> Iterable[Observation]:
     """A service does not promise more context than the model was trained for."""
     for index, service in enumerate(draft.settings.serving.services):
@@ -57,36 +75,115 @@ def model_context(draft: Draft) -> Iterable[Observation]:
                 sentence=f"{service.max_model_len} tokens are more than the {model.context} of {model.name}",
                 remedy=f"set it to at most {model.context}",
                 subject=service.name,
+                inputs={"maxModelLen": f"{service.max_model_len} tokens", "context": f"{model.context} tokens"},
             )
 
 
-@registry.rule("model-fits-gpus", "C02", "C04")
+@rule(
+    "model-fits-gpus",
+    "C02",
+    "C04",
+    "Q02",
+    formula="KV tokens = (tensorParallel x (memory x utilization - overhead) - weights) / bytes per token",
+    source="vLLM documentation, conserving memory",
+)
 def model_fits_gpus(draft: Draft) -> Iterable[Observation]:
     """Beside the weights there is KV cache for at least one sequence of full length."""
     for index, service in enumerate(draft.settings.serving.services):
         plan = draft.services.get(service.name)
-        if plan and plan.kv_cache_tokens < service.max_model_len:
-            gpu = draft.pools[service.pool].instance.gpu
-            memory = f"{plan.pod.gpus} x {gpu.memory_gb} GB" if gpu else "the GPUs"
+        if plan is None or plan.full_sequences:
+            continue
+        pool = draft.pools[service.pool]
+        gpu_gb = _device_gb(pool)
+        yield Observation(
+            path=f"serving.services[{index}].tensorParallel",
+            sentence=f"{plan.weights_gb} GB of weights leave {plan.pod.gpus} x {gpu_gb:g} GB room for "
+            f"{max(0, plan.kv_cache_tokens)} tokens of KV cache, and one sequence has {service.max_model_len}",
+            remedy=_what_fits(draft.catalogue.models[service.model], service, plan, pool),
+            subject=service.name,
+            inputs={
+                "weights": f"{plan.weights_gb} GB",
+                "memory": f"{plan.pod.gpus} x {gpu_gb:g} GB",
+                "overhead": f"{plan.overhead_gb:g} GB",
+                "KV cache": f"{plan.kv_cache_gb} GB",
+                "per token": f"{plan.kv_bytes_per_token} B",
+            },
+        )
+
+
+def _device_gb(pool: PoolPlan) -> float:
+    """Memory of what a pod gets: a GPU or a slice of one."""
+    if pool.mig:
+        return pool.mig.memory_gb
+    return pool.gpu.memory_gb if pool.gpu else 0
+
+
+def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan) -> str:
+    """What to change: the length that fits, the GPUs that suffice, or the quantization that does."""
+    gpu_gb, length, most = _device_gb(pool), service.max_model_len, 1 if pool.mig else pool.gpus_per_node
+    use = service.gpu_memory_utilization
+    fixes = []
+    size = smallest_tensor(model, gpu_gb, most, use, length, service.quantization, service.kv_cache_dtype)
+    if size is not None:
+        fixes.append(f"set tensorParallel to {size}")
+    smaller = _QUANTIZATIONS[_QUANTIZATIONS.index(service.quantization) + 1 :]
+    for name in smaller:
+        memory = serving_memory(model, gpu_gb, service.tensor_parallel, use, name, service.kv_cache_dtype)
+        if memory.sequences(length):
+            fixes.append(f"set quantization to {name}")
+            break
+    if plan.kv_cache_tokens >= _SHORTEST_LENGTH:
+        fixes.append(f"lower maxModelLen to {plan.kv_cache_tokens}")
+    return " or ".join(fixes) if fixes else f"take GPUs with more memory for pool {pool.name}, or a smaller model"
+
+
+@rule(
+    "service-precision",
+    "B05",
+    formula="compute capability >= 8.0",
+    source="vLLM documentation, supported hardware of model types",
+)
+def service_precision(draft: Draft) -> Iterable[Observation]:
+    """The GPU computes in bf16, which the published models are in and the server asks for."""
+    for index, service in enumerate(draft.settings.serving.services):
+        gpu = draft.pools[service.pool].gpu if service.name in draft.services else None
+        if gpu is not None and gpu.bf16_tflops is None:
             yield Observation(
-                path=f"serving.services[{index}].tensorParallel",
-                sentence=f"{plan.weights_gb} GB of weights leave {memory} room for {max(0, plan.kv_cache_tokens)} "
-                f"tokens of KV cache, and one sequence has {service.max_model_len}",
-                remedy="raise tensorParallel, take GPUs with more memory, or lower maxModelLen",
+                path=f"serving.services[{index}].pool",
+                sentence=f"{gpu.name} (compute capability {gpu.compute_capability}) does not compute in bf16, and "
+                f"{service.model} is published in it",
+                remedy=f"take GPUs of compute capability 8.0 or later for pool {service.pool}",
                 subject=service.name,
+                inputs={"compute capability": str(gpu.compute_capability)},
+            )
+
+
+@rule(
+    "fp8-weights-only",
+    "HW07",
+    severity=Severity.WARNING,
+    formula="compute capability >= 8.9",
+    source="vLLM documentation, FP8 W8A8",
+)
+def fp8_weights_only(draft: Draft) -> Iterable[Observation]:
+    """Without FP8 tensor cores quantized weights save memory, and the computation is as slow as in 16 bits."""
+    for index, service in enumerate(draft.settings.serving.services):
+        gpu = draft.pools[service.pool].gpu if service.name in draft.services else None
+        if gpu is not None and gpu.fp8_tflops is None and service.quantization == "fp8":
+            yield Observation(
+                path=f"serving.services[{index}].quantization",
+                sentence=f"{gpu.name} (compute capability {gpu.compute_capability}) has no FP8 tensor cores, so fp8 "
+                "weights are widened for every computation",
+                remedy="take GPUs of compute capability 8.9 or later for speed, or keep it for the memory it saves",
+                subject=service.name,
+                inputs={"compute capability": str(gpu.compute_capability)},
             )
 
 
 def replicas_that_fit(pool: PoolPlan, wanted: Iterable[tuple[ServicePlan, int]]) -> bool:
     """Whether replicas (service, how many) find room on the pool's nodes, the largest placed first."""
-    free = [pool.gpus_per_node] * pool.count
-    sizes = sorted((service.pod.gpus for service, replicas in wanted for _ in range(replicas)), reverse=True)
-    for size in sizes:
-        slot = next((index for index, gpus in enumerate(free) if gpus >= size), None)
-        if slot is None:
-            return False
-        free[slot] -= size
-    return True
+    sizes = (service.pod.gpus for service, replicas in wanted for _ in range(replicas))
+    return placed(pool.count, pool.devices_per_node, sizes) is not None
 
 
 def _shared_pools(draft: Draft) -> Iterable[tuple[int, PoolPlan, list[ServicePlan]]]:
@@ -94,11 +191,18 @@ def _shared_pools(draft: Draft) -> Iterable[tuple[int, PoolPlan, list[ServicePla
     for index, pool in enumerate(draft.settings.pools):
         plan = draft.pools.get(pool.name)
         services = [service for service in draft.services.values() if service.pool == pool.name]
-        if plan and services and all(service.pod.gpus <= plan.gpus_per_node for service in services):
+        if plan and services and all(service.pod.gpus <= plan.devices_per_node for service in services):
             yield index, plan, services
 
 
-@registry.rule("replicas-fit-pool", "A08", "IN08", "IN09")
+@rule(
+    "replicas-fit-pool",
+    "A08",
+    "IN08",
+    "IN09",
+    "IN10",
+    formula="minReplicas x tensorParallel of all services, each replica on one node, largest first",
+)
 def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
     """The replicas that always run fit on the pool, none across two nodes."""
     for index, pool, services in _shared_pools(draft):
@@ -108,13 +212,19 @@ def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"pools[{index}].count",
                 sentence=f"its services always run replicas on {gpus} GPUs ({replicas}), "
-                f"and {pool.count} x {pool.instance.type} with {pool.gpus_per_node} each cannot hold them",
+                f"and {pool.count} x {pool.hardware} with {pool.devices_per_node} each cannot hold them",
                 remedy="raise the count, or lower minReplicas or tensorParallel",
                 subject=pool.name,
+                inputs={"wanted": f"{gpus} GPUs", "nodes": f"{pool.count} nodes x {pool.devices_per_node} GPUs"},
             )
 
 
-@registry.rule("replicas-may-wait", "A08", severity=Severity.WARNING)
+@rule(
+    "replicas-may-wait",
+    "A08",
+    severity=Severity.WARNING,
+    formula="maxReplicas x tensorParallel of all services, each replica on one node, largest first",
+)
 def replicas_may_wait(draft: Draft) -> Iterable[Observation]:
     """The autoscaler's upper end fits on the pool as well, or further replicas stay Pending."""
     for index, pool, services in _shared_pools(draft):
@@ -123,7 +233,9 @@ def replicas_may_wait(draft: Draft) -> Iterable[Observation]:
             gpus = sum(service.max_replicas * service.pod.gpus for service in services)
             yield Observation(
                 path=f"pools[{index}].count",
-                sentence=f"at maxReplicas its services want {gpus} GPUs, and the pool has {pool.gpus}",
+                sentence=f"at maxReplicas its services want {gpus} GPUs, and the pool has "
+                f"{pool.devices_per_node * pool.count}",
                 remedy="replicas beyond that stay Pending; raise the count or lower maxReplicas",
                 subject=pool.name,
+                inputs={"wanted": f"{gpus} GPUs", "nodes": f"{pool.count} nodes x {pool.devices_per_node} GPUs"},
             )

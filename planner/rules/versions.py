@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 from catalogue.images import PLATFORM_IMAGES, is_pinned
 from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
-from planner.draft import Draft, registry
+from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 
 
-@registry.rule("kubernetes-unsupported", "KJ30", "I03")
-def kubernetes_unsupported(draft: Draft) -> Iterable[Observation]:
+@aws_rule("kubernetes-unsupported", "KJ30", "I03")
+def kubernetes_unsupported(draft: AwsDraft) -> Iterable[Observation]:
     """The cluster's minor has a recorded AMI release, so that its nodes are reproducible."""
-    minor = draft.settings.aws.kubernetes_version
+    minor = draft.settings.platform.kubernetes_version
     if minor not in KUBERNETES:
         ended = STANDARD_SUPPORT_ENDS.get(minor)
         past = f", and EKS ended its standard support on {ended}" if ended and ended < draft.today else ""
@@ -22,10 +22,10 @@ def kubernetes_unsupported(draft: Draft) -> Iterable[Observation]:
         )
 
 
-@registry.rule("kubernetes-extended-support", "KJ30", severity=Severity.WARNING)
-def kubernetes_extended_support(draft: Draft) -> Iterable[Observation]:
+@aws_rule("kubernetes-extended-support", "KJ30", severity=Severity.WARNING)
+def kubernetes_extended_support(draft: AwsDraft) -> Iterable[Observation]:
     """A minor beyond standard support costs six times as much and is upgraded by force in the end."""
-    minor = draft.settings.aws.kubernetes_version
+    minor = draft.settings.platform.kubernetes_version
     ended = STANDARD_SUPPORT_ENDS.get(minor)
     if minor in KUBERNETES and ended and ended < draft.today:
         yield Observation(
@@ -35,7 +35,7 @@ def kubernetes_extended_support(draft: Draft) -> Iterable[Observation]:
         )
 
 
-@registry.rule("image-not-pinned", "I03", "IN01", by_name=True)
+@rule("image-not-pinned", "I03", "IN01", by_name=True)
 def image_not_pinned(draft: Draft) -> Iterable[Observation]:
     """In production (lifecycle.protect) every image has a digest, or somebody has said why not."""
     if not draft.settings.lifecycle.protect:

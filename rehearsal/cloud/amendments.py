@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from . import iam, kms, logs, s3
-from .ec2 import addresses, groups, interfaces, launch, network, placement, routes, tags, templates
+from . import iam, kms, logs, quotas, s3
+from .ec2 import addresses, groups, interfaces, launch, network, placement, reservations, routes, tags, templates
+from .eks import images
 from .eks import service as eks_service
 from .fsx import service as fsx_service
 
-MODULES = (iam, kms, logs, s3, addresses, groups, interfaces, launch, network, placement, routes, tags, templates)
+MODULES = (
+    *(iam, kms, logs, s3, addresses, groups, interfaces, launch, network, placement, reservations, routes, tags),
+    *(templates, images),
+)
 
 
 def apply_all() -> None:
@@ -17,4 +21,5 @@ def apply_all() -> None:
     tags.know_placement_groups()
     eks_service.route()
     fsx_service.route()
+    quotas.route()
     iam.deployer()

@@ -9,10 +9,12 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote
 
+from .ec2.reservations import set_reservation
 from .eks import lifecycle
 from .eks.store import all_clusters
 from .faults import Fault
 from .inventory import inventory
+from .quotas import set_quota
 from .service import Refusal
 
 Reply = tuple[int, Any]
@@ -34,6 +36,8 @@ class Control:
             ("PUT", "nodegroups"): (3, lambda path, order: lifecycle.set_nodegroup(path[0], path[1], path[2], order)),
             ("GET", "addons"): (0, self._list_addons),
             ("PUT", "addons"): (3, lambda path, order: lifecycle.set_addon(path[0], path[1], path[2], order)),
+            ("PUT", "quotas"): (3, lambda path, order: set_quota(path[0], path[1], path[2], order)),
+            ("PUT", "reservations"): (2, lambda path, order: set_reservation(path[0], path[1], order)),
             ("GET", "faults"): (0, self._list_faults),
             ("POST", "faults"): (0, self._add_fault),
             ("DELETE", "faults"): (0, self._clear_faults),

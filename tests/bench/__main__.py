@@ -59,9 +59,29 @@ def program_share(stack: str = "prod") -> Figure:
 
 
 def _alone(*arguments: str) -> float:
-    argv = [sys.executable, "-m", "tests.bench.alone", *arguments]
+    return _measured("alone", *arguments)["cpu_seconds"]
+
+
+def _measured(module: str, *arguments: str) -> dict[str, float]:
+    """What a module of this package prints in a process of its own."""
+    argv = [sys.executable, "-m", f"tests.bench.{module}", *arguments]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
-    return float(json.loads(done.stdout.splitlines()[-1])["cpu_seconds"])
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def planning() -> list[Figure]:
+    """Importing the planner, planning prod, and planning 4,096 nodes with a list of all cables."""
+    rounds = [{what: _measured("planning", what) for what in ("import", "prod", "large")} for _ in range(ROUNDS)]
+    best = {(what, key): min(each[what][key] for each in rounds) for what in rounds[0] for key in rounds[0][what]}
+    cpu = f"CPU in a process of its own, smallest of {ROUNDS}"
+    cables = f"{cpu}, with a list of {best['large', 'cables']:,.0f} cables"
+    return [
+        Figure("import of the planner", best["import", "seconds"] * 1000, 150, "ms", cpu),
+        Figure("plan of prod", best["prod", "seconds"] * 1000, 50, "ms", f"{cpu}, after import"),
+        Figure("plan of 4,096 nodes", best["large", "seconds"], 1, "s", cables),
+        Figure("memory of that plan", best["large", "mib"], 300, "MiB", "peak resident set of the process"),
+    ]
 
 
 def rehearsal(stack: str = "dev") -> list[Figure]:
@@ -122,7 +142,7 @@ def report(figures: list[Figure]) -> str:
 
 def main() -> int:
     """Measure, print, write the report."""
-    figures = [program_share(), *rehearsal(), quick_tier()]
+    figures = [*planning(), program_share(), *rehearsal(), quick_tier()]
     table = Table("what", "measured", "budget", "how", title="benchmarks")
     for figure in figures:
         table.add_row(*figure.cells(), style=None if figure.kept else "red")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,12 @@ import pytest
 
 from catalogue.gpus import GPUS, H100
 from catalogue.instances import INSTANCES
+from catalogue.types import Accelerator, Architecture, Nvme, UsageClass
 
-FAMILIES = ("p4d", "p4de", "p5", "p5e", "p5en", "p6-b200", "p6-b300", "g5", "g6", "g6e")
+FAMILIES = ("p4d", "p4de", "p5", "p5e", "p5en", "p6-b200", "p6-b300", "g4dn", "g5", "g6", "g6e", "g7e")
+ULTRASERVER = "p6e-gb200.36xlarge"
+DESCRIBED = [name for name in INSTANCES if name != ULTRASERVER]
+GPU_NAMES = {"RTX PRO 6000": "RTX PRO Server 6000", "A100 40GB": "A100", "A100 80GB": "A100"}
 
 
 @cache
@@ -26,7 +31,14 @@ def _carries_efa(card: dict[str, Any]) -> bool:
     return "efa" in card["InterfaceTypes"]
 
 
-@pytest.mark.parametrize("name", INSTANCES)
+def _gbit_per_s(performance: str) -> float:
+    """The network performance that EC2 words as `Up to 25 Gigabit`, `100 Gigabit` or `4x 100 Gigabit`."""
+    found = re.fullmatch(r"(?:Up to )?(?:(\d+)x )?([\d.]+) Gigabit", performance)
+    assert found
+    return int(found[1] or 1) * float(found[2])
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
 def test_row_agrees_with_ec2(name: str) -> None:
     """NW11, B07-B09: size, GPUs, cards, EFA limit, addresses, NVMe, usage classes and architecture."""
     row, told = INSTANCES[name], _described()[name]
@@ -41,11 +53,12 @@ def test_row_agrees_with_ec2(name: str) -> None:
         (card["NetworkCardIndex"], card["MaximumNetworkInterfaces"], _carries_efa(card))
         for card in network["NetworkCards"]
     ]
+    assert row.network_gbit_per_s == _gbit_per_s(network["NetworkPerformance"])
     disks = [(disk["Count"], disk["SizeInGB"]) for disk in told.get("InstanceStorageInfo", {}).get("Disks", [])]
     assert ([(row.nvme.count, row.nvme.size_gb)] if row.nvme else []) == disks
 
 
-@pytest.mark.parametrize("name", INSTANCES)
+@pytest.mark.parametrize("name", DESCRIBED)
 def test_gpus_agree_with_ec2(name: str) -> None:
     """B02-B05: model, count and memory, within the difference between nominal and visible memory."""
     row = INSTANCES[name]
@@ -53,8 +66,24 @@ def test_gpus_agree_with_ec2(name: str) -> None:
     assert row.gpu_count == sum(gpu["Count"] for gpu in gpus)
     for gpu in gpus:
         assert row.gpu is not None
-        assert row.gpu.name.split()[0] == gpu["Name"]
+        assert GPU_NAMES.get(row.gpu.name, row.gpu.name) == gpu["Name"]
         assert 0.9 < gpu["MemoryInfo"]["SizeInMiB"] / 1024 / row.gpu.memory_gb < 1.05
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_neuron_devices_agree_with_ec2(name: str) -> None:
+    """PW16, Z04: an Inferentia type is known as one, and has no GPU."""
+    devices = _described()[name].get("NeuronInfo", {}).get("NeuronDevices", [])
+    assert INSTANCES[name].neuron_count == sum(device["Count"] for device in devices)
+
+
+def test_kinds_of_accelerator() -> None:
+    """PW16: inf2 is no GPU type; c5n and hpc6id have no accelerator at all."""
+    assert INSTANCES["inf2.xlarge"].accelerator is Accelerator.NEURON
+    assert INSTANCES["p5.48xlarge"].accelerator is Accelerator.GPU
+    assert {INSTANCES[name].accelerator for name in ("c5n.18xlarge", "hpc6id.32xlarge", "m7i.large")} == {
+        Accelerator.NONE
+    }
 
 
 def test_families_are_complete() -> None:
@@ -71,14 +100,101 @@ def test_efa_count_is_not_the_number_of_cards() -> None:
     assert not row.cards[0].efa
 
 
-def test_prices_carry_date_range_and_source() -> None:
-    """PW14, PW18: every price says when and where; spot is dearer nowhere than its own range allows."""
+@pytest.mark.parametrize(
+    ("name", "vcpu", "memory_gib", "gpus", "gpu_gb", "efa", "gbit_per_s", "usd"),
+    [
+        ("p5.48xlarge", 192, 2048, 8, 640, 32, 3200, 55.04),
+        ("p5.4xlarge", 16, 256, 1, 80, 1, 100, 6.88),
+        ("p5e.48xlarge", 192, 2048, 8, 1128, 32, 3200, None),
+        ("p5en.48xlarge", 192, 2048, 8, 1128, 16, 3200, 63.30),
+        ("p4d.24xlarge", 96, 1152, 8, 320, 4, 400, 21.96),
+        ("p4de.24xlarge", 96, 1152, 8, 640, 4, 400, 27.45),
+        ("p6-b200.48xlarge", 192, 2048, 8, 1440, 8, 3200, 113.93),
+        ("p6-b300.48xlarge", 192, 4096, 8, 2144, 16, 6400, 142.42),
+        ("g5.xlarge", 4, 16, 1, 24, 0, 10, 1.01),
+        ("g5.12xlarge", 48, 192, 4, 96, 1, 40, 5.67),
+        ("g5.48xlarge", 192, 768, 8, 192, 1, 100, 16.29),
+        ("g6.xlarge", 4, 16, 1, 24, 0, 10, 0.80),
+        ("g6.12xlarge", 48, 192, 4, 96, 1, 40, 4.60),
+        ("g6.48xlarge", 192, 768, 8, 192, 1, 100, 13.35),
+        ("g6e.xlarge", 4, 32, 1, 48, 0, 20, 1.86),
+        ("g6e.48xlarge", 192, 1536, 8, 384, 4, 400, 30.13),
+        ("g4dn.xlarge", 4, 16, 1, 16, 0, 25, 0.53),
+        ("c5n.18xlarge", 72, 192, 0, 0, 1, 100, 3.89),
+        ("hpc6id.32xlarge", 64, 1024, 0, 0, 2, 200, 5.70),
+        ("inf2.xlarge", 4, 16, 0, 0, 0, 15, 0.76),
+    ],
+)
+def test_reference_table(
+    name: str, vcpu: int, memory_gib: int, gpus: int, gpu_gb: int, efa: int, gbit_per_s: float, usd: float | None
+) -> None:
+    """T3.9, NW11, Z04, PW14: the instance table. hpc6id.32xlarge has two EFA interfaces, as EC2 tells, not one."""
+    row = INSTANCES[name]
+    assert (row.vcpu, row.memory_gib, row.gpu_count, row.efa_max) == (vcpu, memory_gib, gpus, efa)
+    assert row.gpu_count * (row.gpu.memory_gb if row.gpu else 0) == gpu_gb
+    assert row.network_gbit_per_s == gbit_per_s
+    assert (round(row.on_demand.usd_per_hour, 2) if row.on_demand else None) == usd
+
+
+@pytest.mark.parametrize(
+    ("name", "spot", "block"),
+    [
+        ("p5.48xlarge", (20, 22), (35, 39.5)),
+        ("p5e.48xlarge", None, (39, 41)),
+        ("p5en.48xlarge", (26.6, 39.8), None),
+        ("p4d.24xlarge", (6.5, 19), (14.75, 14.75)),
+        ("g5.xlarge", (0.3, 0.5), None),
+        ("g5.12xlarge", (1.7, 2.5), None),
+        ("g5.48xlarge", (5, 8), None),
+        ("g6.xlarge", (0.25, 0.4), None),
+        ("g6.12xlarge", (1.4, 2.2), None),
+        ("g6.48xlarge", (4, 6), None),
+        ("g4dn.xlarge", (0.16, 0.25), None),
+    ],
+)
+def test_spot_and_block_prices_lie_where_they_were_seen(
+    name: str, spot: tuple[float, float] | None, block: tuple[float, float] | None
+) -> None:
+    """T3.9, PW18: the prices of other ways to buy."""
+    row = INSTANCES[name]
+    for seen, price in ((spot, row.spot), (block, row.capacity_block)):
+        if seen:
+            assert price
+            assert seen[0] <= price.usd_per_hour <= seen[1]
+
+
+def test_spot_saves_less_than_the_advertised_ninety_percent() -> None:
+    """PW18: p5en saves about 58 % and p5 about 62 %, not 70 to 90 %."""
+    for name, saving in (("p5en.48xlarge", 0.58), ("p5.48xlarge", 0.62)):
+        row = INSTANCES[name]
+        assert row.on_demand
+        assert row.spot
+        assert 1 - row.spot.usd_per_hour / row.on_demand.usd_per_hour == pytest.approx(saving, abs=0.005)
+
+
+def test_ultraserver_is_sold_in_blocks_and_is_arm() -> None:
+    """NW11, Z04: P6e-GB200: 17 cards of which four carry EFA, capacity blocks only, no other way to buy."""
+    row = INSTANCES[ULTRASERVER]
+    assert row.usage_classes == {UsageClass.CAPACITY_BLOCK}
+    assert row.architecture is Architecture.ARM64
+    assert (len(row.cards), [card.index for card in row.cards if card.efa]) == (17, [1, 5, 9, 13])
+    assert (row.gpu_count, row.nvme) == (4, Nvme(count=3, size_gb=7500))
+    assert row.price(UsageClass.ON_DEMAND) is None
+    assert row.capacity_block
+    assert row.capacity_block.usd_per_hour * 18 == pytest.approx(761.904, abs=0.001)
+
+
+def test_every_row_says_where_it_comes_from_and_its_prices_say_when() -> None:
+    """PW14, PW18: rows and prices carry their source; a price carries its range and its day."""
     for row in INSTANCES.values():
-        for price in (row.on_demand, row.spot):
+        assert row.source
+        for usage in UsageClass:
+            price = row.price(usage)
+            assert price is None or usage in row.usage_classes
             if price:
                 assert price.low <= price.usd_per_hour <= price.high
                 assert price.source
-                assert price.as_of.year >= 2026
+                assert price.as_of.year >= 2024
         if row.on_demand and row.spot:
             assert row.spot.usd_per_hour < row.on_demand.usd_per_hour
 

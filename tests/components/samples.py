@@ -117,6 +117,7 @@ def job_args(**changes: Any) -> TrainingJobArgs:
         "run": "sft",
         "namespace": "training",
         "nodes": 2,
+        "restarts": 3,
         "image": "trainer:1",
         "script": ["/train.py", "--config", "/c.yaml"],
         "shape": SHAPE,

@@ -9,7 +9,7 @@ import pytest
 
 from catalogue.tables import SHIPPED
 from catalogue.types import Interface, InterfaceType
-from components.aws.nodes import NodePool
+from components.aws.nodes import CapacityBlock, NodePool
 from components.aws.user_data import user_data
 from components.platform.taints import pool_taints, tolerations, tolerations_of_all_pools
 from planner.interfaces import layout
@@ -37,6 +37,7 @@ def test_every_interface_carries_the_clusters_group_and_the_efa_group_nw11(insta
 
 
 def test_nodes_without_efa_stay_out_of_the_efa_group() -> None:
+    """NW06: RDMA passes every network policy, so the security group alone keeps the fabric apart."""
     (made,) = template(interfaces=(ENA,), placement_group=False)["networkInterfaces"]
     assert made["securityGroups"] == ["sg-cluster"]
 
@@ -86,6 +87,7 @@ def test_the_node_group_follows_the_template_and_pins_its_image_i03() -> None:
 
 @pytest.mark.parametrize(("count", "sizes"), [(2, (2, 2, 2)), (0, (0, 0, 1))])
 def test_a_pool_has_a_fixed_size(count: int, sizes: tuple[int, int, int]) -> None:
+    """PF09: nothing switches nodes off and on behind the plan's back."""
     scaling = pool(count=count).one("sample-nodes").inputs["scalingConfig"]
     assert (scaling["minSize"], scaling["desiredSize"], scaling["maxSize"]) == sizes
 
@@ -127,3 +129,44 @@ def test_a_node_role_is_complete_before_a_node_takes_it() -> None:
 def test_only_the_efa_kinds_ask_for_the_group() -> None:
     made = template(interfaces=(Interface(0, 0, InterfaceType.EFA),))["networkInterfaces"]
     assert made[0]["securityGroups"] == ["sg-cluster", "sg-efa"]
+
+
+BLOCK = CapacityBlock(reservation_id="cr-0123456789abcdef0", nodes=2)
+
+
+def block_pool(**changes: Any) -> Any:
+    block = {"capacity_type": "CAPACITY_BLOCK", "placement_group": False, "block": BLOCK}
+    return pool(**{**block, **changes})
+
+
+def test_a_block_is_named_by_template_and_group_pf10() -> None:
+    """PF10: EC2 starts instances in a block only with its market type and reservation; EKS wants no instance types."""
+    graph = block_pool()
+    made = graph.one("sample-template").inputs
+    assert made["instanceMarketOptions"] == {"marketType": "capacity-block"}
+    assert made["capacityReservationSpecification"] == {
+        "capacityReservationTarget": {"capacityReservationId": "cr-0123456789abcdef0"}
+    }
+    assert made["instanceType"] == "p5.4xlarge"
+    assert "placement" not in made
+    nodes = graph.one("sample-nodes").inputs
+    assert nodes["capacityType"] == "CAPACITY_BLOCK"
+    assert "instanceTypes" not in nodes
+
+
+@pytest.mark.parametrize(("now", "sizes"), [(0, (0, 0, 2)), (2, (0, 2, 2))])
+def test_a_block_may_be_empty_before_its_start_and_at_its_end_pf10(now: int, sizes: tuple[int, int, int]) -> None:
+    """PF10: a desired count above zero fails before the start, and EKS empties the group before the end."""
+    nodes = block_pool(block=CapacityBlock(reservation_id="cr-1", nodes=now)).one("sample-nodes")
+    scaling = nodes.inputs["scalingConfig"]
+    assert (scaling["minSize"], scaling["desiredSize"], scaling["maxSize"]) == sizes
+    assert nodes.ignore_changes == ("scalingConfig.desiredSize",)
+
+
+def test_only_a_blocks_size_is_left_to_others_pf10() -> None:
+    """PF10: a pool without a block keeps its size, and its template names no market and no reservation."""
+    graph = pool()
+    assert graph.one("sample-nodes").ignore_changes == ()
+    assert (
+        not {"instanceMarketOptions", "capacityReservationSpecification"} & graph.one("sample-template").inputs.keys()
+    )

@@ -36,6 +36,7 @@ def test_the_gpu_operator_leaves_driver_and_toolkit_to_the_image_k01_kj33() -> N
 
 
 def test_operands_and_feature_discovery_reach_every_gpu_node_k02_k03() -> None:
+    """KJ27: GPU Feature Discovery is one of the operands."""
     values = gpu_operator_values(tolerations_of_all_pools())
     for tolerations in (
         values["daemonsets"]["tolerations"],
@@ -50,6 +51,7 @@ def test_the_efa_plugin_keeps_its_own_toleration_l07() -> None:
 
 
 def test_metrics_are_scraped_and_node_readiness_is_shown_k02() -> None:
+    """DC10, PF07: by the exporter that the operator brings, and no second one."""
     values = gpu_operator_values([])
     assert values["dcgmExporter"]["serviceMonitor"]["enabled"] is True
     assert values["nodeStatusExporter"]["enabled"] is True

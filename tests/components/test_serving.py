@@ -31,6 +31,7 @@ def test_the_autoscaler_alone_owns_the_replicas_q01_in06() -> None:
 
 
 def test_it_scales_on_waiting_requests_per_pod_in05() -> None:
+    """DC11: through the custom metrics API; GPU use is high long before a replica is full."""
     (metric,) = service().one("sample-autoscaler").inputs["spec"]["metrics"]
     assert metric["pods"]["metric"]["name"] == "vllm_num_requests_waiting"
     assert metric["pods"]["target"] == {"type": "AverageValue", "averageValue": "5"}
@@ -82,6 +83,7 @@ def test_probes_container_and_service_agree_on_the_port_q04_q06() -> None:
 
 
 def test_the_service_is_internal_y11_q06() -> None:
+    """IN07: no Ingress and no retired controller in front of it."""
     assert service().one("sample-service").inputs["spec"]["type"] == "ClusterIP"
 
 

@@ -1,5 +1,6 @@
 """Training jobs (N02-N05, M02, M03, J10, AA06; KJ01-KJ10, NC01-NC10, NW02, NW03, NW07)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -24,16 +25,25 @@ def env(**changes: Any) -> dict[str, str]:
 
 
 def test_one_master_and_the_rest_workers_without_elasticity_kj02_n02() -> None:
+    """KJ08: an elastic range would restart every worker from the last checkpoint; a run keeps its size."""
     spec = job(nodes=8)
     assert {name: each["replicas"] for name, each in spec["pytorchReplicaSpecs"].items()} == {"Master": 1, "Worker": 7}
     assert "elasticPolicy" not in spec
 
 
+@pytest.mark.parametrize(("nodes", "restarts", "limit"), [(1, 3, 4), (8, 3, 25), (128, 6, 769), (8, 0, 1)])
+def test_a_failure_costs_one_restart_of_the_gang_kj08(nodes: int, restarts: int, limit: int) -> None:
+    """The operator fails a job whose pods have restarted so often together: three times eight are not yet too much."""
+    assert job(nodes=nodes, restarts=restarts)["runPolicy"]["backoffLimit"] == limit
+
+
 def test_a_run_on_one_node_has_no_workers() -> None:
+    """DC13: nor does it need others to start with."""
     assert set(job(nodes=1)["pytorchReplicaSpecs"]) == {"Master"}
 
 
 def test_the_container_has_the_name_the_webhook_wants_kj01() -> None:
+    """NW07: and it is alone; a side-car would keep the job from ending."""
     assert [each["name"] for each in pod()["containers"]] == ["pytorch"]
 
 
@@ -41,6 +51,12 @@ def test_torchrun_takes_its_counts_from_the_operator_kj03_n03() -> None:
     container = pod()["containers"][0]
     assert (container["command"], container["args"]) == (["torchrun"], ["/train.py", "--config", "/c.yaml"])
     assert job()["nprocPerNode"] == "1"
+
+
+def test_rendezvous_is_left_to_the_operator_kj04() -> None:
+    """Host and port are the operator's (NAME-master-0, 23456); torchrun's own default 29500 is nobody's here."""
+    written = json.dumps(job(nodes=8))
+    assert not [word for word in ("23456", "29500", "MASTER_", "rdzv", "RDZV") if word in written]
 
 
 @pytest.mark.parametrize("name", ["WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT", "PET_NNODES"])
@@ -51,6 +67,7 @@ def test_the_operators_own_variables_are_refused_kj06_kj07(name: str) -> None:
 
 @pytest.mark.parametrize("nodes", [1, 2, 8])
 def test_the_gang_is_all_or_nothing_m02_kj10(nodes: int) -> None:
+    """KJ09: the PodGroup waits for as many pods as the run has. SL14: Slurm's gangs take turns, these do not."""
     policy = job(nodes=nodes)["runPolicy"]["schedulingPolicy"]
     assert policy == {"minAvailable": nodes, "queue": "research", "priorityClass": "training"}
 
@@ -73,6 +90,7 @@ def test_pods_without_efa_ask_for_none_and_name_no_provider_nc01() -> None:
 
 
 def test_nccl_keeps_its_defaults_nc01_nc02_nc03_nc04_nc05_nc06_nc07_nc08_nc09_nc10() -> None:
+    """NC17, PF08: nothing is tuned, and debugging output is that of production."""
     assert env() == {"NCCL_DEBUG": "WARN", "FI_PROVIDER": "efa"}
 
 

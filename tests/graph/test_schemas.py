@@ -34,8 +34,12 @@ def test_kubernetes_would_take_every_custom_object_kj05(stack: str, kind: str) -
     if schema_kubernetes.crd_file(kind) is None:
         pytest.skip(f"off: no CRD of {kind}; make toolchain generates it, GPUCLUSTER_UPSTREAM may hold it")
     custom = graph_of(stack).of_type(kind)
-    assert custom
     assert [problem for each in custom for problem in schema_kubernetes.problems(each)] == []
+
+
+@pytest.mark.parametrize("kind", schema_kubernetes.CUSTOM)
+def test_every_custom_kind_is_in_some_stack(kind: str) -> None:
+    assert [stack for stack in stack_names() if graph_of(stack).of_type(kind)]
 
 
 @pytest.mark.parametrize(

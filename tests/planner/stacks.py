@@ -10,8 +10,9 @@ import yaml
 
 from catalogue.tables import SHIPPED
 from catalogue.types import Catalogue
-from planner.plan import Plan, plan
-from settings.model import Settings
+from planner.plan import AwsPlan, MetalPlan, Plan, plan
+from settings.load import from_sections
+from settings.model import AwsSettings, MetalSettings
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
@@ -23,7 +24,7 @@ def sections(stack: str = "dev") -> dict[str, Any]:
     return {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
 
 
-def settings(stack: str = "dev", changes: Mapping[str, Any] | None = None) -> Settings:
+def changed(stack: str, changes: Mapping[str, Any] | None = None) -> AwsSettings | MetalSettings:
     """A committed stack with values replaced: {"pools.1.count": 4}."""
     data = deepcopy(sections(stack))
     for path, value in (changes or {}).items():
@@ -32,14 +33,30 @@ def settings(stack: str = "dev", changes: Mapping[str, Any] | None = None) -> Se
         for step in above:
             here = here[int(step)] if isinstance(here, list) else here.setdefault(step, {})
         here[int(last) if isinstance(here, list) else last] = value
-    return Settings.model_validate(data)
+    return from_sections(data)
+
+
+def settings(stack: str = "dev", changes: Mapping[str, Any] | None = None) -> AwsSettings:
+    """A committed stack on AWS with values replaced."""
+    found = changed(stack, changes)
+    assert isinstance(found, AwsSettings)
+    return found
 
 
 def planned(
     stack: str = "dev", changes: Mapping[str, Any] | None = None, *, catalogue: Catalogue = SHIPPED, today: date = TODAY
-) -> Plan:
-    """The plan of a committed stack with values replaced."""
+) -> AwsPlan:
+    """The plan of a committed stack on AWS with values replaced."""
     return plan(settings(stack, changes), catalogue=catalogue, today=today)
+
+
+def planned_metal(
+    changes: Mapping[str, Any] | None = None, *, catalogue: Catalogue = SHIPPED, today: date = TODAY
+) -> MetalPlan:
+    """The plan of the committed stack on metal with values replaced."""
+    found = changed("metal", changes)
+    assert isinstance(found, MetalSettings)
+    return plan(found, catalogue=catalogue, today=today)
 
 
 def rules(plan_: Plan) -> list[str]:

@@ -1,7 +1,8 @@
 """The registry: ids, waivers, and what is wrong with waivers."""
 
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import pytest
 
 from catalogue.tables import SHIPPED
-from planner.draft import registry
-from planner.findings import Registry, Severity
+from planner.draft import registry, rule
+from planner.findings import Observation, Registry, Severity
 from planner.plan import Plan, plan
 from settings.errors import SettingsError
 from settings.load import from_file
@@ -25,8 +26,9 @@ def _waiver(**changes: str) -> dict[str, Any]:
 
 
 def _corpus_plans() -> list[Plan]:
-    plans = []
-    for path in sorted((Path(__file__).parents[1] / "settings" / "corpus").glob("*/*.yaml")):
+    plans: list[Plan] = []
+    corpus, literal = Path(__file__).parents[1] / "settings" / "corpus", Path(__file__).parent / "presets" / "literal"
+    for path in sorted([*corpus.glob("*/*.yaml"), *literal.glob("*.yaml")]):
         with suppress(SettingsError):
             plans.append(plan(from_file(path), today=TODAY))
     return plans
@@ -42,14 +44,60 @@ def test_every_rule_names_what_it_guards_and_explains_itself() -> None:
     """Each rule carries a requirement or correction id and a docstring, and its id is its own."""
     assert all(rule.guards and rule.look.__doc__ for rule in registry.rules)
     with pytest.raises(ValueError, match="two rules are called"):
-        registry.rule(registry.rules[0].id)
+        rule(registry.rules[0].id)
 
 
 def test_every_rule_is_broken_by_some_test() -> None:
     """No rule is there for show: each id stands in a test or a corpus file's head that makes it speak."""
-    asserted = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    asserted = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
     spoken = {finding.rule for found in _corpus_plans() for finding in found.findings}
     assert [rule.id for rule in registry.rules if rule.id not in spoken and f'"{rule.id}"' not in asserted] == []
+
+
+def test_a_rule_looks_at_drafts_of_its_own_platform() -> None:
+    """Rules of AWS never see metal and the reverse; a common rule sees both; what they say keeps its inputs."""
+
+    @dataclass(frozen=True)
+    class Common:
+        size: int
+
+    class Cloud(Common):
+        pass
+
+    class Racks(Common):
+        pass
+
+    rules_ = Registry()
+    asked: list[str] = []
+
+    def asks(name: str) -> Callable[[Common], Iterable[Observation]]:
+        def look(draft: Common) -> Iterable[Observation]:
+            asked.append(name)
+            inputs = {"size": f"{draft.size} nodes"}
+            yield Observation(path="pools", sentence=name, remedy="none", inputs=inputs)
+
+        return look
+
+    rules_.about(Common)("common", "A08", formula="size", source="a document")(asks("common"))
+    rules_.about(Cloud)("cloud", "A08")(asks("cloud"))
+    rules_.about(Racks)("racks", "A08")(asks("racks"))
+    found = rules_.findings(Racks(3), (), TODAY)
+    assert asked == ["common", "racks"]
+    assert [finding.inputs for finding in found] == [{"size": "3 nodes"}] * 2
+    assert [(each.formula, each.source) for each in rules_.rules] == [
+        ("size", "a document"),
+        (None, None),
+        (None, None),
+    ]
+    assert [finding.rule for finding in rules_.findings(Cloud(1), (), TODAY)] == ["common", "cloud"]
+    with pytest.raises(ValueError, match="two rules are called common"):
+        rules_.about(Racks)("common", "A08")
+
+
+def test_a_waiver_may_name_a_rule_of_the_other_platform() -> None:
+    """A rule that cannot speak here is known all the same: the waiver is unused, not unknown."""
+    stale = planned(changes=_waiver(rule="server-unknown"))
+    assert (rules(stale), stale.errors) == (["waiver-unused"], ())
 
 
 def test_waiver_accepts_a_finding_until_its_day() -> None:
@@ -104,4 +152,4 @@ def test_registry_keeps_severity_and_path() -> None:
     (finding,) = planned(changes={"training.runs.0.nodes": 3}).errors
     assert finding.severity is Severity.ERROR
     assert finding.path == "gpucluster:training.runs[0].nodes"
-    assert Registry[object]().findings(object(), (), date(2026, 1, 1)) == ()
+    assert Registry().findings(object(), (), date(2026, 1, 1)) == ()

@@ -9,25 +9,48 @@ from planner.interfaces import addresses_per_node, efa_count, layout, max_pods
 ENA, EFA_ONLY = InterfaceType.ENA, InterfaceType.EFA_ONLY
 
 
-def test_p5_has_32_efa_devices_beside_its_ena_interface() -> None:
-    """NW11, L07: EC2 user guide's own example for p5.48xlarge: 32 EFA-only interfaces and one ENA."""
-    interfaces = layout(INSTANCES["p5.48xlarge"], fabric=True)
-    assert interfaces[:3] == ((0, 0, ENA), (0, 1, EFA_ONLY), (1, 0, EFA_ONLY))
-    assert len(interfaces) == 33
-    assert efa_count(interfaces) == 32
+PRIMARY, BESIDE = (0, 0, ENA), (0, 1, EFA_ONLY)
 
 
-def test_p5_4xlarge_has_one_efa_device_on_its_only_card() -> None:
-    """NW11: the small p5 goes the whole EFA way with one card."""
-    assert layout(INSTANCES["p5.4xlarge"], fabric=True) == ((0, 0, ENA), (0, 1, EFA_ONLY))
+def _cards(*indexes: int) -> tuple[tuple[int, int, InterfaceType], ...]:
+    return tuple((index, 0, EFA_ONLY) for index in indexes)
 
 
-def test_p6_b300_keeps_card_0_free_of_efa() -> None:
-    """NW11: 17 cards, of which the first is ENA only: 16 EFA devices at cards 1 to 16."""
-    interfaces = layout(INSTANCES["p6-b300.48xlarge"], fabric=True)
-    assert interfaces[0] == (0, 0, ENA)
-    assert [interface.network_card_index for interface in interfaces[1:]] == list(range(1, 17))
-    assert all(interface.device_index == 0 for interface in interfaces)
+@pytest.mark.parametrize(
+    ("name", "interfaces"),
+    [
+        ("p4d.24xlarge", (PRIMARY, BESIDE, *_cards(1, 2, 3))),
+        ("p4de.24xlarge", (PRIMARY, BESIDE, *_cards(1, 2, 3))),
+        ("p5.4xlarge", (PRIMARY, BESIDE)),
+        ("p5.48xlarge", (PRIMARY, BESIDE, *_cards(*range(1, 32)))),
+        ("p5e.48xlarge", (PRIMARY, BESIDE, *_cards(*range(1, 32)))),
+        ("p5en.48xlarge", (PRIMARY, BESIDE, *_cards(*range(1, 16)))),
+        ("p6-b200.48xlarge", (PRIMARY, BESIDE, *_cards(1, 2, 3, 4, 5, 6, 7))),
+        ("p6-b300.48xlarge", (PRIMARY, *_cards(*range(1, 17)))),
+        ("p6e-gb200.36xlarge", (PRIMARY, *_cards(1, 5, 9, 13))),
+        ("g4dn.8xlarge", (PRIMARY, BESIDE)),
+        ("g5.48xlarge", (PRIMARY, BESIDE)),
+        ("g6e.12xlarge", (PRIMARY, BESIDE)),
+        ("g6e.24xlarge", (PRIMARY, BESIDE, *_cards(1))),
+        ("g6e.48xlarge", (PRIMARY, BESIDE, *_cards(1, 2, 3))),
+        ("g7e.48xlarge", (PRIMARY, BESIDE, *_cards(1, 2, 3))),
+        ("c5n.18xlarge", (PRIMARY, BESIDE)),
+        ("hpc6id.32xlarge", ((0, 0, InterfaceType.EFA), *_cards(1))),
+        ("g5.xlarge", (PRIMARY,)),
+        ("inf2.xlarge", (PRIMARY,)),
+    ],
+)
+def test_layouts_are_those_of_the_ec2_user_guide(
+    name: str, interfaces: tuple[tuple[int, int, InterfaceType], ...]
+) -> None:
+    """NW10, NW11, E21: card 0 is ENA first; EFA beside it where the card carries it; further cards efa-only at 0."""
+    assert layout(INSTANCES[name], fabric=True) == interfaces
+
+
+def test_small_types_have_no_efa() -> None:
+    """NW11, E21: EFA of the G families begins at 8xlarge; below there is none."""
+    graphics = {row.type: efa_count(layout(row, fabric=True)) for row in INSTANCES.values() if row.type[0] == "g"}
+    assert all((count > 0) is (INSTANCES[name].vcpu >= 32) for name, count in graphics.items())
 
 
 @pytest.mark.parametrize("name", INSTANCES)
@@ -35,7 +58,8 @@ def test_layout_is_one_that_ec2_accepts(name: str) -> None:
     """NW11: never more EFA than EC2's limit, never more interfaces on a card than fit, no slot twice."""
     row = INSTANCES[name]
     interfaces = layout(row, fabric=True)
-    assert interfaces[0] == (0, 0, ENA)
+    assert interfaces[0][:2] == (0, 0)
+    assert interfaces[0].interface_type is not EFA_ONLY
     assert efa_count(interfaces) == row.efa_max
     slots = [(interface.network_card_index, interface.device_index) for interface in interfaces]
     assert len(set(slots)) == len(slots)
@@ -60,6 +84,8 @@ def test_without_a_fabric_there_is_one_interface(name: str) -> None:
         ("p5.48xlarge", False, 100),
         ("p5.48xlarge", True, 51),
         ("p4d.24xlarge", True, 250),
+        ("hpc6id.32xlarge", True, 51),
+        ("p6e-gb200.36xlarge", True, 100),
     ],
 )
 def test_pods_per_node(name: str, fabric: bool, pods: int) -> None:
@@ -77,3 +103,19 @@ def test_addresses_suffice_for_the_pods(name: str, fabric: bool) -> None:
     addresses = addresses_per_node(row, interfaces)
     assert addresses % row.addresses_per_interface == 0
     assert addresses >= max_pods(row, interfaces) - 2
+
+
+@pytest.mark.parametrize(
+    ("name", "addresses"),
+    [
+        ("p5.48xlarge", 50),
+        ("p5.4xlarge", 90),
+        ("p6-b300.48xlarge", 200),
+        ("hpc6id.32xlarge", 50),
+        ("g6e.48xlarge", 350),
+    ],
+)
+def test_efa_only_interfaces_take_no_addresses(name: str, addresses: int) -> None:
+    """F02, E21: 33 interfaces of a p5 node take 50 addresses, as 32 of them have none; all slots are of card 0."""
+    row = INSTANCES[name]
+    assert addresses_per_node(row, layout(row, fabric=True)) == addresses

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from settings.errors import nearest, sentences, written
-from settings.model import Settings
+from settings.model import PLATFORMS, Settings
 from settings.zones import zone_prefix
 
 
@@ -55,11 +55,12 @@ def test_zone_ids_of_a_region(region: str, prefix: str) -> None:
     assert zone_prefix(region) == prefix
 
 
+@pytest.mark.parametrize("model", PLATFORMS.values(), ids=PLATFORMS)
 @pytest.mark.parametrize("data", [None, 3, "x", [], {"pools": 3}, {"pools": [3], "training": {"runs": "x"}}])
-def test_data_of_any_shape_ends_in_sentences(data: Any) -> None:
+def test_data_of_any_shape_ends_in_sentences(data: Any, model: type[Settings]) -> None:
     """Whatever stands in a file, the answer is sentences with paths and never a traceback."""
     with pytest.raises(ValidationError) as caught:
-        Settings.model_validate(data)
-    said = sentences(caught.value)
+        model.model_validate(data)
+    said = sentences(caught.value, model)
     assert said
     assert all(sentence.startswith("gpucluster:") for sentence in said)

@@ -82,6 +82,7 @@ def test_the_control_plane_stands_in_every_zone() -> None:
 
 
 def test_nodes_come_after_their_network_plugin_and_their_way_out() -> None:
+    """KJ28: without a network plugin no node gets ready."""
     graph = graph_of("dev")
     for pool in ("system", "training", "inference"):
         after = graph.one(f"pool-{pool}-nodes").depends_on
@@ -196,9 +197,12 @@ def test_arm_nodes_get_an_arm_image() -> None:
     from catalogue.types import Architecture
     from planner.plan import plan
     from settings.load import from_file
+    from settings.model import AwsSettings
     from tests.graph.stackfiles import ROOT
 
-    pool = plan(from_file(ROOT / "Pulumi.dev.yaml")).pools["training"]
+    settings = from_file(ROOT / "Pulumi.dev.yaml")
+    assert isinstance(settings, AwsSettings)
+    pool = plan(settings).pools["training"]
     arm = replace(pool, instance=replace(SHIPPED.instances["p5.4xlarge"], architecture=Architecture.ARM64))
     assert ami_type(arm) == "AL2023_ARM_64_NVIDIA"
 
@@ -208,9 +212,44 @@ def test_what_a_person_wants_is_in_the_outputs() -> None:
     assert outputs["fabric"]["efaInterfaces"] == 256
     assert outputs["hardware"]["gpus"] == 72
     assert outputs["hardware"]["priceUsd"]["hourly"] > 400
+    assert outputs["hardware"]["quotas"]["Running On-Demand P instances"] == 8 * 192
+    assert outputs["storage"]["readGbPerS"] == 18.75
     gang = outputs["workloads"]["gangs"]["llama-3-70b-pretrain"]
     assert gang == {"job": "llama-3-70b-pretrain", "pods": 8, "gpus": 64, "efa": 256}
     service = outputs["workloads"]["services"]["llama-3-70b"]
     assert service["url"] == "http://llama-3-70b.inference.svc:8000/v1"
     assert service["kvCacheTokens"] > 8192
     assert "inference/model-weights" in outputs["storage"]["claims"]
+
+
+def test_slices_are_cut_labelled_and_asked_for_k09_kj25() -> None:
+    """The MIG manager cuts what the label says, feature discovery names it, and a replica asks for one slice."""
+    cut = {"name": "inference", "role": "inference", "instanceType": "p5.4xlarge", "count": 1, "mig": "3g.40gb"}
+    training = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2}
+    graph = dev(pools=pools(training, cut), budget={"maxHourlyUsd": 30})
+    assert graph.one("pool-inference-nodes").inputs["labels"]["nvidia.com/mig.config"] == "all-3g.40gb"
+    assert "nvidia.com/mig.config" not in graph.one("pool-training-nodes").inputs["labels"]
+    values = graph.one("gpu-operator-release").inputs["values"]
+    assert (values["migManager"], values["mig"]) == ({"enabled": True}, {"strategy": "single"})
+    pod = graph.one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
+    assert pod["nodeSelector"]["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3-MIG-3g.40gb"
+    assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "1"
+    quotas = {each.name: each.inputs["spec"]["hard"] for each in graph.of_type("ResourceQuota")}
+    assert quotas["namespaces-inference-quota"] == {"requests.nvidia.com/gpu": "2"}
+    run = graph.one("run-llama-3-8b-sft-job").inputs["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    assert run["nodeSelector"]["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3"
+
+
+def test_whole_gpus_need_no_mig_manager() -> None:
+    assert graph_of("prod").one("gpu-operator-release").inputs["values"]["migManager"] == {"enabled": False}
+
+
+def test_a_service_is_served_in_the_precision_that_was_planned() -> None:
+    """Q02: what the planner counts the weights and the cache in is what vLLM is told."""
+    config = deepcopy(stack_config("dev"))
+    (service,) = config["gpucluster:serving"]["services"]
+    service |= {"quantization": "fp8", "kvCacheDtype": "fp8"}
+    pod = run_program(config, stack="dev").one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
+    assert {"--quantization=fp8", "--kv-cache-dtype=fp8"} <= set(pod["containers"][0]["command"])
+    plain = graph_of("dev").one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
+    assert not [each for each in plain["containers"][0]["command"] if "quantization" in each or "kv-cache" in each]

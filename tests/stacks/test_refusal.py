@@ -53,6 +53,17 @@ def test_all_findings_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "budget.maxHourlyUsd" in message
 
 
+def test_metal_is_planned_and_not_deployed(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = refused(stack_config("metal"), monkeypatch)
+    assert message == "gpucluster:platform.kind: metal can be planned but not deployed yet; type make plan"
+
+
+def test_metal_that_cannot_work_is_refused_for_that_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = refused(changed("metal", platform={"bmcCidr": "10.20.0.0/24"}), monkeypatch)
+    assert "1 finding; nothing was registered" in message
+    assert "10.20.0.0/24 overlaps 10.20.0.0/22" in message
+
+
 def test_a_missing_secret_is_named() -> None:
     def program() -> None:
         runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")

@@ -20,6 +20,7 @@ from ..kms import key_fault
 from . import launch_rules
 from .errors import refusal
 from .interfaces import require_groups
+from .reservations import check_target
 
 AMENDMENTS = Amendments()
 
@@ -37,6 +38,7 @@ class LaunchSpec:
     tags: dict[str, dict[str, str]]
     facts: dict[str, Any]
     placement_group: str
+    reservation: str = ""
 
     @property
     def interfaces(self) -> list[dict[str, Any]]:
@@ -83,7 +85,8 @@ def _spec(backend: Any, region: str, request: dict[str, Any]) -> LaunchSpec:
     placement = launch_rules.check_placement(backend, facts, data.get("Placement", {}), subnet.availability_zone)
     spec = LaunchSpec(data, template, subnet, tags, facts, placement)
     launch_rules.check_interfaces(backend, facts, spec.interfaces, subnet)
-    launch_rules.check_reservation(data)
+    count = int(request.get("MaxCount") or 1)
+    spec.reservation = check_target(backend, data, subnet.availability_zone, count)
     require_groups(backend, data.get("SecurityGroupIds", []), subnet)
     _check_profile_and_keys(region, data)
     return spec
@@ -189,6 +192,7 @@ def _finish(backend: Any, instance: Any, spec: LaunchSpec) -> None:
     placement = spec.data.get("Placement") or {}
     instance.placement.group_name = spec.placement_group
     instance.placement.tenancy = placement.get("Tenancy", "default")
+    instance.taken_from = spec.reservation
     if spec.template is not None:
         marks = {"id": spec.template.template.id, "version": str(spec.template.number)}
         instance.add_tags({f"aws:ec2launchtemplate:{key}": value for key, value in marks.items()})

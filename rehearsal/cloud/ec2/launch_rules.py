@@ -100,15 +100,6 @@ def check_placement(backend: Any, facts: dict[str, Any], placement: dict[str, An
     return name
 
 
-def check_reservation(data: dict[str, Any]) -> None:
-    """There are no capacity reservations in the account, so a targeted one does not exist."""
-    target = data.get("CapacityReservationSpecification", {}).get("CapacityReservationTarget", {})
-    wanted = target.get("CapacityReservationId")
-    if wanted:
-        message = f"The capacity reservation id '{wanted}' does not exist"
-        raise refusal("InvalidCapacityReservationId.NotFound", message)
-
-
 def kind_of(interface: dict[str, Any]) -> str:
     """``interface``, ``efa`` or ``efa-only``."""
     return str(interface.get("InterfaceType") or "interface")

@@ -1,7 +1,7 @@
-"""Placement groups, which moto lacks, and capacity reservations, of which the account has none.
+"""Placement groups, which moto lacks.
 
-Sources: EC2 API reference, CreatePlacementGroup, DescribePlacementGroups, DeletePlacementGroup,
-DescribeCapacityReservations; EC2 user guide, "Placement groups for your Amazon EC2 instances".
+Sources: EC2 API reference, CreatePlacementGroup, DescribePlacementGroups, DeletePlacementGroup; EC2 user guide,
+"Placement groups for your Amazon EC2 instances".
 """
 
 from __future__ import annotations
@@ -89,15 +89,6 @@ def delete_placement_group(self: Any) -> EmptyResult:
     del placement_groups(backend)[group["GroupName"]]
     forget_tags(backend, group["GroupId"])
     return EmptyResult()
-
-
-@AMENDMENTS.operation(EC2Response)
-def describe_capacity_reservations(self: Any) -> ActionResult:
-    """None: a rehearsal spends nothing. Asking for one by id is an error, as for any id that is not there."""
-    for reservation in self._get_param("CapacityReservationIds", []):
-        message = f"The capacity reservation id '{reservation}' does not exist"
-        raise refusal("InvalidCapacityReservationId.NotFound", message)
-    return ActionResult({"CapacityReservations": []})
 
 
 def _shown(backend: Any, group: dict[str, Any]) -> dict[str, Any]:

@@ -101,17 +101,6 @@ class AddonOperations(EksOperations):
         names = [given["addonName"]] if given.get("addonName") else list(ADDONS)
         return self.page("addons", [described_addon(name, kubernetes) for name in names], given)
 
-    def describe_cluster_versions(self) -> ActionResult:
-        """The Kubernetes versions EKS offers."""
-        given = self.input
-        wanted = given.get("clusterVersions") or list(KUBERNETES)
-        rows = [
-            {"clusterVersion": version, "clusterType": "eks", "versionStatus": support, "status": support.lower()}
-            for version, support in KUBERNETES.items()
-            if version in wanted
-        ]
-        return self.page("clusterVersions", rows, given)
-
     def _check(self, cluster: Cluster, name: str, version: str, given: dict[str, Any]) -> None:
         if not addon_version_fits(name, version, cluster.body["version"]):
             message = f"Addon version specified is not supported: {name} {version} on {cluster.body['version']}"

@@ -9,11 +9,18 @@ from .addons import AddonOperations
 from .clusters import ClusterOperations
 from .identities import PodIdentityOperations
 from .nodegroups import NodegroupOperations
+from .offered import VersionOperations
 from .updates import UpdateOperations
 
 
 class EksResponder(
-    ClusterOperations, NodegroupOperations, AddonOperations, AccessOperations, PodIdentityOperations, UpdateOperations
+    ClusterOperations,
+    NodegroupOperations,
+    AddonOperations,
+    AccessOperations,
+    PodIdentityOperations,
+    UpdateOperations,
+    VersionOperations,
 ):
     """Every EKS operation rehearsals know; another one is answered with NotImplemented."""
 

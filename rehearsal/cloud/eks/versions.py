@@ -9,6 +9,7 @@ minor that the cluster can run: which builds exist, only AWS can tell.
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Any
 
 KUBERNETES = {
@@ -20,6 +21,15 @@ KUBERNETES = {
     "1.36": "STANDARD_SUPPORT",
 }
 DEFAULT_KUBERNETES = "1.35"
+CALENDAR = {
+    "1.31": (date(2024, 9, 26), date(2025, 11, 26), date(2026, 11, 26)),
+    "1.32": (date(2025, 1, 23), date(2026, 3, 23), date(2027, 3, 23)),
+    "1.33": (date(2025, 5, 29), date(2026, 7, 29), date(2027, 7, 29)),
+    "1.34": (date(2025, 10, 2), date(2026, 12, 2), date(2027, 12, 2)),
+    "1.35": (date(2026, 1, 27), date(2027, 3, 27), date(2028, 3, 27)),
+    "1.36": (date(2026, 6, 2), date(2027, 8, 2), date(2028, 8, 2)),
+}
+"""The guide's release calendar: on EKS from, standard support until, extended support until."""
 
 ADDONS = {
     "vpc-cni": ("networking", "v1.20.1-eksbuild.3"),

@@ -1,0 +1,144 @@
+"""A site's own rows: added to the shipped ones, or put in their place."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from difflib import get_close_matches
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from catalogue.metal_types import Nic, PurchasePrice, Server, StorageServer, Switch
+from catalogue.model_types import Model
+from catalogue.types import Catalogue, Gpu, Instance, Price, Rate
+
+Path = tuple[str | int, ...]
+Problem = tuple[Path, str]
+
+KINDS: dict[str, type] = {
+    "gpus": Gpu,
+    "nics": Nic,
+    "instances": Instance,
+    "servers": Server,
+    "switches": Switch,
+    "storage_servers": StorageServer,
+    "models": Model,
+    "services": Price,
+    "rates": Rate,
+    "parts": PurchasePrice,
+}
+"""The catalogue's tables and the types of their rows, those first that others name."""
+
+NAMED: dict[Any, str] = {Gpu: "gpus", Nic: "nics"}
+"""Rows that stand inside other rows, where a site writes their name, and their tables."""
+
+KEYS: dict[Any, str] = {Instance: "type"}
+"""The field that holds a row's name, where it is not `name`."""
+
+_WRITTEN = {"services": "prices", "storage_servers": "storageServers"}
+"""Tables that are called otherwise in a stack file."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sited:
+    """A catalogue with a site's rows in it, and what is wrong with the rows that could not be taken."""
+
+    catalogue: Catalogue
+    problems: tuple[Problem, ...]
+
+
+class _Wrong(Exception):  # noqa: N818 - never leaves this module
+    """A row that cannot be taken: where in it, and why."""
+
+    def __init__(self, path: Path, sentence: str) -> None:
+        self.path, self.sentence = path, sentence
+
+
+def with_site_rows(shipped: Catalogue, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Sited:
+    """Add rows, given as plain data by table with the row types' field names.
+
+    A row starts from the shipped row that `like` names, or must be complete. A row with a shipped one's name takes its
+    place. A row that cannot be taken is left out and named in `problems`, with its path in the stack file's spelling.
+    """
+    catalogue = shipped
+    problems: list[Problem] = []
+    for table, kind in KINDS.items():
+        written = _WRITTEN.get(table, table)
+        known = dict(getattr(catalogue, table))
+        seen: set[str] = set()
+        for index, row in enumerate(rows.get("prices" if table == "services" else table, ())):
+            name = str(row["name"])
+            if name in seen:
+                problems.append(((written, index, "name"), f"{name!r} stands here twice; keep one of the rows"))
+                continue
+            seen.add(name)
+            try:
+                known[name] = _row(kind, row, getattr(shipped, table), catalogue)
+            except _Wrong as wrong:
+                problems.append(((written, index, *wrong.path), wrong.sentence))
+        catalogue = replace(catalogue, **{table: known})
+    return Sited(catalogue=catalogue, problems=tuple(problems))
+
+
+def _row(kind: type, row: Mapping[str, Any], shipped: Mapping[str, Any], catalogue: Catalogue) -> Any:
+    given = {name: value for name, value in row.items() if name not in ("name", "like") and value is not None}
+    key = KEYS.get(kind, "name")
+    if any(field.name == key for field in fields(kind)):
+        given[key] = row["name"]
+    like = row.get("like")
+    if like is None:
+        return _built(kind, given, (), catalogue)
+    if like not in shipped:
+        raise _Wrong(("like",), f"no shipped row is called {like!r}; {_meant(like, shipped)}")
+    hints = get_type_hints(kind)
+    changed = {name: _value(hints[name], value, (camel(name),), catalogue) for name, value in given.items()}
+    return _made(lambda: replace(shipped[like], **changed), ())
+
+
+def _built(kind: type, given: Mapping[str, Any], path: Path, catalogue: Catalogue) -> Any:
+    hints = get_type_hints(kind)
+    needed = [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
+    missing = [camel(name) for name in needed if name not in given and NoneType not in get_args(hints[name])]
+    if missing:
+        like = "" if path else ", or name a shipped row with like"
+        raise _Wrong(path, f"lacks {', '.join(missing)}; add {'it' if len(missing) == 1 else 'them'}{like}")
+    values: dict[str, Any] = {name: None for name in needed if name not in given}
+    for name, value in given.items():
+        values[name] = _value(hints[name], value, (*path, camel(name)), catalogue)
+    return _made(lambda: kind(**values), path)
+
+
+def _value(hint: Any, value: Any, path: Path, catalogue: Catalogue) -> Any:
+    """A plain value as the row type holds it."""
+    if hint in NAMED:
+        table: Mapping[str, Any] = getattr(catalogue, NAMED[hint])
+        if value not in table:
+            raise _Wrong(path, f"the catalogue has no {hint.__name__} {value!r}; {_meant(value, table)}")
+        return table[value]
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _built(hint, {name: each for name, each in value.items() if each is not None}, path, catalogue)
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (tuple, frozenset):
+        return origin(_value(inner[0], each, (*path, index), catalogue) for index, each in enumerate(value))
+    if origin in (Union, UnionType) and value is not None:
+        (one, *more) = (part for part in inner if part is not NoneType)
+        return value if more else _value(one, value, path, catalogue)
+    return value
+
+
+def _made(make: Any, path: Path) -> Any:
+    """What `make` returns. A row type refuses values that contradict each other with a ValueError."""
+    try:
+        return make()
+    except ValueError as error:
+        raise _Wrong(path, f"{error}; correct the row") from None
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = get_close_matches(word, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"known: {', '.join(names) or 'none'}"
+
+
+def camel(name: str) -> str:
+    """A field's name as it stands in a stack file: usd_per_hour -> usdPerHour."""
+    first, *more = name.split("_")
+    return first + "".join(word.capitalize() for word in more)

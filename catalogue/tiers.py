@@ -1,0 +1,56 @@
+"""Cost tiers of clusters of one's own with H100 GPUs, as consultancies quote them, and lines that they quote apart."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from catalogue.metal_types import PurchasePrice
+
+_MAY_2025 = date(2025, 5, 1)
+_TIERS = "consultancy article on H100 clusters, May 2025; approximate"
+_ESTIMATES = "estimates of guides for eight-node H100 clusters, 2024 and 2025; approximate"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tier:
+    """A tier: what it costs as a whole, and what it is."""
+
+    name: str
+    nodes: int
+    gpus: int
+    usd: float
+    redundant: bool
+    about: str
+    source: str
+
+    @property
+    def usd_per_gpu(self) -> float:
+        """Its price for each GPU."""
+        return self.usd / self.gpus
+
+
+def _tier(name: str, nodes: int, gpus: int, usd: float, about: str, *, redundant: bool = False) -> Tier:
+    return Tier(name=name, nodes=nodes, gpus=gpus, usd=usd, redundant=redundant, about=about, source=_TIERS)
+
+
+TIERS = {
+    tier.name: tier
+    for tier in (
+        _tier("budget", 4, 32, 1_200_000, "one HDR switch, Lustre with two object servers, nothing redundant"),
+        _tier("mid", 8, 32, 2_000_000, "four GPUs a node, WekaFS, shared cooling"),
+        _tier("full", 8, 64, 2_800_000, "two switches, Lustre with eight object servers, DLC", redundant=True),
+    )
+}
+"""By name. The middle one is dearest for each GPU."""
+
+
+def _estimate(low: float, high: float) -> PurchasePrice:
+    return PurchasePrice(usd=(low + high) / 2, low=low, high=high, as_of=_MAY_2025, source=_ESTIMATES)
+
+
+ESTIMATES = {
+    "eight DGX H100, servers only": _estimate(2_000_000, 3_000_000),
+    "eight H100 nodes with fabric, storage and installation": _estimate(2_500_000, 3_200_000),
+    "WekaFS of 100 TB": _estimate(1_500_000, 2_000_000),
+    "NDR fabric with optics for eight nodes": _estimate(300_000, 600_000),
+}
+"""Totals of clusters and of parts of them. A server-only figure and an all-in one are not about the same thing."""

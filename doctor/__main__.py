@@ -1,0 +1,51 @@
+"""`python -m doctor --stack dev`: catalogue and stack beside the real account. 1 if a check fails, 2 on wrong usage."""
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from doctor.account import Account
+from doctor.case import Case
+from doctor.examination import examine
+from doctor.report import as_json, as_table
+from doctor.results import worst
+from planner.plan import plan
+from settings.errors import SettingsError
+from settings.load import from_file
+from settings.model import AwsSettings
+from settings.stackfile import parse
+
+
+def main(arguments: list[str]) -> int:
+    """Examine one stack and print what was found."""
+    parser = argparse.ArgumentParser(prog="python -m doctor", description=__doc__)
+    parser.add_argument("--stack", required=True, help="the stack whose Pulumi.<stack>.yaml is examined")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="a table, or JSON for programs")
+    options = parser.parse_args(arguments)
+    file = Path(f"Pulumi.{options.stack}.yaml")
+    try:
+        settings, project = from_file(file), str(parse(Path("Pulumi.yaml"))["name"])
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}; name a stack whose file is in this directory", file=sys.stderr)
+        return 2
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if not isinstance(settings, AwsSettings):
+        print(
+            f"{file}: its platform.kind is {settings.platform.kind}; only stacks on aws have an account",
+            file=sys.stderr,
+        )
+        return 2
+    now = datetime.now(UTC)
+    planned = plan(settings, today=now.date())
+    case = Case(project=project, stack=options.stack, settings=settings, plan=planned, now=now)
+    results = examine(case, Account(settings.platform))
+    print(json.dumps(as_json(case, results), indent=2) if options.format == "json" else as_table(case, results))
+    return worst(results)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,57 @@
+"""The calls that the checks make, and the IAM policy that allows them and nothing else.
+
+`python -m doctor.policy` writes the policy's file.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+FILE = "docs/reference/doctor-policy.json"
+
+ALWAYS_ALLOWED = "sts:GetCallerIdentity"
+"""AWS answers it without a permission."""
+
+PUBLIC_PARAMETERS = "arn:*:ssm:*::parameter/aws/service/eks/optimized-ami/*"
+
+ACTIONS = {
+    "ec2:DescribeAddresses": "*",
+    "ec2:DescribeAvailabilityZones": "*",
+    "ec2:DescribeCapacityReservations": "*",
+    "ec2:DescribeInstanceTypeOfferings": "*",
+    "ec2:DescribeInstanceTypes": "*",
+    "ec2:DescribeInstances": "*",
+    "ec2:DescribeNatGateways": "*",
+    "ec2:DescribeNetworkInterfaces": "*",
+    "ec2:DescribeSubnets": "*",
+    "ec2:DescribeVolumes": "*",
+    "ec2:DescribeVpcs": "*",
+    "eks:DescribeCluster": "*",
+    "eks:DescribeClusterVersions": "*",
+    "eks:ListClusters": "*",
+    "fsx:DescribeFileSystems": "*",
+    "servicequotas:GetAWSDefaultServiceQuota": "*",
+    "servicequotas:GetServiceQuota": "*",
+    "ssm:GetParameters": PUBLIC_PARAMETERS,
+}
+"""Every action that may be asked for, and the resource it is allowed on. Most of them know no resources."""
+
+
+def document() -> dict[str, Any]:
+    """The policy: one statement per resource."""
+    by_resource: dict[str, list[str]] = {}
+    for action, resource in sorted(ACTIONS.items()):
+        by_resource.setdefault(resource, []).append(action)
+    statements = [
+        {"Effect": "Allow", "Action": actions, "Resource": resource} for resource, actions in by_resource.items()
+    ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def main() -> None:
+    """Write the file, below the directory in which the program is run."""
+    Path(FILE).write_text(json.dumps(document(), indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

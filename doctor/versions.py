@@ -1,0 +1,87 @@
+"""Kubernetes' minor, and the node images of the recorded release."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from catalogue.prices import SERVICES
+from catalogue.types import Architecture
+from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
+from doctor.account import Account
+from doctor.case import Case
+from doctor.results import Result, Status, judged
+from planner.types import AwsPoolPlan
+
+_SOON = timedelta(days=60)
+_IMAGES = "/aws/service/eks/optimized-ami"
+
+
+def kubernetes(case: Case, account: Account) -> Iterable[Result]:
+    """EKS offers the cluster's minor, in standard support, until the day that the catalogue has."""
+    minor = case.settings.platform.kubernetes_version
+    rows = account.every("eks", "DescribeClusterVersions", "clusterVersions", clusterVersions=[minor])
+    told = next((row for row in rows if row["clusterVersion"] == minor), None)
+    status = told.get("versionStatus", "UNSUPPORTED") if told else "UNSUPPORTED"
+    move = "move gpucluster:platform.kubernetesVersion to a later minor"
+    if told is None or status == "UNSUPPORTED":
+        sentence = f"EKS offers no {minor} in {case.region}"
+        yield Result(check="kubernetes", status=Status.FAIL, subject=minor, sentence=sentence, remedy=move)
+        return
+    ends = told["endOfStandardSupportDate"].date()
+    wrong = []
+    if status == "EXTENDED_SUPPORT":
+        dear, usual = SERVICES["eks-extended"].usd_per_hour, SERVICES["eks"].usd_per_hour
+        sentence = f"its standard support ended on {ends}: {dear:g} USD an hour instead of {usual:g}"
+        wrong.append((Status.WARN, sentence, move))
+    elif ends - case.now.date() < _SOON:
+        wrong.append((Status.WARN, f"its standard support ends on {ends}", move))
+    recorded = STANDARD_SUPPORT_ENDS.get(minor)
+    if recorded != ends:
+        has = f"{recorded}" if recorded else "no day"
+        sentence = f"EKS ends standard support on {ends}, and the catalogue has {has}"
+        wrong.append((Status.WARN, sentence, "correct STANDARD_SUPPORT_ENDS in catalogue/versions.py"))
+    yield judged("kubernetes", minor, f"in standard support until {ends}", wrong)
+
+
+def images(case: Case, account: Account) -> Iterable[Result]:
+    """The recorded release has an image of each kind that the pools take."""
+    minor = case.settings.platform.kubernetes_version
+    if minor not in KUBERNETES:
+        sentence, remedy = f"no AMI release is recorded for {minor}", f"take one of {', '.join(KUBERNETES)}"
+        yield Result(check="image", status=Status.FAIL, subject=minor, sentence=sentence, remedy=remedy)
+        return
+    release = KUBERNETES[minor].ami_release
+    kinds = list(dict.fromkeys(_kind(pool) for pool in case.plan.pools.values()))
+    names = [name for kind in kinds for name in (_image(minor, kind, release), _newest(minor, kind))]
+    told = account.get("ssm", "GetParameters", Names=names)
+    values = {row["Name"]: row["Value"] for row in told["Parameters"]}
+    for kind in kinds:
+        yield _judged(minor, kind, release, values)
+
+
+def _judged(minor: str, kind: tuple[str, str], release: str, values: Mapping[str, str]) -> Result:
+    image, newest = values.get(_image(minor, kind, release)), values.get(_newest(minor, kind))
+    recommended = f"{newest} is the recommended one" if newest else "EKS recommends none"
+    sentence = f"there is no image of release {release}; {recommended}"
+    remedy = f"record {newest} as the release of {minor} in catalogue/versions.py" if newest else "take another minor"
+    wrong = [] if image else [(Status.FAIL, sentence, remedy)]
+    later = f"; {recommended}" if newest and newest != release else ", the recommended one"
+    return judged("image", f"AL2023 {' '.join(kind)}", f"release {release} is {image}{later}", wrong)
+
+
+def _kind(pool: AwsPoolPlan) -> tuple[str, str]:
+    """Architecture and variant of EKS' Amazon Linux 2023 image for a pool."""
+    architecture = "arm64" if pool.instance.architecture is Architecture.ARM64 else "x86_64"
+    return architecture, "nvidia" if pool.gpus_per_node else "standard"
+
+
+def _image(minor: str, kind: tuple[str, str], release: str) -> str:
+    day = release.rpartition("-")[2]
+    return f"{_folder(minor, kind)}/amazon-eks-node-al2023-{'-'.join(kind)}-{minor}-v{day}/image_id"
+
+
+def _newest(minor: str, kind: tuple[str, str]) -> str:
+    return f"{_folder(minor, kind)}/recommended/release_version"
+
+
+def _folder(minor: str, kind: tuple[str, str]) -> str:
+    return f"{_IMAGES}/{minor}/amazon-linux-2023/{'/'.join(kind)}"

@@ -1,0 +1,194 @@
+"""The bill of materials of racks of one's own: from the plan's pools, fabric, storage and room."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from catalogue.metal_types import Cooling, Generation, NicRole, PurchasePrice, Server, StorageServer, Switch
+from catalogue.optics import CableType
+from planner.bom import Bom, BomLine, Part, bought, included, spares
+from planner.cost.amounts import Amount
+from planner.fabric.cabling import Span
+from planner.fabric.optics import cable_for
+from planner.fabric.types import FabricPlan
+
+_NODE_LEAF_M = 5.0
+_LEAF_SPINE_M = 30.0
+_MANAGEMENT_PORTS = 46
+"""Ports of a 48-port management switch that machines take; two lead up."""
+
+_MANAGEMENT_CABLES_PER_MACHINE = 2
+"""One to the machine's own network, one to its management controller."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shelf:
+    """Spare parts, in percent of what is in use. A missing card or cable idles a node for as long as it is on order."""
+
+    cards: float = 2.0
+    cables: float = 2.0
+    modules: float = 2.0
+    drives: float = 2.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoomOrder:
+    """What the room needs. `pdus` are those of all racks, `batteries_kwh` 0 where there are none."""
+
+    racks: int
+    pdus: int
+    batteries_kwh: float
+    cooling: Cooling
+    liquid_kw: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CableRuns:
+    """Lengths of the fabric's cables in metres, as far as they were measured."""
+
+    node_leaf_m: float = _NODE_LEAF_M
+    leaf_spine_m: float = _LEAF_SPINE_M
+
+
+def metal_bom(
+    servers: Sequence[tuple[Server, int]],
+    stores: Sequence[tuple[StorageServer, int]],
+    fabric: FabricPlan | None,
+    storage_network: tuple[Switch, int] | None,
+    room: RoomOrder,
+    prices: Mapping[str, PurchasePrice],
+    *,
+    runs: CableRuns | None = None,
+    shelf: Shelf | None = None,
+) -> Bom:
+    """Everything that is bought. `servers`, `stores` and the switches of a storage network of its own are (row, how
+    many); `prices` are those of parts without a row.
+    """
+    kept = shelf or Shelf()
+    machines = sum(count for _, count in servers) + sum(count for _, count in stores)
+    switches = fabric.growth.day_one.switches if fabric else 0
+    if storage_network:
+        switches += storage_network[1]
+    return Bom(
+        lines=(
+            *_servers(servers, kept),
+            *_stores(stores, kept),
+            *(_fabric(fabric, prices, runs or CableRuns(), kept) if fabric else ()),
+            *(_storage_network(*storage_network) if storage_network else ()),
+            *_room(room, prices),
+            *_management(machines, switches, prices),
+        )
+    )
+
+
+def amount(price: PurchasePrice | None) -> Amount | None:
+    """A purchase price as a sum of money."""
+    return Amount(usd=price.usd, low=price.low, high=price.high) if price else None
+
+
+def _servers(servers: Sequence[tuple[Server, int]], shelf: Shelf) -> Iterator[BomLine]:
+    for server, count in servers:
+        part = Part.GPU if server.gpu else Part.CPU
+        source = server.price.source if server.price else ""
+        yield bought(part, server.name, count, amount(server.price), note=source)
+        if server.gpu:
+            yield included(Part.GPU, f"GPU {server.gpu.name}", count * server.gpu_count, server.name)
+        yield included(Part.CPU, server.cpu.model, count * server.cpu.sockets, server.name)
+        yield included(Part.MEMORY, "GiB of memory", count * server.memory_gib, server.name)
+        if server.nvme:
+            drives = count * server.nvme.count
+            yield included(Part.STORAGE, f"NVMe drive of {server.nvme.size_gb} GB", drives, server.name)
+        supplies = server.power_supplies
+        yield included(Part.POWER, f"{supplies.watts} W supply", count * supplies.count, server.name)
+    yield from _cards(servers, shelf)
+
+
+def _cards(servers: Sequence[tuple[Server, int]], shelf: Shelf) -> Iterator[BomLine]:
+    """Cards of the compute fabric, which come with the servers; the spare ones do not."""
+    for server, count in servers:
+        for group in server.nics:
+            if group.role is NicRole.COMPUTE:
+                kept = spares(count * group.count, shelf.cards)
+                yield included(Part.INTERCONNECT, group.nic.name, count * group.count, server.name)
+                yield bought(Part.INTERCONNECT, f"spare {group.nic.name}", 0, amount(group.nic.price), shelf=kept)
+
+
+def _stores(stores: Sequence[tuple[StorageServer, int]], shelf: Shelf) -> Iterator[BomLine]:
+    for store, count in stores:
+        source = store.price.source if store.price else ""
+        yield bought(Part.STORAGE, store.name, count, amount(store.price), note=source)
+        drives = count * store.drives
+        kept = spares(drives, shelf.drives)
+        where = f"{store.name}; order {kept} more as spares"
+        yield included(Part.STORAGE, f"drive of {store.drive_tb:g} TB", drives, where)
+
+
+def _fabric(
+    fabric: FabricPlan, prices: Mapping[str, PurchasePrice], runs: CableRuns, shelf: Shelf
+) -> Iterator[BomLine]:
+    design, generation = fabric.growth.day_one, fabric.cards.nic.generation
+    yield bought(
+        Part.INTERCONNECT,
+        fabric.switch.name,
+        design.switches,
+        amount(fabric.switch.price),
+        note=f"{design.leaves} leaves, {design.spines} spines, {design.cores} cores on each of {design.planes} planes",
+    )
+    near = cable_for(Span.NODE_LEAF, generation, runs.node_leaf_m)
+    far = cable_for(Span.LEAF_SPINE, generation, runs.leaf_spine_m)
+    above = design.leaf_spine_cables + design.spine_core_cables
+    yield from _cables(
+        near, design.node_cables, f"nodes to leaves, up to {runs.node_leaf_m:g} m", generation, prices, shelf
+    )
+    yield from _cables(far, above, f"between switches, up to {runs.leaf_spine_m:g} m", generation, prices, shelf)
+    if near and near.transceivers:
+        ends = fabric.optics.node_transceivers + fabric.optics.other_transceivers
+        yield _module("card", generation, ends, prices, shelf)
+    fibre_ports = design.node_cables * bool(near and near.transceivers) + 2 * above * bool(far and far.transceivers)
+    if fibre_ports:
+        share = fibre_ports / (design.node_cables + 2 * above)
+        yield _module("switch", generation, ceil(fabric.optics.switch_transceivers * share), prices, shelf)
+
+
+def _cables(
+    kind: CableType | None,
+    count: int,
+    note: str,
+    generation: Generation,
+    prices: Mapping[str, PurchasePrice],
+    shelf: Shelf,
+) -> Iterator[BomLine]:
+    item = f"{generation} {kind.kind if kind else 'unknown'} cable"
+    if count:
+        each = amount(prices.get(item))
+        yield bought(Part.CABLING, item, count, each, shelf=spares(count, shelf.cables), note=note)
+
+
+def _module(end: str, generation: Generation, count: int, prices: Mapping[str, PurchasePrice], shelf: Shelf) -> BomLine:
+    item = f"{generation} {end} transceiver"
+    return bought(Part.CABLING, item, count, amount(prices.get(item)), shelf=spares(count, shelf.modules))
+
+
+def _storage_network(switch: Switch, count: int) -> Iterator[BomLine]:
+    yield bought(Part.STORAGE, f"{switch.name} of the storage network", count, amount(switch.price))
+
+
+def _room(room: RoomOrder, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
+    yield bought(Part.RACK, "rack", room.racks, amount(prices.get("rack")))
+    yield bought(Part.RACK, "installation, per rack", room.racks, amount(prices.get("installation, per rack")))
+    yield bought(Part.POWER, "rack PDU", room.pdus, amount(prices.get("rack PDU")))
+    if room.batteries_kwh:
+        yield bought(Part.POWER, "battery, per kWh", room.batteries_kwh, amount(prices.get("battery, per kWh")))
+    if room.cooling is Cooling.AIR:
+        yield included(Part.COOLING, "air handling", 1, "the room")
+    else:
+        each = amount(prices.get("coolant loop, per kW"))
+        yield bought(Part.COOLING, "coolant loop, per kW", ceil(room.liquid_kw), each, note=room.cooling)
+
+
+def _management(machines: int, switches: int, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
+    ports = machines * _MANAGEMENT_CABLES_PER_MACHINE + switches
+    count = ceil(ports / _MANAGEMENT_PORTS)
+    note = f"{ports} ports: each machine's own network and management controller, and each switch"
+    yield bought(Part.MANAGEMENT, "management switch", count, amount(prices.get("management switch")), note=note)
+    yield bought(Part.MANAGEMENT, "management cable", ports, amount(prices.get("management cable")))

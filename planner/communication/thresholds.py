@@ -1,0 +1,163 @@
+"""What a measured bandwidth must reach: by GPU, cards and their rate, size, and sums in switches.
+
+Published figures first; else what the cards' rate allows; else nothing: such a result is recorded and stops nobody.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from planner.communication.collectives import Collective
+from planner.communication.group import Group, ring_gb_per_s
+from planner.communication.measured import CARDS, GIB, PUBLISHED, Published
+from planner.communication.nccl import fastest
+
+_EFA_PART = 5 / 6
+"""Least part of what AWS measured: 400 of 480 GB/s on p5, 65 of 78 on p4de."""
+_WARN_PART, _FAIL_PART = 35 / 36, 5 / 6
+"""Parts of the planned rate: 350 and 300 GB/s where 8 x 400 Gb/s are planned to reach 360."""
+_CARD_WARN, _CARD_FAIL = 0.95, 0.9
+_LEAST_GIB, _LEAST_EFA_GIB = 8.0, 2.0
+
+
+class Basis(StrEnum):
+    """Where a threshold comes from. RECORD is none."""
+
+    MEASURED = "measured"
+    DERIVED = "derived"
+    RECORD = "record"
+
+
+class Verdict(StrEnum):
+    """What a result means for the node that it was measured on."""
+
+    PASS = "pass"  # noqa: S105 - a verdict, not a password
+    WARN = "warn"
+    FAIL = "fail"
+    RECORDED = "recorded"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Threshold:
+    """Least rates: below `warn` a person looks, below `fail` the node does not work. `expected` is a healthy one's.
+
+    The unit is the test's: GB/s of bus bandwidth for all-reduce, Gb/s between two cards.
+    """
+
+    basis: Basis
+    expected: float
+    warn: float | None
+    fail: float | None
+    source: str
+
+    def judge(self, reached: float, wrong: int = 0) -> Verdict:
+        """The verdict on a result. `wrong` is nccl-tests' count of wrong values, of which one is too many."""
+        if wrong:
+            return Verdict.FAIL
+        if self.warn is None or self.fail is None:
+            return Verdict.RECORDED
+        if reached < self.fail:
+            return Verdict.FAIL
+        return Verdict.WARN if reached < self.warn else Verdict.PASS
+
+
+def all_reduce_threshold(group: Group, size_bytes: float, *, efa: bool = False, nvls: bool = True) -> Threshold:
+    """The threshold of an all-reduce of this size among all GPUs of the group's domains.
+
+    Small messages measure latency, so below 8 GiB (2 GiB on EFA, where that was measured) nothing is demanded. `nvls`
+    says that NCCL may add up in NVLink switches, which published figures of Hopper and later GPUs rely on.
+    """
+    expected = fastest(Collective.ALL_REDUCE, size_bytes, group).bus_gb_per_s
+    across = group.domains > 1
+    if size_bytes < (_LEAST_EFA_GIB if efa and across else _LEAST_GIB) * GIB:
+        return _record(expected, "the message is too small to show a rate")
+    if not across:
+        return _inside(group, expected) if nvls or not group.nvls else _derived(group)
+    if efa:
+        return _over_efa(group, size_bytes, expected)
+    return _over_fabric(group, expected)
+
+
+def card_threshold(gbit_per_s: float) -> Threshold:
+    """The threshold in Gb/s of a transfer between two cards (ib_write_bw with GPUDirect RDMA)."""
+    for row in CARDS:
+        if row.gbit_per_s == gbit_per_s:
+            return Threshold(basis=Basis.MEASURED, expected=gbit_per_s, warn=row.warn, fail=row.fail, source=row.source)
+    return Threshold(
+        basis=Basis.DERIVED,
+        expected=gbit_per_s,
+        warn=_CARD_WARN * gbit_per_s,
+        fail=_CARD_FAIL * gbit_per_s,
+        source="0.95 and 0.9 of the rate, as good cards of 200 and 400 Gb/s reach",
+    )
+
+
+_NODE = {"H100": (440.0, 420.0), "H200": (440.0, 420.0), "A100 80GB": (228.0, 200.0), "A100 40GB": (228.0, 200.0)}
+"""(warn, fail) of a node's eight GPUs; a node below what publishers demand is looked at before it is taken out."""
+
+
+def _inside(group: Group, expected: float) -> Threshold:
+    rows = [row for row in PUBLISHED if row.domains == 1 and row.gpu == group.gpu.name and row.ranks == group.ranks]
+    if not rows:
+        return _record(expected, "nobody published a figure for such a node")
+    lines = [line for row in rows for line in (row.warn, row.fail) if line is not None]
+    warn, fail = _NODE.get(group.gpu.name, (max(lines), min(lines)))
+    healthy = max((row.expected for row in rows if row.expected is not None), default=max(lines))
+    return Threshold(basis=Basis.MEASURED, expected=healthy, warn=warn, fail=fail, source=_sources(rows))
+
+
+def _over_efa(group: Group, size_bytes: float, expected: float) -> Threshold:
+    """By the largest size that was measured and is not above this one.
+
+    On more nodes than were measured the figure falls as the model's does: two nodes use both ways of their cards.
+    """
+    rows = [row for row in _across(group) if row.efa and row.size_gib * GIB <= size_bytes and row.expected]
+    if not rows:
+        return _record(expected, "nobody published a figure for EFA with such nodes")
+    row = max(rows, key=lambda each: each.size_gib)
+    few = replace(group, ranks=row.ranks, domains=row.domains)
+    falls = min(1.0, expected / fastest(Collective.ALL_REDUCE, size_bytes, few).bus_gb_per_s)
+    healthy = falls * (row.expected or expected)
+    basis = Basis.MEASURED if group.domains == row.domains else Basis.DERIVED
+    floor = _EFA_PART * healthy
+    return Threshold(basis=basis, expected=healthy, warn=floor, fail=floor, source=row.source)
+
+
+def _over_fabric(group: Group, expected: float) -> Threshold:
+    """With sums in the switches, less than what the cards reach without them means that these do not work."""
+    rows = [row for row in _across(group) if not row.efa and row.sharp == group.sharp]
+    if rows:
+        (row, *_), least = rows, _derived(group).warn if group.sharp else rows[0].fail
+        healthy = row.expected or expected
+        return Threshold(basis=Basis.MEASURED, expected=healthy, warn=row.warn, fail=least, source=row.source)
+    if group.sharp:
+        return _record(expected, "nobody published a figure for sums in such switches")
+    return _derived(group)
+
+
+def _derived(group: Group) -> Threshold:
+    """By what a ring through the group is planned to reach."""
+    planned = ring_gb_per_s(group)
+    return Threshold(
+        basis=Basis.DERIVED,
+        expected=planned,
+        warn=_WARN_PART * planned,
+        fail=_FAIL_PART * planned,
+        source="what links or cards carry (cards: rate x 0.9), of which 35/36 and 5/6",
+    )
+
+
+def _across(group: Group) -> list[Published]:
+    """Rows of several domains with the same GPU and cards of the same rate together."""
+    network = group.network
+    if network is None:
+        return []
+    carried = network.nics * network.gbit_per_s
+    return [row for row in PUBLISHED if row.domains > 1 and row.gpu == group.gpu.name and row.gbit_per_s == carried]
+
+
+def _record(expected: float, why: str) -> Threshold:
+    return Threshold(basis=Basis.RECORD, expected=expected, warn=None, fail=None, source=why)
+
+
+def _sources(rows: list[Published]) -> str:
+    return "; ".join(dict.fromkeys(row.source for row in rows))

@@ -1,0 +1,162 @@
+"""What a stack on AWS costs while it stands, by the hour and by the month."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from catalogue.types import Instance, Price, Rate, UsageClass
+from catalogue.units import HOURS_PER_MONTH
+from planner.blocks import hours, whole_price
+from planner.cost.amounts import Amount
+from planner.cost.lines import BlockPrice, PriceLine, Prices
+from planner.cost.traffic import Traffic
+from planner.types import Role
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Purchase:
+    """Instances of a pool and how they are bought. `block` are the first and last day of its capacity block."""
+
+    pool: str
+    role: Role
+    instance: Instance
+    count: int
+    usage: UsageClass
+    root_volume_gib: int
+    block: tuple[date, date] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Around:
+    """What a stack has beside its pools: a cluster, NAT gateways, an FSx file system (`fsx` as the price list has it).
+
+    `extended_support`: EKS no longer supports the cluster's minor in the ordinary way.
+    """
+
+    nat_gateways: int
+    fsx: str
+    fsx_gib: int
+    extended_support: bool = False
+    traffic: Traffic = field(default_factory=Traffic)
+
+
+def fsx_service(deployment_type: str, mb_per_s_per_tib: int | None) -> str:
+    """The name in the price list of an FSx storage type."""
+    tier = f"-{mb_per_s_per_tib}" if mb_per_s_per_tib else ""
+    return f"fsx-{deployment_type}{tier}-gib"
+
+
+def stack_prices(
+    pools: Iterable[Purchase], around: Around, services: Mapping[str, Price], rates: Mapping[str, Rate]
+) -> Prices:
+    """Every line of the bill that stands for itself, with the assumptions that the lines of use rest on.
+
+    A pool without a recorded price is named in `unpriced`, so that a sum is never mistaken for the whole. A block's
+    nodes count at their price per hour, for the hours that the block has; what is paid in advance stands in `blocks`.
+    """
+    placed = [pool for pool in pools if pool.count]
+    lines = (
+        *(line for pool in placed if (line := _pool_line(pool)) is not None),
+        *_standing(placed, around, services),
+        *_use(placed, around.traffic, rates),
+    )
+    monthly = [line.usd_per_hour * line.hours_per_month for line in lines]
+    return Prices(
+        lines=lines,
+        hourly=round(sum(line.usd_per_hour for line in lines), 2),
+        hourly_low=round(sum(line.low for line in lines), 2),
+        hourly_high=round(sum(line.high for line in lines), 2),
+        monthly=round(sum(monthly), 2),
+        unpriced=tuple(pool.pool for pool in placed if pool.instance.price(pool.usage) is None),
+        blocks=tuple(block for pool in placed if (block := _block(pool)) is not None),
+        assumptions=tuple(line.basis for line in lines if line.basis),
+    )
+
+
+def allocation(prices: Prices) -> Mapping[str, float]:
+    """USD per hour by purpose: what training, inference and the rest cost, for who pays for which."""
+    shares: dict[str, float] = {}
+    for line in prices.lines:
+        shares[line.purpose] = shares.get(line.purpose, 0.0) + line.usd_per_hour
+    return shares
+
+
+def _pool_line(pool: Purchase) -> PriceLine | None:
+    price = pool.instance.price(pool.usage)
+    if price is None:
+        return None
+    name = f"pool {pool.pool}: {pool.instance.type}, {pool.usage}"
+    standing = min(HOURS_PER_MONTH, hours(*pool.block)) if pool.block else HOURS_PER_MONTH
+    return _line(name, pool.role, pool.count, price, hours_per_month=standing, pool=pool.pool)
+
+
+def _block(pool: Purchase) -> BlockPrice | None:
+    price = pool.instance.price(pool.usage)
+    if pool.block is None or price is None:
+        return None
+    whole: Amount = whole_price(price, pool.count, *pool.block)
+    return BlockPrice(pool=pool.pool, hours=hours(*pool.block), usd=whole.usd, low=whole.low, high=whole.high)
+
+
+def _standing(pools: Iterable[Purchase], around: Around, services: Mapping[str, Price]) -> Iterable[PriceLine]:
+    volume_gib = sum(pool.count * pool.root_volume_gib for pool in pools)
+    cluster = "eks-extended" if around.extended_support else "eks"
+    support = "EKS control plane, extended support" if around.extended_support else "EKS control plane"
+    yield _line("root volumes, GiB of gp3", "platform", volume_gib, services["gp3-gib"])
+    yield _line(support, "platform", 1, services[cluster])
+    yield _line("NAT gateway", "platform", around.nat_gateways, services["nat"])
+    kind = around.fsx.removeprefix("fsx-").removesuffix("-gib")
+    yield _line(f"FSx for Lustre, GiB of {kind}", "storage", around.fsx_gib, services[around.fsx])
+
+
+def _use(pools: Iterable[Purchase], traffic: Traffic, rates: Mapping[str, Rate]) -> Iterable[PriceLine]:
+    placed = list(pools)
+    nodes = sum(pool.count for pool in placed)
+    system = sum(pool.count for pool in placed if pool.role == "system")
+    yield _used(
+        "GB a month through the NAT gateway",
+        nodes * traffic.nat_gb_per_node,
+        rates["nat-gb"],
+        f"{traffic.nat_gb_per_node:g} GB a month for each of {nodes} nodes through the NAT gateway: images",
+    )
+    yield _used(
+        "GB a month across zones",
+        system * traffic.cross_zone_gb_per_system_node,
+        rates["cross-zone-gb"],
+        f"{traffic.cross_zone_gb_per_system_node:g} GB a month for each of {system} system nodes across zones",
+    )
+    yield _used("GB in S3", traffic.object_gb, rates["s3-gb-month"], f"{traffic.object_gb:g} GB in the bucket")
+    yield _used("GB of logs a month", traffic.log_gb, rates["logs-gb"], f"{traffic.log_gb:g} GB of logs a month")
+
+
+def _line(
+    name: str,
+    purpose: str,
+    quantity: float,
+    price: Price,
+    *,
+    hours_per_month: float = HOURS_PER_MONTH,
+    pool: str | None = None,
+) -> PriceLine:
+    return PriceLine(
+        name=name,
+        purpose=purpose,
+        quantity=quantity,
+        usd_per_hour=price.usd_per_hour * quantity,
+        low=price.low * quantity,
+        high=price.high * quantity,
+        hours_per_month=hours_per_month,
+        pool=pool,
+    )
+
+
+def _used(name: str, gb_per_month: float, rate: Rate, basis: str) -> PriceLine:
+    return PriceLine(
+        name=name,
+        purpose="traffic",
+        quantity=gb_per_month,
+        usd_per_hour=rate.usd * gb_per_month / HOURS_PER_MONTH,
+        low=rate.low * gb_per_month / HOURS_PER_MONTH,
+        high=rate.high * gb_per_month / HOURS_PER_MONTH,
+        basis=basis,
+    )

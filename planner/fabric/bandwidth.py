@@ -1,0 +1,38 @@
+"""What a fabric carries, in Gb/s one way, and what is left of it when a switch fails."""
+
+from catalogue.units import gbyte_per_s
+from planner.fabric.design import FabricDesign
+
+
+def injection_gbit_per_s(design: FabricDesign, nic_gbit_per_s: int) -> int:
+    """What all nodes' cards can send at once."""
+    return design.planes * design.demand.node_ports * nic_gbit_per_s
+
+
+def bisection_gbit_per_s(design: FabricDesign, nic_gbit_per_s: int, switch_gbit_per_s: int) -> float:
+    """What half of the nodes can send to the other half: half of the cards' rate, or of the uplinks where they are
+    fewer. With an oversubscription of r it is the injection / 2r."""
+    sent = injection_gbit_per_s(design, nic_gbit_per_s)
+    carried = design.leaf_spine_cables * switch_gbit_per_s if design.spines else sent
+    return min(sent, carried) / 2
+
+
+def oversubscription(design: FabricDesign) -> float:
+    """Used ports down to wired ports up of the leaf where it is worst; 1 on a single switch."""
+    pairs = zip(design.leaf_loads(), design.leaf_uplinks(), strict=True)
+    return max((down / up for down, up in pairs if up), default=1.0)
+
+
+def share_without_a_spine(design: FabricDesign) -> float:
+    """Share of the links between leaves that is left when a spine fails. 0: the leaves are apart from each other."""
+    return 1 - 1 / design.spines_per_pod if design.spines else 1.0
+
+
+def ports_lost_with_a_leaf(design: FabricDesign) -> int:
+    """Most ports of nodes and storage that a leaf takes with it, in its plane."""
+    return max(design.leaf_loads())
+
+
+def node_gbyte_per_s(rails: int, nic_gbit_per_s: int) -> float:
+    """GB/s one way between a node and the fabric: 8 x 400 Gb/s are 400, 1 x 200 Gb/s are 25."""
+    return gbyte_per_s(rails * nic_gbit_per_s)

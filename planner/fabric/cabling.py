@@ -1,0 +1,154 @@
+"""Which port is plugged into which: every cable of a fabric, one after the other, always in the same order."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from planner.fabric.design import FabricDesign, Topology, Wiring
+from planner.fabric.names import Names
+from planner.fabric.room import Position, length_m
+
+
+class Span(StrEnum):
+    """What a cable leads from and to, from below."""
+
+    NODE_LEAF = "node-leaf"
+    LEAF_SPINE = "leaf-spine"
+    SPINE_CORE = "spine-core"
+
+
+class Link(NamedTuple):
+    """A cable between a port of the `low` device and one of the switch above it. Ports count from 0, a node's are its
+    rails; `rail` is None between spines and cores, and where leaves are no rails."""
+
+    span: Span
+    low: str
+    low_port: int
+    high: str
+    high_port: int
+    rail: int | None
+    length_m: float | None
+
+    @property
+    def label(self) -> str:
+        """What is printed on both ends."""
+        return f"{self.low}:{self.low_port} - {self.high}:{self.high_port}"
+
+
+HEADING = ("span", "from", "port", "to", "port", "rail", "metres")
+"""Columns of a cable plan."""
+
+
+def row(link: Link, *, switch_ports_per_cage: int) -> tuple[str, ...]:
+    """A line of a cable plan under HEADING. A twin-port cage's ports are 1/1 and 1/2, as they stand on the switch."""
+
+    def port(number: int) -> str:
+        cage, half = divmod(number, switch_ports_per_cage)
+        return f"{cage + 1}/{half + 1}" if switch_ports_per_cage > 1 else str(cage + 1)
+
+    low = f"card {link.low_port}" if link.span is Span.NODE_LEAF else port(link.low_port)
+    rail = "" if link.rail is None else str(link.rail)
+    metres = "" if link.length_m is None else f"{link.length_m:.1f}"
+    return link.span.value, link.low, low, link.high, port(link.high_port), rail, metres
+
+
+def links(design: FabricDesign, named: Names, positions: Mapping[str, Position] | None = None) -> Iterator[Link]:
+    """Every cable of one plane, those to nodes first, without lengths where there are no positions.
+
+    Cables keep their place as the fabric grows: what is no node comes first, spines take a leaf's links in turn.
+    """
+    measured: dict[tuple[str, str], float] = {}
+
+    def distance(low: str, high: str) -> float | None:
+        if positions is None:
+            return None
+        known = measured.get((low, high))
+        if known is None:
+            known = measured[low, high] = length_m(positions[low], positions[high])
+        return known
+
+    for span, low, low_port, high, high_port, rail in _plugs(design, named):
+        yield Link(span, low, low_port, high, high_port, rail, distance(low, high))
+
+
+_Plug = tuple[Span, str, int, str, int, int | None]
+
+
+def _plugs(design: FabricDesign, named: Names) -> Iterator[_Plug]:
+    yield from _node_plugs(design, named)
+    yield from _leaf_plugs(design, named)
+    yield from _spine_plugs(design, named)
+
+
+def _node_plugs(design: FabricDesign, named: Names) -> Iterator[_Plug]:
+    """Storage and the subnet manager have one port each; a node has one for each rail."""
+    rails = design.demand.rails
+    ends = _leaf_ends(design)
+    for name in named.others:
+        leaf, port, rail = next(ends)
+        yield Span.NODE_LEAF, name, 0, named.leaves[leaf], port, rail
+    if design.topology is Topology.RAIL_OPTIMISED:
+        for _ in range(-design.demand.extra_ports % rails):
+            next(ends)
+    for name in named.nodes:
+        for card in range(rails):
+            leaf, port, rail = next(ends)
+            yield Span.NODE_LEAF, name, card, named.leaves[leaf], port, rail
+
+
+def _leaf_ends(design: FabricDesign) -> Iterator[tuple[int, int, int | None]]:
+    """Ports of the leaves in the order in which they are taken: (leaf, port, rail)."""
+    rails = design.demand.rails
+    if design.topology is Topology.RAIL_OPTIMISED:
+        for group in range(design.leaves // rails):
+            for port in range(design.down):
+                for rail in range(rails):
+                    yield group * rails + rail, port, rail
+    elif design.wiring is Wiring.USED:
+        for leaf, load in enumerate(design.leaf_loads()):
+            for port in range(load):
+                yield leaf, port, None
+    else:
+        for leaf in range(design.leaves):
+            for port in range(design.down):
+                yield leaf, port, None
+
+
+def _leaf_plugs(design: FabricDesign, named: Names) -> Iterator[_Plug]:
+    """A leaf's links go to its pod's spines in turn; with used wiring the turn goes on with the next leaf."""
+    spines, rails = design.spines_per_pod, design.demand.rails
+    rail_optimised, first_up = design.topology is Topology.RAIL_OPTIMISED, design.ports - design.up
+    per_leaf = design.leaf_uplinks()
+    for pod in range(design.pods):
+        turn = 0
+        for leaf in design.pod_leaves(pod):
+            rail = leaf % rails if rail_optimised else None
+            for uplink in range(per_leaf[leaf]):
+                above, port = turn % spines, turn // spines
+                turn += 1
+                yield (
+                    Span.LEAF_SPINE,
+                    named.leaves[leaf],
+                    first_up + uplink,
+                    named.spines[pod * spines + above],
+                    port,
+                    rail,
+                )
+
+
+def _spine_plugs(design: FabricDesign, named: Names) -> Iterator[_Plug]:
+    """A spine's links go to its group's cores in turn; a pod that is not full has fewer of them."""
+    if not design.cores:
+        return
+    groups, cores, spines = design.core_groups, design.cores_per_group, design.spines_per_pod
+    links_of_full = design.leaves_per_pod * design.up // spines
+    for pod in range(design.pods):
+        uplinks = len(design.pod_leaves(pod)) * design.up // spines
+        for spine in range(spines):
+            group, member = spine % groups, spine // groups
+            first_port = (pod * (spines // groups) + member) * (links_of_full // cores)
+            low = named.spines[pod * spines + spine]
+            for uplink in range(uplinks):
+                high = named.cores[group * cores + uplink % cores]
+                port = first_port + uplink // cores
+                yield Span.SPINE_CORE, low, design.ports // 2 + uplink, high, port, None

@@ -1,0 +1,168 @@
+"""What a fabric is asked to carry, and what it is made of. Counts are of one plane unless they say otherwise."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.fabric.ports import even_shares, uplinks
+
+
+class Topology(StrEnum):
+    """How nodes meet switches. Rail-optimised: card i of every node of a group is on the group's leaf i."""
+
+    SINGLE = "single"
+    LEAF_SPINE = "leaf-spine"
+    RAIL_OPTIMISED = "rail-optimised"
+
+
+class Wiring(StrEnum):
+    """Which uplinks of a leaf are wired: all of them, or as many as its used ports need.
+
+    FULL is what NVIDIA's SuperPOD reference architectures do, also where a scalable unit is not full, so that nodes
+    are added later without touching a cable; its spines divide the uplinks evenly. USED is the fewest cables that keep
+    the oversubscription for the nodes there are, and its spines take the links in turn.
+    """
+
+    FULL = "full"
+    USED = "used"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Demand:
+    """Ports that a plane must offer: `rails` for each node, those of storage and of the subnet manager, and
+    `spare_leaf_ports` that stay free on every leaf."""
+
+    nodes: int
+    rails: int
+    storage_ports: int = 0
+    manager_ports: int = 0
+    spare_leaf_ports: int = 0
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1 or self.rails < 1:
+            raise ValueError(f"a fabric of {self.nodes} nodes with {self.rails} ports each is none")
+
+    @property
+    def node_ports(self) -> int:
+        """Ports of all nodes, each an end of a cable."""
+        return self.nodes * self.rails
+
+    @property
+    def extra_ports(self) -> int:
+        """Ports of what is no node."""
+        return self.storage_ports + self.manager_ports
+
+    @property
+    def endpoints(self) -> int:
+        """All ports that look down."""
+        return self.node_ports + self.extra_ports
+
+    @property
+    def extra_slots(self) -> int:
+        """Node places that storage and the subnet manager take on a rail-optimised fabric, one port on each rail."""
+        return -(-self.extra_ports // self.rails)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FabricDesign:
+    """A fabric: a single switch, leaves and spines, or pods of both under cores.
+
+    `ports` are those of a switch, `down` those of a leaf that nodes may take, `up` those that may look up. Pods are
+    equal but for the last, which has the leaves that are left. Each spine belongs to one of `core_groups`, whose
+    switches only see the spines with its number in each pod.
+    """
+
+    topology: Topology
+    wiring: Wiring
+    demand: Demand
+    ports: int
+    down: int
+    up: int
+    oversubscription: float
+    leaves: int
+    pods: int = 1
+    leaves_per_pod: int
+    spines_per_pod: int = 0
+    core_groups: int = 0
+    cores_per_group: int = 0
+    planes: int = 1
+
+    @property
+    def tiers(self) -> int:
+        """Layers of switches."""
+        return 1 + bool(self.spines) + bool(self.cores)
+
+    @property
+    def spines(self) -> int:
+        """Spines of all pods."""
+        return self.pods * self.spines_per_pod
+
+    @property
+    def cores(self) -> int:
+        """Core switches."""
+        return self.core_groups * self.cores_per_group
+
+    @property
+    def switches(self) -> int:
+        """Switches of all planes."""
+        return self.planes * (self.leaves + self.spines + self.cores)
+
+    @property
+    def node_cables(self) -> int:
+        """Cables to nodes, storage and the subnet manager, of all planes."""
+        return self.planes * self.demand.endpoints
+
+    @property
+    def leaf_spine_cables(self) -> int:
+        """Cables between leaves and spines, of all planes."""
+        return self.planes * sum(self.leaf_uplinks())
+
+    @property
+    def spine_core_cables(self) -> int:
+        """Cables between spines and cores, of all planes: a spine has as many up as down."""
+        return self.leaf_spine_cables if self.cores else 0
+
+    @property
+    def cables(self) -> int:
+        """All cables of all planes."""
+        return self.node_cables + self.leaf_spine_cables + self.spine_core_cables
+
+    @property
+    def free_node_ports(self) -> int:
+        """Ports of one plane's leaves that a node could still take, those kept spare not counted."""
+        return self.leaves * self.down - self.demand.endpoints
+
+    def leaf_loads(self) -> list[int]:
+        """Used ports down of each leaf."""
+        return [sum(map(len, used)) for used in self.leaf_ports()]
+
+    def leaf_ports(self) -> list[tuple[range, ...]]:
+        """Which ports down of each leaf are used: those of what is no node first, then those of nodes."""
+        if self.topology is Topology.RAIL_OPTIMISED:
+            return [self._rail_ports(leaf) for leaf in range(self.leaves)]
+        ends = self.demand.endpoints
+        if self.wiring is Wiring.USED:
+            return [(range(load),) for load in even_shares(ends, self.leaves)]
+        return [(range(min(self.down, max(0, ends - leaf * self.down))),) for leaf in range(self.leaves)]
+
+    def _rail_ports(self, leaf: int) -> tuple[range, ...]:
+        """Places of the group that are taken. Ports that are no node's fill places rail by rail, the last in part."""
+        group, rail = divmod(leaf, self.demand.rails)
+        first = group * self.down
+        taken = min(self.down, self.demand.nodes + self.demand.extra_slots - first)
+        of_last_place = self.demand.extra_ports % self.demand.rails
+        empty = self.demand.extra_slots - 1 - first
+        if of_last_place and rail >= of_last_place and 0 <= empty < taken:
+            return range(empty), range(empty + 1, taken)
+        return (range(taken),)
+
+    def leaf_uplinks(self) -> list[int]:
+        """Wired ports up of each leaf."""
+        if not self.spines_per_pod:
+            return [0] * self.leaves
+        if self.wiring is Wiring.FULL:
+            return [self.up] * self.leaves
+        return [max(uplinks(load, self.oversubscription), self.spines_per_pod) for load in self.leaf_loads()]
+
+    def pod_leaves(self, pod: int) -> range:
+        """Numbers of a pod's leaves."""
+        return range(pod * self.leaves_per_pod, min(self.leaves, (pod + 1) * self.leaves_per_pod))

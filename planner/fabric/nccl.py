@@ -1,0 +1,145 @@
+"""NCCL's environment, by what the ranks talk over. What a value cannot say, no job can be given.
+
+There is no field for what NCCL decides by itself and better: the distance up to which GPUDirect is used, buffer sizes,
+channel counts, the InfiniBand timeout, reads by GPUDirect. A GID index exists on RoCE only. Sources: NVIDIA NCCL user
+guide, "Environment Variables"; NCCL 2.30 sources (net_ib, graph/search.cc, graph/paths.cc, graph/topo.cc).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from catalogue.metal_types import RDMA_DEVICE
+
+POD_INTERFACE = "eth0"
+"""The interface that every pod has, whatever else is attached; bootstrap goes over it."""
+
+_ROCE_TIMEOUT = 22
+"""4.096 us x 2^22: what OCI sets for RoCE, where congestion control may hold packets back longer."""
+
+
+class Preset(Protocol):
+    """Something that knows the variables of a job."""
+
+    def variables(self) -> dict[str, str]:
+        """Environment variables by name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """RDMA devices in rail order, each by its whole name. Raises ValueError for a prefix, a double or none."""
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        wrong = [name for name in self.names if not RDMA_DEVICE.fullmatch(name)]
+        if wrong or not self.names or len(set(self.names)) < len(self.names):
+            raise ValueError(f"{self.names} are no distinct device names such as mlx5_0")
+
+    def __str__(self) -> str:
+        """NCCL's exact list. Without `=` each name is a prefix, and mlx5_1 would stand for mlx5_10 as well."""
+        return f"={','.join(self.names)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InfiniBand:
+    """Ranks on InfiniBand. None of `devices` leaves the choice to NCCL, which takes storage cards as well.
+
+    `sharp`: the switches add up. `topology_file` is a path in the container, for hosts that hide their PCIe tree.
+    """
+
+    devices: Devices | None
+    rails: bool
+    sharp: bool = False
+    topology_file: str | None = None
+    service_level: int | None = None
+
+    def variables(self) -> dict[str, str]:
+        """On rails a GPU's traffic stays on its card's rail; NCCL's own choice (2) may cross them."""
+        return _present(
+            {
+                "NCCL_DEBUG": "WARN",
+                "NCCL_SOCKET_IFNAME": POD_INTERFACE,
+                "NCCL_IB_HCA": self.devices,
+                "NCCL_CROSS_NIC": 0 if self.rails else None,
+                "NCCL_COLLNET_ENABLE": 1 if self.sharp else None,
+                "NCCL_TOPO_FILE": self.topology_file,
+                "NCCL_IB_SL": self.service_level,
+            }
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Roce:
+    """Ranks on RoCE. NCCL finds the RoCE v2 GID itself; `gid_index` overrides it where it does not.
+
+    `traffic_class` and `service_level` are those of the switches' lossless class.
+    """
+
+    devices: Devices | None
+    rails: bool
+    traffic_class: int | None = None
+    service_level: int | None = None
+    gid_index: int | None = None
+    topology_file: str | None = None
+
+    def variables(self) -> dict[str, str]:
+        """InfiniBand's, and what Ethernet needs."""
+        verbs = InfiniBand(
+            devices=self.devices,
+            rails=self.rails,
+            topology_file=self.topology_file,
+            service_level=self.service_level,
+        )
+        return verbs.variables() | _present(
+            {
+                "NCCL_IB_TIMEOUT": _ROCE_TIMEOUT,
+                "NCCL_IB_TC": self.traffic_class,
+                "NCCL_IB_GID_INDEX": self.gid_index,
+            }
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sockets:
+    """Ranks on TCP: Ethernet without RDMA."""
+
+    def variables(self) -> dict[str, str]:
+        """NCCL looks for no RDMA device."""
+        return {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": POD_INTERFACE, "NCCL_IB_DISABLE": "1"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Efa:
+    """Ranks on EFA, whose plugin sets what it needs. `forks`: the job forks after it has registered memory."""
+
+    forks: bool = False
+
+    def variables(self) -> dict[str, str]:
+        """Huge pages do not survive a fork."""
+        return {"NCCL_DEBUG": "WARN"} | ({"FI_EFA_USE_HUGE_PAGE": "0"} if self.forks else {})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SingleNode:
+    """Ranks of one node: NVLink needs no word."""
+
+    def variables(self) -> dict[str, str]:
+        """None."""
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Validation:
+    """A test job over `of`: it shows which network NCCL chose, which no production job should print."""
+
+    of: Preset = field(default_factory=SingleNode)
+
+    def variables(self) -> dict[str, str]:
+        """Those of the preset, speaking."""
+        return self.of.variables() | {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,GRAPH"}
+
+
+def _present(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items() if value is not None}

@@ -1,0 +1,135 @@
+"""The fabric of a stack: what its settings ask for, and the numbers that come of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from catalogue.metal_types import NicGroup, NicRole, Switch
+from planner.fabric.addresses import rail_networks
+from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
+from planner.fabric.design import Demand, Topology
+from planner.fabric.nccl import Devices, InfiniBand, Preset, Roce, Sockets
+from planner.fabric.optics import optics
+from planner.fabric.ports import Radix, radix
+from planner.fabric.topology import Growth, grown
+from planner.fabric.types import FabricPlan
+from planner.types import MetalPoolPlan
+from settings.metal import FabricSection
+
+UFM_PORTS = 4
+"""Ports of a pair of UFM appliances (NVIDIA DGX SuperPOD reference architecture, compute fabric). The subnet manager
+of a switch, and opensm on nodes that are on the fabric anyway, take none."""
+
+PLANES = {False: 1, True: 2}
+"""Planes by `redundant`: with two, every card has a port in each, and any switch may fail."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What the settings ask of the fabric. `cards` is the (first) compute group of the server with the most rails,
+    `hcas` the RDMA devices of all its compute cards in rail order, empty where they are not all known."""
+
+    switch: Switch
+    cards: NicGroup
+    hcas: tuple[str, ...]
+    radix: Radix
+    demand: Demand
+    most: int
+    topology: Topology | None
+    oversubscription: float
+    planes: int
+
+    def growth(self) -> Growth | None:
+        """The fabric now and at its maximum, None where the topology cannot hold it."""
+        return self._grown(self.most)
+
+    def without_growth(self) -> Growth | None:
+        """The same, if nothing were to be added."""
+        return self._grown(None)
+
+    def _grown(self, most: int | None) -> Growth | None:
+        return grown(
+            self.demand,
+            self.radix.ports,
+            max_nodes=most,
+            topology=self.topology,
+            oversubscription=self.oversubscription,
+            planes=self.planes,
+        )
+
+
+def plan_fabric(
+    section: FabricSection, pools: Mapping[str, MetalPoolPlan], switches: Mapping[str, Switch]
+) -> FabricPlan | None:
+    """The compute fabric of the training pools, None where there is none or it cannot be built (a finding says why)."""
+    ask = asked(section, pools, switches)
+    growth = ask.growth() if ask else None
+    if ask is None or growth is None:
+        return None
+    day_one, rate = growth.day_one, ask.cards.nic.gbit_per_s
+    networks = rail_networks(section.rail_cidr, ask.demand.rails, ask.most) if section.rail_cidr else None
+    return FabricPlan(
+        kind=section.kind,
+        switch=ask.switch,
+        cards=ask.cards,
+        radix=ask.radix,
+        growth=growth,
+        injection_gbit_per_s=injection_gbit_per_s(day_one, rate),
+        bisection_gbit_per_s=bisection_gbit_per_s(day_one, rate, ask.radix.gbit_per_s),
+        oversubscription=oversubscription(day_one),
+        optics=optics(
+            day_one,
+            switch_ports_per_cage=ask.radix.ports_per_cage,
+            node_ports_per_cage=ask.cards.ports_per_cage,
+        ),
+        rail_networks=tuple(map(str, networks or ())),
+        nccl=_preset(section, ask, day_one.topology).variables(),
+    )
+
+
+def on_fabric(pools: Iterable[MetalPoolPlan]) -> list[MetalPoolPlan]:
+    """Pools whose nodes join the compute fabric: training pools. A service's replica lives on one node."""
+    return [pool for pool in pools if pool.role == "training" and pool.rails]
+
+
+def asked(section: FabricSection, pools: Mapping[str, MetalPoolPlan], switches: Mapping[str, Switch]) -> Asked | None:
+    """What to build, None without a known switch or without nodes that join. Nodes with fewer rails count as full."""
+    joining, switch = on_fabric(pools.values()), switches.get(section.switch)
+    if not joining or switch is None:
+        return None
+    widest = max(joining, key=lambda pool: pool.rails)
+    groups = compute_cards(widest)
+    planes = PLANES[section.redundant]
+    return Asked(
+        switch=switch,
+        cards=groups[0],
+        hcas=tuple(name for group in groups for name in group.hcas) if all(group.hcas for group in groups) else (),
+        radix=radix(switch, groups[0].nic),
+        demand=Demand(
+            nodes=sum(pool.count for pool in joining),
+            rails=max(1, widest.rails // planes),
+            storage_ports=section.storage_ports,
+            manager_ports=UFM_PORTS if section.subnet_manager == "ufm" else 0,
+            spare_leaf_ports=section.spare_leaf_ports,
+        ),
+        most=sum(pool.most for pool in joining),
+        topology=None if section.topology == "auto" else Topology(section.topology),
+        oversubscription=section.oversubscription,
+        planes=planes,
+    )
+
+
+def compute_cards(pool: MetalPoolPlan) -> list[NicGroup]:
+    """The groups of cards of a pool's server that are rails of the fabric."""
+    return [group for group in pool.server.nics if group.role is NicRole.COMPUTE]
+
+
+def _preset(section: FabricSection, ask: Asked, topology: Topology) -> Preset:
+    devices = Devices(ask.hcas) if ask.hcas else None
+    rails = topology is Topology.RAIL_OPTIMISED
+    match section.kind:
+        case "infiniband":
+            return InfiniBand(devices=devices, rails=rails, sharp=section.sharp)
+        case "roce":
+            return Roce(devices=devices, rails=rails)
+        case "ethernet":
+            return Sockets()

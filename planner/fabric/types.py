@@ -1,0 +1,30 @@
+"""The compute fabric of a stack in numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from catalogue.metal_types import NicGroup, Switch
+from planner.fabric.optics import Optics
+from planner.fabric.ports import Radix
+from planner.fabric.topology import Growth
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FabricPlan:
+    """The fabric as it is bought and as it grows. Rates in Gb/s one way, of all nodes on the first day.
+
+    `oversubscription` is that of the ports in use. `nccl` are the variables of a job over several nodes.
+    """
+
+    kind: Literal["infiniband", "roce", "ethernet"]
+    switch: Switch
+    cards: NicGroup
+    radix: Radix
+    growth: Growth
+    injection_gbit_per_s: int
+    bisection_gbit_per_s: float
+    oversubscription: float
+    optics: Optics
+    rail_networks: tuple[str, ...]
+    nccl: Mapping[str, str]

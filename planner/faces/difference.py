@@ -1,0 +1,62 @@
+"""What a change of the settings changes in the plan: numbers before and after, findings that come, change and go."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from planner.faces.outputs import flat, numbers
+from planner.findings import Finding
+from planner.types import Plan
+
+Value = str | int | float | bool | None | tuple[str | int | float | bool | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A number that is not what it was. None where it was not there, or is there no more."""
+
+    path: str
+    before: Value
+    after: Value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """What the assignments change. `changed` findings are there before and after, and say something else."""
+
+    assignments: tuple[str, ...]
+    numbers: tuple[Change, ...]
+    new: tuple[Finding, ...]
+    changed: tuple[Finding, ...]
+    gone: tuple[Finding, ...]
+
+
+def difference(assignments: Iterable[str], before: Plan, after: Plan) -> Difference:
+    """The difference of two plans that the assignments make."""
+    old, new = dict(flat(numbers(before))), dict(flat(numbers(after)))
+    was, now = _by_place(before), _by_place(after)
+    return Difference(
+        assignments=tuple(assignments),
+        numbers=tuple(
+            Change(path=path, before=_value(old.get(path)), after=_value(new.get(path)))
+            for path in {**old, **new}
+            if old.get(path) != new.get(path)
+        ),
+        new=tuple(finding for place, finding in now.items() if place not in was),
+        changed=tuple(finding for place, finding in now.items() if place in was and was[place] != finding),
+        gone=tuple(finding for place, finding in was.items() if place not in now),
+    )
+
+
+def _by_place(plan: Plan) -> dict[tuple[str, str, str | None, int], Finding]:
+    """Findings by rule, path and subject; where a rule says several things of one place, by their order."""
+    found: dict[tuple[str, str, str | None, int], Finding] = {}
+    for finding in plan.findings:
+        order = 0
+        while (place := (finding.rule, finding.path, finding.subject, order)) in found:
+            order += 1
+        found[place] = finding
+    return found
+
+
+def _value(value: Value | list[Value]) -> Value:
+    return tuple(value) if isinstance(value, list) else value  # type: ignore[arg-type]

@@ -1,0 +1,41 @@
+"""The committed files that follow from the planner: `python -m planner.faces.generated [--check]`."""
+
+import json
+import sys
+from pathlib import Path
+
+from planner.faces.rules_page import page
+from planner.faces.schema import schema
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+
+
+def contents() -> dict[str, str]:
+    """Every file's content by its name."""
+    return {
+        "plan.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
+        "planner.md": page(),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files; with --check, only say which of the committed ones are stale (1) or that none is (0)."""
+    if arguments not in ([], ["--check"]):
+        print("usage: python -m planner.faces.generated [--check]")
+        return 2
+    stale = [
+        REFERENCE / name
+        for name, content in contents().items()
+        if not (REFERENCE / name).exists() or (REFERENCE / name).read_text(encoding="utf-8") != content
+    ]
+    if arguments:
+        for path in stale:
+            print(f"docs/reference/{path.name} is not what the planner says; type: make reference")
+        return 1 if stale else 0
+    for path in stale:
+        path.write_text(contents()[path.name], encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,93 @@
+"""Prices, quotas and the purchase as text."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from planner.bom import Bom
+from planner.cost.amounts import Amount
+from planner.cost.comparison import Comparison
+from planner.cost.lines import Prices
+from planner.cost.owned import LIFE_YEARS, OwnedCost
+from planner.faces.layout import facts, section, table, usd
+from planner.procurement import Check, Status
+from planner.quotas import QuotaNeed
+
+
+def prices(plan: Prices) -> RenderableType:
+    """Every line of the hourly price, the sum, and what the lines of use rest on."""
+    headings = ("what", "quantity", "USD/h", "from", "to")
+    lines = (
+        (line.name, line.quantity, usd(line.usd_per_hour), usd(line.low), usd(line.high))
+        for line in plan.lines
+        if line.quantity
+    )
+    return section("price", table(headings, lines), facts(_sums(plan)))
+
+
+def _sums(plan: Prices) -> Iterator[tuple[str, str | None]]:
+    yield "an hour", f"{usd(plan.hourly)} USD, between {usd(plan.hourly_low)} and {usd(plan.hourly_high)}"
+    yield "a month", f"{usd(plan.monthly)} USD"
+    yield "without a price", ", ".join(plan.unpriced) or None
+    for block in plan.blocks:
+        yield f"block {block.pool}", f"{usd(block.usd)} USD in advance for {block.hours} h"
+    yield "assumed", "; ".join(plan.assumptions) or None
+
+
+def purchase(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> RenderableType:
+    """The bill by part of the cluster, what the years cost, and renting the same."""
+    sums = bom.by_part()
+    lines = (
+        (str(part), sum(line.part is part for line in bom.lines), *_range(amount))
+        for part, amount in sums.items()
+        if amount.usd or any(line.part is part for line in bom.lines)
+    )
+    headings = ("purchase", "lines", "USD", "from", "to")
+    everything = ("all", len(bom.lines), *_range(owned.purchase))
+    return section("cost", table(headings, [*lines, everything]), facts(_owned(bom, owned, cloud)))
+
+
+def _range(amount: Amount) -> tuple[str, str, str]:
+    if not amount.high:
+        return "included", "", ""
+    return usd(amount.usd), usd(amount.low), usd(amount.high)
+
+
+def _owned(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> Iterator[tuple[str, str | None]]:
+    yield "without a price", ", ".join(line.item for line in bom.unpriced) or None
+    if owned.purchase_per_gpu:
+        yield "a GPU", f"{usd(owned.purchase_per_gpu.usd)} USD"
+    running = owned.running
+    parts = f"power {usd(running.power.usd)}, staff {usd(running.staff.usd)}, support {usd(running.support.usd)}"
+    yield "a year", f"{usd(running.yearly.usd)} USD ({parts})"
+    yield "an hour", f"{usd(owned.hourly.usd)} USD with the purchase spread over {LIFE_YEARS} years"
+    if cloud:
+        rented = ", ".join(f"{count} x {name}" for name, count in cloud.rented.items())
+        yield "rented", f"{usd(cloud.cloud_usd_per_hour)} USD an hour on AWS ({rented})"
+        months = cloud.break_even_months
+        yield "break-even", f"after {months:.1f} months of full use" if months is not None else "never"
+
+
+def order(bom: Bom, checklist: Sequence[Check]) -> RenderableType:
+    """What the bill of materials and the checklist have; every line is in the JSON document."""
+    counts = Counter(check.status for check in checklist)
+    checks = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
+    missing = ", ".join(check.section for check in checklist if check.status is Status.MISSING)
+    rows = (
+        ("bill", f"{len(bom.lines)} lines, {len(bom.unpriced)} of them without a price"),
+        ("checklist", checks),
+        ("missing", missing or None),
+    )
+    return section("bill of materials", facts(rows), Text("FORMAT=json lists every line", "dim"))
+
+
+def quotas(needs: Sequence[QuotaNeed]) -> RenderableType:
+    """The quotas that a new account has too little of."""
+    beyond = [need for need in needs if need.beyond_default]
+    rows = ((need.quota.name, need.need, need.quota.default, need.basis) for need in beyond)
+    rest = f"{len(needs) - len(beyond)} further quotas suffice as a new account has them"
+    if not beyond:
+        return section("quotas", Text(rest))
+    return section("quotas", table(("ask Service Quotas for", "needed", "default", "because of"), rows), Text(rest))

@@ -1,0 +1,129 @@
+"""Pools, runs and services as text."""
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from catalogue.types import UsageClass
+from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
+from planner.training.plan import TrainingPlan
+from planner.types import AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
+
+_BAR = 56
+
+
+def pools(plan: Plan) -> RenderableType:
+    """Every pool, with what one of its nodes offers to pods."""
+    headings = ("pool", "role", "nodes", "GPUs", "hardware", "a node offers")
+    return section("pools", table(headings, map(_pool, plan.pools.values())))
+
+
+def _pool(pool: PoolPlan) -> tuple[object, ...]:
+    gpus = f"{pool.gpus} {pool.gpu.name}" if pool.gpu else None
+    return pool.name, pool.role, pool.count, gpus, ", ".join(_hardware(pool)), ", ".join(_offers(pool))
+
+
+def _hardware(pool: PoolPlan) -> Iterator[str]:
+    yield pool.hardware
+    if isinstance(pool, AwsPoolPlan) and pool.usage is not UsageClass.ON_DEMAND:
+        yield str(pool.usage)
+    if isinstance(pool, MetalPoolPlan) and pool.most > pool.count:
+        yield f"grows to {pool.most} nodes"
+    if pool.mig:
+        yield f"each GPU as {pool.mig.count} x {pool.mig.name}"
+
+
+def _offers(pool: PoolPlan) -> Iterator[str]:
+    yield f"{pool.allocatable_cpu_millicores // 1000} cores"
+    yield f"{pool.allocatable_memory_mib // 1024:,} GiB"
+    if isinstance(pool, AwsPoolPlan):
+        yield f"{pool.max_pods} pods"
+        if pool.efa:
+            yield f"{pool.efa} EFA"
+    if isinstance(pool, MetalPoolPlan) and pool.rails:
+        yield f"{pool.rails} rails"
+
+
+def runs(plan: Plan) -> Iterator[RenderableType]:
+    """Every run: what it takes, and with a model what that means for memory, batch and time."""
+    for run in plan.runs.values():
+        pool = plan.pools[run.pool]
+        gpu = pool.gpu.name if pool.gpu else "GPU"
+        takes = f"{run.pods} x {pool.hardware} of pool {run.pool}, {run.gpus} {gpu}, queue {run.queue}"
+        below: list[RenderableType] = [Text(takes)]
+        if run.training:
+            parts = _training_parts(run.training)
+            below += [facts(_training(run, run.training)), _memory(parts, run.training.memory.gpu_gb, "a GPU")]
+        yield section(f"run {run.name}", *below)
+
+
+def _training(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, str | None]]:
+    job, layout = training.job, training.layout
+    degrees = {
+        "tensor": layout.tensor,
+        "pipeline": layout.pipeline,
+        "context": layout.context,
+        "expert": layout.expert,
+        "data": layout.data,
+    }
+    yield "model", f"{training.model}, {job.method}, {job.precision}, {job.sharding}, recompute {job.recompute}"
+    yield "parallel", ", ".join(f"{name} {degree}" for name, degree in degrees.items() if degree > 1) or "none"
+    batch = f"{training.global_batch:,} sequences of {job.sequence:,}, {training.tokens_per_step:,} tokens"
+    yield "step", batch
+    yield "speed", f"{training.tokens_per_s:,} tokens/s at a typical utilisation"
+    yield "interruption", f"every {quantity(round(training.mttf_hours, 1))} h on {run.gpus} GPUs"
+    if training.best_checkpoint_seconds is not None:
+        yield "checkpoint", f"every {training.best_checkpoint_seconds / 60:.0f} min loses least"
+
+
+def _training_parts(training: TrainingPlan) -> list[Part]:
+    memory = training.memory
+    return [
+        Part(name="Weights", gb=memory.weights_gb),
+        Part(name="Gradients", gb=memory.gradients_gb),
+        Part(name="Optimizer", gb=memory.optimizer_gb),
+        Part(name="Layers gathered", gb=memory.gathered_gb),
+        Part(name="Activations", gb=memory.activations_gb),
+        Part(name="Buffers", gb=memory.buffers_gb),
+        Part(name="Reserve", gb=memory.reserve_gb),
+    ]
+
+
+def services(plan: Plan) -> Iterator[RenderableType]:
+    """Every service: replicas, the memory of one, and what it holds."""
+    for service in plan.services.values():
+        pool = plan.pools[service.pool]
+        if pool.gpu:
+            yield section(
+                f"service {service.name}",
+                facts(_service(service, pool)),
+                _memory(_service_parts(service), _device_gb(pool) * service.pod.gpus, "a replica"),
+            )
+
+
+def _service(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, str | None]]:
+    gpu = pool.gpu.name if pool.gpu else "GPU"
+    replicas = f"{service.min_replicas} to {service.max_replicas}"
+    yield "replicas", f"{replicas} of {service.pod.gpus} {gpu} in pool {service.pool}"
+    yield "KV cache", f"{max(0, service.kv_cache_tokens):,} tokens, {service.full_sequences:,} sequences of full length"
+    yield "start", f"weights in {quantity(round(service.load_seconds, 1))} s, probe waits {service.startup_seconds:,} s"
+
+
+def _device_gb(pool: PoolPlan) -> float:
+    """Memory of what a pod counts as a GPU: a GPU, or a slice of one."""
+    return pool.mig.memory_gb if pool.mig else pool.gpu.memory_gb if pool.gpu else 0
+
+
+def _service_parts(service: ServicePlan) -> list[Part]:
+    return [
+        Part(name="Weights", gb=service.weights_gb),
+        Part(name="Overhead", gb=service.overhead_gb),
+        Part(name="KV cache", gb=service.kv_cache_gb),
+    ]
+
+
+def _memory(parts: list[Part], capacity_gb: float, of: str) -> Text:
+    total = sum(part.gb for part in parts if part.gb > 0)
+    text = Text(f"{total:.1f} of {quantity(capacity_gb)} GB {of}\n")
+    return text + bar(parts, capacity_gb, _BAR) + Text("\n") + legend(parts)

@@ -1,0 +1,122 @@
+"""The plan's numbers for the outputs of a stack: small enough for a preview, whose diff shows what a change costs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from planner.fabric.types import FabricPlan
+from planner.storage.types import StoragePlan
+from planner.types import AwsPlan, AwsPoolPlan, MetalPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
+
+
+def numbers(plan: Plan) -> dict[str, Any]:
+    """The numbers as JSON has them, by subject. Memory is what one GPU needs and has; rates are one way."""
+    return {
+        "totals": {to_camel(name): value for name, value in asdict(plan.totals).items()},
+        "pools": {pool.name: _pool(pool) for pool in plan.pools.values()},
+        "gangs": {run.name: _gang(run) for run in plan.runs.values()},
+        "services": {service.name: _service(service) for service in plan.services.values()},
+        **(_aws(plan) if isinstance(plan, AwsPlan) else {}),
+        **(_metal(plan) if isinstance(plan, MetalPlan) else {}),
+    }
+
+
+def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Each number with its path below the subject: ('pools.training.nodes', 8). Lists are one value."""
+    if isinstance(value, Mapping):
+        for key, below in value.items():
+            yield from flat(below, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value
+
+
+def _pool(pool: PoolPlan) -> dict[str, Any]:
+    shown = {"nodes": pool.count, "gpus": pool.gpus, "gpuModel": pool.gpu.name if pool.gpu else None}
+    if isinstance(pool, AwsPoolPlan):
+        return {"instanceType": pool.hardware, **shown, "efaPerNode": pool.efa, "maxPods": pool.max_pods}
+    if isinstance(pool, MetalPoolPlan):
+        return {"server": pool.hardware, **shown, "railsPerNode": pool.rails}
+    return {"hardware": pool.hardware, **shown}
+
+
+def _gang(run: RunPlan) -> dict[str, Any]:
+    shown: dict[str, Any] = {"pods": run.pods, "gpus": run.gpus, "efa": run.efa}
+    if run.training is None:
+        return shown
+    memory = run.training.memory
+    return {
+        **shown,
+        "memoryGbPerGpu": round(memory.total_gb, 1),
+        "gpuGb": round(memory.gpu_gb, 1),
+        "tokensPerS": run.training.tokens_per_s,
+    }
+
+
+def _service(service: ServicePlan) -> dict[str, Any]:
+    return {
+        "replicas": [service.min_replicas, service.max_replicas],
+        "gpusPerReplica": service.pod.gpus,
+        "weightsGb": round(service.weights_gb, 1),
+        "kvCacheTokens": service.kv_cache_tokens,
+    }
+
+
+def _storage(plan: StoragePlan) -> dict[str, Any]:
+    return {
+        "usableTb": round(plan.usable_tb, 1),
+        "readGbPerS": round(plan.read_gb_per_s, 2),
+        "writeGbPerS": round(plan.write_gb_per_s, 2),
+        "checkpointGbPerS": round(plan.target_write_gb_per_s, 2),
+    }
+
+
+def _aws(plan: AwsPlan) -> dict[str, Any]:
+    prices = plan.prices
+    return {
+        "subnets": {subnet.name: subnet.cidr for subnet in plan.subnets},
+        "storage": _storage(plan.storage),
+        "priceUsd": {
+            "hourly": prices.hourly,
+            "hourlyRange": [prices.hourly_low, prices.hourly_high],
+            "monthly": prices.monthly,
+            "unpriced": list(prices.unpriced),
+        },
+        "quotas": {need.quota.name: need.need for need in plan.quotas if need.beyond_default},
+    }
+
+
+def _fabric(plan: FabricPlan) -> dict[str, Any]:
+    design = plan.growth.day_one
+    return {
+        "kind": plan.kind,
+        "topology": str(design.topology),
+        "leaves": design.leaves,
+        "spines": design.spines,
+        "cores": design.cores,
+        "cables": design.cables,
+        "bisectionGbitPerS": round(plan.bisection_gbit_per_s),
+        "oversubscription": round(plan.oversubscription, 2),
+    }
+
+
+def _metal(plan: MetalPlan) -> dict[str, Any]:
+    power = plan.facility.power
+    return {
+        **({"fabric": _fabric(plan.fabric)} if plan.fabric else {}),
+        **({"storage": _storage(plan.storage)} if plan.storage else {}),
+        "power": {
+            "drawKw": round(power.draw_kw, 1),
+            "toOrderKw": round(power.planned_kw, 1),
+            "roomKw": round(plan.facility.facility_kw, 1),
+            "racks": len(plan.facility.racks),
+            "usdPerHour": round(plan.facility.usd_per_hour, 2),
+        },
+        "costUsd": {
+            "purchase": round(plan.owned.purchase.usd),
+            "purchaseRange": [round(plan.owned.purchase.low), round(plan.owned.purchase.high)],
+            "hourly": round(plan.owned.hourly.usd, 2),
+            "unpriced": [line.item for line in plan.bom.unpriced],
+        },
+    }

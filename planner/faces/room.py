@@ -1,0 +1,110 @@
+"""Fabric, storage, power and racks as text."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from rich.console import RenderableType
+
+from planner.fabric.design import FabricDesign
+from planner.fabric.types import FabricPlan
+from planner.faces.layout import facts, quantity, section, table, usd
+from planner.facility.types import FacilityPlan, RackLine
+from planner.storage.limits import Limits
+from planner.storage.types import StoragePlan
+
+
+def fabric(plan: FabricPlan) -> RenderableType:
+    """Switches, cables and rates on the first day, and what there will be after the declared growth."""
+    return section("fabric", facts(_fabric(plan)))
+
+
+def _fabric(plan: FabricPlan) -> Iterator[tuple[str, str | None]]:
+    now, later = plan.growth.day_one, plan.growth.at_maximum
+    yield "switches", f"{plan.switch.name}, {plan.radix.ports} ports of {plan.radix.gbit_per_s} Gb/s, {plan.kind}"
+    yield "topology", _switches(now)
+    cables = {
+        "to nodes": now.node_cables,
+        "leaf to spine": now.leaf_spine_cables,
+        "spine to core": now.spine_core_cables,
+    }
+    yield "cables", ", ".join(f"{count:,} {span}" for span, count in cables.items() if count)
+    modules = plan.optics
+    ends = f"{modules.switch_transceivers:,} in switches, {modules.node_transceivers:,} in nodes"
+    yield "if all fibre", f"{modules.fibres:,} fibres; transceivers: {ends}, {modules.other_transceivers:,} elsewhere"
+    injected, bisection = plan.injection_gbit_per_s / 1000, plan.bisection_gbit_per_s / 1000
+    yield "nodes send", f"{quantity(injected)} Tb/s together, {now.demand.rails * now.planes} ports of a node"
+    yield "bisection", f"{quantity(bisection)} Tb/s, oversubscription {quantity(plan.oversubscription)}"
+    if later.demand.nodes > now.demand.nodes:
+        yield f"at {later.demand.nodes} nodes", f"{_switches(later)}, {later.cables:,} cables"
+    yield "addresses", ", ".join(plan.rail_networks[:1] + plan.rail_networks[-1:]) or None
+    yield "NCCL", ", ".join(f"{name}={value}" for name, value in plan.nccl.items()) or None
+
+
+def _switches(design: FabricDesign) -> str:
+    tiers = {"leaves": design.leaves, "spines": design.spines, "cores": design.cores}
+    counts = ", ".join(f"{count} {tier}" for tier, count in tiers.items() if count)
+    planes = f", in {design.planes} planes" if design.planes > 1 else ""
+    return f"{design.topology}, {counts}{planes}"
+
+
+def storage(plan: StoragePlan) -> RenderableType:
+    """What the shared file system holds and delivers, beside what the runs ask of it."""
+    return section("storage", facts(_storage(plan)))
+
+
+def _storage(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
+    kind = {"fsx": "FSx for Lustre", "lustre": "Lustre", "ceph": "Ceph"}[plan.kind]
+    yield "file system", f"{kind}{f' over {plan.lnet}' if plan.lnet else ''}, {plan.clients} clients"
+    yield "capacity", f"{_tb(plan.usable_tb)} usable of {_tb(plan.raw_tb)}, {_tb(plan.needed_tb)} needed"
+    yield "reads", _rate(plan.read_gb_per_s, plan.target_read_gb_per_s, plan.read)
+    yield "writes", _rate(plan.write_gb_per_s, plan.target_write_gb_per_s, plan.write)
+    for name, run in plan.runs.items():
+        if run.io.checkpoint_gb:
+            where = "local disks first" if run.io.local else "straight to the file system"
+            size, every, within = run.io.checkpoint_gb, run.io.every_s / 60, run.io.within_s
+            yield f"run {name}", f"{size:,.0f} GB every {every:g} min within {within:g} s, {where}"
+
+
+def _rate(rate: float, target: float | None, limits: Limits | None) -> str:
+    asked = f", {quantity(target)} asked for" if target else ""
+    bound = f", bound by {limits.bound_by}" if limits else ""
+    return f"{quantity(rate)} GB/s{asked}{bound}"
+
+
+def _tb(value: float) -> str:
+    return f"{quantity(round(value, 1))} TB"
+
+
+def facility(plan: FacilityPlan) -> RenderableType:
+    """Power, cooling and racks at full load."""
+    headings = ("racks", "nodes", "machines", "units", "kW", "circuits a feed")
+    return section("power and racks", facts(_power(plan)), table(headings, _racks(plan.racks)))
+
+
+def _power(plan: FacilityPlan) -> Iterator[tuple[str, str | None]]:
+    power, heat = plan.power, plan.heat
+    parts = {"nodes": power.nodes_kw, "switches": power.switches_kw, "storage": power.storage_kw}
+    parts |= {"control": power.control_kw, "pumps": power.pumps_kw}
+    shares = ", ".join(f"{name} {quantity(round(kw, 1))}" for name, kw in parts.items() if kw)
+    yield "machines", f"{power.draw_kw:.1f} kW ({shares}); their GPUs alone {power.gpus_kw:.1f}"
+    yield "to order", f"{power.planned_kw:.1f} kW with a margin of {power.margin:.0%}"
+    yield "whole room", f"{plan.facility_kw:.1f} kW, {plan.yearly_mwh:,.0f} MWh a year"
+    yield "circuit", f"{plan.circuit_kw:.1f} kW each, continuously"
+    flow = f", {plan.litres_per_minute:.0f} l/min" if plan.litres_per_minute is not None else ""
+    yield "heat", f"{heat.air_kw:.1f} kW to air, {heat.liquid_kw:.1f} kW to liquid{flow}; {plan.cooling_tons:.1f} tons"
+    if plan.ups_kwh is not None and plan.ups_load_kw is not None:
+        yield "batteries", f"{plan.ups_kwh:.1f} kWh for {plan.ups_load_kw:.1f} kW"
+    yield "energy", f"{usd(plan.usd_per_hour)} USD an hour, {usd(plan.yearly_usd)} a year"
+    yield "in no rack", ", ".join(plan.misfits) or None
+
+
+def _racks(racks: Iterable[RackLine]) -> Iterator[tuple[object, ...]]:
+    """Equal racks in a row are one line."""
+
+    def like(numbered: tuple[int, RackLine]) -> tuple[object, ...]:
+        rack = numbered[1]
+        return rack.nodes, len(rack.machines), rack.units, round(rack.kw, 1), rack.circuits
+
+    for same, members in groupby(enumerate(racks, 1), like):
+        numbers = [number for number, _ in members]
+        yield (f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"), *same

@@ -1,0 +1,119 @@
+"""A plan as text: everything a person asks of it, subject by subject, the findings last."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.faces import money, nodes, room
+from planner.faces.difference import Change, Difference, Value
+from planner.faces.explain import Explanation, Verdict
+from planner.faces.findings import findings_table
+from planner.faces.layout import facts, quantity, section, table
+from planner.types import AwsPlan, MetalPlan
+
+_MOST_READINGS = 24
+
+
+def plan_text(name: str, plan: AwsPlan | MetalPlan) -> RenderableType:
+    """The whole plan of the stack `name`."""
+    return Group(*_parts(name, plan))
+
+
+def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
+    totals = ", ".join(f"{quantity(value)} {_words(key)}" for key, value in asdict(plan.totals).items())
+    yield Text(f"{name}: {totals}\n", "bold")
+    yield nodes.pools(plan)
+    yield from nodes.runs(plan)
+    yield from nodes.services(plan)
+    if isinstance(plan, MetalPlan) and plan.fabric is not None:
+        yield room.fabric(plan.fabric)
+    if plan.storage is not None:
+        yield room.storage(plan.storage)
+    if isinstance(plan, AwsPlan):
+        yield money.prices(plan.prices)
+        yield money.quotas(plan.quotas)
+    else:
+        yield room.facility(plan.facility)
+        yield money.purchase(plan.bom, plan.owned, plan.cloud)
+    yield money.order(plan.bom, plan.checklist)
+    yield findings_text(plan)
+
+
+def findings_text(plan: AwsPlan | MetalPlan) -> RenderableType:
+    """All findings, and what they mean for a deployment."""
+    return Group(verdict(plan), findings_table(plan.findings)) if plan.findings else verdict(plan)
+
+
+def verdict(plan: AwsPlan | MetalPlan) -> Text:
+    """How many findings there are of each kind, and what that means for a deployment."""
+    errors, warnings = len(plan.errors), len([each for each in plan.warnings if each.waiver is None])
+    accepted = len(plan.findings) - errors - warnings
+    counts = f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}, {accepted} accepted"
+    text = Text(f"findings: {counts}; ", "bold")
+    return text + (Text("the stack is refused", "bold red") if errors else Text("nothing stops it", "bold green"))
+
+
+def difference_text(name: str, changed: Difference, plan: AwsPlan | MetalPlan) -> RenderableType:
+    """What the assignments change in the plan of the stack `name`; `plan` is the changed one."""
+    rows = ((change.path, _shown(change.before), _shown(change.after), _gain(change)) for change in changed.numbers)
+    parts: list[RenderableType] = [Text("\n".join(changed.assignments))]
+    parts.append(
+        table(("number", "stack file", "changed", "by"), rows) if changed.numbers else Text("no number changes")
+    )
+    for title, findings in (("new", changed.new), ("changed", changed.changed), ("gone", changed.gone)):
+        if findings:
+            parts.append(section(f"{title} findings", findings_table(findings)))
+    if not (changed.new or changed.changed or changed.gone):
+        parts.append(Text("no finding comes or goes"))
+    return Group(section(f"{name}, changed", *parts), verdict(plan))
+
+
+def explanation_text(name: str, explained: Explanation) -> RenderableType:
+    """A rule, and its verdict on the stack `name`."""
+    about = f"{explained.severity}, {explained.platform or 'every platform'}"
+    said = f"{explained.verdict} for {name}" if explained.verdict is not Verdict.ELSEWHERE else explained.verdict
+    rows = (
+        ("what", explained.what),
+        ("severity", about),
+        ("guards", ", ".join(explained.guards)),
+        ("formula", explained.formula),
+        ("source", explained.source),
+        ("verdict", said),
+    )
+    parts: list[RenderableType] = [facts(rows)]
+    for finding in explained.findings:
+        if finding.inputs:
+            parts.append(section(f"inputs at {finding.path}", facts(finding.inputs.items())))
+    if explained.looked_at:
+        shown = explained.looked_at[:_MOST_READINGS]
+        further = len(explained.looked_at) - len(shown)
+        parts.append(section("looked at", facts((each.path, each.value) for each in shown)))
+        parts += [Text(f"and {further} further values; FORMAT=json shows all")] if further else []
+    if explained.findings:
+        parts.append(findings_table(explained.findings))
+    return section(explained.rule, *parts)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _words(field: str) -> str:
+    return {"gpus": "GPUs", "efa_interfaces": "EFA interfaces"}.get(field, field.replace("_", " "))
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, tuple):
+        return " to ".join(map(_shown, value)) if value else "none"
+    return quantity(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def _gain(change: Change) -> str:
+    before, after = change.before, change.after
+    if not isinstance(before, int | float) or not isinstance(after, int | float) or isinstance(before, bool):
+        return ""
+    return f"{'+' if after > before else '-'}{quantity(abs(after - before))}"

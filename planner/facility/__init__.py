@@ -1,0 +1,1 @@
+"""What the room must give the machines: power, circuits, cooling, batteries, racks."""

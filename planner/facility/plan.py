@@ -1,0 +1,96 @@
+"""From settings and rows to the numbers of the room."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from catalogue.metal_types import Cooling, StorageServer, Switch
+from planner.facility.circuits import RackCircuits, circuits
+from planner.facility.cooling import heat, litres_per_minute, tons
+from planner.facility.machines import Kind, Machines, kw, servers, storage_servers, switches
+from planner.facility.power import Circuit, Power, facility_kw, power, ups_kwh, usd_per_hour, yearly_mwh, yearly_usd
+from planner.facility.racks import Rack, RackPlan, pack
+from planner.facility.types import FacilityPlan, RackLine
+from planner.types import MetalPoolPlan
+from settings.facility import Facility
+from settings.metal_storage import MetalStorage
+
+
+def inventory(
+    pools: Iterable[MetalPoolPlan],
+    storage: MetalStorage,
+    rows: Mapping[str, StorageServer],
+    fabric: Iterable[tuple[str, Switch, int]] = (),
+) -> tuple[Machines, ...]:
+    """All machines of a site. `fabric` is (name, row, count) of its switches; unknown rows are left out."""
+    nodes = [servers(pool.name, pool.server, pool.count) for pool in pools]
+    named: list[tuple[str, str, int]] = []
+    if storage.lustre is not None:
+        named += [("oss", storage.lustre.server, storage.lustre.count)]
+        named += [("mds", storage.lustre.mds_server, storage.lustre.mds_count)]
+    if storage.ceph is not None:
+        named += [("osd", storage.ceph.server, storage.ceph.count)]
+    stores = [storage_servers(name, rows[row], count) for name, row, count in named if row in rows]
+    return (*nodes, *stores, *(switches(name, row, count) for name, row, count in fabric))
+
+
+def plan_facility(facility: Facility, machines: Iterable[Machines]) -> FacilityPlan:
+    """Everything that stands in the racks against the room's kind of racks, circuits, cooling and batteries."""
+    placed = tuple(each for each in machines if each.count)
+    section = facility.cooling
+    cooling = Cooling(section.kind)
+    needed = power(placed, pumps=section.pumps or 0, margin=facility.margin)
+    heats = heat(placed, cooling)
+    packed = rack_plan(facility, placed)
+    covered = _covered_kw(facility, placed, needed)
+    flow = litres_per_minute(heats.liquid_kw, section.delta_k) if section.delta_k and heats.liquid_kw else None
+    return FacilityPlan(
+        machines=placed,
+        power=needed,
+        heat=heats,
+        cooling_tons=tons(needed.it_kw),
+        litres_per_minute=flow,
+        racks=tuple(_line(rack, rack_circuits(facility, rack)) for rack in packed.racks),
+        misfits=tuple(each.name for each in packed.misfits),
+        circuit_kw=circuit_of(facility).usable_kw,
+        facility_kw=facility_kw(needed.it_kw, facility.pue),
+        yearly_mwh=yearly_mwh(needed.it_kw, facility.pue),
+        usd_per_hour=usd_per_hour(needed.it_kw, facility.pue, facility.usd_per_kwh),
+        yearly_usd=yearly_usd(needed.it_kw, facility.pue, facility.usd_per_kwh),
+        ups_load_kw=covered,
+        ups_kwh=ups_kwh(covered, facility.ups.minutes) if facility.ups and covered is not None else None,
+    )
+
+
+def rack_plan(facility: Facility, machines: Sequence[Machines]) -> RackPlan:
+    """Which machine stands in which rack of the room."""
+    return pack(machines, units=facility.racks.units, rack_kw=facility.racks.power_kw)
+
+
+def rack_circuits(facility: Facility, rack: Rack) -> RackCircuits:
+    """Which circuit of which feed carries which machine of a rack."""
+    return circuits(rack, circuit_of(facility), facility.feeds)
+
+
+def _line(rack: Rack, wired: RackCircuits) -> RackLine:
+    return RackLine(
+        machines=tuple(each.name for each in rack.placed),
+        nodes=rack.nodes,
+        units=rack.units,
+        kw=rack.kw,
+        circuits=wired.per_feed,
+        on_circuits=wired.machines,
+        overloads=wired.misfits,
+    )
+
+
+def circuit_of(facility: Facility) -> Circuit:
+    """The circuit that the settings describe."""
+    section = facility.circuit
+    return Circuit(volts=section.volts, phases=section.phases, amperes=section.amperes)
+
+
+def _covered_kw(facility: Facility, machines: Sequence[Machines], needed: Power) -> float | None:
+    if facility.ups is None:
+        return None
+    if facility.ups.covers == "all":
+        return needed.draw_kw
+    return kw(machines, Kind.CONTROL, Kind.STORAGE, Kind.SWITCH)

@@ -1,0 +1,127 @@
+"""Power: what the machines draw at most, what a circuit carries, what batteries and power supplies must hold.
+
+A cluster's power is the sum of whole machines at full load; GPUs alone are little more than half of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from catalogue.metal_types import PowerSupplies
+from catalogue.units import HOURS_PER_YEAR
+from planner.facility.machines import Kind, Machines, kw
+
+CONTINUOUS = 0.8
+"""Share of a breaker's rating that a load may take for hours (NEC 210.20 and 215.3: 125 % of continuous load)."""
+
+PUMP_KW = 2.0
+"""What a running pump of a coolant loop draws, approximately."""
+
+_MINUTES_PER_HOUR = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Circuit:
+    """A circuit: volts between phases where there are three, between live and neutral where there is one."""
+
+    volts: float
+    phases: int
+    amperes: float
+
+    @property
+    def usable_kw(self) -> float:
+        """kW that it carries continuously, at power factor 1."""
+        return self.volts * self.amperes * (sqrt(3) if self.phases == 3 else 1) * CONTINUOUS / 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Power:
+    """Most that the cluster draws, in kW. `gpus_kw` is part of `nodes_kw`, shown as it is often taken for all of it."""
+
+    gpus_kw: float
+    nodes_kw: float
+    switches_kw: float
+    storage_kw: float
+    control_kw: float
+    pumps_kw: float
+    margin: float
+
+    @property
+    def it_kw(self) -> float:
+        """All machines: what cooling has to carry away."""
+        return self.nodes_kw + self.switches_kw + self.storage_kw + self.control_kw
+
+    @property
+    def draw_kw(self) -> float:
+        """Machines and the pumps of their coolant loop."""
+        return self.it_kw + self.pumps_kw
+
+    @property
+    def planned_kw(self) -> float:
+        """What to order from the room: the draw and its margin."""
+        return self.draw_kw * (1 + self.margin)
+
+    def inputs(self) -> dict[str, str]:
+        """The parts by name, with their unit."""
+        parts = {
+            "nodes": self.nodes_kw,
+            "GPUs alone": self.gpus_kw,
+            "switches": self.switches_kw,
+            "storage": self.storage_kw,
+            "control": self.control_kw,
+            "pumps": self.pumps_kw,
+        }
+        return {name: f"{kw_:.1f} kW" for name, kw_ in parts.items()} | {"margin": f"{self.margin:.0%}"}
+
+
+def power(machines: Sequence[Machines], *, pumps: int = 0, margin: float = 0.0) -> Power:
+    """The cluster's power. Of several `pumps` one stands by."""
+    return Power(
+        gpus_kw=sum(each.count * each.gpu_watts for each in machines) / 1000,
+        nodes_kw=kw(machines, Kind.NODE),
+        switches_kw=kw(machines, Kind.SWITCH),
+        storage_kw=kw(machines, Kind.STORAGE),
+        control_kw=kw(machines, Kind.CONTROL),
+        pumps_kw=PUMP_KW * max(pumps - 1, min(pumps, 1)),
+        margin=margin,
+    )
+
+
+def supplied_w(supplies: PowerSupplies, lost: int | None = None) -> int:
+    """Watts that are left when `lost` units have failed; as many as the model calls redundant, if not told."""
+    return (supplies.count - (supplies.redundant if lost is None else lost)) * supplies.watts
+
+
+def survives_a_feed(supplies: PowerSupplies, max_w: float) -> bool:
+    """Whether the units on one of two feeds carry the machine at full load."""
+    return supplied_w(supplies, supplies.count - supplies.count // 2) >= max_w
+
+
+def ups_kwh(load_kw: float, minutes: float) -> float:
+    """Energy that carries `load_kw` for so many minutes."""
+    return load_kw * minutes / _MINUTES_PER_HOUR
+
+
+def ups_minutes(kwh: float, load_kw: float) -> float:
+    """Minutes that `kwh` carry `load_kw`."""
+    return kwh * _MINUTES_PER_HOUR / load_kw
+
+
+def facility_kw(it_kw: float, pue: float) -> float:
+    """Power of the whole room: machines, and what cools and feeds them."""
+    return it_kw * pue
+
+
+def yearly_mwh(it_kw: float, pue: float) -> float:
+    """Energy of the whole room in a year of full load."""
+    return facility_kw(it_kw, pue) * HOURS_PER_YEAR / 1000
+
+
+def usd_per_hour(it_kw: float, pue: float, usd_per_kwh: float) -> float:
+    """Price of the energy of an hour at full load."""
+    return facility_kw(it_kw, pue) * usd_per_kwh
+
+
+def yearly_usd(it_kw: float, pue: float, usd_per_kwh: float) -> float:
+    """Price of the energy of a year at full load."""
+    return usd_per_hour(it_kw, pue, usd_per_kwh) * HOURS_PER_YEAR

@@ -1,0 +1,56 @@
+"""What joins the GPUs of a pool: NVLink or PCIe in a node, the fabric's cards between nodes."""
+
+from dataclasses import dataclass
+
+from catalogue.metal_types import NicGroup, NicRole
+from planner.communication.constants import EFA_LATENCY_US, NETWORK_PART
+from planner.communication.group import Cluster, Network
+from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Switching:
+    """What the fabric's switches do to traffic: `sharp` ones add up; `oversubscription` is ports down to ports up."""
+
+    sharp: bool = False
+    oversubscription: float = 1.0
+
+
+def cluster_of(pool: PoolPlan, switching: Switching | None = None) -> Cluster | None:
+    """The pool's nodes as groups of GPUs are cut from them; None without GPUs.
+
+    Racks that share NVLink count by node: what joins their nodes is not set up here.
+    """
+    if pool.gpu is None or not pool.gpus_per_node:
+        return None
+    how = switching or Switching()
+    network = _of_racks(pool, how) if isinstance(pool, MetalPoolPlan) else _on_aws(pool)
+    amd = isinstance(pool, MetalPoolPlan) and "EPYC" in pool.server.cpu.model
+    return Cluster(gpu=pool.gpu, domain_gpus=pool.gpus_per_node, network=network, processor="amd" if amd else "intel")
+
+
+def _of_racks(pool: MetalPoolPlan, how: Switching) -> Network | None:
+    """All compute ports at the slowest one's rate. Where leaves have fewer ports up than down, all traffic goes up."""
+    groups = [group for group in pool.server.nics if group.role is NicRole.COMPUTE]
+    if not groups:
+        return None
+    return Network(
+        nics=sum(group.ports for group in groups),
+        gbit_per_s=min(_rate(group) for group in groups),
+        sharp=how.sharp,
+        part=NETWORK_PART / max(1.0, how.oversubscription),
+    )
+
+
+def _rate(group: NicGroup) -> float:
+    return group.nic.gbit_per_s
+
+
+def _on_aws(pool: PoolPlan) -> Network | None:
+    """EFA where the pool has it, each interface with its share of the node's rate; else one interface over TCP."""
+    if not isinstance(pool, AwsPoolPlan):
+        return None
+    rate = pool.instance.network_gbit_per_s
+    if pool.efa:
+        return Network(nics=pool.efa, gbit_per_s=rate / pool.efa, latency_us=EFA_LATENCY_US)
+    return Network(nics=1, gbit_per_s=rate)

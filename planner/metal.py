@@ -1,0 +1,92 @@
+"""The plan of a stack on racks of one's own."""
+
+from datetime import date
+
+from catalogue.site import with_site_rows
+from catalogue.types import Catalogue
+from planner.cost.comparison import Comparison, against_cloud
+from planner.cost.owned import owned, people_for
+from planner.draft import MetalDraft, registry
+from planner.fabric.plan import plan_fabric
+from planner.fabric.types import FabricPlan
+from planner.facility.plan import inventory, plan_facility
+from planner.interconnect import Switching
+from planner.pools import plan_metal_pools, totals
+from planner.procurement import Check, bill_checks, room_checks
+from planner.purchase import plan_purchase
+from planner.storage.plan import plan_metal_storage
+from planner.types import MetalPlan
+from planner.workloads import plan_runs, plan_services
+from settings.model import MetalSettings
+
+_UNKNOWN_READ_MB_PER_S = 1000.0
+
+
+def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> MetalPlan:
+    """The stack's numbers, and what every rule has to say about them."""
+    draft = metal_draft(settings, shipped, today)
+    return MetalPlan(
+        totals=totals(draft.pools.values()),
+        pools=draft.pools,
+        runs=draft.runs,
+        services=draft.services,
+        fabric=draft.fabric,
+        storage=draft.storage,
+        facility=draft.facility,
+        bom=draft.bom,
+        checklist=_checklist(draft),
+        owned=draft.owned,
+        cloud=_cloud(draft),
+        findings=registry.findings(draft, settings.waivers, today),
+    )
+
+
+def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> MetalDraft:
+    """Plan pools, fabric, storage, room and workloads."""
+    sited = with_site_rows(shipped, settings.catalogue.tables())
+    catalogue = sited.catalogue
+    pools = plan_metal_pools(settings.pools, catalogue.servers)
+    rows = catalogue.storage_servers
+    roce = settings.fabric.kind == "roce"
+    storage = plan_metal_storage(settings.storage, settings.training.runs, pools, catalogue.models, rows, roce=roce)
+    read_mb_per_s = storage.read_gb_per_s * 1000 if storage and storage.read_gb_per_s else _UNKNOWN_READ_MB_PER_S
+    fabric = plan_fabric(settings.fabric, pools, catalogue.switches)
+    switches = [("switch", fabric.switch, fabric.growth.day_one.switches)] if fabric else []
+    facility = plan_facility(settings.facility, inventory(pools.values(), settings.storage, rows, switches))
+    bom = plan_purchase(settings, catalogue, pools, fabric, facility)
+    gpus = totals(pools.values()).gpus
+    return MetalDraft(
+        settings=settings,
+        catalogue=catalogue,
+        site_problems=sited.problems,
+        today=today,
+        pools=pools,
+        runs=plan_runs(settings.training.runs, pools, catalogue.models, _switching(settings, fabric)),
+        services=plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s),
+        fabric=fabric,
+        storage=storage,
+        facility=facility,
+        bom=bom,
+        owned=owned(bom.cost(), gpus=gpus, power_usd_per_year=facility.yearly_usd, people=people_for(gpus)),
+    )
+
+
+def _switching(settings: MetalSettings, fabric: FabricPlan | None) -> Switching:
+    over = fabric.oversubscription if fabric else settings.fabric.oversubscription
+    return Switching(sharp=settings.fabric.sharp, oversubscription=over)
+
+
+def _checklist(draft: MetalDraft) -> tuple[Check, ...]:
+    room, facility = draft.settings.facility, draft.facility
+    checks = room_checks(
+        planned_kw=facility.power.planned_kw,
+        rooms_kw=room.cooling.capacity_kw,
+        circuits=sum(rack.circuits for rack in facility.racks) * room.feeds,
+        deliver_to=draft.settings.platform.site,
+    )
+    return (*bill_checks(draft.bom), *checks)
+
+
+def _cloud(draft: MetalDraft) -> Comparison | None:
+    nodes = [(pool.gpu, pool.gpus_per_node, pool.count) for pool in draft.pools.values() if pool.gpu]
+    return against_cloud(draft.owned, nodes, draft.catalogue.instances.values())

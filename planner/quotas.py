@@ -1,0 +1,94 @@
+"""Service quotas that a stack on AWS needs, beside what a new account has."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from catalogue import quotas
+from catalogue.types import Instance, Quota, UsageClass
+from catalogue.units import GIB_PER_TIB
+
+_PLATFORM_INTERFACES_PER_ZONE = 2
+"""Those of the EKS control plane in each of its zones; NAT and FSx are counted apart."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fleet:
+    """Equal instances: so many, bought in this way, with `interfaces` network interfaces each at most."""
+
+    instance: Instance
+    count: int
+    usage: UsageClass
+    interfaces: int
+    root_volume_gib: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuotaNeed:
+    """A quota and how much of it the stack takes, what else runs in the account and region apart."""
+
+    quota: Quota
+    need: float
+    basis: str
+
+    @property
+    def beyond_default(self) -> bool:
+        """Whether a new account has too little of it."""
+        return self.need > self.quota.default
+
+
+def instance_quota(instance: Instance, usage: UsageClass) -> Quota:
+    """The quota that counts the vCPU of instances of this type when they are bought in this way."""
+    by_prefix = quotas.INSTANCE_QUOTAS[usage]
+    return by_prefix[max((prefix for prefix in by_prefix if instance.type.startswith(prefix)), key=len)]
+
+
+def quota_needs(
+    fleets: Iterable[Fleet], *, zones: int, nat_gateways: int, fsx_type: str, fsx_gib: int, fsx_interfaces: int
+) -> tuple[QuotaNeed, ...]:
+    """Every quota that the stack takes from, the instances' first.
+
+    vCPU are summed per quota. Instances of a capacity block do not count against On-Demand quotas (EC2 user guide,
+    "Capacity Blocks for ML", considerations) but against those of the blocks.
+    """
+    placed = [fleet for fleet in fleets if fleet.count]
+    nodes = sum(fleet.count for fleet in placed)
+    interfaces = sum(fleet.count * fleet.interfaces for fleet in placed)
+    around = nat_gateways + fsx_interfaces + zones * _PLATFORM_INTERFACES_PER_ZONE
+    volumes_tib = sum(fleet.count * fleet.root_volume_gib for fleet in placed) / GIB_PER_TIB
+    storage = quotas.FSX_STORAGE[fsx_type]
+    return (
+        *_vcpu(placed),
+        QuotaNeed(quota=quotas.VPCS, need=1, basis="the stack's own VPC"),
+        QuotaNeed(quota=quotas.ELASTIC_IPS, need=nat_gateways, basis="one per NAT gateway"),
+        QuotaNeed(quota=quotas.NAT_GATEWAYS, need=nat_gateways, basis="all in the GPU zone"),
+        QuotaNeed(
+            quota=quotas.INTERFACES,
+            need=interfaces + around,
+            basis=f"{interfaces} of {nodes} nodes, {around} of NAT, FSx and the control plane",
+        ),
+        QuotaNeed(quota=quotas.CLUSTERS, need=1, basis="the stack's own cluster"),
+        QuotaNeed(quota=quotas.NODE_GROUPS, need=len(placed), basis="one per pool"),
+        QuotaNeed(
+            quota=quotas.NODES_PER_GROUP,
+            need=max((fleet.count for fleet in placed), default=0),
+            basis="the largest pool",
+        ),
+        QuotaNeed(quota=quotas.GP3_STORAGE, need=volumes_tib, basis="root volumes"),
+        QuotaNeed(quota=storage, need=fsx_gib, basis="the shared file system"),
+    )
+
+
+def _vcpu(fleets: Iterable[Fleet]) -> Iterable[QuotaNeed]:
+    summed: dict[str, tuple[Quota, int, list[str]]] = {}
+    for fleet in fleets:
+        quota = instance_quota(fleet.instance, fleet.usage)
+        _, vcpu, parts = summed.get(quota.name, (quota, 0, []))
+        part = f"{fleet.count} x {fleet.instance.vcpu} of {fleet.instance.type}"
+        summed[quota.name] = (quota, vcpu + fleet.count * fleet.instance.vcpu, [*parts, part])
+    for quota, vcpu, parts in summed.values():
+        yield QuotaNeed(quota=quota, need=vcpu, basis=", ".join(parts))
+
+
+def requests(needs: Iterable[QuotaNeed]) -> Mapping[str, float]:
+    """What to ask Service Quotas for, by the quota's name: the quotas of which a new account has too little."""
+    return {need.quota.name: need.need for need in needs if need.beyond_default}

@@ -1,0 +1,69 @@
+"""What failures take of a run: restarts, idle GPUs, money; and the notice that borrowed capacity gives.
+
+A failed node stops all workers of a job: they meet again, and all of them begin at the last checkpoint. A restart is
+counted each time, whoever failed. Source: PyTorch documentation, torchrun and torch.distributed.elastic.
+"""
+
+from dataclasses import dataclass
+from math import exp, lgamma, log
+
+from catalogue.units import SECONDS_PER_HOUR
+
+SPOT_NOTICE_S = 120
+"""Notice that EC2 gives before it takes a spot instance back (EC2 user guide, Spot Instance interruptions)."""
+
+SPOT_MOST_LOST_MINUTES = 15
+"""Most work that a run on spot capacity may lose."""
+
+LIKELY = 0.95
+_MOST_FAILURES = 10_000
+
+
+def expected_failures(run_hours: float, mttf_h: float) -> float:
+    """Failures to expect in a run of so many hours."""
+    return run_hours / mttf_h
+
+
+def covered_hours(restarts: int, mttf_h: float) -> float:
+    """Hours in which so many restarts are used up, on average."""
+    return restarts * mttf_h
+
+
+def restarts_for(run_hours: float, mttf_h: float, likely: float = LIKELY) -> int:
+    """Restarts that are enough with probability `likely`, when failures come independently (Poisson).
+
+    Raises ValueError for a probability outside 0..1 and for a run that is to fail more than 10,000 times.
+    """
+    mean = expected_failures(run_hours, mttf_h)
+    if not 0 < likely < 1 or mean > _MOST_FAILURES:
+        raise ValueError(f"no number of restarts covers {mean:g} failures with probability {likely}")
+    restarts, reached = 0, exp(-mean)
+    while reached < likely:
+        restarts += 1
+        reached += exp(restarts * log(mean) - mean - lgamma(restarts + 1))
+    return restarts
+
+
+def idle_gpus(gpus: int, failed: int = 1) -> int:
+    """GPUs that work and wait while `failed` others are repaired or replaced."""
+    return gpus - failed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FailureCost:
+    """What one failure costs: the whole job's time, in hours, in GPU hours, and in US dollars."""
+
+    hours: float
+    gpu_hours: float
+    usd: float
+
+
+def failure_cost(gpus: int, usd_per_gpu_hour: float, *, every_s: float, restart_s: float) -> FailureCost:
+    """Half an interval of work that is done again, and the restart with the wait for a node, on all GPUs."""
+    hours = (every_s / 2 + restart_s) / SECONDS_PER_HOUR
+    return FailureCost(hours=hours, gpu_hours=hours * gpus, usd=hours * gpus * usd_per_gpu_hour)
+
+
+def saves_in_notice(pause_s: float, notice_s: float = SPOT_NOTICE_S) -> bool:
+    """Whether a checkpoint can still be written when the notice comes."""
+    return pause_s <= notice_s

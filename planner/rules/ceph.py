@@ -1,0 +1,98 @@
+"""Ceph on servers of one's own."""
+
+from collections.abc import Iterable, Iterator
+
+from planner.draft import MetalDraft, metal_rule
+from planner.findings import Observation, Severity
+from planner.storage.ceph import CephServers
+from planner.storage.local import NODE_READ_WARNING_GB_PER_S
+from planner.storage.plan import ceph_servers
+
+_OSD_GIB = 8
+_CEPH_DOCS = 'Ceph documentation, "Hardware recommendations" and "Erasure code"'
+
+
+@metal_rule(
+    "ceph-hosts",
+    "G11",
+    "G20",
+    formula="hosts >= max(3, replicas or data + parity)",
+    source=_CEPH_DOCS,
+)
+def ceph_hosts(draft: MetalDraft) -> Iterable[Observation]:
+    """Every part of an object lies on a host of its own, and monitors need three for a majority."""
+    for servers in _ceph(draft):
+        if servers.count < servers.hosts_needed:
+            yield Observation(
+                path="storage.ceph.count",
+                sentence=f"{servers.redundancy} over hosts needs {servers.hosts_needed} of them, and there are "
+                f"{servers.count}, so the pools would stay undersized",
+                remedy=f"take {servers.hosts_needed} servers, or less redundancy",
+                inputs={"hosts": str(servers.count), "needed": str(servers.hosts_needed)},
+            )
+
+
+@metal_rule(
+    "ceph-one-loss", "G09", severity=Severity.WARNING, formula="replicas - 1, or parity, >= 2", source=_CEPH_DOCS
+)
+def ceph_one_loss(draft: MetalDraft) -> Iterable[Observation]:
+    """Two parts of an object may be lost: with less, a drive that fails during a recovery takes data with it."""
+    for servers in _ceph(draft):
+        if servers.redundancy.parity < 2:
+            key = "replicas" if servers.redundancy.data == 1 else "erasure"
+            yield Observation(
+                path=f"storage.ceph.{key}",
+                sentence=f"{servers.redundancy} loses data with the second drive that fails before the first is "
+                "rebuilt",
+                remedy="take 3 replicas, or parity of 2 such as 4+2",
+                inputs={"may be lost": str(servers.redundancy.parity)},
+            )
+
+
+@metal_rule(
+    "ceph-memory",
+    "G11",
+    formula="memory >= 8 GiB x drives",
+    source=_CEPH_DOCS,
+)
+def ceph_memory(draft: MetalDraft) -> Iterable[Observation]:
+    """A host has memory for its OSDs, which are killed for it in a recovery otherwise."""
+    for servers in _ceph(draft):
+        row, needed = servers.server, servers.server.drives * _OSD_GIB
+        if row.memory_gib < needed:
+            yield Observation(
+                path="storage.ceph.server",
+                sentence=f"{row.drives} OSDs take {needed} GiB at {_OSD_GIB} GiB each, and a {row.name} has "
+                f"{row.memory_gib} GiB",
+                remedy="take a server with more memory or fewer drives",
+                subject=row.name,
+                inputs={"drives": str(row.drives), "memory": f"{row.memory_gib} GiB"},
+            )
+
+
+@metal_rule(
+    "ceph-node-read",
+    "G16",
+    severity=Severity.WARNING,
+    formula="targetGbPerS / GPU nodes <= 25 GB/s",
+)
+def ceph_node_read(draft: MetalDraft) -> Iterable[Observation]:
+    """Above 25 GB/s a node, CephFS clients are no longer the right tool."""
+    storage = draft.storage
+    if storage is None or storage.kind != "ceph" or not storage.target_read_gb_per_s or not storage.clients:
+        return
+    each = storage.target_read_gb_per_s / storage.clients
+    if each > NODE_READ_WARNING_GB_PER_S:
+        yield Observation(
+            path="storage.targetGbPerS",
+            sentence=f"{storage.target_read_gb_per_s:g} GB/s for {storage.clients} nodes are {each:.1f} GB/s each, "
+            f"above the {NODE_READ_WARNING_GB_PER_S:g} GB/s that a CephFS client sustains",
+            remedy="take storage.lustre instead, or stage data on the nodes' own disks",
+            inputs={"target": f"{storage.target_read_gb_per_s:g} GB/s", "clients": str(storage.clients)},
+        )
+
+
+def _ceph(draft: MetalDraft) -> Iterator[CephServers]:
+    ceph, rows = draft.settings.storage.ceph, draft.catalogue.storage_servers
+    if ceph is not None and ceph.server in rows:
+        yield ceph_servers(ceph, rows[ceph.server])

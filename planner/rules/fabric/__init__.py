@@ -1,0 +1,5 @@
+"""Rules about the compute fabric."""
+
+from planner.rules.fabric import cards, service, size
+
+__all__ = ["cards", "service", "size"]

@@ -1,0 +1,87 @@
+"""What the fabric needs to run: a subnet manager, lossless Ethernet, addresses, switches that reduce."""
+
+from collections.abc import Iterable
+
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.addresses import prefix_for_rails, rail_networks
+from planner.findings import Observation
+from planner.rules.fabric.joined import ask_of, switch_of
+
+
+@metal_rule("roce-lossless", "E04", source="NVIDIA recommended network configuration for RoCE v2")
+def roce_lossless(draft: MetalDraft) -> Iterable[Observation]:
+    """RoCE runs on Ethernet that drops nothing: priority flow control and congestion notification, both."""
+    fabric = draft.settings.fabric
+    missing = [name for name, is_set in (("pfc", fabric.pfc), ("ecn", fabric.ecn)) if not is_set]
+    if fabric.kind == "roce" and missing:
+        yield Observation(
+            path=f"fabric.{missing[0]}",
+            sentence=f"RoCE without {' and '.join(missing)} loses packets where several nodes send to one, and a loss "
+            "costs a round trip of everything behind it",
+            remedy=f"configure {' and '.join(missing)} on switches and cards, then set the keys",
+        )
+
+
+@metal_rule("roce-rail-networks", "E04", "F09", formula="rails x (nodes + 2, up to a power of 2) <= 2^(32 - prefix)")
+def roce_rail_networks(draft: MetalDraft) -> Iterable[Observation]:
+    """RoCE v2 is routed by IP address, and each rail has a network of its own."""
+    fabric, ask = draft.settings.fabric, ask_of(draft)
+    if fabric.kind != "roce" or ask is None:
+        return
+    rails, prefix = ask.demand.rails, prefix_for_rails(ask.demand.rails, ask.most)
+    if fabric.rail_cidr is None:
+        sentence = f"RoCE needs an address for each of {rails} ports of {ask.most} nodes, and no range is given"
+    elif rail_networks(fabric.rail_cidr, rails, ask.most) is None:
+        sentence = f"{fabric.rail_cidr} does not divide into {rails} networks for {ask.most} nodes each"
+    else:
+        return
+    yield Observation(
+        path="fabric.railCidr",
+        sentence=sentence,
+        remedy=f"give a private /{prefix}",
+        inputs={"rails": str(rails), "nodes": str(ask.most)},
+    )
+
+
+@metal_rule(
+    "subnet-manager", "FB05", "E14", source="InfiniBand architecture specification: ports wait for a subnet manager"
+)
+def subnet_manager(draft: MetalDraft) -> Iterable[Observation]:
+    """InfiniBand has a subnet manager: without one every port stays in INIT and no packet passes."""
+    fabric, switch = draft.settings.fabric, switch_of(draft)
+    manager = fabric.subnet_manager
+    if fabric.kind != "infiniband":
+        if manager != "none":
+            yield Observation(
+                path="fabric.subnetManager",
+                sentence=f"{manager} manages InfiniBand subnets, and the fabric is {fabric.kind}",
+                remedy="remove the key",
+            )
+    elif manager == "none":
+        yield Observation(
+            path="fabric.subnetManager",
+            sentence="nothing gives the ports their addresses, so all of them stay in INIT",
+            remedy="take opensm or ufm" + (", or switch" if switch and switch.managed else ""),
+        )
+    elif manager == "switch" and switch and not switch.managed:
+        yield Observation(
+            path="fabric.subnetManager",
+            sentence=f"{switch.name} is managed from outside and runs no subnet manager",
+            remedy="take opensm or ufm, or the managed model",
+            subject=switch.name,
+        )
+
+
+@metal_rule("sharp-switch", "E11")
+def sharp_switch(draft: MetalDraft) -> Iterable[Observation]:
+    """Reductions in the network are done by InfiniBand switches that can."""
+    fabric, switch = draft.settings.fabric, switch_of(draft)
+    if not fabric.sharp or switch is None or switch.sharp:
+        return
+    able = [row.name for row in draft.catalogue.switches.values() if row.sharp and row.link is switch.link]
+    yield Observation(
+        path="fabric.sharp",
+        sentence=f"{switch.name} ({switch.generation.upper()}) cannot reduce in the network",
+        remedy=f"remove the key{', or take one of ' + ', '.join(able) if able else ''}",
+        subject=switch.name,
+    )

@@ -1,0 +1,199 @@
+"""The compute fabric's size: what fits now and later, what is blocked, what a failure takes along."""
+
+from collections.abc import Iterable
+
+from catalogue.metal_types import NicRole
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
+from planner.fabric.design import Topology
+from planner.fabric.plan import Asked, compute_cards
+from planner.fabric.ports import leaf_split
+from planner.fabric.topology import most_nodes
+from planner.findings import Observation, Severity
+from planner.rules.fabric.joined import ask_of, growth_of, joined
+
+_SUPERPOD = "NVIDIA DGX SuperPOD reference architecture, compute fabric"
+_CAPACITY = "nodes <= units x (ports / 2 - spare); units = ports // rails, with three tiers ports // 2 // rails x ports"
+
+
+@metal_rule("fabric-too-small", "FB03", "FB04", "A07", formula=_CAPACITY, source=_SUPERPOD)
+def fabric_too_small(draft: MetalDraft) -> Iterable[Observation]:
+    """Nodes, storage, the subnet manager and spare ports fit on switches of this kind in this topology."""
+    ask = ask_of(draft)
+    if ask is None or ask.growth() is not None or _fits_today(draft):
+        return
+    section, demand = draft.settings.fabric, ask.demand
+    topology = _topology(ask)
+    down = leaf_split(ask.radix.ports, ask.oversubscription).down
+    if topology is not Topology.SINGLE and demand.spare_leaf_ports >= down:
+        yield Observation(
+            path="fabric.spareLeafPorts",
+            sentence=f"{demand.spare_leaf_ports} spare ports leave none of the {down} that a leaf of "
+            f"{ask.radix.ports} has for nodes",
+            remedy=f"keep fewer than {down} ports spare",
+            inputs={"spare": f"{demand.spare_leaf_ports} ports", "down": f"{down} ports"},
+        )
+        return
+    yield Observation(
+        path="fabric.switch" if section.topology == "auto" else "fabric.topology",
+        sentence=f"{_wanted(ask)} are more than a {topology} fabric of {ask.switch.name} holds, which is "
+        f"{_most(ask)} such nodes",
+        remedy=_larger(topology),
+        inputs={"endpoints": f"{demand.endpoints} ports", "switch": f"{ask.radix.ports} ports"},
+    )
+
+
+@metal_rule("fabric-growth", "A05", "A07", "FB13", formula=_CAPACITY, source=_SUPERPOD)
+def fabric_growth(draft: MetalDraft) -> Iterable[Observation]:
+    """The declared growth fits without building the fabric anew."""
+    ask = ask_of(draft)
+    if ask is None or ask.growth() is not None or not _fits_today(draft):
+        return
+    path, growing = next((path, pool) for path, pool in joined(draft) if pool.most > pool.count)
+    yield Observation(
+        path=f"{path}.maxCount",
+        sentence=f"{ask.demand.nodes} nodes fit, and the {ask.most} declared ones do not: a {_topology(ask)} fabric "
+        f"of {ask.switch.name} ends at {_most(ask)}",
+        remedy=_larger(_topology(ask)),
+        subject=growing.name,
+        inputs={"declared": f"{ask.most} nodes", "largest": f"{_most(ask)} nodes"},
+    )
+
+
+@metal_rule(
+    "fabric-oversubscribed",
+    "FB03",
+    "A14",
+    severity=Severity.WARNING,
+    formula="bisection = min(ports x rate, uplinks x rate) / 2",
+)
+def fabric_oversubscribed(draft: MetalDraft) -> Iterable[Observation]:
+    """Half of the nodes reach the other half at full rate, or somebody has meant less."""
+    ask, growth = ask_of(draft), growth_of(draft)
+    if ask is None or growth is None or oversubscription(growth.day_one) <= 1:
+        return
+    rate = ask.cards.nic.gbit_per_s
+    carried = bisection_gbit_per_s(growth.day_one, rate, ask.radix.gbit_per_s)
+    wanted = injection_gbit_per_s(growth.day_one, rate) / 2
+    yield Observation(
+        path="fabric.oversubscription",
+        sentence=f"leaves have {oversubscription(growth.day_one):.3g} ports down for each up, so {carried:g} of "
+        f"{wanted:g} Gb/s pass between halves of the nodes, and collectives across them slow down as much",
+        remedy="set it to 1, or keep jobs within a leaf or rail",
+        inputs={"bisection": f"{carried:g} Gb/s", "half of the cards": f"{wanted:g} Gb/s"},
+    )
+
+
+@metal_rule("fabric-storage-ports", "FB03", formula="storagePorts >= servers x storage ports of each")
+def fabric_storage_ports(draft: MetalDraft) -> Iterable[Observation]:
+    """Storage that is on the compute fabric has ports there."""
+    lustre = draft.settings.storage.lustre
+    if lustre is None or lustre.network != "compute":
+        return
+    needed = 0
+    for name, count in ((lustre.server, lustre.count), (lustre.mds_server, lustre.mds_count)):
+        row = draft.catalogue.storage_servers.get(name)
+        cards = sum(group.ports for group in row.nics if group.role is NicRole.STORAGE) if row else 1
+        needed += count * min(cards, lustre.nics_per_server or cards)
+    there = draft.settings.fabric.storage_ports
+    if there < needed:
+        yield Observation(
+            path="fabric.storagePorts",
+            sentence=f"{lustre.count} object and {lustre.mds_count} metadata servers take {needed} ports of the "
+            f"compute fabric, and {there} are kept for storage",
+            remedy=f"set storagePorts to {needed}, or storage.lustre.network to storage",
+            inputs={"needed": f"{needed} ports", "kept": f"{there} ports"},
+        )
+
+
+@metal_rule("fabric-one-switch", "FB05", "E06", severity=Severity.WARNING)
+def fabric_one_switch(draft: MetalDraft) -> Iterable[Observation]:
+    """In production (lifecycle.protect) no single switch carries the whole fabric."""
+    growth = growth_of(draft)
+    if growth is None or not draft.settings.lifecycle.protect or growth.day_one.planes > 1:
+        return
+    design = growth.day_one
+    if design.spines > 1:
+        return
+    what = "the only spine connects all leaves" if design.spines else "one switch carries the fabric"
+    yield Observation(
+        path="fabric.topology",
+        sentence=f"{what}: when it fails, jobs on {design.demand.nodes} nodes stop",
+        remedy="set redundant (cards with two ports), or take a topology with several spines",
+        inputs={"nodes": str(design.demand.nodes), "spines": str(design.spines)},
+    )
+
+
+@metal_rule("fabric-planes", "E13", formula="ports of a card >= planes")
+def fabric_planes(draft: MetalDraft) -> Iterable[Observation]:
+    """A second plane reaches every card."""
+    if not draft.settings.fabric.redundant:
+        return
+    for _, pool in joined(draft):
+        single = [group.nic for group in compute_cards(pool) if group.nic.ports < 2]
+        if single:
+            yield Observation(
+                path="fabric.redundant",
+                sentence=f"a second plane needs a second port, and {single[0].name} of {pool.hardware} has 1",
+                remedy="take servers whose compute cards have two ports, or one plane",
+                subject=pool.name,
+                inputs={"ports of a card": "1"},
+            )
+
+
+@metal_rule("fabric-rails", "E12", "A14")
+def fabric_rails(draft: MetalDraft) -> Iterable[Observation]:
+    """A rail-optimised fabric has rails: nodes with several ports."""
+    ask = ask_of(draft)
+    if ask and ask.topology is Topology.RAIL_OPTIMISED and ask.demand.rails == 1:
+        yield Observation(
+            path="fabric.topology",
+            sentence="rails give each port of a node a leaf of its own, and these nodes have 1 port",
+            remedy="take leaf-spine or auto",
+            inputs={"ports of a node": "1"},
+        )
+
+
+@metal_rule("fabric-unlike-nodes", "E12", severity=Severity.WARNING)
+def fabric_unlike_nodes(draft: MetalDraft) -> Iterable[Observation]:
+    """Nodes on one fabric have equally many ports, or some of the leaves' ports stay empty."""
+    ask = ask_of(draft)
+    for path, pool in joined(draft):
+        widest = ask.demand.rails * ask.planes if ask else pool.rails
+        if pool.rails < widest:
+            yield Observation(
+                path=f"{path}.server",
+                sentence=f"{pool.hardware} has {pool.rails} compute ports where other nodes have {widest}; "
+                f"{pool.count * (widest - pool.rails)} ports of the leaves stay empty",
+                remedy="take servers with equally many cards, or make the pool an inference pool",
+                subject=pool.name,
+                inputs={"ports": str(pool.rails), "ports of others": str(widest)},
+            )
+
+
+def _fits_today(draft: MetalDraft) -> bool:
+    ask = ask_of(draft)
+    return ask is not None and ask.without_growth() is not None
+
+
+def _topology(ask: Asked) -> Topology:
+    """The topology that is wanted, or the largest there is for these nodes."""
+    return ask.topology or (Topology.RAIL_OPTIMISED if ask.demand.rails > 1 else Topology.LEAF_SPINE)
+
+
+def _most(ask: Asked) -> int:
+    return most_nodes(ask.demand, ask.radix.ports, _topology(ask), oversubscription=ask.oversubscription)
+
+
+def _wanted(ask: Asked) -> str:
+    demand = ask.demand
+    extra = {"storage": demand.storage_ports, "the subnet manager": demand.manager_ports}
+    others = "".join(f", {ports} ports for {what}" for what, ports in extra.items() if ports)
+    spare = f", {demand.spare_leaf_ports} spare ports on each leaf" if demand.spare_leaf_ports else ""
+    return f"{demand.nodes} nodes with {demand.rails} ports each{others}{spare}"
+
+
+def _larger(topology: Topology) -> str:
+    if topology is Topology.SINGLE:
+        return "take topology auto, which adds leaves and spines, or a switch with more ports"
+    return "take a switch with more ports, fewer spare or storage ports, or fewer nodes"

@@ -1,0 +1,169 @@
+"""The room: power, racks, circuits, batteries. All of it counts whole machines at full load, not GPUs."""
+
+from collections.abc import Iterable
+
+from planner.draft import MetalDraft, metal_rule
+from planner.facility.power import ups_minutes
+from planner.facility.racks import CROWDED_NODES, FILL, nodes_per_rack
+from planner.findings import Observation, Severity
+
+_NEC = "NEC 210.20 and 215.3: continuous load at most 80 % of a breaker"
+_MARGIN = 1e-9
+
+
+@metal_rule(
+    "power-delivery",
+    "H01",
+    "H02",
+    "H03",
+    "PW01",
+    "PW02",
+    "PW04",
+    "PW07",
+    formula="(nodes + switches + storage + control + pumps) x (1 + margin) <= racks x powerKw",
+    source="Maxima of the catalogue's rows",
+)
+def power_delivery(draft: MetalDraft) -> Iterable[Observation]:
+    """The room delivers what all machines draw at full load, and the margin."""
+    power, racks = draft.facility.power, draft.settings.facility.racks
+    there = racks.count * racks.power_kw
+    if power.planned_kw <= there + _MARGIN:
+        return
+    yield Observation(
+        path="facility.racks.powerKw",
+        sentence=f"the machines draw up to {power.draw_kw:.1f} kW (nodes {power.nodes_kw:.1f}, of which GPUs alone "
+        f"{power.gpus_kw:.1f}; switches {power.switches_kw:.1f}, storage {power.storage_kw:.1f}, control "
+        f"{power.control_kw:.1f}, pumps {power.pumps_kw:.1f}), with margin {power.planned_kw:.1f}, and {racks.count} "
+        f"racks get {there:.1f} kW",
+        remedy=f"order {power.planned_kw:.0f} kW, or take fewer nodes",
+        inputs=power.inputs() | {"delivered": f"{there:.1f} kW"},
+    )
+
+
+@metal_rule(
+    "rack-count",
+    "B20",
+    "H16",
+    "PW09",
+    formula="racks filled to their units and to 80 % of their power <= racks.count",
+    source=_NEC,
+)
+def rack_count(draft: MetalDraft) -> Iterable[Observation]:
+    """Everything finds a place: a rack is full by its units or by 80 % of its power, whichever comes first."""
+    plan, racks = draft.facility, draft.settings.facility.racks
+    if plan.misfits:
+        yield Observation(
+            path="facility.racks.powerKw",
+            sentence=f"an empty rack of {racks.units} units and {racks.power_kw:g} kW, of which {FILL:.0%} may be "
+            f"drawn, is too small for {_listed(plan.misfits)}",
+            remedy="take racks with more power or units",
+            inputs={"units": str(racks.units), "power": f"{racks.power_kw:g} kW"},
+        )
+    if len(plan.racks) > racks.count:
+        units, kw = sum(rack.units for rack in plan.racks), sum(rack.kw for rack in plan.racks)
+        yield Observation(
+            path="facility.racks.count",
+            sentence=f"machines of {units} units and {kw:.1f} kW fill {len(plan.racks)} racks of {racks.units} units "
+            f"and {FILL:.0%} of {racks.power_kw:g} kW{_per_rack(draft)}, and there are {racks.count}",
+            remedy=f"take {len(plan.racks)} racks, or racks with more power",
+            inputs={
+                "machines": f"{units} U, {kw:.1f} kW",
+                "racks": str(racks.count),
+                "power": f"{racks.power_kw:g} kW",
+            },
+        )
+
+
+@metal_rule(
+    "rack-crowded",
+    "H16",
+    severity=Severity.WARNING,
+    formula="GPU nodes of a rack <= 4",
+    source="NVIDIA DGX SuperPOD data center design: up to four systems per rack",
+)
+def rack_crowded(draft: MetalDraft) -> Iterable[Observation]:
+    """Above four GPU nodes in a rack, air flow, weight and cables decide, which the planner does not know."""
+    fullest = max(draft.facility.racks, key=lambda rack: rack.nodes, default=None)
+    if fullest is not None and fullest.nodes > CROWDED_NODES:
+        yield Observation(
+            path="facility.racks.units",
+            sentence=f"a rack would hold {fullest.nodes} GPU nodes and draw {fullest.kw:.1f} kW",
+            remedy=f"plan for {CROWDED_NODES} (lower units or powerKw), or have the rack's maker confirm it",
+            inputs={"nodes": str(fullest.nodes), "draw": f"{fullest.kw:.1f} kW"},
+        )
+
+
+@metal_rule(
+    "circuit-load",
+    "H04",
+    "H17",
+    "PW03",
+    formula="volts x amperes x (sqrt 3 if three phases) x 0.8; each feed carries every machine alone",
+    source=_NEC,
+)
+def circuit_load(draft: MetalDraft) -> Iterable[Observation]:
+    """Every machine hangs on circuits that carry it, on each feed alone."""
+    plan, section = draft.facility, draft.settings.facility
+    inputs = {"circuit": f"{plan.circuit_kw:.1f} kW", "circuits per rack and feed": str(section.circuits_per_rack)}
+    overloads = [name for rack in plan.racks for name in rack.overloads]
+    if overloads:
+        yield Observation(
+            path="facility.circuit",
+            sentence=f"circuits of {plan.circuit_kw:.1f} kW are too small for {_listed(overloads)}, even with one for "
+            "each cord on a feed",
+            remedy="take larger circuits (three phases, or more amperes)",
+            inputs=inputs,
+        )
+    worst = max(plan.racks, key=lambda rack: rack.circuits, default=None)
+    if worst is not None and worst.circuits > section.circuits_per_rack:
+        short = sum(rack.circuits > section.circuits_per_rack for rack in plan.racks)
+        yield Observation(
+            path="facility.circuitsPerRack",
+            sentence=f"a rack of {worst.kw:.1f} kW with {worst.nodes} GPU nodes takes {worst.circuits} circuits of "
+            f"{plan.circuit_kw:.1f} kW on each feed, and has {section.circuits_per_rack} ({short} of "
+            f"{len(plan.racks)} racks are short)",
+            remedy=f"take {worst.circuits} circuits a rack, or larger ones",
+            inputs=inputs | {"rack": f"{worst.kw:.1f} kW"},
+        )
+
+
+@metal_rule("single-feed", "H05", "T13", severity=Severity.WARNING)
+def single_feed(draft: MetalDraft) -> Iterable[Observation]:
+    """With one feed a tripped breaker or a switched-off supply takes whole racks."""
+    if draft.settings.facility.feeds == 1:
+        yield Observation(
+            path="facility.feeds",
+            sentence="every rack hangs on one feed, so redundant power supplies have nothing to switch to",
+            remedy="take 2 feeds, or accept the loss of racks",
+        )
+
+
+@metal_rule("ups-energy", "H06", "PW06", formula="kWh >= covered kW x minutes / 60")
+def ups_energy(draft: MetalDraft) -> Iterable[Observation]:
+    """Batteries carry what they cover for as long as they should."""
+    plan, ups = draft.facility, draft.settings.facility.ups
+    if ups is None or plan.ups_kwh is None or not plan.ups_load_kw or ups.kwh >= plan.ups_kwh - _MARGIN:
+        return
+    covers = "everything" if ups.covers == "all" else "control plane, storage and switches"
+    yield Observation(
+        path="facility.ups.kwh",
+        sentence=f"{covers} draws {plan.ups_load_kw:.1f} kW, which takes {plan.ups_kwh:.1f} kWh for {ups.minutes:g} "
+        f"minutes; {ups.kwh:g} kWh last {ups_minutes(ups.kwh, plan.ups_load_kw):.1f}",
+        remedy=f"set it to {plan.ups_kwh:.1f}"
+        + (", or cover control only and let the nodes go down" if ups.covers == "all" else ", or ask fewer minutes"),
+        inputs={"load": f"{plan.ups_load_kw:.1f} kW", "minutes": f"{ups.minutes:g}", "energy": f"{ups.kwh:g} kWh"},
+    )
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _per_rack(draft: MetalDraft) -> str:
+    racks = draft.settings.facility.racks
+    nodes = [pool.server for pool in draft.pools.values() if pool.gpus_per_node]
+    if not nodes:
+        return ""
+    largest = max(nodes, key=lambda server: server.max_w)
+    fits = nodes_per_rack(largest.rack_units, largest.max_w / 1000, racks.units, racks.power_kw)
+    return f" ({fits} x {largest.name} each)"

@@ -1,0 +1,57 @@
+"""Rows of hardware that the settings name, and rows that a site adds."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from planner.draft import Draft, MetalDraft, metal_rule, rule
+from planner.findings import Observation
+
+
+@rule("site-row", "B01")
+def site_row(draft: Draft) -> Iterable[Observation]:
+    """A site's own rows are complete, and name rows that exist."""
+    for path, sentence in draft.site_problems:
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        what, _, remedy = sentence.partition("; ")
+        yield Observation(
+            path=f"catalogue{''.join(steps)}", sentence=what, remedy=remedy, subject=".".join(map(str, path))
+        )
+
+
+@metal_rule("server-unknown", "B01")
+def server_unknown(draft: MetalDraft) -> Iterable[Observation]:
+    """Every pool's server is a row of the catalogue."""
+    for index, pool in enumerate(draft.settings.pools):
+        yield from _unknown(f"pools[{index}].server", "servers", pool.server, draft.catalogue.servers)
+
+
+@metal_rule("switch-unknown", "B01")
+def switch_unknown(draft: MetalDraft) -> Iterable[Observation]:
+    """The fabric's switch is a row of the catalogue."""
+    yield from _unknown("fabric.switch", "switches", draft.settings.fabric.switch, draft.catalogue.switches)
+
+
+@metal_rule("storage-server-unknown", "B01")
+def storage_server_unknown(draft: MetalDraft) -> Iterable[Observation]:
+    """Storage servers are rows of the catalogue."""
+    lustre, ceph = draft.settings.storage.lustre, draft.settings.storage.ceph
+    named = {}
+    if lustre is not None:
+        named = {"storage.lustre.server": lustre.server, "storage.lustre.mdsServer": lustre.mds_server}
+    if ceph is not None:
+        named = {"storage.ceph.server": ceph.server}
+    for path, name in named.items():
+        yield from _unknown(path, "storageServers", name, draft.catalogue.storage_servers)
+
+
+def _unknown(path: str, table: str, name: str, known: Mapping[str, object]) -> Iterable[Observation]:
+    if name not in known:
+        plain = {each.casefold(): each for each in known}
+        near = get_close_matches(name.casefold(), plain, n=1)
+        remedy = f"did you mean {plain[near[0]]}?" if near else f"known: {', '.join(known) or 'none'}"
+        yield Observation(
+            path=path,
+            sentence=f"the catalogue has no {name!r} among its {table}",
+            remedy=f"{remedy} (gpucluster:catalogue.{table} adds rows)",
+            subject=name,
+        )

@@ -1,0 +1,159 @@
+"""Layouts of training runs that name a model: degrees of parallelism against GPUs, nodes and architecture."""
+
+from collections.abc import Iterable
+
+from planner.draft import Draft, rule
+from planner.findings import Observation, Severity
+from planner.rules.runs import known_runs
+from planner.step import pipeline_bubble
+from planner.training.job import Layout
+from planner.training.layout import context_divides, covers, expert_degrees, tensor_degrees, within_nvlink
+
+_MEGATRON = "Megatron Core user guide, parallelism strategies"
+_MOST_BUBBLE = 0.5
+
+
+@rule(
+    "layout-covers-gpus",
+    "C05",
+    "C08",
+    "C09",
+    formula="nodes x GPUs per node = tensor x pipeline x context x data",
+    source=_MEGATRON,
+)
+def layout_covers_gpus(draft: Draft) -> Iterable[Observation]:
+    """The degrees of parallelism multiply up to the GPUs of the run."""
+    for seen in known_runs(draft):
+        layout, gpus = seen.training.layout, seen.plan.gpus
+        if covers(layout, gpus):
+            continue
+        per_node, replica = seen.pool.gpus_per_node, layout.replica
+        nodes = next((nodes for nodes in range(seen.run.nodes, 4097) if nodes * per_node % replica == 0), None)
+        fixes = [f"set data to {gpus // replica}"] if gpus % replica == 0 else []
+        if nodes and nodes != seen.run.nodes:
+            fixes.append(f"set nodes to {nodes}")
+        fixes.append(f"change the degrees, so that their product is {gpus}")
+        yield Observation(
+            path=f"{seen.path}.parallelism" + (".data" if seen.run.parallelism.data else ""),
+            sentence=f"tensor {layout.tensor} x pipeline {layout.pipeline} x context {layout.context} x data "
+            f"{layout.data} are {layout.world} GPUs, and {seen.run.nodes} nodes of {per_node} have {gpus}",
+            remedy=" or ".join(fixes),
+            subject=seen.run.name,
+            inputs={**_degrees(layout), "nodes": f"{seen.run.nodes} nodes", "GPUs per node": f"{per_node} GPUs"},
+        )
+
+
+@rule(
+    "tensor-leaves-node",
+    "C04",
+    "C13",
+    formula="tensor <= GPUs joined by NVLink, and divides them",
+    source="Shoeybi et al. 2019 (Megatron-LM); Narayanan et al. 2021, section 3.2",
+)
+def tensor_leaves_node(draft: Draft) -> Iterable[Observation]:
+    """Tensor parallelism stays where NVLink reaches; over the fabric each layer would wait for its all-reduces."""
+    for seen in known_runs(draft):
+        size, per_node = seen.training.layout.tensor, seen.pool.gpus_per_node
+        if within_nvlink(size, per_node, seen.gpu.nvlink_gpus):
+            continue
+        reach = max(per_node, seen.gpu.nvlink_gpus)
+        fitting = [n for n in tensor_degrees(seen.model, reach) if within_nvlink(n, per_node, seen.gpu.nvlink_gpus)]
+        yield Observation(
+            path=f"{seen.path}.parallelism.tensor",
+            sentence=f"groups of {size} GPUs do not stay among the {reach} that a {seen.pool.hardware} joins",
+            remedy=f"take one of {', '.join(map(str, fitting))}, and pipeline or data for the rest",
+            subject=seen.run.name,
+            inputs={"tensor": f"{size} GPUs", "joined": f"{reach} GPUs"},
+        )
+
+
+@rule("tensor-divides-heads", "C04", formula="heads mod tensor = KV heads mod tensor = 0", source=_MEGATRON)
+def tensor_divides_heads(draft: Draft) -> Iterable[Observation]:
+    """Every GPU of a tensor parallel group gets whole heads and whole KV heads."""
+    for seen in known_runs(draft):
+        size, model = seen.training.layout.tensor, seen.model
+        if size not in tensor_degrees(model, size):
+            fitting = tensor_degrees(model, max(seen.pool.gpus_per_node, seen.gpu.nvlink_gpus))
+            yield Observation(
+                path=f"{seen.path}.parallelism.tensor",
+                sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
+                remedy=f"take one of {', '.join(map(str, fitting))}",
+                subject=seen.run.name,
+                inputs={"tensor": str(size), "heads": str(model.heads), "KV heads": str(model.kv_heads)},
+            )
+
+
+@rule("pipeline-has-layers", "C06", formula="pipeline <= layers", source=_MEGATRON)
+def pipeline_has_layers(draft: Draft) -> Iterable[Observation]:
+    """Every pipeline stage has a layer at least."""
+    for seen in known_runs(draft):
+        if seen.training.layout.pipeline > seen.model.layers:
+            yield Observation(
+                path=f"{seen.path}.parallelism.pipeline",
+                sentence=f"{seen.training.layout.pipeline} stages are more than the {seen.model.layers} layers of "
+                f"{seen.model.name}",
+                remedy=f"set it to at most {seen.model.layers}",
+                subject=seen.run.name,
+                inputs={"pipeline": f"{seen.training.layout.pipeline} stages", "layers": f"{seen.model.layers} layers"},
+            )
+
+
+@rule(
+    "pipeline-idles",
+    "C06",
+    severity=Severity.WARNING,
+    formula="bubble = (pipeline - 1) / (accumulation + pipeline - 1)",
+    source="Narayanan et al. 2021, section 2.2",
+)
+def pipeline_idles(draft: Draft) -> Iterable[Observation]:
+    """With few micro-batches in a step, pipeline stages wait for each other most of the time."""
+    for seen in known_runs(draft):
+        pipeline, passes = seen.training.layout.pipeline, seen.run.accumulation
+        bubble = pipeline_bubble(seen.training.layout, passes)
+        if bubble > _MOST_BUBBLE:
+            yield Observation(
+                path=f"{seen.path}.accumulation",
+                sentence=f"{pipeline} stages that share {passes} micro-batches a step idle {bubble:.0%} of the time",
+                remedy=f"set accumulation to {4 * (pipeline - 1)} for a fifth, or use fewer stages",
+                subject=seen.run.name,
+                inputs={"pipeline": f"{pipeline} stages", "accumulation": f"{passes} micro-batches"},
+            )
+
+
+@rule("experts-divide", "C08", formula="experts mod expert = (data x context) mod expert = 0", source=_MEGATRON)
+def experts_divide(draft: Draft) -> Iterable[Observation]:
+    """Expert parallelism divides the experts, and the ranks it is made of."""
+    for seen in known_runs(draft):
+        layout, fitting = seen.training.layout, expert_degrees(seen.model, seen.training.layout)
+        if layout.expert not in fitting:
+            count = seen.model.experts.count if seen.model.experts else 0
+            has = f"{count} experts" if count else "no experts"
+            yield Observation(
+                path=f"{seen.path}.parallelism.expert",
+                sentence=f"{layout.expert} does not divide both the {layout.shards} data and context ranks and what "
+                f"{seen.model.name} has, {has}",
+                remedy=f"take one of {', '.join(map(str, fitting))}" if count else "remove the key",
+                subject=seen.run.name,
+                inputs={"expert": str(layout.expert), "experts": str(count), "ranks": str(layout.shards)},
+            )
+
+
+@rule("context-divides", "C08", formula="sequence mod (2 x context) = 0", source=_MEGATRON)
+def sequence_divides(draft: Draft) -> Iterable[Observation]:
+    """Context parallelism cuts a sequence into equal parts, two for each rank."""
+    for seen in known_runs(draft):
+        layout, sequence = seen.training.layout, seen.run.sequence_length
+        if not context_divides(layout, sequence):
+            step = 2 * layout.context
+            yield Observation(
+                path=f"{seen.path}.sequenceLength",
+                sentence=f"{sequence} tokens cannot be cut into {step} equal parts, two for each of {layout.context} "
+                "context ranks",
+                remedy=f"set it to {sequence // step * step or step} or {(sequence // step + 1) * step}",
+                subject=seen.run.name,
+                inputs={"sequence": f"{sequence} tokens", "context": f"{layout.context} ranks"},
+            )
+
+
+def _degrees(layout: Layout) -> dict[str, str]:
+    return {name: str(getattr(layout, name)) for name in ("tensor", "pipeline", "context", "expert", "data")}

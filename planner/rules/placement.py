@@ -1,0 +1,210 @@
+"""Where GPUs stand and for how long: capacity blocks, spot capacity, UltraServers."""
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+from catalogue.types import UsageClass
+from planner.blocks import (
+    MAX_DAYS,
+    MAX_DAYS_BY_DAY,
+    MAX_INSTANCES,
+    MAX_INSTANCES_TOGETHER,
+    MAX_WEEKS_AHEAD,
+    days,
+    is_sold,
+)
+from planner.draft import AwsDraft, aws_rule
+from planner.findings import Observation, Severity
+from planner.types import AwsPoolPlan
+from settings.aws import AwsPool, Reservation
+from settings.workloads import TrainingRun
+
+_BLOCKS = "EC2 user guide, Capacity Blocks for ML"
+_MINUTE = "%Y-%m-%d %H:%M UTC"
+_RARE_FROM_EFA = 16
+
+
+def _booked(draft: AwsDraft) -> Iterator[tuple[str, AwsPool, Reservation]]:
+    """Pools in capacity blocks, each with its settings path."""
+    for index, pool in enumerate(draft.settings.pools):
+        if pool.reservation is not None:
+            yield f"pools[{index}]", pool, pool.reservation
+
+
+@aws_rule("block-size", "PF10", formula="count <= 64 per block; sum of counts <= 256", source=_BLOCKS)
+def block_size(draft: AwsDraft) -> Iterable[Observation]:
+    """A block has at most 64 instances, and all blocks of an organization have at most 256 on one day."""
+    together = sum(pool.count for _, pool, _ in _booked(draft))
+    for path, pool, _ in _booked(draft):
+        if pool.count > MAX_INSTANCES:
+            yield Observation(
+                path=f"{path}.count",
+                sentence=f"{pool.count} nodes are more than the {MAX_INSTANCES} of a capacity block",
+                remedy=f"set it to at most {MAX_INSTANCES}, or divide the pool over several blocks",
+                subject=pool.name,
+                inputs={"count": str(pool.count), "limit": str(MAX_INSTANCES)},
+            )
+        elif together > MAX_INSTANCES_TOGETHER:
+            yield Observation(
+                path=f"{path}.count",
+                sentence=f"the pools in blocks have {together} nodes together, and an organization may have "
+                f"{MAX_INSTANCES_TOGETHER} in blocks on one day",
+                remedy="shrink one of these pools, or buy part of it in another way",
+                subject=pool.name,
+                inputs={"together": str(together), "limit": str(MAX_INSTANCES_TOGETHER)},
+            )
+
+
+@aws_rule("block-length", "PF10", formula="1 <= days <= 14, or days = 7 n <= 182", source=_BLOCKS)
+def block_length(draft: AwsDraft) -> Iterable[Observation]:
+    """A block lasts as long as blocks are sold for."""
+    for path, pool, booked in _booked(draft):
+        length = days(booked.start, booked.end)
+        if not is_sold(length):
+            weeks = min(max(length // 7, MAX_DAYS_BY_DAY // 7), MAX_DAYS // 7)
+            yield Observation(
+                path=f"{path}.reservation.end",
+                sentence=f"no block lasts {length} days: they come in 1 to {MAX_DAYS_BY_DAY} days, then in weeks up to "
+                f"{MAX_DAYS} days",
+                remedy=f"correct start and end; {weeks * 7} days would end on {booked.start + timedelta(weeks=weeks)}",
+                subject=pool.name,
+                inputs={"days": f"{length} d"},
+            )
+
+
+@aws_rule("block-too-early", "PF10", formula="start - today <= 8 weeks", source=_BLOCKS)
+def block_too_early(draft: AwsDraft) -> Iterable[Observation]:
+    """Blocks are sold up to eight weeks ahead, so one that starts later cannot have been bought."""
+    latest = draft.today + timedelta(weeks=MAX_WEEKS_AHEAD)
+    for path, pool, booked in _booked(draft):
+        if booked.start > latest:
+            yield Observation(
+                path=f"{path}.reservation.start",
+                sentence=f"the block starts on {booked.start}, and blocks are sold up to {MAX_WEEKS_AHEAD} weeks ahead "
+                f"({latest})",
+                remedy="type the day on which the block that was bought starts",
+                subject=pool.name,
+            )
+
+
+@aws_rule("block-not-started", "PF10", severity=Severity.WARNING, source=f"{_BLOCKS}; EKS user guide")
+def block_not_started(draft: AwsDraft) -> Iterable[Observation]:
+    """Before the block starts the pool has no nodes, and nobody but the user raises their number."""
+    region = draft.settings.platform.region
+    for path, pool, booked in _booked(draft):
+        if draft.today < booked.start:
+            command = (
+                f"aws eks update-nodegroup-config --region {region} --cluster-name gpucluster-STACK "
+                f"--nodegroup-name {pool.name} --scaling-config desiredSize={pool.count}"
+            )
+            yield Observation(
+                path=f"{path}.reservation.start",
+                sentence=f"the block starts on {booked.start}, so the pool's {pool.count} nodes are not asked for yet",
+                remedy=f"from its start on, run: {command}",
+                subject=pool.name,
+            )
+
+
+@aws_rule("block-ended", "PF10")
+def block_ended(draft: AwsDraft) -> Iterable[Observation]:
+    """A block that is over has no nodes, and nothing brings them back."""
+    for path, pool, booked in _booked(draft):
+        if booked.end <= draft.today:
+            yield Observation(
+                path=f"{path}.reservation.end",
+                sentence=f"the block ended on {booked.end} at 11:30 UTC, so pool {pool.name} gets no nodes any more",
+                remedy="buy another block and name it here, change capacity, or remove the pool and its runs",
+                subject=pool.name,
+            )
+
+
+@aws_rule(
+    "block-without-checkpoint",
+    "PF10",
+    formula="everyMinutes <= minutes of the block",
+    source="EKS user guide, Capacity Blocks: the group is emptied 40 minutes before the end",
+)
+def block_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
+    """A block ends hard, whatever runs: a run in it saves its state on the way."""
+    for path, run, pool in _runs(draft):
+        if pool.block is None:
+            continue
+        times = pool.block.times
+        minutes = (times.checkpoint_by - times.start) / timedelta(minutes=1)
+        until = f"{times.checkpoint_by:{_MINUTE}}"
+        if run.checkpoint is None:
+            yield Observation(
+                path=f"{path}.checkpoint",
+                sentence=f"pool {pool.name} is a capacity block, whose nodes go at {times.scaled_to_zero:{_MINUTE}} in "
+                "the middle of whatever runs, and the run says nothing about checkpoints",
+                remedy=f"add model and checkpoint, with the last one by {until}",
+                subject=run.name,
+            )
+        elif run.checkpoint.every_minutes > minutes:
+            yield Observation(
+                path=f"{path}.checkpoint.everyMinutes",
+                sentence=f"a checkpoint every {run.checkpoint.every_minutes:g} minutes comes after the last moment for "
+                f"one, {until}, {minutes:g} minutes into the block",
+                remedy="save more often, or buy a longer block",
+                subject=run.name,
+                inputs={"everyMinutes": f"{run.checkpoint.every_minutes:g} min", "block": f"{minutes:g} min"},
+            )
+
+
+@aws_rule("spot-without-checkpoint", "Z01", "PW18", severity=Severity.WARNING, source="EC2 user guide, Spot Instances")
+def spot_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
+    """A run on spot capacity saves its state, as EC2 takes the nodes back with two minutes' notice."""
+    for path, run, pool in _runs(draft):
+        if pool.usage is UsageClass.SPOT and run.checkpoint is None:
+            yield Observation(
+                path=f"{path}.checkpoint",
+                sentence=f"EC2 takes the spot nodes of pool {pool.name} back with two minutes' notice, and the run "
+                "says nothing about checkpoints, so it would start from the beginning",
+                remedy="add model and checkpoint, every 15 minutes or so, or buy on demand",
+                subject=run.name,
+            )
+
+
+@aws_rule("spot-is-rare", "PF10", "PW18", severity=Severity.WARNING)
+def spot_is_rare(draft: AwsDraft) -> Iterable[Observation]:
+    """Large EFA nodes are seldom on the spot market, a whole gang of them less so."""
+    for index, pool in enumerate(draft.settings.pools):
+        plan = draft.pools.get(pool.name)
+        if plan and plan.usage is UsageClass.SPOT and plan.instance.efa_max >= _RARE_FROM_EFA:
+            spot, on_demand = plan.instance.spot, plan.instance.on_demand
+            saving = f", for {1 - spot.usd_per_hour / on_demand.usd_per_hour:.0%} off" if spot and on_demand else ""
+            yield Observation(
+                path=f"pools[{index}].capacity",
+                sentence=f"spot capacity of {pool.instance_type} is rare{saving}, and a gang waits until all of its "
+                "nodes are there at once",
+                remedy="fall back on capacity-block or on-demand when the nodes do not come",
+                subject=pool.name,
+            )
+
+
+@aws_rule(
+    "ultraserver-apart",
+    "NW11",
+    severity=Severity.WARNING,
+    source="EKS user guide, Use P6e-GB200 UltraServers with Amazon EKS",
+)
+def ultraserver_apart(draft: AwsDraft) -> Iterable[Observation]:
+    """NVLink between the nodes of an UltraServer needs more than device plugins, which this program does not bring."""
+    for index, pool in enumerate(draft.settings.pools):
+        plan = draft.pools.get(pool.name)
+        if plan and plan.instance.family == "p6e-gb200":
+            yield Observation(
+                path=f"pools[{index}].instanceType",
+                sentence=f"the {plan.gpus_per_node} GPUs of a {pool.instance_type} share NVLink with 17 more nodes "
+                "only through NVIDIA's DRA driver and ComputeDomains, which this program does not install",
+                remedy="install them beside it, or keep tensor parallelism inside a node",
+                subject=pool.name,
+            )
+
+
+def _runs(draft: AwsDraft) -> Iterator[tuple[str, TrainingRun, AwsPoolPlan]]:
+    """Runs whose pool is planned, each with its settings path."""
+    for index, run in enumerate(draft.settings.training.runs):
+        pool = draft.pools.get(run.pool)
+        if pool is not None:
+            yield f"training.runs[{index}]", run, pool

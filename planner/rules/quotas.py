@@ -1,0 +1,25 @@
+"""Service quotas."""
+
+from collections.abc import Iterable
+
+from catalogue.types import QuotaUnit
+from planner.draft import AwsDraft, aws_rule
+from planner.findings import Observation, Severity
+
+
+@aws_rule("quota-above-default", "Z04", "A07", severity=Severity.WARNING, formula="need <= default")
+def quota_above_default(draft: AwsDraft) -> Iterable[Observation]:
+    """What a new account has suffices. vCPU are left out: of those it has none for GPUs, so everybody asks for them."""
+    for need in draft.quotas:
+        quota = need.quota
+        if need.beyond_default and quota.unit is not QuotaUnit.VCPU:
+            unit = "" if quota.unit is QuotaUnit.COUNT else f" {quota.unit}"
+            code = f" ({quota.service} {quota.code})" if quota.code else ""
+            yield Observation(
+                path="pools" if quota.service != "fsx" else "storage.lustre.capacityGib",
+                sentence=f"the stack takes {need.need:g}{unit} of the quota {quota.name!r}{code}, which begins at "
+                f"{quota.default:g}: {need.basis}",
+                remedy=f"ask Service Quotas for {need.need:g} before the deployment, or take less",
+                subject=quota.name,
+                inputs={"need": f"{need.need:g}{unit}", "default": f"{quota.default:g}{unit}"},
+            )

@@ -1,0 +1,159 @@
+"""Servers of one's own: power supplies, processors, memory, cooling."""
+
+from collections.abc import Iterable, Iterator
+
+from catalogue.metal_types import Cooling, Server
+from catalogue.processors import CORES
+from catalogue.units import gb
+from planner.draft import MetalDraft, metal_rule
+from planner.facility.power import supplied_w, survives_a_feed
+from planner.findings import Observation, Severity
+
+_CONSTANT_LOAD = "NVIDIA DGX user guides, redundancy of the power supplies"
+
+
+@metal_rule(
+    "psu-power",
+    "B16",
+    "H07",
+    "HW02",
+    formula="(supplies - redundant) x watts >= maximum of the server",
+    source=_CONSTANT_LOAD,
+)
+def psu_power(draft: MetalDraft) -> Iterable[Observation]:
+    """A server runs at full load on the supplies that are left when the redundant ones are gone."""
+    for path, pool, server in _servers(draft):
+        units, left = server.power_supplies, supplied_w(server.power_supplies)
+        if left < server.max_w:
+            yield Observation(
+                path=path,
+                sentence=f"{units.count} supplies of {units.watts} W, {units.redundant} of them redundant, bring "
+                f"{left} W to {server.name}, which draws up to {server.max_w}",
+                remedy=f"take a server with supplies for {server.max_w} W, or correct its row",
+                subject=pool,
+                inputs={
+                    "supplies": str(units.count),
+                    "redundant": str(units.redundant),
+                    "watts": f"{units.watts} W",
+                    "maximum": f"{server.max_w} W",
+                },
+            )
+
+
+@metal_rule(
+    "psu-spare",
+    "H07",
+    "T13",
+    severity=Severity.WARNING,
+    formula="redundant >= 1",
+)
+def psu_spare(draft: MetalDraft) -> Iterable[Observation]:
+    """A server outlives a supply."""
+    for path, pool, server in _servers(draft):
+        units = server.power_supplies
+        if units.redundant < 1:
+            yield Observation(
+                path=path,
+                sentence=f"a {server.name} stops when one of its {units.count} power supplies fails",
+                remedy="take a server with N+1 supplies, or accept the loss of a node",
+                subject=pool,
+            )
+
+
+@metal_rule(
+    "feed-loss",
+    "H05",
+    "H17",
+    severity=Severity.WARNING,
+    formula="supplies on one of two feeds x watts >= maximum of the server",
+    source=_CONSTANT_LOAD,
+)
+def feed_loss(draft: MetalDraft) -> Iterable[Observation]:
+    """A server that loses one of two feeds keeps its speed on the supplies of the other."""
+    if draft.settings.facility.feeds != 2:
+        return
+    for path, pool, server in _servers(draft):
+        units = server.power_supplies
+        if units.count > 1 and not survives_a_feed(units, server.max_w):
+            left = supplied_w(units, units.count - units.count // 2)
+            yield Observation(
+                path=path,
+                sentence=f"without one feed a {server.name} has {units.count // 2} supplies with {left} W for up to "
+                f"{server.max_w}, and slows down or stops",
+                remedy="spread its cords over a third feed, or accept it",
+                subject=pool,
+                inputs={"supplies": str(units.count), "watts": f"{units.watts} W", "maximum": f"{server.max_w} W"},
+            )
+
+
+@metal_rule("server-processor", "B07", "HW08", "HW09", source="Product pages of AMD and Intel")
+def server_processor(draft: MetalDraft) -> Iterable[Observation]:
+    """A processor has the cores it is sold with."""
+    for path, pool, server in _servers(draft):
+        cpu = server.cpu
+        if CORES.get(cpu.model, cpu.cores) != cpu.cores:
+            yield Observation(
+                path=path,
+                sentence=f"an {cpu.model} has {CORES[cpu.model]} cores, and the row of {server.name} says {cpu.cores}",
+                remedy=f"set the row's cores to {CORES[cpu.model]}, or name another processor",
+                subject=pool,
+                inputs={"cores": str(cpu.cores), "sold with": str(CORES[cpu.model])},
+            )
+
+
+@metal_rule(
+    "memory-below-gpus",
+    "A13",
+    "B08",
+    "HW11",
+    severity=Severity.WARNING,
+    formula="memory >= GPUs x memory of a GPU",
+)
+def memory_below_gpus(draft: MetalDraft) -> Iterable[Observation]:
+    """Host memory takes what the GPUs hold when it is saved, offloaded or loaded."""
+    for path, pool, server in _servers(draft):
+        of_gpus = server.gpu.memory_gb * server.gpu_count if server.gpu else 0
+        if gb(server.memory_gib) < of_gpus:
+            yield Observation(
+                path=path,
+                sentence=f"{server.memory_gib} GiB of memory are less than the {of_gpus} GB of a {server.name}'s GPUs, "
+                "so checkpoints and weights pass through it in parts",
+                remedy="take twice the GPUs' memory",
+                subject=pool,
+                inputs={"memory": f"{server.memory_gib} GiB", "GPU memory": f"{of_gpus} GB"},
+            )
+
+
+@metal_rule("server-cooling", "B18", "H12", "HW14")
+def server_cooling(draft: MetalDraft) -> Iterable[Observation]:
+    """Servers that are cooled by liquid stand in a room that has it."""
+    kind = Cooling(draft.settings.facility.cooling.kind)
+    for path, pool, server in _servers(draft):
+        if server.cooling is not Cooling.AIR and server.cooling is not kind:
+            yield Observation(
+                path=path,
+                sentence=f"a {server.name} is cooled by {server.cooling}, and the room by {kind}",
+                remedy=f"set facility.cooling.kind to {server.cooling}, or take an air-cooled server",
+                subject=pool,
+            )
+
+
+@metal_rule("server-retrofit", "B18", "HW14", severity=Severity.WARNING)
+def server_retrofit(draft: MetalDraft) -> Iterable[Observation]:
+    """GPU servers are sold air-cooled unless their row says otherwise: liquid is another model, or a retrofit."""
+    kind = Cooling(draft.settings.facility.cooling.kind)
+    for path, pool, server in _servers(draft):
+        if server.gpu_count and server.cooling is Cooling.AIR and kind is not Cooling.AIR:
+            yield Observation(
+                path=path,
+                sentence=f"a {server.name} is air-cooled, and the room is planned for {kind}",
+                remedy="take a model with liquid cooling, or set the row's cooling after its retrofit",
+                subject=pool,
+            )
+
+
+def _servers(draft: MetalDraft) -> Iterator[tuple[str, str, Server]]:
+    """Settings path, pool and server of every planned pool."""
+    for index, pool in enumerate(draft.settings.pools):
+        if pool.name in draft.pools:
+            yield f"pools[{index}].server", pool.name, draft.pools[pool.name].server

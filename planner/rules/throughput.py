@@ -1,0 +1,153 @@
+"""What training runs are said to reach, and how long they take."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from planner.draft import AwsDraft, Draft, aws_rule, rule
+from planner.findings import Observation, Severity
+from planner.rules.runs import Seen, known_runs
+from planner.throughput import Claim, claim, peak_tflops
+
+_PALM = "Chowdhery et al. 2022 (PaLM), appendix B"
+_MOST_WAITING = 0.5
+_MOST_DAYS = 365
+
+
+@rule(
+    "run-claim",
+    "NC20",
+    "C10",
+    formula="MFU = tokens/s x (6 x active parameters [+ 12 x layers x width x sequence]) / (GPUs x dense peak) <= 1",
+    source=_PALM,
+)
+def run_claim(draft: Draft) -> Iterable[Observation]:
+    """A throughput and a utilisation that a run is said to reach can be true, and of the same run."""
+    for seen in known_runs(draft):
+        expected = seen.run.expected
+        if expected is None or expected.tokens_per_second is None:
+            continue
+        told = claim(
+            seen.model,
+            seen.plan.gpus,
+            peak_tflops(seen.gpu, seen.run.precision),
+            tokens_per_s_=expected.tokens_per_second,
+            mfu_=expected.mfu if expected.mfu is not None else 0.0,
+            sequence=seen.run.sequence_length,
+        )
+        if told.possible and (expected.mfu is None or told.holds):
+            continue
+        yield Observation(
+            path=f"{seen.path}.expected.tokensPerSecond",
+            sentence=f"{told.tokens_per_s:,.0f} tokens/s of {seen.model.name} are {_meant(told)} of what "
+            f"{seen.plan.gpus} {seen.gpu.name} compute at most" + (f", not {told.mfu:.0%}" if told.mfu else ""),
+            remedy=_possible(seen, told),
+            subject=seen.run.name,
+            inputs={
+                "tokens": f"{told.tokens_per_s:g} tokens/s",
+                "MFU": f"{told.least_mfu:.1%}",
+                "GPUs": str(seen.plan.gpus),
+                "peak": f"{peak_tflops(seen.gpu, seen.run.precision):g} TFLOP/s dense",
+                "active parameters": f"{seen.model.active_parameters:g}",
+            },
+        )
+
+
+def _meant(told: Claim) -> str:
+    """The utilisation that a throughput means, without attention and with it."""
+    least, most = f"{told.least_mfu:.0%}", f"{told.most_mfu:.0%}"
+    return least if least == most else f"{least} (with attention {most})"
+
+
+def _possible(seen: Seen, told: Claim) -> str:
+    estimated = seen.plan.forecast.tokens_per_s if seen.plan.forecast else seen.training.tokens_per_s
+    estimate = f"{estimated:,.0f} tokens/s are the planner's estimate"
+    if told.mfu:
+        return f"at an MFU of {told.mfu:.0%} it is {told.tokens_per_s_at_mfu:,.0f} tokens/s; {estimate}"
+    return estimate
+
+
+@rule(
+    "network-bound",
+    "HW26",
+    "NC19",
+    "NC22",
+    "P14",
+    severity=Severity.WARNING,
+    formula="share = exposed exchanges / step; step by phases as in NCCL's cost model",
+    source="NCCL 2.30.7, src/tuning; nccl-tests, doc/PERFORMANCE.md",
+)
+def network_bound(draft: Draft) -> Iterable[Observation]:
+    """A step computes at least as long as it waits for its exchanges."""
+    for seen in known_runs(draft):
+        step = seen.plan.forecast.step if seen.plan.forecast else None
+        if step is None or step.communication_share <= _MOST_WAITING:
+            continue
+        waiting = sum(phase.exposed_s for phase in step.phases)
+        yield Observation(
+            path=f"{seen.path}.parallelism",
+            sentence=f"of a step of {step.seconds:.2f} s, {waiting:.2f} s ({step.communication_share:.0%}) pass "
+            f"waiting for exchanges of {seen.training.layout.world} GPUs, which leaves an MFU of {step.mfu:.0%}",
+            remedy="keep more of it inside nodes (parallelism.tensor, sharding), raise accumulation, or take nodes "
+            f"with more or faster network cards; a faster network shortens these {waiting:.2f} s only",
+            subject=seen.run.name,
+            inputs={
+                "step": f"{step.seconds:.3f} s",
+                "waiting": f"{waiting:.3f} s",
+                "tokens": f"{step.tokens} tokens a step",
+            },
+        )
+
+
+@rule(
+    "run-takes-years",
+    "HW22",
+    "C11",
+    severity=Severity.WARNING,
+    formula="days = tokens / (tokens/s x effective part) / 86400",
+    source=_PALM,
+)
+def run_takes_years(draft: Draft) -> Iterable[Observation]:
+    """The tokens of a run go through its GPUs within a year."""
+    for seen in known_runs(draft):
+        forecast = seen.plan.forecast
+        if forecast is None or forecast.days is None or forecast.days <= _MOST_DAYS:
+            continue
+        times = forecast.days / _MOST_DAYS
+        yield Observation(
+            path=f"{seen.path}.tokensBillion",
+            sentence=f"{seen.run.tokens_billion:g} billion tokens of {seen.model.name} take {seen.plan.gpus} "
+            f"{seen.gpu.name} {forecast.days:,.0f} days at {forecast.tokens_per_s:,.0f} tokens/s",
+            remedy=f"take {times:.0f} times as many GPUs for a year, or at most "
+            f"{(seen.run.tokens_billion or 0) / times:,.0f} billion tokens",
+            subject=seen.run.name,
+            inputs={
+                "tokens": f"{seen.run.tokens_billion:g} x 10^9",
+                "rate": f"{forecast.tokens_per_s:.0f} tokens/s",
+                "GPUs": str(seen.plan.gpus),
+            },
+        )
+
+
+@aws_rule(
+    "block-ends-before-run",
+    "PF10",
+    severity=Severity.WARNING,
+    formula="start of the block + days of the run <= 45 minutes before the block's end",
+    source="EKS user guide, Capacity Blocks: the group is emptied 40 minutes before the end",
+)
+def block_ends_before_run(draft: AwsDraft) -> Iterable[Observation]:
+    """The tokens of a run go through its GPUs before their capacity block ends, which it does hard."""
+    for seen in known_runs(draft):
+        forecast, block = seen.plan.forecast, draft.pools[seen.run.pool].block
+        if forecast is None or forecast.days is None or block is None:
+            continue
+        there = (block.times.checkpoint_by - block.times.start) / timedelta(days=1)
+        if forecast.days > there:
+            yield Observation(
+                path=f"{seen.path}.tokensBillion",
+                sentence=f"the run takes {forecast.days:.1f} days at {forecast.tokens_per_s:,.0f} tokens/s, and the "
+                f"block of pool {seen.run.pool} has {there:.1f} until its last checkpoint is due",
+                remedy="go on in another block from that checkpoint, or buy a longer one",
+                subject=seen.run.name,
+                inputs={"run": f"{forecast.days:.1f} d", "block": f"{there:.1f} d"},
+            )

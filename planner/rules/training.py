@@ -1,0 +1,106 @@
+"""Training runs that name a model: context, precision, memory."""
+
+from collections.abc import Iterable
+
+from planner.draft import Draft, rule
+from planner.findings import Observation, Severity
+from planner.rules.runs import Seen, known_runs
+from planner.training.advice import smallest_change, smallest_world
+
+
+@rule(
+    "run-context",
+    "C01",
+    severity=Severity.WARNING,
+    formula="sequenceLength <= context of the model",
+    source="config.json of the model",
+)
+def run_context(draft: Draft) -> Iterable[Observation]:
+    """Sequences longer than the model's context train positions that its configuration does not have."""
+    for seen in known_runs(draft):
+        if seen.run.sequence_length > seen.model.context:
+            yield Observation(
+                path=f"{seen.path}.sequenceLength",
+                sentence=f"{seen.run.sequence_length} tokens are more than the {seen.model.context} of "
+                f"{seen.model.name}",
+                remedy=f"set it to at most {seen.model.context}, unless the run extends the context on purpose",
+                subject=seen.run.name,
+                inputs={
+                    "sequence": f"{seen.run.sequence_length} tokens",
+                    "context": f"{seen.model.context} tokens",
+                },
+            )
+
+
+@rule(
+    "run-precision",
+    "B05",
+    "HW06",
+    "HW07",
+    formula="compute capability >= 8.0 for bf16, >= 8.9 for fp8",
+    source="NVIDIA data sheets, tensor core types",
+)
+def run_precision(draft: Draft) -> Iterable[Observation]:
+    """The GPU's tensor cores compute in the precision of the run."""
+    for seen in known_runs(draft):
+        rate = seen.gpu.fp8_tflops if seen.run.precision == "fp8" else seen.gpu.bf16_tflops
+        if rate is None:
+            other = "take bf16, or " if seen.run.precision == "fp8" and seen.gpu.bf16_tflops else ""
+            yield Observation(
+                path=f"{seen.path}.precision",
+                sentence=f"{seen.gpu.name} has no {seen.run.precision} tensor cores "
+                f"(compute capability {seen.gpu.compute_capability})",
+                remedy=f"{other}take GPUs that have them for pool {seen.pool.name}",
+                subject=seen.run.name,
+                inputs={"compute capability": str(seen.gpu.compute_capability)},
+            )
+
+
+@rule(
+    "run-fits-gpus",
+    "C01",
+    "C02",
+    "C07",
+    "O03",
+    "HW21",
+    "HW23",
+    "HW24",
+    formula="states / sharding + gathered layers + activations + buffers + reserve <= memory of a GPU",
+    source="Rajbhandari et al. 2020 (ZeRO), section 3; Korthikanti et al. 2022, section 4",
+)
+def run_fits_gpus(draft: Draft) -> Iterable[Observation]:
+    """Weights, gradients, optimizer states and activations fit the memory of each GPU."""
+    for seen in known_runs(draft):
+        memory = seen.training.memory
+        if memory.fits:
+            continue
+        parts = {
+            "weights": memory.weights_gb,
+            "gradients": memory.gradients_gb,
+            "optimizer": memory.optimizer_gb,
+            "gathered layers": memory.gathered_gb,
+            "activations": memory.activations_gb,
+            "buffers and reserve": memory.buffers_gb + memory.reserve_gb,
+        }
+        told = ", ".join(f"{name} {size:.1f}" for name, size in parts.items() if size)
+        key, remedy = _what_fits(seen)
+        yield Observation(
+            path=f"{seen.path}.{key}",
+            sentence=f"{seen.model.name} takes {memory.total_gb:.1f} GB of each {seen.gpu.name} with "
+            f"{memory.gpu_gb:g} GB ({told})",
+            remedy=remedy,
+            subject=seen.run.name,
+            inputs={**{name: f"{size:.1f} GB" for name, size in parts.items()}, "memory": f"{memory.gpu_gb:g} GB"},
+        )
+
+
+def _what_fits(seen: Seen) -> tuple[str, str]:
+    """The key to edit and what to type: the smallest change of the run that fits, else its nodes, else other GPUs."""
+    job, layout, per_node = seen.training.job, seen.training.layout, seen.pool.gpus_per_node
+    change = smallest_change(job, seen.model, layout, seen.gpu.memory_gb, per_node)
+    if change is not None:
+        return change.words[0].partition(" ")[0], f"set {', '.join(change.words)}"
+    least = smallest_world(job, seen.model, layout, seen.gpu.memory_gb, per_node)
+    if least is not None:
+        return "nodes", f"it fits from {least[0]} nodes on, with {', '.join(least[1])}"
+    return "model", "no number of nodes is enough; raise parallelism.context, or take GPUs with more memory"

@@ -1,0 +1,1 @@
+"""What serving a model takes of GPUs: memory, KV cache, start. Pure functions of plain values and catalogue rows."""

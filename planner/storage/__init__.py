@@ -1,0 +1,1 @@
+"""What shared and local storage must deliver, and what it can: checkpoints, Lustre, Ceph, FSx, NVMe."""

@@ -1,0 +1,104 @@
+"""What a training run asks of storage. Sizes in decimal GB, rates in GB/s one way, times in seconds."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from catalogue.units import BYTES_PER_GB
+
+_ADAM_MOMENTS_BYTES = 8
+_MASTER_BYTES = 4
+_SAVED_WEIGHT_BYTES = {"bf16": 2, "fp16": 2, "fp8": 2, "fp32": 4}
+_BYTES_PER_TOKEN = 4
+
+
+class Staging(StrEnum):
+    """What a node copies to its NVMe before it trains: nothing, its share of the dataset, or all of it."""
+
+    NONE = "none"
+    SHARD = "shard"
+    FULL = "full"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunIo:
+    """A run's use of storage. A checkpoint of `checkpoint_gb` is due every `every_s` and may take `within_s`.
+
+    With `local` each node writes its part to its own NVMe first, and the file system has until the next checkpoint to
+    take it; otherwise training waits for the file system. `keep` checkpoints stay on the NVMe where they are local.
+    """
+
+    name: str
+    nodes: int
+    checkpoint_gb: float = 0.0
+    every_s: float = 1800.0
+    within_s: float = 60.0
+    keep: int = 2
+    local: bool = False
+    dataset_gb: float = 0.0
+    staging: Staging = Staging.NONE
+
+
+def checkpoint_bytes_per_parameter(precision: str = "bf16", *, weights_only: bool = False) -> int:
+    """Bytes that Adam training saves per parameter: weights, an fp32 master copy, two fp32 moments.
+
+    fp8 training saves its weights as bf16; fp32 weights are their own master copy. Gradients are not saved. Source:
+    ZeRO (Rajbhandari et al. 2020), mixed-precision states. Raises ValueError on another precision.
+    """
+    if precision not in _SAVED_WEIGHT_BYTES:
+        raise ValueError(f"no precision {precision!r}: {', '.join(_SAVED_WEIGHT_BYTES)}")
+    weights = _SAVED_WEIGHT_BYTES[precision]
+    if weights_only:
+        return weights
+    return weights + _ADAM_MOMENTS_BYTES + (0 if weights == _MASTER_BYTES else _MASTER_BYTES)
+
+
+def checkpoint_gb(parameters: float, precision: str = "bf16", *, weights_only: bool = False) -> float:
+    """Size of one checkpoint of so many trained parameters, in GB."""
+    return parameters * checkpoint_bytes_per_parameter(precision, weights_only=weights_only) / BYTES_PER_GB
+
+
+def rate_gb_per_s(size_gb: float, seconds: float) -> float:
+    """GB/s that move `size_gb` in `seconds`."""
+    return size_gb / seconds
+
+
+def shared_write_gb_per_s(run: RunIo) -> float:
+    """What the run's checkpoints ask of the shared file system while they are written to it."""
+    return rate_gb_per_s(run.checkpoint_gb, run.every_s if run.local else run.within_s)
+
+
+def target_gb_per_s(runs: Iterable[RunIo]) -> float:
+    """What the runs' checkpoints ask of the file system together, if all write at the same time."""
+    return sum(shared_write_gb_per_s(run) for run in runs)
+
+
+def local_write_seconds(run: RunIo, node_write_gb_per_s: float) -> float:
+    """Seconds until every node has its part of a checkpoint on its own NVMe."""
+    return run.checkpoint_gb / run.nodes / node_write_gb_per_s
+
+
+def restore_seconds(size_gb: float, gb_per_s: float, full_readers: int = 1) -> float:
+    """Seconds to read a checkpoint back. Nodes that read only their part count as one reader of the whole."""
+    return size_gb * full_readers / gb_per_s
+
+
+def text_gb_per_s(tokens_per_s: float, bytes_per_token: int = _BYTES_PER_TOKEN) -> float:
+    """What reading text asks for: token ids of two to four bytes, each read once."""
+    return tokens_per_s * bytes_per_token / BYTES_PER_GB
+
+
+def samples_gb_per_s(samples_per_s_per_gpu: float, gpus: int, sample_mb: float) -> float:
+    """What reading images or video asks for, over all GPUs."""
+    return samples_per_s_per_gpu * gpus * sample_mb / 1000
+
+
+def staged_gb_per_node(dataset_gb: float, nodes: int, staging: Staging) -> float:
+    """What staging puts on each node's NVMe."""
+    return {Staging.NONE: 0.0, Staging.SHARD: dataset_gb / nodes, Staging.FULL: dataset_gb}[staging]
+
+
+def staging_seconds(run: RunIo, *, storage: float, node_network: float, node_write: float) -> float:
+    """Seconds to stage the dataset on all nodes; the rates are GB/s, of the file system and of one node."""
+    volume = staged_gb_per_node(run.dataset_gb, run.nodes, run.staging) * run.nodes
+    return volume / min(storage, run.nodes * node_network, run.nodes * node_write)

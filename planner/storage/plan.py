@@ -1,0 +1,185 @@
+"""From settings and rows to the numbers of the shared file system."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from catalogue.metal_types import StorageServer
+from catalogue.model_types import Model
+from catalogue.types import Nvme
+from catalogue.units import BYTES_PER_GB, BYTES_PER_GIB, GB_PER_TB, GIB_PER_TIB
+from planner.storage import fsx, local
+from planner.storage.ceph import CephServers, ceph_limits
+from planner.storage.limits import Limits, client_gb_per_s, storage_link
+from planner.storage.lustre import LustreServers, lnet, lustre_limits
+from planner.storage.need import (
+    RunIo,
+    Staging,
+    checkpoint_gb,
+    restore_seconds,
+    staging_seconds,
+    target_gb_per_s,
+)
+from planner.storage.redundancy import parse, replicated
+from planner.storage.types import RunStorage, StoragePlan
+from planner.training.job import Job
+from planner.training.states import lora_parameters
+from planner.types import AwsPoolPlan, MetalPoolPlan
+from settings.aws import FsxLustre
+from settings.metal_storage import Ceph, MetalLustre, MetalStorage
+from settings.workloads import TrainingRun
+
+TB_PER_TIB = BYTES_PER_GIB * GIB_PER_TIB / BYTES_PER_GB / GB_PER_TB
+
+
+def run_io(run: TrainingRun, models: Mapping[str, Model]) -> RunIo:
+    """What a run's settings ask of storage. Without a known model and a checkpoint section it saves nothing.
+
+    LoRA and QLoRA save their adapters only.
+    """
+    asked = RunIo(
+        name=run.name,
+        nodes=run.nodes,
+        dataset_gb=run.dataset.gb if run.dataset else 0.0,
+        staging=Staging(run.dataset.staging) if run.dataset else Staging.NONE,
+    )
+    model, checkpoint = models.get(run.model or ""), run.checkpoint
+    if model is None or checkpoint is None:
+        return asked
+    trained = model.parameters if run.method == "full" else lora_parameters(model, Job().lora_rank)
+    return replace(
+        asked,
+        checkpoint_gb=checkpoint_gb(trained, run.precision),
+        every_s=checkpoint.every_minutes * 60,
+        within_s=checkpoint.within_seconds,
+        keep=checkpoint.keep,
+        local=checkpoint.local,
+    )
+
+
+def plan_aws_storage(
+    lustre: FsxLustre,
+    runs: Iterable[TrainingRun],
+    pools: Mapping[str, AwsPoolPlan],
+    models: Mapping[str, Model],
+) -> StoragePlan:
+    """FSx for Lustre and the runs whose pools are planned."""
+    rate = fsx.mb_per_s(lustre.capacity_gib, lustre.throughput_mbps_per_tib) / 1000
+    capacity_tb = lustre.capacity_gib / GIB_PER_TIB * TB_PER_TIB
+    used = {
+        run.name: _run(
+            run_io(run, models),
+            rate,
+            fsx.client_gb_per_s(pools[run.pool].instance.network_gbit_per_s, lustre.efa and pools[run.pool].efa > 0),
+            pools[run.pool].instance.nvme,
+        )
+        for run in runs
+        if run.pool in pools
+    }
+    return StoragePlan(
+        kind="fsx",
+        read_gb_per_s=rate,
+        write_gb_per_s=rate,
+        raw_tb=capacity_tb,
+        usable_tb=capacity_tb * fsx.FULL,
+        needed_tb=_kept_tb(used.values()),
+        clients=sum(pool.count for pool in pools.values() if pool.gpus_per_node),
+        target_read_gb_per_s=None,
+        target_write_gb_per_s=target_gb_per_s(each.io for each in used.values()),
+        runs=used,
+    )
+
+
+def plan_metal_storage(
+    storage: MetalStorage,
+    runs: Iterable[TrainingRun],
+    pools: Mapping[str, MetalPoolPlan],
+    models: Mapping[str, Model],
+    rows: Mapping[str, StorageServer],
+    *,
+    roce: bool = False,
+) -> StoragePlan | None:
+    """The site's Lustre or Ceph and the runs whose pools are planned; None if its servers' row is not known.
+
+    `roce`: the compute fabric is Ethernet with RDMA.
+    """
+    servers = _servers(storage, rows)
+    link = storage_link(servers.server.nics) if servers else None
+    if servers is None or link is None:
+        return None
+    compute = storage.lustre is not None and storage.lustre.network == "compute"
+    rates = {name: client_gb_per_s(pool.server.nics, link, compute=compute) for name, pool in pools.items()}
+    clients = [pool for pool in pools.values() if pool.gpus_per_node]
+    clients_gb_per_s = sum(pool.count * rates[pool.name] for pool in clients)
+    read, write = (_limits(servers, clients_gb_per_s, writing=writing) for writing in (False, True))
+    used = {
+        run.name: _run(run_io(run, models), read.gb_per_s, rates[run.pool], pools[run.pool].server.nvme)
+        for run in runs
+        if run.pool in pools
+    }
+    is_lustre = isinstance(servers, LustreServers)
+    return StoragePlan(
+        kind="lustre" if is_lustre else "ceph",
+        read_gb_per_s=read.gb_per_s,
+        write_gb_per_s=write.gb_per_s,
+        raw_tb=servers.raw_tb,
+        usable_tb=servers.usable_tb,
+        needed_tb=max(_kept_tb(used.values()), (storage.data_tib or 0.0) * TB_PER_TIB),
+        clients=sum(pool.count for pool in clients),
+        target_read_gb_per_s=storage.target_gb_per_s,
+        target_write_gb_per_s=target_gb_per_s(each.io for each in used.values()),
+        runs=used,
+        read=read,
+        write=write,
+        lnet=lnet(link, roce=roce and compute) if is_lustre else None,
+        osts=servers.osts if isinstance(servers, LustreServers) else None,
+    )
+
+
+def lustre_servers(lustre: MetalLustre, row: StorageServer) -> LustreServers:
+    """The object servers that the settings describe."""
+    return LustreServers(
+        server=row,
+        count=lustre.count,
+        drives=row.drives if lustre.drives_per_server is None else lustre.drives_per_server,
+        redundancy=parse(lustre.parity),
+        cards=lustre.nics_per_server,
+    )
+
+
+def ceph_servers(ceph: Ceph, row: StorageServer) -> CephServers:
+    """The OSD hosts that the settings describe."""
+    scheme = parse(ceph.erasure) if ceph.erasure is not None else replicated(ceph.replicas or 1)
+    return CephServers(server=row, count=ceph.count, redundancy=scheme)
+
+
+def _run(io: RunIo, read_gb_per_s: float, node_gb_per_s: float, nvme: Nvme | None) -> RunStorage:
+    reached, disks = min(read_gb_per_s, io.nodes * node_gb_per_s), local.write_gb_per_s(nvme)
+    staged = io.dataset_gb and io.staging is not Staging.NONE
+    return RunStorage(
+        io=io,
+        node_gb_per_s=node_gb_per_s,
+        nvme=nvme,
+        restore_s=restore_seconds(io.checkpoint_gb, reached) if io.checkpoint_gb and reached else None,
+        staging_s=staging_seconds(io, storage=read_gb_per_s, node_network=node_gb_per_s, node_write=disks)
+        if staged and reached and disks
+        else None,
+    )
+
+
+def _servers(storage: MetalStorage, rows: Mapping[str, StorageServer]) -> LustreServers | CephServers | None:
+    if storage.lustre is not None and storage.lustre.server in rows:
+        return lustre_servers(storage.lustre, rows[storage.lustre.server])
+    if storage.ceph is not None and storage.ceph.server in rows:
+        return ceph_servers(storage.ceph, rows[storage.ceph.server])
+    return None
+
+
+def _limits(servers: LustreServers | CephServers, clients_gb_per_s: float, *, writing: bool) -> Limits:
+    if isinstance(servers, LustreServers):
+        return lustre_limits(servers, clients_gb_per_s=clients_gb_per_s, writing=writing)
+    return ceph_limits(servers, clients_gb_per_s=clients_gb_per_s, writing=writing)
+
+
+def _kept_tb(runs: Iterable[RunStorage]) -> float:
+    """Datasets, and the checkpoints that are kept."""
+    return sum(run.io.dataset_gb + run.io.checkpoint_gb * run.io.keep for run in runs) / GB_PER_TB

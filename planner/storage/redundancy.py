@@ -1,0 +1,54 @@
+"""How storage survives lost drives and hosts, and what that costs in capacity."""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Redundancy:
+    """`data` parts are stored with `parity` more, any of which may be lost. Three replicas are 1+2, RAID-6 is n+2."""
+
+    data: int
+    parity: int
+
+    def __post_init__(self) -> None:
+        if self.data < 1 or self.parity < 0:
+            raise ValueError(f"{self.data}+{self.parity} stores no data")
+
+    @property
+    def width(self) -> int:
+        """Drives, or hosts, that one object is spread over."""
+        return self.data + self.parity
+
+    @property
+    def amplification(self) -> float:
+        """Bytes that reach drives per byte written."""
+        return self.width / self.data
+
+    def __str__(self) -> str:
+        return f"{self.width} replicas" if self.data == 1 else f"{self.data}+{self.parity}"
+
+
+def parse(text: str) -> Redundancy:
+    """A scheme written as "8+2". Raises ValueError if it is not one."""
+    match = re.fullmatch(r"([1-9]\d?)\+(\d)", text)
+    if not match:
+        raise ValueError(f"{text!r} is not DATA+PARITY such as 8+2")
+    return Redundancy(data=int(match[1]), parity=int(match[2]))
+
+
+def replicated(copies: int) -> Redundancy:
+    """So many full copies."""
+    return Redundancy(data=1, parity=copies - 1)
+
+
+def raid6(drives: int) -> Redundancy:
+    """RAID-6 over so many drives: two of them hold parity. Raises ValueError below four."""
+    if drives < 4:
+        raise ValueError(f"RAID-6 takes at least 4 drives, not {drives}")
+    return Redundancy(data=drives - 2, parity=2)
+
+
+def usable(raw: float, redundancy: Redundancy) -> float:
+    """What is left of `raw` capacity, in its unit."""
+    return raw / redundancy.amplification

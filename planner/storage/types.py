@@ -1,0 +1,53 @@
+"""The shared file system of a stack in numbers: what it delivers and holds, and what the runs ask of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from catalogue.types import Nvme
+from planner.storage.limits import Limits
+from planner.storage.need import RunIo
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunStorage:
+    """A run's use of storage, and what its nodes have: GB/s to the file system each, and their own disks.
+
+    `restore_s` is how long reading a checkpoint takes, each node its part; `staging_s` how long the dataset takes to
+    the nodes' disks. None where there is nothing to move, or no way to.
+    """
+
+    io: RunIo
+    node_gb_per_s: float
+    nvme: Nvme | None
+    restore_s: float | None
+    staging_s: float | None
+
+    @property
+    def nodes_gb_per_s(self) -> float:
+        """GB/s between all the run's nodes and the file system, as far as the nodes go."""
+        return self.io.nodes * self.node_gb_per_s
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoragePlan:
+    """The shared file system. Rates are GB/s one way for all clients together, capacities decimal TB.
+
+    `read` and `write` say what each part allows where the servers are one's own. `needed_tb` is what the runs keep
+    there, or what the settings say if that is more. `lnet` is the network type of a Lustre of one's own.
+    """
+
+    kind: Literal["fsx", "lustre", "ceph"]
+    read_gb_per_s: float
+    write_gb_per_s: float
+    raw_tb: float
+    usable_tb: float
+    needed_tb: float
+    clients: int
+    target_read_gb_per_s: float | None
+    target_write_gb_per_s: float
+    runs: Mapping[str, RunStorage]
+    read: Limits | None = None
+    write: Limits | None = None
+    lnet: str | None = None
+    osts: int | None = None

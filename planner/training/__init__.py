@@ -1,0 +1,1 @@
+"""What training a model takes of GPUs: layout and memory. Pure functions of plain values and rows."""

@@ -1,0 +1,118 @@
+"""The smallest change of a job that makes it fit its GPUs."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from catalogue.model_types import Model
+from planner.training.job import Gradients, Job, Layout, Recompute, Sharding
+from planner.training.layout import tensor_degrees
+from planner.training.memory import training_memory
+
+_SHARDINGS: tuple[Sharding, ...] = ("none", "zero1", "zero2", "fsdp")
+_RECOMPUTES: tuple[Recompute, ...] = ("none", "selective", "full")
+_COST = {"zero1": 1, "zero2": 2, "selective": 3, "microBatch": 4, "fsdp": 8, "full": 9, "gradients": 10, "tensor": 11}
+"""What the changes cost, in order only: memory shared out, smaller passes, more traffic, work done twice."""
+_MOST_GPUS = 1 << 17
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A job and layout that fit, and what sets them apart: keys of the run with their new values, in words."""
+
+    job: Job
+    layout: Layout
+    words: tuple[str, ...]
+    cost: int
+
+
+def smallest_change(job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int) -> Change | None:
+    """As few changes of the run as make it fit on the same GPUs, cheap ones before dear ones; None if none do."""
+    changes = sorted(_changes(job, model, layout, gpus_per_node), key=lambda change: (len(change.words), change.cost))
+    return next((each for each in changes if training_memory(each.job, model, each.layout, gpu_gb).fits), None)
+
+
+def smallest_world(
+    job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int
+) -> tuple[int, tuple[str, ...]] | None:
+    """Nodes from which on the job fits when everything is sharded and recomputed, and what that takes, in words.
+
+    Tensor parallelism may grow inside the node where it saves nodes. None if more nodes never help.
+    """
+    least = replace(job, sharding="fsdp", recompute="full", micro_batch=1, gradients="bf16")
+    degrees = [size for size in tensor_degrees(model, gpus_per_node) if size > layout.tensor]
+    wanted = [replace(layout, tensor=size) for size in (layout.tensor, *degrees) if gpus_per_node % size == 0]
+    found = [(nodes, each) for each in wanted if (nodes := _least_nodes(least, model, each, gpu_gb, gpus_per_node))]
+    if not found:
+        return None
+    nodes, spread = min(found, key=lambda each: (each[0], each[1].tensor))
+    tensor = (f"parallelism.tensor {spread.tensor}",) if spread.tensor != layout.tensor else ()
+    return nodes, (*tensor, "sharding fsdp", "recompute full", "microBatch 1")
+
+
+def _least_nodes(job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int) -> int | None:
+    """The smallest number of nodes on which the job fits, by bisection: more ranks never take more memory."""
+
+    def fits(nodes: int) -> bool:
+        ranks = nodes * gpus_per_node // layout.replica
+        return ranks > 0 and training_memory(job, model, replace(layout, data=ranks), gpu_gb).fits
+
+    most = _MOST_GPUS // gpus_per_node
+    return bisect_left(range(1, most + 1), True, key=fits) + 1 if fits(most) else None
+
+
+def _changes(job: Job, model: Model, layout: Layout, gpus_per_node: int) -> Iterator[Change]:
+    """Everything that can be turned on the same GPUs, alone and together."""
+    now: Sharding = "fsdp" if job.sharding == "zero3" else job.sharding
+    shardings = (job.sharding, *(_SHARDINGS[_SHARDINGS.index(now) + 1 :] if layout.shards > 1 else ()))
+    recomputes = _RECOMPUTES[_RECOMPUTES.index(job.recompute) :]
+    gradients: tuple[Gradients, ...] = ("fp32", "bf16") if job.gradients == "fp32" else ("bf16",)
+    layouts = (layout, *_wider_tensor(model, layout, gpus_per_node))
+    for sharding, recompute, size, each, spread in product(
+        shardings, recomputes, _halves(job.micro_batch), gradients, layouts
+    ):
+        passes = -(-job.micro_batch * job.accumulation * layout.data // (size * spread.data))
+        changed = replace(
+            job,
+            sharding=sharding,
+            recompute=recompute,
+            micro_batch=size,
+            gradients=each,
+            accumulation=passes if (size, spread) != (job.micro_batch, layout) else job.accumulation,
+        )
+        words, cost = _words(job, changed, layout, spread)
+        yield Change(job=changed, layout=spread, words=words, cost=cost)
+
+
+def _words(job: Job, changed: Job, layout: Layout, spread: Layout) -> tuple[tuple[str, ...], int]:
+    words, cost = [], 0
+    if changed.sharding != job.sharding:
+        words.append(f"sharding {changed.sharding}")
+        cost += _COST[changed.sharding]
+    if changed.recompute != job.recompute:
+        words.append(f"recompute {changed.recompute}")
+        cost += _COST[changed.recompute]
+    if changed.micro_batch != job.micro_batch:
+        words.append(f"microBatch {changed.micro_batch} with accumulation {changed.accumulation}")
+        cost += _COST["microBatch"] + job.micro_batch // changed.micro_batch // 4
+    if changed.gradients != job.gradients:
+        words.append(f"gradients {changed.gradients}")
+        cost += _COST["gradients"]
+    if spread != layout:
+        words.append(f"parallelism.tensor {spread.tensor} with data {spread.data}")
+        cost += _COST["tensor"] + spread.tensor // layout.tensor
+    return tuple(words), cost
+
+
+def _halves(size: int) -> tuple[int, ...]:
+    """The micro-batch, half of it, and so on to 1."""
+    return (size, *_halves(size // 2)) if size > 1 else (size,)
+
+
+def _wider_tensor(model: Model, layout: Layout, gpus_per_node: int) -> Iterator[Layout]:
+    """Layouts on the same GPUs with more tensor parallelism inside the node."""
+    ranks = layout.data * layout.tensor
+    for degree in tensor_degrees(model, gpus_per_node):
+        if degree > layout.tensor and gpus_per_node % degree == 0 and ranks % degree == 0:
+            yield replace(layout, tensor=degree, data=ranks // degree)

@@ -1,0 +1,46 @@
+"""Which layouts a model can have on a cluster, as plain questions that rules ask."""
+
+from dataclasses import replace
+
+from catalogue.model_types import Model
+from planner.training.job import Layout
+
+
+def layout_on(gpus: int, layout: Layout, data: int | None) -> Layout:
+    """The layout on so many GPUs: `data` as given, or what the other degrees leave of the GPUs, at least one."""
+    return replace(layout, data=data or max(1, gpus // layout.replica))
+
+
+def covers(layout: Layout, gpus: int) -> bool:
+    """Whether the degrees multiply up to the GPUs there are."""
+    return layout.world == gpus
+
+
+def tensor_degrees(model: Model, most: int) -> tuple[int, ...]:
+    """Tensor parallel degrees up to `most` that give each GPU whole heads and whole KV heads.
+
+    Latent attention has one latent vector for all heads, which every GPU holds, so its KV heads do not count.
+    """
+    kv_heads = model.heads if model.latent else model.kv_heads
+    return tuple(size for size in range(1, most + 1) if model.heads % size == 0 and kv_heads % size == 0)
+
+
+def within_nvlink(tensor: int, gpus_per_node: int, nvlink_gpus: int) -> bool:
+    """Whether a tensor parallel group stays where NVLink reaches: in its node, or in an NVLink domain of several."""
+    reach = max(gpus_per_node, nvlink_gpus)
+    return tensor <= reach and reach % tensor == 0
+
+
+def expert_degrees(model: Model, layout: Layout) -> tuple[int, ...]:
+    """Expert parallel degrees: they divide the experts, and the ranks of data and context parallelism they come from.
+
+    Source: Megatron Core user guide, "MoE": expert parallel groups are part of the data parallel ones.
+    """
+    count = model.experts.count if model.experts else 1
+    return tuple(size for size in range(1, count + 1) if count % size == 0 and layout.shards % size == 0)
+
+
+def context_divides(layout: Layout, sequence: int) -> bool:
+    """Whether the sequence divides among context ranks, which take two equal parts each for balance (Megatron Core)."""
+    parts = 2 * layout.context if layout.context > 1 else 1
+    return sequence % parts == 0

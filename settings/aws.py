@@ -1,0 +1,143 @@
+"""What a stack file says about AWS: where, which instances, which file system."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.pools import Pool
+from settings.types import (
+    AccountId,
+    Arn,
+    Cidr,
+    Day,
+    KubernetesMinor,
+    Path,
+    Region,
+    ReservationId,
+    Section,
+    SectionError,
+    VpcCidr,
+    ZoneId,
+)
+from settings.zones import zone_prefix
+
+
+class Aws(Section):
+    """Where on AWS the cluster lives. Every GPU node, reservation and file system shares `gpu_zone`."""
+
+    kind: Literal["aws"]
+    region: Region
+    zones: Annotated[tuple[ZoneId, ...], Field(min_length=2, max_length=6, description="zones of the control plane")]
+    gpu_zone: ZoneId
+    account_id: Annotated[AccountId | None, Field(description="refuse any other account")] = None
+    profile: Annotated[str | None, Field(description="profile of the AWS configuration to deploy with")] = None
+    role_arn: Annotated[Arn | None, Field(description="role to assume for the deployment")] = None
+    vpc_cidr: Annotated[VpcCidr, Field(description="a private /16 to /20; it cannot change later")] = "10.64.0.0/16"
+    kubernetes_version: KubernetesMinor
+    public_access_cidrs: Annotated[
+        tuple[Cidr, ...], Field(description="networks that may reach the Kubernetes API from outside; none = private")
+    ] = ()
+
+    @model_validator(mode="after")
+    def _zones_belong_together(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        prefix = zone_prefix(self.region)
+        for index, zone in enumerate(self.zones):
+            if zone in self.zones[:index]:
+                problems.append((("zones", index), f"{zone} is named twice; name each zone once"))
+            elif not zone.startswith(f"{prefix}-"):
+                problems.append((("zones", index), f"{zone} is not in {self.region}; its zones are {prefix}-az1, ..."))
+        if self.gpu_zone not in self.zones:
+            problems.append((("gpuZone",), f"{self.gpu_zone} is not one of zones; name it there too"))
+        if problems:
+            raise SectionError(problems)
+        return self
+
+
+class Reservation(Section):
+    """A capacity block that was bought: AWS ends it at 11:30 UTC of `end`, and takes the nodes half an hour before."""
+
+    id: ReservationId
+    zone: ZoneId
+    start: Day
+    end: Day
+
+    @model_validator(mode="after")
+    def _days_in_order(self) -> Self:
+        if self.end <= self.start:
+            raise SectionError([(("end",), f"{self.end} is not after start {self.start}; type the day it ends")])
+        return self
+
+
+class AwsPool(Pool):
+    """A node pool. GPU count, EFA interfaces, NVMe and price follow from the instance type (catalogue)."""
+
+    instance_type: str
+    count: Annotated[int, Field(ge=0, le=4096)]
+    capacity: Annotated[
+        Literal["on-demand", "spot", "capacity-block"], Field(description="how the instances are bought")
+    ] = "on-demand"
+    reservation: Annotated[Reservation | None, Field(description="the block, where capacity is capacity-block")] = None
+    root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
+
+    @model_validator(mode="after")
+    def _block_is_named(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        block = self.capacity == "capacity-block"
+        if block and self.reservation is None:
+            problems.append(
+                (("reservation",), "capacity-block needs the block that was bought; add id, zone, start, end")
+            )
+        if not block and self.reservation is not None:
+            sentence = f"belongs to capacity capacity-block, and the capacity is {self.capacity}; remove it"
+            problems.append((("reservation",), sentence))
+        if problems:
+            raise SectionError(problems)
+        return self
+
+
+class FsxLustre(Section):
+    """FSx for Lustre. SCRATCH_2 has a fixed 200 MB/s per TiB; PERSISTENT_2 takes a throughput tier."""
+
+    deployment_type: Literal["SCRATCH_2", "PERSISTENT_2"]
+    capacity_gib: Annotated[int, Field(ge=1200, le=10_000_000)]
+    throughput_mbps_per_tib: Literal[125, 250, 500, 1000] | None = None
+    efa: bool = False
+
+    @model_validator(mode="after")
+    def _tier_follows_type(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        persistent = self.deployment_type == "PERSISTENT_2"
+        if persistent and self.throughput_mbps_per_tib is None:
+            problems.append((("throughputMbpsPerTib",), "PERSISTENT_2 needs a tier; type 125, 250, 500 or 1000"))
+        if not persistent and self.throughput_mbps_per_tib is not None:
+            problems.append((("throughputMbpsPerTib",), "SCRATCH_2 has no tiers (200 MB/s per TiB); remove the key"))
+        if self.efa and not persistent:
+            problems.append((("efa",), "only PERSISTENT_2 can be created with EFA; remove the key or change the type"))
+        if problems:
+            raise SectionError(problems)
+        return self
+
+
+class ObjectStore(Section):
+    """The stack's own bucket: checkpoints and artefacts, versioned, SSE-KMS."""
+
+    checkpoint_days: Annotated[int, Field(ge=1, le=3650, description="checkpoints older than this expire")] = 30
+
+
+class AwsStorage(Section):
+    lustre: FsxLustre
+    object_store: ObjectStore = ObjectStore()
+
+
+class AwsSecurity(Section):
+    deployer_arn: Annotated[
+        Arn | None, Field(description="who runs `pulumi up`; None = whoever calls, so pin it where several people do")
+    ] = None
+    admin_arns: Annotated[tuple[Arn, ...], Field(description="further administrators of the cluster")] = ()
+
+
+class HourlyBudget(Section):
+    max_hourly_usd: Annotated[
+        float, Field(gt=0, le=1_000_000, description="the planner refuses a stack that costs more per hour")
+    ]

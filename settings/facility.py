@@ -1,0 +1,55 @@
+"""The room: racks, circuits, cooling, and what a kilowatt-hour costs."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from settings.types import Section
+
+
+class Racks(Section):
+    """Equal racks. `power_kw` is what the room lets one of them draw."""
+
+    count: Annotated[int, Field(ge=1, le=4096)]
+    units: Annotated[int, Field(ge=1, le=60)] = 42
+    power_kw: Annotated[float, Field(gt=0, le=500)]
+
+
+class Circuit(Section):
+    """One circuit of a rack. `volts` are between phases where there are three, else to neutral."""
+
+    volts: Annotated[float, Field(ge=100, le=480)]
+    phases: Literal[1, 3]
+    amperes: Annotated[float, Field(gt=0, le=1000)]
+
+
+class Ups(Section):
+    """Batteries: their energy, and how long they carry what they cover."""
+
+    kwh: Annotated[float, Field(gt=0, le=1_000_000)]
+    minutes: Annotated[float, Field(gt=0, le=10_080)]
+    covers: Annotated[Literal["all", "control"], Field(description="all of it, or control plane and storage only")]
+
+
+class CoolingSection(Section):
+    """How heat leaves the room. Flow (litres per minute) and warming (kelvin) are of the liquid loops."""
+
+    kind: Literal["air", "dlc", "immersion"]
+    capacity_kw: Annotated[float, Field(gt=0, le=1_000_000)]
+    flow_lpm: Annotated[float | None, Field(gt=0, le=10_000_000)] = None
+    delta_k: Annotated[float | None, Field(gt=0, le=60)] = None
+    pumps: Annotated[int | None, Field(ge=1, le=1000)] = None
+
+
+class Facility(Section):
+    """The room's limits. `feeds` are independent supplies of each rack, `circuits_per_rack` those of one feed."""
+
+    racks: Racks
+    circuit: Circuit
+    feeds: Literal[1, 2] = 2
+    circuits_per_rack: Annotated[int, Field(ge=1, le=64)] = 1
+    ups: Ups | None = None
+    pue: Annotated[float, Field(ge=1, le=5, description="energy of the room to energy of the machines")]
+    cooling: CoolingSection
+    usd_per_kwh: Annotated[float, Field(gt=0, le=10)]
+    margin: Annotated[float, Field(ge=0, le=1, description="share of power and cooling that stays free")] = 0.1

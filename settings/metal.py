@@ -1,0 +1,88 @@
+"""What a stack file says about racks of one's own: the site, the servers, the fabric."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.pools import Pool
+from settings.types import KubernetesMinor, Name, PrivateCidr, Section, SectionError
+
+
+class Metal(Section):
+    """Where the racks stand, and the ranges of the cluster's addresses."""
+
+    kind: Literal["metal"]
+    site: Name
+    kubernetes_version: KubernetesMinor
+    management_cidr: Annotated[PrivateCidr, Field(description="the hosts' own addresses")]
+    bmc_cidr: Annotated[PrivateCidr, Field(description="the management controllers, apart from everything else")]
+    pod_cidr: PrivateCidr = "10.244.0.0/16"
+    service_cidr: PrivateCidr = "10.96.0.0/12"
+    control_plane_nodes: Annotated[Literal[1, 3, 5], Field(description="of the system pool; etcd needs a majority")] = 3
+
+
+class MetalPool(Pool):
+    """A node pool. GPUs, cards, disks, power and price follow from the server (catalogue).
+
+    `max_count` is the growth that the fabric must carry without new leaves in between; None is no growth.
+    """
+
+    server: Annotated[str, Field(description="row of the server catalogue")]
+    count: Annotated[int, Field(ge=1, le=4096)]
+    max_count: Annotated[int | None, Field(ge=1, le=16_384)] = None
+
+    @model_validator(mode="after")
+    def _growth_is_growth(self) -> Self:
+        if self.max_count is not None and self.max_count < self.count:
+            raise SectionError([(("maxCount",), f"is {self.max_count}, below count {self.count}; raise or remove it")])
+        return self
+
+    @property
+    def most(self) -> int:
+        """Nodes after the declared growth."""
+        return self.max_count if self.max_count is not None else self.count
+
+
+Metres = Annotated[float, Field(gt=0, le=10_000)]
+
+
+class CableLengths(Section):
+    """Lengths measured in the room, in metres, between the ends of a cable."""
+
+    node_to_leaf: Metres | None = None
+    leaf_to_spine: Metres | None = None
+
+
+class FabricSection(Section):
+    """The compute fabric. `kind` has no default: what the servers' cards speak is a decision."""
+
+    kind: Literal["infiniband", "roce", "ethernet"]
+    switch: Annotated[str, Field(description="row of the switch catalogue")]
+    topology: Literal["auto", "single", "leaf-spine", "rail-optimised"] = "auto"
+    oversubscription: Annotated[float, Field(ge=1, le=64, description="leaf ports down to ports up")] = 1
+    spare_leaf_ports: Annotated[int, Field(ge=0, le=1024, description="ports of every leaf that stay free")] = 0
+    storage_ports: Annotated[
+        int, Field(ge=0, le=4096, description="ports that storage takes on this fabric; 0 = it has its own")
+    ] = 0
+    sharp: Annotated[bool, Field(description="switches add the numbers up (reductions in the network)")] = False
+    redundant: Annotated[bool, Field(description="a second plane of switches, for cards with two ports")] = False
+    subnet_manager: Annotated[
+        Literal["opensm", "ufm", "switch", "none"], Field(description="who gives InfiniBand ports their addresses")
+    ] = "none"
+    rail_cidr: Annotated[PrivateCidr | None, Field(description="addresses of the compute ports")] = None
+    pfc: Annotated[bool, Field(description="RoCE: priority flow control")] = False
+    ecn: Annotated[bool, Field(description="RoCE: explicit congestion notification")] = False
+    cable_lengths_m: CableLengths = CableLengths()
+
+
+class MetalBudget(Section):
+    """What the planner refuses to exceed: the purchase, and the hour (power, and the purchase over its life)."""
+
+    max_purchase_usd: Annotated[float | None, Field(gt=0, le=100_000_000_000)] = None
+    max_hourly_usd: Annotated[float | None, Field(gt=0, le=1_000_000)] = None
+
+    @model_validator(mode="after")
+    def _some_limit(self) -> Self:
+        if self.max_purchase_usd is None and self.max_hourly_usd is None:
+            raise SectionError([((), "limits nothing; add maxPurchaseUsd, maxHourlyUsd or both")])
+        return self

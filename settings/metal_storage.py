@@ -1,0 +1,59 @@
+"""Storage servers of one's own: Lustre or Ceph."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.types import Section, SectionError, Stripes
+
+Count = Annotated[int, Field(ge=1, le=4096)]
+
+
+class MetalLustre(Section):
+    """Lustre on servers of the catalogue. `parity` is how a target's drives are grouped, such as 8+2."""
+
+    server: Annotated[str, Field(description="row of the storage server catalogue, for the object servers")]
+    count: Count
+    mds_server: Annotated[str, Field(description="row of the storage server catalogue, for the metadata servers")]
+    mds_count: Count = 1
+    drives_per_server: Annotated[int | None, Field(ge=1, le=1024, description="None = all bays of the row")] = None
+    parity: Stripes = "8+2"
+    network: Annotated[
+        Literal["storage", "compute"], Field(description="own fabric, or storagePorts of the compute fabric")
+    ] = "storage"
+    stripe_count: Annotated[int | None, Field(ge=1, le=2000, description="targets of one file; None = all")] = None
+    nics_per_server: Annotated[int | None, Field(ge=1, le=64, description="None = all cards of the row")] = None
+
+
+class Ceph(Section):
+    """Ceph on servers of the catalogue, with copies (`replicas`) or with parity (`erasure`, such as 4+2)."""
+
+    server: Annotated[str, Field(description="row of the storage server catalogue")]
+    count: Count
+    replicas: Annotated[int | None, Field(ge=1, le=10)] = None
+    erasure: Stripes | None = None
+
+    @model_validator(mode="after")
+    def _copies_or_parity(self) -> Self:
+        if self.replicas is not None and self.erasure is not None:
+            raise SectionError([(("erasure",), "a pool has copies or parity, not both; remove replicas or erasure")])
+        if self.replicas is None and self.erasure is None:
+            raise SectionError([(("replicas",), "is missing, and so is erasure; type replicas: 3 or erasure: 4+2")])
+        return self
+
+
+class MetalStorage(Section):
+    """The shared file system: Lustre or Ceph, and what is expected of it."""
+
+    lustre: MetalLustre | None = None
+    ceph: Ceph | None = None
+    target_gb_per_s: Annotated[float | None, Field(gt=0, le=100_000, description="reads wanted, GB/s one way")] = None
+    data_tib: Annotated[float | None, Field(gt=0, le=10_000_000, description="what it must hold")] = None
+
+    @model_validator(mode="after")
+    def _one_file_system(self) -> Self:
+        if self.lustre is not None and self.ceph is not None:
+            raise SectionError([(("ceph",), "there is one shared file system; remove lustre or ceph")])
+        if self.lustre is None and self.ceph is None:
+            raise SectionError([(("lustre",), "is missing, and so is ceph; add one of them")])
+        return self

@@ -1,0 +1,132 @@
+"""Rows that a site adds to the catalogue: the same fields as the shipped ones, in camelCase.
+
+The models are made from the catalogue's own row types, so that a field that is added there can be set here at once.
+Every field is optional but `name`, because `like` may name a shipped row to start from; what is missing without it is
+a finding, and so is a name (of a GPU, a card) that no row has.
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import date
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+
+import pydantic
+from pydantic import BaseModel, create_model
+
+from catalogue.site import KEYS, KINDS, NAMED
+from settings.types import Day, Section
+
+_LARGEST = 10**15
+
+
+class _Row(Section):
+    """What every row has. `like` is a shipped row, whose fields are taken where this one says nothing."""
+
+    name: Annotated[str, pydantic.Field(min_length=1)]
+    like: str | None = None
+
+
+def _row_model(kind: type) -> type[_Row]:
+    """The model of a table's rows: the row type's fields, each optional."""
+    fields_: dict[str, Any] = {
+        each.name: (_written(hint) | None, None)
+        for each, hint in _fields(kind)
+        if each.name not in ("name", KEYS.get(kind, "name"))
+    }
+    return create_model(f"{kind.__name__}Row", __base__=_Row, __doc__=kind.__doc__, **fields_)
+
+
+def _part_model(kind: type) -> type[Section]:
+    """The model of a part that stands inside a row: optional is what has a default there."""
+    fields_: dict[str, Any] = {
+        each.name: (_written(hint), ... if _required(each) else None) for each, hint in _fields(kind)
+    }
+    return create_model(f"{kind.__name__}Part", __base__=Section, __doc__=kind.__doc__, **fields_)
+
+
+def _fields(kind: type) -> list[tuple[Field[Any], Any]]:
+    hints = get_type_hints(kind)
+    return [(each, hints[each.name]) for each in fields(kind) if each.init]
+
+
+def _required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+_PARTS: dict[type, Any] = {}
+
+
+def _written(hint: Any) -> Any:
+    """The type in the stack file of a row type's field: rows by name, days quoted, numbers within reason."""
+    if hint in NAMED:
+        return str
+    if hint is date:
+        return Day
+    if hint in (int, float):
+        return Annotated[hint, pydantic.Field(ge=0, le=_LARGEST)]
+    if isinstance(hint, type) and is_dataclass(hint):
+        _PARTS.setdefault(hint, None)
+        _PARTS[hint] = _PARTS[hint] or _part_model(hint)
+        return _PARTS[hint]
+    origin, inner = get_origin(hint), get_args(hint)
+    if not inner:
+        return hint
+    if origin in (tuple, frozenset):
+        return tuple.__class_getitem__((_written(inner[0]), Ellipsis))
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return dict.__class_getitem__((inner[0], _written(inner[1])))
+    return reduce(or_, (_written(part) for part in inner))
+
+
+if TYPE_CHECKING:
+    GpuRow: TypeAlias = _Row
+    InstanceRow: TypeAlias = _Row
+    ServerRow: TypeAlias = _Row
+    NicRow: TypeAlias = _Row
+    SwitchRow: TypeAlias = _Row
+    StorageServerRow: TypeAlias = _Row
+    ModelRow: TypeAlias = _Row
+    PriceRow: TypeAlias = _Row
+    RateRow: TypeAlias = _Row
+    PartRow: TypeAlias = _Row
+else:
+    GpuRow, InstanceRow, ServerRow, NicRow, SwitchRow, StorageServerRow, ModelRow, PriceRow, RateRow, PartRow = (
+        _row_model(KINDS[table])
+        for table in (
+            *("gpus", "instances", "servers", "nics", "switches", "storage_servers", "models", "services"),
+            *("rates", "parts"),
+        )
+    )
+
+
+class SiteRows(Section):
+    """A site's own rows, by table."""
+
+    gpus: tuple[GpuRow, ...] = ()
+    instances: tuple[InstanceRow, ...] = ()
+    servers: tuple[ServerRow, ...] = ()
+    nics: tuple[NicRow, ...] = ()
+    switches: tuple[SwitchRow, ...] = ()
+    storage_servers: tuple[StorageServerRow, ...] = ()
+    models: tuple[ModelRow, ...] = ()
+    prices: tuple[PriceRow, ...] = ()
+    rates: tuple[RateRow, ...] = ()
+    parts: tuple[PartRow, ...] = ()
+
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows as plain data with the catalogue's field names, and only what was written."""
+        return {
+            table: [_plain(row) for row in rows]
+            for table, rows in ((name, getattr(self, name)) for name in type(self).model_fields)
+            if rows
+        }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return {name: _plain(getattr(value, name)) for name in value.model_fields_set}
+    if isinstance(value, tuple):
+        return tuple(_plain(each) for each in value)
+    return value

@@ -1,0 +1,63 @@
+"""What a plan costs: importing the planner, planning prod, planning 4,096 nodes with every cable.
+
+    python -m tests.bench.planning import|prod|large
+
+Each is measured in a process of its own, in CPU seconds: what the machine does besides does not count. Prints one JSON
+object.
+"""
+
+import json
+import resource
+import sys
+import time
+from datetime import date
+
+TODAY = date(2026, 11, 21)
+NODES = 4096
+
+
+def importing() -> dict[str, float]:
+    """CPU seconds of importing the planner with its rules, settings and tables."""
+    began = time.process_time()
+    import planner.plan  # noqa: F401
+
+    return {"seconds": time.process_time() - began}
+
+
+def production() -> dict[str, float]:
+    """CPU seconds of planning prod once the planner is imported: the first time, and the smallest of ten."""
+    from planner.plan import plan
+    from tests.planner.stacks import settings
+
+    prod = settings("prod")
+    took = []
+    for _ in range(10):
+        began = time.process_time()
+        plan(prod, today=TODAY)
+        took.append(time.process_time() - began)
+    return {"first": took[0], "seconds": min(took)}
+
+
+def large() -> dict[str, float]:
+    """CPU seconds and peak memory of planning 4,096 nodes of eight rails, and of a list of their cables."""
+    from planner.fabric.cabling import links
+    from planner.fabric.names import names
+    from planner.plan import plan
+    from settings.model import MetalSettings
+    from tests.planner.stacks import changed
+
+    wanted = changed("metal", {"pools.1.count": NODES, "pools.1.maxCount": NODES, "training.runs.0.nodes": NODES})
+    assert isinstance(wanted, MetalSettings)
+    began = time.process_time()
+    planned = plan(wanted, today=TODAY)
+    assert planned.fabric is not None
+    design = planned.fabric.growth.day_one
+    cables = list(links(design, names(design)))
+    took = time.process_time() - began
+    assert len(cables) == design.cables
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"seconds": took, "mib": peak, "cables": len(cables)}
+
+
+if __name__ == "__main__":
+    print(json.dumps({"import": importing, "prod": production, "large": large}[sys.argv[1]]()))

@@ -1,0 +1,109 @@
+"""What the checks call, recorded from a run in which every question is asked, and the policy that allows just that."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import boto3
+import pytest
+
+from doctor.account import Account
+from doctor.case import Case
+from doctor.examination import examine
+from doctor.policy import ACTIONS, ALWAYS_ALLOWED, FILE, document, main
+from doctor.results import Status
+from tests.doctor.conftest import REGION, Call, case, client
+from tests.rehearsal.cloud.conftest import Cloud, start, until
+from tests.rehearsal.cloud.world import make_role
+
+ROOT = Path(__file__).parents[2]
+READS = re.compile(r"\w+:(Describe|Get|List)[A-Z]\w+")
+
+
+def test_every_call_reads(cloud: Cloud, whole: Case, calls: list[Call]) -> None:
+    """Both what this side sends and what the account counts: reading calls, and all that the policy allows."""
+    ec2, eks = client(cloud, "ec2"), client(cloud, "eks")
+    role = make_role(cloud, "doctor-theirs", "eks.amazonaws.com")
+    subnets = [each["SubnetId"] for each in ec2.describe_subnets()["Subnets"]][:2]
+    eks.create_cluster(name="theirs", version="1.35", roleArn=role, resourcesVpcConfig={"subnetIds": subnets})
+    fault = {"action": "GetServiceQuota", "code": "NoSuchResourceException", "status": 400, "times": 1}
+    cloud.call("POST", "faults", fault)
+    cloud.call("DELETE", "requests")
+    calls.clear()
+    examine(whole, Account(whole.settings.platform, attempts=1))
+    sent = {f"{service}:{operation}" for service, operation, _ in calls}
+    counted = {label.replace(".", ":") for label in cloud.call("GET", "requests")}
+    eks.delete_cluster(name="theirs")
+    until(lambda: eks.list_clusters()["clusters"] == [])
+    cloud.client("iam").delete_role(RoleName="doctor-theirs")
+    assert all(READS.fullmatch(action) for action in sent | counted)
+    assert sent == counted
+    assert sent - {ALWAYS_ALLOWED} == set(ACTIONS)
+
+
+def test_the_account_is_as_it_was(cloud: Cloud, whole: Case) -> None:
+    """Ids of everything, before and after."""
+    client(cloud, "ec2").describe_vpcs()
+    before = cloud.inventory()
+    examine(whole, Account(whole.settings.platform, attempts=1))
+    assert cloud.inventory() == before
+
+
+def test_the_policy_file_is_the_one_that_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make reference` writes it."""
+    written = tmp_path / FILE
+    written.parent.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    main()
+    assert (ROOT / FILE).read_text(encoding="utf-8") == written.read_text(encoding="utf-8")
+
+
+def test_the_policy_allows_reading_only() -> None:
+    """No wildcard in an action, no action twice, no parameter beyond EKS's public ones."""
+    statements = document()["Statement"]
+    actions = [action for statement in statements for action in statement["Action"]]
+    assert sorted(actions) == sorted(ACTIONS)
+    assert all(READS.fullmatch(action) for action in actions)
+    assert {statement["Effect"] for statement in statements} == {"Allow"}
+    (parameters,) = [each["Resource"] for each in statements if "ssm:GetParameters" in each["Action"]]
+    assert parameters.endswith(":parameter/aws/service/eks/optimized-ami/*")
+    assert len(json.dumps(document(), separators=(",", ":"))) <= 2048
+
+
+def test_the_actions_are_named_as_iam_names_them() -> None:
+    """The prefix of an action is the service's name in signatures, and the operations exist."""
+    known = {
+        f"{model.signing_name}:{operation}"
+        for service in ("ec2", "eks", "fsx", "service-quotas", "ssm")
+        for model in [boto3.client(service, region_name=REGION).meta.service_model]
+        for operation in model.operation_names
+    }
+    assert set(ACTIONS) <= known
+
+
+def test_the_policy_is_enough_where_it_is_enforced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user with it is answered, and one without it is not. EKS and SSM cannot be tried: moto's IAM refuses them."""
+    setting_up = 5
+    monkeypatch.setenv("INITIAL_NO_AUTH_ACTION_COUNT", str(setting_up))
+    process, strict = start(tmp_path, "--alone")
+    try:
+        iam = strict.client("iam")
+        for name in ("reader", "nobody"):
+            iam.create_user(UserName=name)
+        iam.put_user_policy(UserName="reader", PolicyName="doctor", PolicyDocument=json.dumps(document()))
+        keys = {name: iam.create_access_key(UserName=name)["AccessKey"] for name in ("reader", "nobody")}
+        monkeypatch.setenv("AWS_ENDPOINT_URL", strict.url)
+        told: dict[str, set[str]] = {}
+        for name, key in keys.items():
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
+            results = examine(case(), Account(case().settings.platform, attempts=1))
+            told[name] = {result.check for result in results if result.status is Status.OK}
+    finally:
+        process.terminate()
+        process.wait(10)
+    asked = {"zone", "instance", "offering", "quota", "addresses", "file-system"}
+    assert asked <= told["reader"]
+    assert not asked & told["nobody"]

@@ -1,0 +1,98 @@
+"""Kubernetes' minor and node images beside what EKS has."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from catalogue import versions
+from catalogue.versions import KUBERNETES, Kubernetes
+from doctor.results import Status
+from tests.doctor.conftest import Run, case
+
+
+def test_a_minor_in_standard_support(examined: Run) -> None:
+    """Until when is told."""
+    (told,) = examined("kubernetes", case())
+    assert (told.status, told.subject) == (Status.OK, "1.36")
+    assert told.sentence == "in standard support until 2027-08-02"
+
+
+def test_a_minor_whose_support_ends_soon(examined: Run) -> None:
+    """From sixty days before its end on."""
+    near, far = datetime(2027, 6, 4, tzinfo=UTC), datetime(2027, 6, 3, tzinfo=UTC)
+    assert examined("kubernetes", case(now=near))[0].status is Status.WARN
+    assert examined("kubernetes", case(now=far))[0].status is Status.OK
+
+
+def test_a_minor_in_extended_support(examined: Run) -> None:
+    """It costs more."""
+    (told,) = examined("kubernetes", case({"platform.kubernetesVersion": "1.33"}))
+    assert told.status is Status.WARN
+    assert "ended on 2026-07-29: 0.6 USD an hour instead of 0.1" in told.sentence
+
+
+def test_a_minor_that_eks_does_not_offer(examined: Run) -> None:
+    """No cluster can be made of it."""
+    (told,) = examined("kubernetes", case({"platform.kubernetesVersion": "1.29"}))
+    assert told.status is Status.FAIL
+    assert "no 1.29 in us-east-2" in told.sentence
+
+
+def test_another_day_than_the_catalogue_has(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The catalogue's is what the planner warns by."""
+    monkeypatch.setitem(versions.STANDARD_SUPPORT_ENDS, "1.36", date(2027, 8, 3))
+    (told,) = examined("kubernetes", case())
+    assert told.status is Status.WARN
+    assert "2027-08-02, and the catalogue has 2027-08-03" in told.sentence
+    monkeypatch.delitem(versions.STANDARD_SUPPORT_ENDS, "1.36")
+    assert "the catalogue has no day" in examined("kubernetes", case())[0].sentence
+
+
+def test_images_of_the_recorded_release(examined: Run) -> None:
+    """One for nodes with GPUs and one for the others, told beside the newest."""
+    told = examined("image", case())
+    assert [(result.subject, result.status) for result in told] == [
+        ("AL2023 x86_64 standard", Status.OK),
+        ("AL2023 x86_64 nvidia", Status.OK),
+    ]
+    assert all(f"release {KUBERNETES['1.36'].ami_release} is ami-" in result.sentence for result in told)
+    assert all("1.36.2-20260818 is the recommended one" in result.sentence for result in told)
+
+
+def test_an_arm_pool_takes_an_arm_image(examined: Run) -> None:
+    """GB200 nodes are of Arm processors."""
+    changes = {
+        "pools.1.instanceType": "p6e-gb200.36xlarge",
+        "pools.1.capacity": "capacity-block",
+        "pools.1.reservation": {
+            "id": "cr-0123456789abcdef0",
+            "zone": "use2-az1",
+            "start": "2026-11-20",
+            "end": "2026-11-27",
+        },
+    }
+    assert "AL2023 arm64 nvidia" in {result.subject for result in examined("image", case(changes))}
+
+
+@pytest.mark.parametrize("release", ["1.36.2-20250101", "1.36.9-19991231"])
+def test_a_release_that_does_not_exist(examined: Run, monkeypatch: pytest.MonkeyPatch, release: str) -> None:
+    """The recommended one is named."""
+    monkeypatch.setitem(versions.KUBERNETES, "1.36", Kubernetes(minor="1.36", ami_release=release, source="nowhere"))
+    told = examined("image", case())
+    assert {result.status for result in told} == {Status.FAIL}
+    assert all(release in result.sentence for result in told)
+    assert all("record 1.36.2-20260818 as the release of 1.36" in str(result.remedy) for result in told)
+
+
+def test_the_recommended_release_is_told_as_such(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing newer exists."""
+    newest = Kubernetes(minor="1.36", ami_release="1.36.2-20260818", source="EKS")
+    monkeypatch.setitem(versions.KUBERNETES, "1.36", newest)
+    assert all(result.sentence.endswith(", the recommended one") for result in examined("image", case()))
+
+
+def test_a_minor_without_a_recorded_release(examined: Run) -> None:
+    """Its nodes could not be named."""
+    (told,) = examined("image", case({"platform.kubernetesVersion": "1.34"}))
+    assert told.status is Status.FAIL
+    assert "1.34" in told.sentence

@@ -1,0 +1,169 @@
+"""What groups of GPUs are joined by, and the rates that follow (HW03, NC13-NC15, NC22)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalogue.gpus import A10G, A100_80, B200, GB200, H100, H100_NVL, H200, T4
+from catalogue.types import Gpu
+from planner.communication.collectives import Algorithm, Collective, Protocol, bus_gb_per_s
+from planner.communication.group import (
+    Cluster,
+    Group,
+    Network,
+    inside_gb_per_s,
+    nvlink_gb_per_s,
+    nvls_channel_gb_per_s,
+    ring_gb_per_s,
+)
+from planner.communication.rates import in_switches_gb_per_s, reached_gb_per_s
+from tests.planner.communication.groups import A100_NODE, CLUSTER, NDR, NODE, ONE_HDR, P5, SHARP, nodes
+
+ALL_REDUCE = Collective.ALL_REDUCE
+
+
+def bus(algorithm: Algorithm, group: Group, protocol: Protocol = Protocol.SIMPLE) -> float:
+    """Bus bandwidth of a large all-reduce."""
+    return bus_gb_per_s(ALL_REDUCE, group.ranks, reached_gb_per_s(ALL_REDUCE, algorithm, protocol, group))
+
+
+@pytest.mark.parametrize(
+    ("gpu", "gb_per_s"),
+    [(H100, 370.8), (H200, 370.8), (A100_80, 240), (B200, 721.8), (H100_NVL, 247.2), (T4, 0)],
+)
+def test_nvlink(gpu: Gpu, gb_per_s: float) -> None:
+    """HW03, NC13: 18 links of Hopper carry 20.6 GB/s each, one way, of their nominal 25."""
+    assert nvlink_gb_per_s(gpu) == pytest.approx(gb_per_s)
+    assert nvlink_gb_per_s(gpu) <= gpu.nvlink_one_way_gb_per_s
+
+
+def test_ceilings_of_one_node() -> None:
+    """T3.4, NC13: a ring on 8 H100 reaches about 370 GB/s, NVLS 460 to 480; A100 has no NVLS."""
+    assert bus(Algorithm.RING, NODE) == pytest.approx(370, abs=1)
+    assert 460 <= bus(Algorithm.NVLS, NODE) <= 480
+    assert bus(Algorithm.RING, A100_NODE) == pytest.approx(240)
+    assert nvls_channel_gb_per_s(A100_NODE) == 0
+
+
+def test_nvls_by_hand() -> None:
+    """T3.4: 8 channels of 40 GB/s (370.8/8 = 46 has no such channel), x 0.85 x 7/8 x 2; on B200 of 90, x 0.74."""
+    assert bus(Algorithm.NVLS, NODE) == pytest.approx(8 * 40 * 0.85 * 7 / 8 * 2)
+    assert bus(Algorithm.NVLS, Group(gpu=B200, ranks=8)) == pytest.approx(8 * 90 * 0.74 * 7 / 8 * 2)
+    assert bus(Algorithm.NVLS, Group(gpu=H100, ranks=4)) == pytest.approx(4 * 60 * 0.85 * 3 / 4 * 2)
+
+
+def test_ceilings_between_nodes() -> None:
+    """T3.4, NC14: 8 x 400 Gb/s are 400 GB/s raw, of which 360 are reached by ring and NVLSTree, not 150 to 200."""
+    assert bus(Algorithm.RING, nodes(8)) == pytest.approx(360)
+    assert bus(Algorithm.NVLS_TREE, nodes(8)) == pytest.approx(360)
+    assert ring_gb_per_s(nodes(8, P5)) == pytest.approx(360)
+
+
+def test_one_card_of_200_gbit() -> None:
+    """NC15, NC22: 25 GB/s raw, 22.5 planned; neither 100 nor 200 nor 1600 GB/s can come through it."""
+    assert 22 <= bus(Algorithm.RING, nodes(8, ONE_HDR)) <= 24
+    most = max(bus(algorithm, nodes(8, ONE_HDR)) for algorithm in (Algorithm.RING, Algorithm.TREE, Algorithm.NVLS_TREE))
+    assert most <= 25
+
+
+def test_two_nodes_use_both_ways_of_their_cards() -> None:
+    """T3.4: NVLSTree on two nodes is bound by its channels, 8 x 57.7 = 462 GB/s, and on four by the cards again."""
+    assert bus(Algorithm.NVLS_TREE, nodes(2)) == pytest.approx(8 * 57.7)
+    assert bus(Algorithm.NVLS_TREE, nodes(4)) == pytest.approx(360)
+    fast = Network(nics=8, gbit_per_s=800)
+    assert bus(Algorithm.NVLS_TREE, nodes(4, fast)) == pytest.approx(8 * 45.5)
+
+
+def test_sums_in_the_switches() -> None:
+    """T3.4, NC14: with SHARP data cross the cards once, so that the node's own NVLS is the limit: 476, not 360."""
+    assert in_switches_gb_per_s(Algorithm.NVLS, nodes(8, SHARP)) == pytest.approx(476)
+    slow = Network(nics=2, gbit_per_s=400, sharp=True)
+    assert in_switches_gb_per_s(Algorithm.NVLS, nodes(8, slow)) == pytest.approx(2 * 90)
+    a100 = Group(gpu=A100_80, ranks=64, domains=8, network=Network(nics=8, gbit_per_s=200, sharp=True))
+    assert in_switches_gb_per_s(Algorithm.COLLNET, a100) == pytest.approx(240)
+
+
+def test_trees_and_protocols() -> None:
+    """T3.4: a tree has half of 0.92 of the rate as algorithm bandwidth; LL128 0.92 of a ring, LL half or less."""
+    tree = reached_gb_per_s(ALL_REDUCE, Algorithm.TREE, Protocol.SIMPLE, NODE)
+    assert tree == pytest.approx(370.8 * 0.92 / 2)
+    capped = reached_gb_per_s(ALL_REDUCE, Algorithm.TREE, Protocol.SIMPLE, nodes(8))
+    assert capped == pytest.approx(8 * 36 / 2)
+    assert bus(Algorithm.RING, NODE, Protocol.LL128) == pytest.approx(0.92 * 370.8)
+    assert bus(Algorithm.RING, NODE, Protocol.LL) == pytest.approx(141)
+    assert bus(Algorithm.RING, A100_NODE, Protocol.LL) == pytest.approx(87.7)
+    assert bus(Algorithm.RING, nodes(8, ONE_HDR), Protocol.LL) == pytest.approx(11.25)
+    assert bus(Algorithm.RING, nodes(8), Protocol.LL) == pytest.approx(20.4)
+
+
+def test_gpus_without_nvlink_meet_over_pcie() -> None:
+    """NC13: an A10G has 24 GB/s of PCIe's fourth generation; four H100 NVL are joined in pairs only."""
+    assert inside_gb_per_s(Group(gpu=A10G, ranks=4)) == 24
+    assert inside_gb_per_s(Group(gpu=H100_NVL, ranks=2)) == pytest.approx(247.2)
+    assert inside_gb_per_s(Group(gpu=H100_NVL, ranks=4)) == 48
+    assert not Group(gpu=H100_NVL, ranks=2).nvls
+
+
+@pytest.mark.parametrize(
+    ("ranks", "stride", "domains", "gbit_per_s"),
+    [
+        (8, 1, 1, None),
+        (64, 1, 8, 3200),
+        (8, 8, 8, 400),
+        (16, 4, 8, 800),
+        (2, 4, 1, None),
+        (4, 32, 4, 400),
+        (12, 1, 2, 3200),
+    ],
+)
+def test_groups_of_a_cluster(ranks: int, stride: int, domains: int, gbit_per_s: float | None) -> None:
+    """C13: neighbours stay in the node; GPUs that lie 8 apart have one card each, those 4 apart two."""
+    group = CLUSTER.group(ranks, stride)
+    assert group.domains == domains
+    carried = group.network.nics * group.network.gbit_per_s if group.network else None
+    assert carried == gbit_per_s
+
+
+def test_shared_card_is_divided() -> None:
+    """FB02: with one 200 Gb/s card, eight groups of one GPU in each node have 25 Gb/s each."""
+    group = Cluster(gpu=H100, domain_gpus=8, network=ONE_HDR).group(8, 8)
+    assert group.network is not None
+    assert (group.network.nics, group.network.gbit_per_s) == (1, 25)
+
+
+def test_rack_that_shares_nvlink_is_one_domain() -> None:
+    """C13: 64 GB200 of a rack of 72 need no card; without a network they cannot be 144."""
+    rack = Cluster(gpu=GB200, domain_gpus=72)
+    assert rack.group(64).domains == 1
+    assert rack.group(64).nvls
+    with pytest.raises(ValueError, match="2 domains have no network"):
+        rack.group(144)
+
+
+@pytest.mark.parametrize(("ranks", "domains"), [(0, 1), (2, 3)])
+def test_impossible_groups(ranks: int, domains: int) -> None:
+    """A group has a GPU in each of its domains."""
+    with pytest.raises(ValueError, match="do not lie"):
+        Group(gpu=H100, ranks=ranks, domains=domains, network=NDR)
+
+
+@pytest.mark.parametrize(("nics", "gbit", "part"), [(0, 400, 0.9), (8, 0, 0.9), (8, 400, 1.2), (8, 400, 0)])
+def test_impossible_networks(nics: int, gbit: float, part: float) -> None:
+    """Cards have a rate, of which no more than all is reached."""
+    with pytest.raises(ValueError, match="carry nothing"):
+        Network(nics=nics, gbit_per_s=gbit, part=part)
+
+
+@given(
+    count=st.integers(2, 200),
+    nics=st.integers(1, 16),
+    gbit=st.sampled_from((100, 200, 400, 800)),
+    algorithm=st.sampled_from((Algorithm.RING, Algorithm.TREE, Algorithm.NVLS_TREE)),
+)
+def test_nothing_goes_faster_than_both_ways_of_the_cards(
+    count: int, nics: int, gbit: int, algorithm: Algorithm
+) -> None:
+    """FB01, NC15, NC22: bus bandwidth between nodes stays below the cards' rate, and below twice it on two nodes."""
+    network = Network(nics=nics, gbit_per_s=gbit)
+    raw = nics * gbit / 8
+    assert bus(algorithm, nodes(count, network)) <= raw * (2 if count == 2 else 1)

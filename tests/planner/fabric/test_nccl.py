@@ -1,0 +1,112 @@
+"""NCCL's environment: what is said, and what cannot be said."""
+
+from dataclasses import fields
+
+import pytest
+
+from planner.fabric.nccl import Devices, Efa, InfiniBand, Preset, Roce, SingleNode, Sockets, Validation
+
+DGX = Devices(tuple(f"mlx5_{number}" for number in (0, 3, 4, 5, 6, 9, 10, 11)))
+PRESETS: tuple[Preset, ...] = (
+    InfiniBand(devices=DGX, rails=True, sharp=True, topology_file="/topology.xml", service_level=1),
+    Roce(devices=DGX, rails=True, traffic_class=41, service_level=1, gid_index=3, topology_file="/topology.xml"),
+    Sockets(),
+    Efa(forks=True),
+    SingleNode(),
+    Validation(of=InfiniBand(devices=DGX, rails=True)),
+)
+
+
+def test_infiniband_on_rails() -> None:
+    """T3.11, NC06, NC08, E11, E12: the exact list, the pods' interface, and traffic that stays on its rail."""
+    assert InfiniBand(devices=DGX, rails=True, sharp=True).variables() == {
+        "NCCL_DEBUG": "WARN",
+        "NCCL_SOCKET_IFNAME": "eth0",
+        "NCCL_IB_HCA": "=mlx5_0,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_9,mlx5_10,mlx5_11",
+        "NCCL_CROSS_NIC": "0",
+        "NCCL_COLLNET_ENABLE": "1",
+    }
+
+
+def test_nothing_is_said_without_need() -> None:
+    """T3.11: off rails, without SHARP and without known devices NCCL decides."""
+    assert InfiniBand(devices=None, rails=False).variables() == {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": "eth0"}
+
+
+def test_site_values() -> None:
+    """T3.11, NC09: a topology file goes by the variable that NCCL reads."""
+    variables = InfiniBand(devices=DGX, rails=False, topology_file="/etc/topology.xml", service_level=2).variables()
+    assert variables["NCCL_TOPO_FILE"] == "/etc/topology.xml"
+    assert variables["NCCL_IB_SL"] == "2"
+
+
+def test_roce() -> None:
+    """T3.11: InfiniBand's, the longer timeout, and the lossless class; a GID index only where somebody gives one."""
+    usual = Roce(devices=DGX, rails=True, traffic_class=41, service_level=3).variables()
+    verbs = InfiniBand(devices=DGX, rails=True, service_level=3).variables()
+    assert usual == verbs | {"NCCL_IB_TIMEOUT": "22", "NCCL_IB_TC": "41"}
+    assert Roce(devices=DGX, rails=True, gid_index=3).variables()["NCCL_IB_GID_INDEX"] == "3"
+
+
+def test_other_presets() -> None:
+    """T3.11: EFA's plugin needs no word but where a job forks; one node needs none; tests speak."""
+    assert Efa().variables() == {"NCCL_DEBUG": "WARN"}
+    assert Efa(forks=True).variables()["FI_EFA_USE_HUGE_PAGE"] == "0"
+    assert SingleNode().variables() == {}
+    assert Sockets().variables()["NCCL_IB_DISABLE"] == "1"
+    validation = Validation(of=InfiniBand(devices=DGX, rails=True)).variables()
+    assert (validation["NCCL_DEBUG"], validation["NCCL_DEBUG_SUBSYS"]) == ("INFO", "INIT,NET,GRAPH")
+    assert validation["NCCL_IB_HCA"].startswith("=")
+
+
+def test_sockets_are_those_that_pods_have() -> None:
+    """NC01, NC02: eth0, one value for all; ib0 is in no pod by itself."""
+    names = {preset.variables().get("NCCL_SOCKET_IFNAME") for preset in PRESETS}
+    assert names == {"eth0", None}
+    assert not {field.name for preset in PRESETS for field in fields(type(preset))} & {"socket", "interface"}  # type: ignore[arg-type]
+
+
+def test_gid_index_is_of_roce() -> None:
+    """NC03: InfiniBand has none to set."""
+    assert "gid_index" not in {field.name for field in fields(InfiniBand)}
+    with pytest.raises(TypeError, match="gid_index"):
+        InfiniBand(devices=DGX, rails=True, gid_index=3)  # type: ignore[call-arg]
+    assert "NCCL_IB_GID_INDEX" not in PRESETS[0].variables()
+
+
+@pytest.mark.parametrize(
+    ("correction", "variable"),
+    [
+        ("NC04", "NCCL_NET_GDR_LEVEL"),
+        ("NC05", "NCCL_NET_GDR_READ"),
+        ("NC07", "NCCL_BUFFSIZE"),
+        ("NC09", "NCCL_TOPO"),
+        ("NC17", "NCCL_MIN_NCHANNELS"),
+        ("NC17", "NCCL_ALGO"),
+        ("NC17", "NCCL_PROTO"),
+        ("NC17", "RDMAV_FORK_SAFE"),
+    ],
+)
+def test_what_no_preset_can_say(correction: str, variable: str) -> None:
+    """NC04, NC05, NC07, NC09, NC17: no preset sets it, with all of its fields given; NCCL decides better."""
+    assert not any(variable in preset.variables() for preset in PRESETS), correction
+
+
+def test_no_preset_crosses_rails() -> None:
+    """NC06: 1 would lead all traffic through the spines; it cannot be said."""
+    assert {preset.variables().get("NCCL_CROSS_NIC") for preset in PRESETS} == {"0", None}
+
+
+def test_timeout_is_roce_s_alone() -> None:
+    """NC10: 20 is NCCL's default and no tuning; only RoCE takes another."""
+    with_timeout = [type(preset) for preset in PRESETS if "NCCL_IB_TIMEOUT" in preset.variables()]
+    assert with_timeout == [Roce]
+
+
+@pytest.mark.parametrize(
+    "names", [(), ("mlx5",), ("mlx5_0", "mlx5_0"), ("mlx5_0", "mlx5"), ("mlx5_0,mlx5_1",), ("=mlx5_0",)]
+)
+def test_devices_are_whole_names(names: tuple[str, ...]) -> None:
+    """NC08: a prefix takes storage cards along; a list in one string hides one."""
+    with pytest.raises(ValueError, match="no distinct device names"):
+        Devices(names)

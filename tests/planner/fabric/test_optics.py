@@ -1,0 +1,132 @@
+"""Modules and cables to buy."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalogue.metal_types import Generation
+from catalogue.optics import CableKind
+from planner.fabric.cabling import Link, Span, links
+from planner.fabric.design import Demand, FabricDesign, Topology
+from planner.fabric.names import names
+from planner.fabric.optics import CableLine, Optics, cable_for, cable_lines, optics
+from planner.fabric.room import Racking, Room, arranged, length_m
+from planner.fabric.topology import design
+
+
+def built(nodes: int, ports: int = 64, topology: Topology | None = None, **demand: int) -> FabricDesign:
+    """A fabric of nodes with 8 ports."""
+    made = design(Demand(nodes=nodes, rails=8, **demand), ports, topology=topology)
+    assert made is not None
+    return made
+
+
+def test_a_full_switch_of_twin_ports() -> None:
+    """FB16: 64 ports are 32 modules in the switch and 64 fibres; a DGX H100 brings 8 ports out in 4 cages."""
+    assert optics(built(8), switch_ports_per_cage=2, node_ports_per_cage=2) == Optics(
+        fibres=64, switch_transceivers=32, node_transceivers=8 * 4, other_transceivers=0
+    )
+    assert optics(built(8), switch_ports_per_cage=2).node_transceivers == 64
+
+
+def test_a_full_unit() -> None:
+    """FB16: 32 nodes: 8 leaves and 4 spines with all 64 ports in use are 12 x 32 modules; 256 + 256 fibres."""
+    assert optics(built(32), switch_ports_per_cage=2, node_ports_per_cage=2) == Optics(
+        fibres=512, switch_transceivers=384, node_transceivers=128, other_transceivers=0
+    )
+
+
+def test_half_used_cages_are_bought_whole() -> None:
+    """5 nodes and one storage port: 41 ports of a switch are 21 cages."""
+    counted = optics(built(5, storage_ports=1), switch_ports_per_cage=2)
+    assert counted == Optics(fibres=41, switch_transceivers=21, node_transceivers=40, other_transceivers=1)
+
+
+def test_planes_are_counted_both() -> None:
+    """E13: two planes are two switches full of modules."""
+    made = design(Demand(nodes=8, rails=8), 64, planes=2)
+    assert made is not None
+    assert optics(made, switch_ports_per_cage=2).switch_transceivers == 64
+    assert optics(made, switch_ports_per_cage=2).fibres == 128
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    nodes=st.integers(1, 80),
+    ports=st.sampled_from([12, 16, 40, 64]),
+    topology=st.sampled_from([None, Topology.RAIL_OPTIMISED, Topology.LEAF_SPINE]),
+    storage=st.integers(0, 9),
+    per_cage=st.sampled_from([1, 2]),
+)
+def test_modules_are_the_plan_s_ends(
+    nodes: int, ports: int, topology: Topology | None, storage: int, per_cage: int
+) -> None:
+    """Counted from the design they are what the cable plan has: an end for each port, a module for each cage."""
+    made = design(Demand(nodes=nodes, rails=3, storage_ports=storage), ports, topology=topology)
+    if made is None:
+        return
+    counted = optics(made, switch_ports_per_cage=per_cage)
+    plan = list(links(made, names(made)))
+    switch_ends = {(link.high, link.high_port // per_cage) for link in plan}
+    switch_ends |= {(link.low, link.low_port // per_cage) for link in plan if link.span is not Span.NODE_LEAF}
+    assert counted.switch_transceivers == len(switch_ends)
+    assert counted.fibres == len(plan)
+    if per_cage == 1:
+        ends = counted.switch_transceivers + counted.node_transceivers + counted.other_transceivers
+        assert ends == 2 * len(plan)
+
+
+@pytest.mark.parametrize(
+    ("span", "generation", "length", "kind"),
+    [
+        (Span.NODE_LEAF, Generation.NDR, 3, CableKind.DAC),
+        (Span.LEAF_SPINE, Generation.NDR, 2.5, CableKind.ACC),
+        (Span.NODE_LEAF, Generation.NDR, 4, CableKind.MULTIMODE),
+        (Span.NODE_LEAF, Generation.NDR, 50.1, CableKind.SINGLE_MODE),
+        (Span.NODE_LEAF, Generation.NDR, 101, None),
+        (Span.LEAF_SPINE, Generation.NDR, 101, CableKind.SINGLE_MODE),
+        (Span.NODE_LEAF, Generation.HDR, 30, CableKind.AOC),
+        (Span.NODE_LEAF, Generation.HDR, 101, None),
+        (Span.NODE_LEAF, Generation.XDR, 1, CableKind.SINGLE_MODE),
+        (Span.NODE_LEAF, Generation.ETHERNET_1G, 40, CableKind.TWISTED_PAIR),
+    ],
+)
+def test_kind_of_cable(span: Span, generation: Generation, length: float, kind: CableKind | None) -> None:
+    """E20, E09: the plainest that is long enough; an HDR AOC ends at 100 m."""
+    found = cable_for(span, generation, length)
+    assert (found.kind if found else None) == kind
+
+
+def test_cables_by_kind() -> None:
+    """Worked out by hand: 3 cables, of which two are of one kind and one is longer than any."""
+    lengths = (2.0, 1.0, 500.0)
+    plan = [Link(Span.NODE_LEAF, f"node-{n}", 0, "leaf-01", n, None, metres) for n, metres in enumerate(lengths)]
+    copper = cable_for(Span.NODE_LEAF, Generation.NDR, 2)
+    assert cable_lines(plan, Generation.NDR) == [
+        CableLine(span=Span.NODE_LEAF, kind=copper, count=2, longest_m=2.0),
+        CableLine(span=Span.NODE_LEAF, kind=None, count=1, longest_m=500.0),
+    ]
+    with pytest.raises(ValueError, match="has no length"):
+        cable_lines([plan[0]._replace(length_m=None)], Generation.NDR)
+
+
+def test_lengths() -> None:
+    """Worked out by hand: in a rack 10 units are 0.44 m, and 1 m of slack; two racks on, up, along, down."""
+    room = Room(racks_per_row=4, rack_pitch_m=0.6, row_pitch_m=2.5, tray_m=2.4, slack_m=0.5)
+    low, high = room.position(0, 1), room.position(0, 11)
+    assert length_m(low, high) == pytest.approx(0.4445 + 1)
+    assert length_m(low, room.position(2, 1)) == pytest.approx(2 * (2.4 - 0.04445) + 1.2 + 1)
+    assert length_m(low, room.position(5, 1)) == pytest.approx(2 * (2.4 - 0.04445) + 0.6 + 2.5 + 1)
+    assert length_m(low, room.position(5, 1)) == length_m(room.position(5, 1), low)
+
+
+@pytest.mark.parametrize("made", [built(8), built(40, manager_ports=4), built(70, topology=Topology.LEAF_SPINE)])
+def test_everything_has_a_place_of_its_own(made: FabricDesign) -> None:
+    """E20: no two devices stand in one place, and leaves stand near their nodes."""
+    named = names(made)
+    places = arranged(made, named, Racking(nodes=4, node_units=8))
+    assert set(places) == set(named)
+    assert len({(place.rack, place.up_m) for place in places.values()}) == len(places)
+    plan = list(links(made, named, places))
+    assert all(link.length_m is not None and 0 < link.length_m < 30 for link in plan)
+    assert sum(line.count for line in cable_lines(plan, Generation.NDR)) == made.cables

@@ -1,0 +1,150 @@
+"""The plan as a person reads it: bars that add up, tables that lose no word, lines that fit."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console, RenderableType
+
+from planner.faces.difference import difference
+from planner.faces.explain import explain
+from planner.faces.findings import table
+from planner.faces.layout import Part, bar, legend, quantity, usd
+from planner.faces.text import difference_text, explanation_text, plan_text
+from planner.plan import draft
+from tests.planner.stacks import TODAY, planned, planned_metal, settings
+
+MODEL: dict[str, Any] = {
+    "training.runs.0.model": "llama-3-70b",
+    "training.runs.0.checkpoint": {"everyMinutes": 30, "withinSeconds": 60},
+}
+
+
+def printed(shown: RenderableType, width: int = 80) -> str:
+    """What a terminal of that width shows, without colours."""
+    screen = StringIO()
+    Console(file=screen, width=width, color_system=None).print(shown)
+    return screen.getvalue()
+
+
+@given(st.lists(st.floats(0, 500), max_size=7), st.floats(1, 1000), st.integers(20, 100))
+def test_a_bar_is_as_long_as_its_memory(sizes: list[float], capacity: float, width: int) -> None:
+    """One character for each share of the width, in order; the mark stands where the capacity ends."""
+    parts = [Part(name=letter, gb=size) for letter, size in zip("ABCDEFG", sizes, strict=False)]
+    drawn = bar(parts, capacity, width).plain
+    assert len(drawn) == width + 1
+    assert drawn.count("|") == 1
+    used = sum(sizes)
+    if used <= capacity:
+        assert drawn.endswith("|")
+        assert drawn.count(".") == width - round(used / capacity * width)
+    else:
+        assert "." not in drawn
+        assert drawn.index("|") == round(capacity / used * width)
+    letters = drawn.replace("|", "").replace(".", "")
+    assert list(letters) == sorted(letters)
+
+
+def test_bar_and_legend_by_hand() -> None:
+    """40 of 80 GB are half of the bar; 120 of 80 GB pass the mark at two thirds."""
+    parts = [Part(name="Weights", gb=20), Part(name="Optimizer", gb=20), Part(name="Nothing", gb=0)]
+    assert bar(parts, 80, 12).plain == "WWWOOO......|"
+    assert legend(parts).plain == "Weights 20.0, Optimizer 20.0"
+    assert bar([Part(name="Weights", gb=120)], 80, 12).plain == "WWWWWWWW|WWWW"
+
+
+def test_numbers_as_they_are_read() -> None:
+    """Thousands apart, no needless zeros, cents below a thousand dollars."""
+    assert [quantity(value) for value in (8, 1536.0, 0.25, 18.753)] == ["8", "1,536", "0.25", "18.75"]
+    assert [usd(value) for value in (0.1, 488.254, 356424.4)] == ["0.10", "488.25", "356,424"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_everything_fits(width: int) -> None:
+    """No line is longer than the terminal, and no word is cut off."""
+    plans = planned("prod", {**MODEL, "pools.1.count": 6, "budget.maxHourlyUsd": 1}), planned_metal(MODEL)
+    for plan in plans:
+        shown = printed(plan_text("prod", plan), width)
+        assert max(map(len, shown.splitlines())) <= width
+        assert "…" not in shown
+        words = " ".join(shown.split())
+        assert all(finding.rule in words for finding in plan.findings)
+        assert all(pool.name in words for pool in plan.pools.values())
+        assert all(word in words for pool in plan.pools.values() for word in pool.hardware.split())
+
+
+def test_subjects_stand_in_order() -> None:
+    """Pools, runs, services, storage, price, quotas, findings; on metal fabric, power and racks."""
+    aws = printed(plan_text("prod", planned("prod", MODEL)))
+    metal = printed(plan_text("metal", planned_metal(MODEL)))
+    both = "pools\n", "run llama"
+    on_aws = ("prod: 12 nodes", *both, "service llama", "storage\n", "price\n", "quotas\n", "findings:")
+    on_metal = ("metal: 11 nodes", *both, "fabric\n", "storage\n", "power and racks\n", "findings:")
+    for shown, subjects in ((aws, on_aws), (metal, on_metal)):
+        places = [shown.index(subject) for subject in subjects]
+        assert places == sorted(places)
+
+
+def test_a_run_shows_its_memory_by_part() -> None:
+    """What the plan says of its GPU, to a tenth of a GB."""
+    plan = planned("prod", MODEL)
+    training = plan.runs["llama-3-70b-pretrain"].training
+    assert training is not None
+    shown = printed(plan_text("prod", plan))
+    assert f"{training.memory.total_gb:.1f} of 80 GB a GPU" in shown
+    assert f"Optimizer {training.memory.optimizer_gb:.1f}" in shown
+    assert "WW" in shown
+
+
+def test_the_sum_of_prices_is_that_of_the_plan() -> None:
+    """And lines of nothing are left out."""
+    shown = printed(plan_text("prod", planned("prod")))
+    assert "an hour" in shown
+    assert f"{planned('prod').prices.hourly:.2f} USD, between" in shown
+
+
+def test_the_verdict_follows_the_errors() -> None:
+    """Accepted findings stop nothing."""
+    assert "0 errors, 0 warnings, 6 accepted; nothing stops it" in printed(plan_text("prod", planned("prod")))
+    refused = printed(plan_text("prod", planned("prod", {"pools.1.count": 6})))
+    assert "1 error, 0 warnings, 6 accepted; the stack is refused" in refused
+
+
+def test_a_difference_is_read_without_the_plan() -> None:
+    """Assignment, numbers with their gain, findings and the verdict."""
+    before, after = planned("prod"), planned("prod", {"pools.1.count": 6})
+    shown = printed(difference_text("prod", difference(["gpucluster:pools[1].count=6"], before, after), after))
+    lines = [line.split() for line in shown.splitlines()]
+    assert ["gpucluster:pools[1].count=6"] in lines
+    assert ["pools.training.nodes", "8", "6", "-2"] in lines
+    assert "new findings" in shown
+    assert "gang-fits-pool" in shown
+    assert "the stack is refused" in shown
+    same = printed(difference_text("prod", difference(["x=1"], before, before), before))
+    assert "no number changes" in same
+    assert "no finding comes or goes" in same
+
+
+def test_an_explanation_says_what_was_looked_at() -> None:
+    """Paths in brackets are words and no markup."""
+    plan = planned("prod")
+    explained = explain("gang-fits-pool", draft(settings("prod"), today=TODAY), plan.findings)
+    shown = printed(explanation_text("prod", explained))
+    assert "holds for prod" in shown
+    assert ["pools[training].count", "8"] in [line.split() for line in shown.splitlines()]
+
+
+def test_table_shows_errors_first_and_every_word() -> None:
+    """All findings in one table, nothing cut off, as `pulumi up` prints it."""
+    plan = planned("prod", {"budget.maxHourlyUsd": 1})
+    text = table(plan.findings)
+    assert text.index("budget") < text.index("waived error")
+    assert all(finding.path in text for finding in plan.findings)
+    assert f"raise the budget to {plan.prices.hourly:.2f}" in " ".join(text.split())
+    assert text.count("accepted: no") == len(plan.warnings)
+    assert "…" not in text
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 118
+    assert table(()) == ""

@@ -1,0 +1,102 @@
+"""What a stack says of its runs' failures (T01, T10, T14, KJ08, PF21)."""
+
+import pytest
+
+from planner.findings import Finding
+from planner.types import AwsPlan, MetalPlan
+from tests.planner.stacks import planned, planned_metal
+
+RUN = "training.runs.0"
+MODEL = {
+    f"{RUN}.model": "llama-3-70b",
+    f"{RUN}.recompute": "full",
+    f"{RUN}.sequenceLength": 4096,
+}
+
+
+def saving(minutes: float, seconds: float) -> dict[str, object]:
+    """A run that saves every so many minutes, and stands so many seconds for it."""
+    return {**MODEL, f"{RUN}.checkpoint": {"everyMinutes": minutes, "withinSeconds": seconds}}
+
+
+def said(plan: AwsPlan | MetalPlan, rule: str) -> list[Finding]:
+    """What one rule found."""
+    return [finding for finding in plan.findings if finding.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "seconds", "speaks"),
+    [
+        (96, 10, False),
+        (15, 10, False),
+        (235, 60, False),
+        # 60/600 + 600/(2 x 461.5 h) = 10 %, where 0.85 % would do
+        (10, 60, True),
+        # a whole day: 60/86,400 + 86,400/3,323,077 = 2.7 % is more than three times the least, and little
+        (1440, 60, False),
+        # three days and a half: 9.1 %
+        (5040, 60, True),
+    ],
+)
+def test_interval_between_checkpoints(minutes: float, seconds: float, speaks: bool) -> None:
+    """T01, T10: on 64 GPUs, by Young's interval, and only where it costs a twentieth of the time."""
+    assert bool(said(planned_metal(saving(minutes, seconds)), "checkpoint-interval")) is speaks
+
+
+def test_interval_is_told_with_its_remedy() -> None:
+    """T01, T11, PF21: every 10 min at pauses of 60 s: best every 235 min; a failure costs 5 min of 64 GPUs."""
+    (finding,) = said(planned_metal(saving(10, 60)), "checkpoint-interval")
+    assert finding.path == "gpucluster:training.runs[0].checkpoint.everyMinutes"
+    assert "loses 10.0% of the time at a mean time to failure of 461.5 h for 64 GPUs (rate)" in finding.sentence
+    assert "each failure takes 5 GPU hours, with 63 GPUs waiting for one" in finding.sentence
+    assert finding.remedy == "every 235 min would lose 0.8%"
+
+
+def test_large_runs_are_held_to_what_was_measured() -> None:
+    """PF21, T10: 1,024 GPUs are interrupted every 7.9 h, so that four hours are too long; by the rate they were not."""
+    changes = {**saving(240, 10), "pools.1.count": 128, "pools.1.maxCount": 128, f"{RUN}.nodes": 128}
+    (finding,) = said(planned_metal(changes), "checkpoint-interval")
+    assert "a mean time to failure of 7.9 h for 1024 GPUs (measured)" in finding.sentence
+    assert "with 1023 GPUs waiting for one" in finding.sentence
+
+
+@pytest.mark.parametrize(("billion", "restarts", "speaks"), [(1400, 3, True), (1400, 30, False), (10, 3, False)])
+def test_restarts_of_a_long_run(billion: float, restarts: int, speaks: bool) -> None:
+    """KJ08: 1.4 trillion tokens take 64 H100 nine months, in which some 15 failures restart all workers."""
+    changes = {**saving(235, 60), f"{RUN}.tokensBillion": billion, f"{RUN}.restarts": restarts}
+    found = said(planned_metal(changes), "restarts-run-out")
+    assert bool(found) is speaks
+    if found:
+        assert found[0].path == "gpucluster:training.runs[0].restarts"
+        assert found[0].sentence.startswith("3 restarts are used up in 1385 h on average")
+
+
+def test_remedy_of_restarts_is_enough() -> None:
+    """KJ08: with the number that the finding names it is silent."""
+    changes = {**saving(235, 60), f"{RUN}.tokensBillion": 1400}
+    forecast = planned_metal(changes).runs["llama-3-70b-pretrain"].forecast
+    assert forecast is not None
+    assert forecast.restarts is not None
+    assert f"set it to {forecast.restarts}," in said(planned_metal(changes), "restarts-run-out")[0].remedy
+    assert not said(planned_metal({**changes, f"{RUN}.restarts": forecast.restarts}), "restarts-run-out")
+    assert said(planned_metal({**changes, f"{RUN}.restarts": forecast.restarts - 1}), "restarts-run-out")
+
+
+@pytest.mark.parametrize(("billion", "speaks"), [(1400, True), (50, False)])
+def test_long_run_without_checkpoints(billion: float, speaks: bool) -> None:
+    """T01: a run that is over before its first failure may do without; one of months may not."""
+    changes = {**MODEL, f"{RUN}.tokensBillion": billion}
+    assert bool(said(planned_metal(changes), "run-without-checkpoints")) is speaks
+    saved = {**saving(235, 60), f"{RUN}.tokensBillion": billion}
+    assert not said(planned_metal(saved), "run-without-checkpoints")
+
+
+@pytest.mark.parametrize(("minutes", "refused"), [(15, False), (15.5, True), (30, True)])
+def test_spot_runs_lose_a_quarter_of_an_hour_at_most(minutes: float, refused: bool) -> None:
+    """T14: refused on spot, whatever the best interval for the hardware's failures is."""
+    plan = planned("prod", {**saving(minutes, 60), "pools.1.capacity": "spot"})
+    found = said(plan, "spot-checkpoints")
+    assert bool(found) is refused
+    assert all(finding in plan.errors for finding in found)
+    assert not said(plan, "checkpoint-interval")
+    assert not said(planned("prod", saving(minutes, 60)), "spot-checkpoints")

@@ -1,0 +1,124 @@
+"""What runs ask of storage."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.storage.need import (
+    RunIo,
+    Staging,
+    checkpoint_bytes_per_parameter,
+    checkpoint_gb,
+    local_write_seconds,
+    rate_gb_per_s,
+    restore_seconds,
+    samples_gb_per_s,
+    shared_write_gb_per_s,
+    staged_gb_per_node,
+    staging_seconds,
+    target_gb_per_s,
+    text_gb_per_s,
+)
+
+
+@pytest.mark.parametrize(("parameters", "gb"), [(8e9, 112), (70.6e9, 988), (405e9, 5670), (13e9, 182)])
+def test_checkpoint_sizes(parameters: float, gb: float) -> None:
+    """T3.8, G23: 14 bytes a parameter; 13e9 x 14 = 182e9 worked out by hand."""
+    assert checkpoint_gb(parameters) == pytest.approx(gb, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("precision", "weights_only", "expected"),
+    [("bf16", False, 14), ("fp16", False, 14), ("fp8", False, 14), ("fp32", False, 12), ("bf16", True, 2)],
+)
+def test_bytes_by_precision(precision: str, weights_only: bool, expected: int) -> None:
+    """T3.8: weights, a master copy of 4 unless they are fp32 themselves, and two moments of 4."""
+    assert checkpoint_bytes_per_parameter(precision, weights_only=weights_only) == expected
+
+
+def test_unknown_precision_is_a_programmers_error() -> None:
+    """A precision outside the table has no size."""
+    with pytest.raises(ValueError, match="int3"):
+        checkpoint_bytes_per_parameter("int3")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "seconds", "gb_per_s"), [(70.6e9, 60, 16.5), (70.6e9, 30, 33), (405e9, 60, 95), (13e9, 91, 2)]
+)
+def test_write_bandwidth(parameters: float, seconds: float, gb_per_s: float) -> None:
+    """T3.8: size over allowed seconds; 182 GB in 91 s are 2 GB/s."""
+    assert rate_gb_per_s(checkpoint_gb(parameters), seconds) == pytest.approx(gb_per_s, rel=0.01)
+
+
+def test_each_node_writes_its_part_first() -> None:
+    """T3.8: 70B over 32 nodes are 31 GB a node, written in less than 10 s at 4 GB/s."""
+    run = RunIo(name="r", nodes=32, checkpoint_gb=checkpoint_gb(70.6e9), local=True)
+    assert run.checkpoint_gb / run.nodes == pytest.approx(30.9, abs=0.05)
+    assert local_write_seconds(run, 4.0) == pytest.approx(7.72, abs=0.01)
+
+
+def test_local_checkpoints_drain_until_the_next_one() -> None:
+    """ST02: 900 GB every 30 minutes are 0.5 GB/s in the background, and 15 GB/s if training waits a minute for them."""
+    run = RunIo(name="r", nodes=4, checkpoint_gb=900, every_s=1800, within_s=60)
+    assert shared_write_gb_per_s(run) == 15
+    assert shared_write_gb_per_s(RunIo(name="r", nodes=4, checkpoint_gb=900, every_s=1800, local=True)) == 0.5
+    assert target_gb_per_s([run, run]) == 30
+
+
+def test_restoring_from_every_node_reads_the_checkpoint_as_often() -> None:
+    """T3.8: 988 GB at 20 GB/s take 49 s if each node reads its part, and 32 times as long if each reads all of it."""
+    assert restore_seconds(988, 20) == pytest.approx(49.4)
+    assert restore_seconds(988, 20, full_readers=32) == pytest.approx(32 * 49.4)
+
+
+def test_text_is_negligible_beside_checkpoints() -> None:
+    """ST01, T3.8: 80,000 tokens/s of 4 bytes are 0.32 MB/s; a checkpoint of the same run asks for 16.5 GB/s."""
+    assert text_gb_per_s(80_000) == pytest.approx(0.00032)
+    assert text_gb_per_s(80_000, 2) == pytest.approx(0.00016)
+    assert text_gb_per_s(80_000) * 10_000 < rate_gb_per_s(checkpoint_gb(70.6e9), 60)
+
+
+def test_images_are_not() -> None:
+    """G23: 64 GPUs that read 500 images of 0.15 MB a second each: 64 x 500 x 0.15 = 4,800 MB/s."""
+    assert samples_gb_per_s(500, 64, 0.15) == pytest.approx(4.8)
+
+
+def test_staging_a_dataset_in_shards() -> None:
+    """T3.8, ST12: 2 TB over 32 nodes in 120 s are 16.7 GB/s in all, and 62.5 GB a node."""
+    assert rate_gb_per_s(2000, 120) == pytest.approx(16.7, abs=0.05)
+    assert staged_gb_per_node(2000, 32, Staging.SHARD) == 62.5
+    run = RunIo(name="r", nodes=32, dataset_gb=2000, staging=Staging.SHARD)
+    assert staging_seconds(run, storage=16.667, node_network=50, node_write=32) == pytest.approx(120, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("staging", "storage", "network", "write", "seconds"),
+    [
+        (Staging.SHARD, 10, 5, 4, 40),
+        (Staging.SHARD, 100, 5, 100, 20),
+        (Staging.SHARD, 100, 100, 4, 25),
+        (Staging.FULL, 10, 5, 4, 160),
+        (Staging.NONE, 10, 5, 4, 0),
+    ],
+)
+def test_staging_is_as_fast_as_its_slowest_part(
+    staging: Staging, storage: float, network: float, write: float, seconds: float
+) -> None:
+    """T3.8: 400 GB to 4 nodes at min(storage, 4 x network, 4 x NVMe); a full copy moves 4 x 400 GB."""
+    run = RunIo(name="r", nodes=4, dataset_gb=400, staging=staging)
+    assert staging_seconds(run, storage=storage, node_network=network, node_write=write) == pytest.approx(seconds)
+
+
+@given(
+    parameters=st.floats(1e6, 1e13),
+    seconds=st.floats(1, 1e5),
+    more=st.floats(1, 100),
+    nodes=st.integers(1, 4096),
+)
+def test_more_time_or_more_nodes_never_ask_for_more(parameters: float, seconds: float, more: float, nodes: int) -> None:
+    """G23: a longer pause needs no more bandwidth, and a larger gang writes its parts no slower."""
+    size = checkpoint_gb(parameters)
+    assert rate_gb_per_s(size, seconds * more) <= rate_gb_per_s(size, seconds)
+    few, many = (RunIo(name="r", nodes=count, checkpoint_gb=size) for count in (nodes, nodes + 1))
+    assert local_write_seconds(many, 4) <= local_write_seconds(few, 4)
+    assert staged_gb_per_node(size, nodes + 1, Staging.SHARD) <= staged_gb_per_node(size, nodes, Staging.FULL)

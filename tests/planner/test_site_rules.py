@@ -1,0 +1,118 @@
+"""What stands on a site: control plane nodes, ranges of addresses, rows of hardware."""
+
+from typing import Any
+
+import pytest
+
+from planner.plan import MetalPlan
+from settings.errors import SettingsError
+from tests.planner.stacks import planned_metal
+
+SITE = ("control-plane", "addresses", "unknown", "site-row")
+
+
+def findings(changes: dict[str, Any]) -> list[str]:
+    """Rules of this module that speak about the metal stack with values replaced."""
+    found = planned_metal(changes).findings
+    return [each.rule for each in found if each.rule.startswith(SITE) or each.rule.endswith(SITE)]
+
+
+def sentence(plan: MetalPlan, rule: str) -> str:
+    (found,) = (finding for finding in plan.findings if finding.rule == rule)
+    return str(found)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "system", "said"),
+    [
+        (3, 3, []),
+        (3, 2, ["control-plane-nodes"]),
+        (5, 4, ["control-plane-nodes"]),
+        (5, 5, []),
+        (1, 1, ["control-plane-alone"]),
+    ],
+)
+def test_control_plane_has_nodes_of_its_own(nodes: int, system: int, said: list[str]) -> None:
+    """KJ29: three or five on nodes without GPUs; one is allowed, and its price is said."""
+    assert findings({"platform.controlPlaneNodes": nodes, "pools.0.count": system}) == said
+
+
+def test_control_plane_never_counts_gpu_nodes() -> None:
+    """KJ29: eight GPU nodes do not make up for two missing system nodes."""
+    said = sentence(planned_metal({"pools.0.count": 1}), "control-plane-nodes")
+    assert "takes 3 nodes, and the system pools have 1; raise the count of a system pool by 2" in said
+
+
+@pytest.mark.parametrize("nodes", [0, 2, 4, 7])
+def test_an_even_control_plane_is_no_majority(nodes: int) -> None:
+    """KJ29: with two or four members etcd survives no more than with one or three."""
+    with pytest.raises(SettingsError, match="controlPlaneNodes: must be 1, 3 or 5"):
+        planned_metal({"platform.controlPlaneNodes": nodes})
+
+
+@pytest.mark.parametrize(
+    ("path", "network", "other"),
+    [
+        ("platform.bmcCidr", "10.20.3.0/24", "platform.managementCidr"),
+        ("platform.podCidr", "10.20.0.0/16", "platform.managementCidr"),
+        ("platform.serviceCidr", "10.244.128.0/20", "platform.podCidr"),
+        ("fabric.railCidr", "10.96.4.0/22", "platform.serviceCidr"),
+    ],
+)
+def test_ranges_are_apart(path: str, network: str, other: str) -> None:
+    """F02: any two ranges that overlap are named, wherever each of them stands."""
+    found = [finding for finding in planned_metal({path: network}).errors if finding.rule == "addresses-overlap"]
+    assert other in {finding.subject or "" for finding in found} | {finding.path.partition(":")[2] for finding in found}
+    assert all(network in finding.sentence for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("path", "network", "fits"),
+    [
+        ("platform.managementCidr", "10.30.0.0/27", True),
+        ("platform.managementCidr", "10.30.0.0/28", False),
+        ("platform.bmcCidr", "10.30.0.0/28", False),
+        ("fabric.railCidr", "10.30.0.0/24", True),
+        ("fabric.railCidr", "10.30.0.0/25", False),
+        ("platform.podCidr", "10.32.0.0/19", True),
+        ("platform.podCidr", "10.32.0.0/20", False),
+    ],
+)
+def test_ranges_hold_everything_after_the_declared_growth(path: str, network: str, fits: bool) -> None:
+    """F02: 19 nodes (3 and 16) take a /27; 16 x 8 compute ports exceed the 126 of a /25; 19 /24 take a /19."""
+    assert findings({path: network}) == ([] if fits else ["addresses-too-few"])
+
+
+def test_remedy_is_the_smallest_range_that_holds() -> None:
+    """F02: 128 ports need 130 addresses with the range's own two, so a /24 and not a /25."""
+    said = sentence(planned_metal({"fabric.railCidr": "10.30.0.0/25"}), "addresses-too-few")
+    assert "has 126 addresses, and 128 are needed; take a /24" in said
+
+
+@pytest.mark.parametrize("kind", ["infiniband", "roce", "ethernet"])
+def test_fabric_kinds(kind: str) -> None:
+    """FB11: Ethernet with RDMA is a fabric like InfiniBand; which one it is must be said."""
+    assert planned_metal({"fabric.kind": kind}).totals.gpus == 64
+
+
+@pytest.mark.parametrize("kind", ["nvlink", "ib", "400gbe", ""])
+def test_nothing_else_is_a_fabric(kind: str) -> None:
+    """FB10, FB11: NVLink ends at the server, and a rate is no kind."""
+    with pytest.raises(SettingsError, match=r"fabric\.kind: must be infiniband, roce or ethernet"):
+        planned_metal({"fabric.kind": kind})
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "rule", "said"),
+    [
+        ("pools.1.server", "DGX H1000", "server-unknown", "did you mean DGX H100?"),
+        ("fabric.switch", "qm9700", "switch-unknown", "did you mean QM9700?"),
+        ("storage.lustre.mdsServer", "MDS 8x3.84TB", "storage-server-unknown", "did you mean MDS 8x3.84TB"),
+        ("storage.lustre.server", "zzz", "storage-server-unknown", "known: OSS"),
+    ],
+)
+def test_unknown_rows_are_named_with_what_was_meant(path: str, value: str, rule: str, said: str) -> None:
+    """B01: a server, a switch or a storage server that no table has; the rest of the plan stands."""
+    found = planned_metal({path: value})
+    assert said in sentence(found, rule)
+    assert "system" in found.pools

@@ -1,0 +1,81 @@
+"""The smallest change that fits (C01, HW23)."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from catalogue.models import MODELS
+from planner.training.advice import smallest_change, smallest_world
+from planner.training.job import Job, Layout
+from planner.training.memory import training_memory
+from tests.planner.training.test_memory import JOBS, LAYOUTS, NAMES
+
+LLAMA_70B = MODELS["llama-3-70b"]
+
+
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        (Job(sharding="none", sequence=4096), ("sharding zero1",)),
+        (Job(sharding="zero1", sequence=4096, gradients="fp32"), ("sharding zero2",)),
+        (Job(sharding="zero1", sequence=4096, micro_batch=4), ("microBatch 2 with accumulation 2",)),
+        (Job(sharding="none", sequence=4096, micro_batch=8), ("sharding zero1", "microBatch 2 with accumulation 4")),
+    ],
+)
+def test_cheapest_change_of_llama_70b_on_64_gpus(job: Job, words: tuple[str, ...]) -> None:
+    """HW23: TP 8 x DP 8 wants ZeRO-1 and nothing else (48.5 + 11.7 + 8 GB); fp32 gradients want ZeRO-2 (35.3 + 11.7);
+    4 sequences under ZeRO-1 take 46.8 GB and 2 take 23.4, which is 79.9 GB with the states."""
+    change = smallest_change(job, LLAMA_70B, Layout(tensor=8, data=8), 80, 8)
+    assert change is not None
+    assert change.words == words
+
+
+def test_change_may_be_more_tensor_parallelism() -> None:
+    """C04: one node, one sequence of 32k: everything else is used up, and 8 tensor ranks share the activations."""
+    job = Job(sharding="fsdp", recompute="full", sequence=65_536)
+    layout = Layout(data=8)
+    model = MODELS["llama-3-8b"]
+    assert not training_memory(job, model, layout, 80).fits
+    change = smallest_change(job, model, layout, 80, 8)
+    assert change is not None
+    assert change.words == ("parallelism.tensor 2 with data 4",)
+    assert (change.job.accumulation, change.layout) == (2, Layout(tensor=2, data=4))
+
+
+def test_no_change_on_too_few_gpus() -> None:
+    """C01: 405 billion do not fit 64 GPUs whatever is done. With tensor 8 and everything recomputed a GPU of 80 GB has
+    2 x 4096 x 16384 x 126 = 16.9 GB of activations, 0.57 + 0.30 at work and in logits, 2.4 gathered and 8 besides:
+    51.8 GB for 6,494 GB of states, 126 GPUs, 16 nodes."""
+    model, job = MODELS["llama-3.1-405b"], Job(sequence=4096)
+    for layout in (Layout(data=64), Layout(tensor=8, data=8)):
+        assert smallest_change(job, model, layout, 80, 8) is None
+        least = smallest_world(job, model, layout, 80, 8)
+        assert least is not None
+        assert least[0] == 16
+        assert ("parallelism.tensor 8" in least[1]) is (layout.tensor == 1)
+    fullest = replace(job, recompute="full")
+    assert training_memory(fullest, model, Layout(tensor=8, data=16), 80).fits
+    assert not training_memory(fullest, model, Layout(tensor=8, data=15), 80).fits
+
+
+def test_activations_of_one_sequence_bound_every_number_of_nodes() -> None:
+    """C01: more data parallel ranks do not share a sequence, so no number of nodes is an answer."""
+    job = Job(sequence=1 << 20)
+    assert smallest_world(job, LLAMA_70B, Layout(data=8), 80, 8) is None
+
+
+@settings(max_examples=50, deadline=None)
+@given(job=JOBS, layout=LAYOUTS, name=NAMES)
+def test_advice_is_true_and_smallest(job: Job, layout: Layout, name: str) -> None:
+    """C01: what is advised fits, keeps the GPUs and at least the batch, and is nothing where the job fits as it is."""
+    change = smallest_change(job, MODELS[name], layout, 80, 8)
+    fits = training_memory(job, MODELS[name], layout, 80).fits
+    if change is None:
+        assert not fits
+        return
+    assert training_memory(change.job, MODELS[name], change.layout, 80).fits
+    assert (change.words == ()) is fits
+    assert change.layout.world == layout.world
+    before = job.micro_batch * job.accumulation * layout.data
+    assert change.job.micro_batch * change.job.accumulation * change.layout.data >= before

@@ -1,0 +1,281 @@
+"""Rules about runs that name a model; the production stack has eight nodes of eight H100."""
+
+from dataclasses import replace
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalogue.gpus import GB200, T4
+from catalogue.tables import SHIPPED
+from catalogue.types import Catalogue, Gpu
+from planner.findings import Finding
+from planner.plan import AwsPlan
+from tests.planner.stacks import planned
+
+
+def _plan(catalogue: Catalogue = SHIPPED, **run: Any) -> AwsPlan:
+    """The plan with a run of Llama 3 70B, fully recomputed, and values of the run replaced."""
+    values = {"model": "llama-3-70b", "recompute": "full", "sequenceLength": 8192, **run}
+    changes = {f"training.runs.0.{key}": value for key, value in values.items()}
+    return planned("prod", changes, catalogue=catalogue)
+
+
+def _found(rule: str, plan: AwsPlan) -> list[Finding]:
+    return [finding for finding in plan.findings if finding.rule == rule]
+
+
+def _with_gpu(gpu: Gpu, instance: str = "p5.48xlarge") -> Catalogue:
+    row = replace(SHIPPED.instances[instance], gpu=gpu)
+    return replace(SHIPPED, instances={**SHIPPED.instances, instance: row})
+
+
+ABOUT_RUNS = (
+    "layout-covers-gpus",
+    "tensor-leaves-node",
+    "tensor-divides-heads",
+    "pipeline-has-layers",
+    "pipeline-idles",
+    "experts-divide",
+    "context-divides",
+    "run-context",
+    "run-precision",
+    "run-fits-gpus",
+    "checkpoint-interval",
+    "spot-checkpoints",
+    "model-unknown",
+)
+
+
+def test_a_run_that_works_is_left_alone() -> None:
+    """C05, C07: 70 billion on 64 H100 with FSDP and full recomputation; a run without a model has nothing to check."""
+    works = _plan(parallelism={"tensor": 8}, checkpoint={"everyMinutes": 60, "withinSeconds": 60})
+    assert not [finding for finding in works.findings if finding.rule in ABOUT_RUNS]
+    (run,) = works.runs.values()
+    assert run.training is not None
+    assert (run.training.layout.data, run.training.global_batch, run.training.tokens_per_step) == (8, 8, 65_536)
+    (silent,) = planned("prod").runs.values()
+    assert silent.training is None
+
+
+def test_numbers_of_a_run() -> None:
+    """C09, C10, T10: memory by part, batch, tokens at an MFU of 40 % and time to failure stand in the plan."""
+    plan = _plan(parallelism={"tensor": 8}, accumulation=4, checkpoint={"everyMinutes": 60, "withinSeconds": 60})
+    training = plan.runs["llama-3-70b-pretrain"].training
+    assert training is not None
+    assert training.global_batch == 32
+    assert training.memory.states_gb == pytest.approx(70.5537 * 16 / 64, abs=0.01)
+    attention = 12 * 80 * 8192 * 8192
+    assert training.tokens_per_s == pytest.approx(0.4 * 64 * 989e12 / (6 * 70.5537e9 + attention), rel=1e-4)
+    assert training.mttf_hours == pytest.approx(461.5, abs=0.1)
+    assert training.best_checkpoint_seconds is not None
+    assert training.best_checkpoint_seconds / 60 == pytest.approx(235, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "path", "fix"),
+    [
+        ({"tensor": 8, "data": 7}, "parallelism.data", "set data to 8 or"),
+        ({"pipeline": 5}, "parallelism", "set nodes to 10 or"),
+        ({"tensor": 8, "pipeline": 16}, "parallelism", "set nodes to 16 or"),
+    ],
+)
+def test_degrees_that_do_not_multiply_up(parallelism: dict[str, int], path: str, fix: str) -> None:
+    """C05: world = tensor x pipeline x context x data; 56, 60 and 128 are not 64."""
+    (finding,) = _found("layout-covers-gpus", _plan(parallelism=parallelism))
+    assert finding.path == f"gpucluster:training.runs[0].{path}"
+    assert "8 nodes of 8 have 64" in finding.sentence
+    assert fix in finding.remedy
+    assert finding.inputs["nodes"] == "8 nodes"
+
+
+def test_tensor_parallelism_stays_in_the_node() -> None:
+    """C13, C04: 16 GPUs are two nodes of 8; an NVLink domain of 72 joins nodes, and 8 of its GPUs are a group."""
+    (finding,) = _found("tensor-leaves-node", _plan(parallelism={"tensor": 16}))
+    assert "do not stay among the 8 that a p5.48xlarge joins" in finding.sentence
+    assert "take one of 1, 2, 4, 8" in finding.remedy
+    assert not _found("tensor-leaves-node", _plan(parallelism={"tensor": 8}))
+    quarters = replace(_with_gpu(GB200).instances["p5.48xlarge"], gpu_count=4)
+    in_racks = replace(SHIPPED, instances={**SHIPPED.instances, "p5.48xlarge": quarters})
+    assert not _found("tensor-leaves-node", _plan(in_racks, parallelism={"tensor": 8}))
+
+
+def test_tensor_parallelism_divides_the_heads() -> None:
+    """C04: Qwen2.5 7B has 28 heads and 4 KV heads, so 4 divides them and 8 does not."""
+    (finding,) = _found("tensor-divides-heads", _plan(model="qwen2.5-7b", parallelism={"tensor": 8}))
+    assert "8 does not divide 28 heads and 4 KV heads" in finding.sentence
+    assert finding.remedy == "take one of 1, 2, 4"
+    assert not _found("tensor-divides-heads", _plan(model="qwen2.5-7b", parallelism={"tensor": 4}))
+
+
+def test_pipeline_stages_have_layers() -> None:
+    """C06: 32 layers hold 32 stages and not 64."""
+    (finding,) = _found("pipeline-has-layers", _plan(model="llama-3-8b", parallelism={"pipeline": 64}))
+    assert "64 stages are more than the 32 layers" in finding.sentence
+    assert not _found("pipeline-has-layers", _plan(model="llama-3-8b", parallelism={"pipeline": 32}))
+
+
+@pytest.mark.parametrize(("accumulation", "idles"), [(2, True), (3, False)])
+def test_pipelines_that_wait_for_each_other(accumulation: int, idles: bool) -> None:
+    """C06: 4 stages and 2 micro-batches idle 3/5 of the time, 3 micro-batches half of it."""
+    found = _found("pipeline-idles", _plan(parallelism={"pipeline": 4}, accumulation=accumulation))
+    assert [finding.remedy for finding in found] == (
+        ["set accumulation to 12 for a fifth, or use fewer stages"] if idles else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "expert", "remedy"),
+    [
+        ("mixtral-8x7b", 8, None),
+        ("mixtral-8x7b", 16, "take one of 1, 2, 4, 8"),
+        ("llama-3-8b", 2, "remove the key"),
+    ],
+)
+def test_expert_parallelism_divides_experts(model: str, expert: int, remedy: str | None) -> None:
+    """C08: 8 experts on 64 ranks."""
+    found = _found("experts-divide", _plan(model=model, parallelism={"expert": expert}))
+    assert [finding.remedy for finding in found] == ([remedy] if remedy else [])
+
+
+@pytest.mark.parametrize(("sequence", "fix"), [(8192, None), (8190, "set it to 8184 or 8192")])
+def test_context_parallelism_divides_the_sequence(sequence: int, fix: str | None) -> None:
+    """C08: 4 ranks take 8 parts."""
+    found = _found("context-divides", _plan(parallelism={"context": 4}, sequenceLength=sequence))
+    assert [finding.remedy for finding in found] == ([fix] if fix else [])
+
+
+@pytest.mark.parametrize(("sequence", "long"), [(8192, False), (8193, True)])
+def test_sequences_longer_than_the_model_are_mentioned(sequence: int, long: bool) -> None:
+    """C01: Llama 3 was configured for 8192 tokens; extending it is a decision."""
+    found = _found("run-context", _plan(sequenceLength=sequence))
+    assert [str(finding.severity) for finding in found] == (["warning"] if long else [])
+
+
+def test_precision_needs_tensor_cores() -> None:
+    """B05, HW06, HW07: an A100 trains in bf16 and not in FP8, a T4 in neither, an H100 in both."""
+    a100 = {"pools.1.instanceType": "p4d.24xlarge", "training.runs.0.model": "llama-3-8b", "budget.maxHourlyUsd": 900}
+    fp8 = {**a100, "training.runs.0.precision": "fp8"}
+    assert not _found("run-precision", planned("prod", a100))
+    (finding,) = _found("run-precision", planned("prod", fp8))
+    assert "A100 40GB has no fp8 tensor cores (compute capability 8.0)" in finding.sentence
+    assert finding.remedy.startswith("take bf16, or")
+    assert not _found("run-precision", _plan(precision="fp8"))
+    (finding,) = _found("run-precision", _plan(_with_gpu(T4)))
+    assert finding.remedy.startswith("take GPUs that have them")
+
+
+def test_the_flagship_run_does_not_fit_without_zero() -> None:
+    """HW23, C07: 16 x 70.6 / 8 = 141 GB of states on each 80 GB GPU; ZeRO-1 is all it takes."""
+    flagship: dict[str, Any] = {"parallelism": {"tensor": 8, "data": 8}, "sequenceLength": 4096}
+    (finding,) = _found("run-fits-gpus", _plan(sharding="none", **flagship))
+    assert finding.path == "gpucluster:training.runs[0].sharding"
+    assert finding.remedy == "set sharding zero1"
+    assert (finding.inputs["weights"], finding.inputs["optimizer"]) == ("17.6 GB", "105.8 GB")
+    assert "of each H100 with 80 GB" in finding.sentence
+    assert not _found("run-fits-gpus", _plan(sharding="zero1", **flagship))
+
+
+@pytest.mark.parametrize(
+    ("run", "path", "remedy"),
+    [
+        ({"recompute": "selective"}, "recompute", "set recompute full"),
+        ({"recompute": "selective", "sequenceLength": 4096, "microBatch": 2}, "recompute", "set recompute full"),
+        ({"model": "llama-3.1-405b"}, "nodes", "it fits from 24 nodes on, with parallelism.tensor 8"),
+        ({"sequenceLength": 1 << 20}, "model", "no number of nodes is enough; raise parallelism.context"),
+    ],
+)
+def test_what_makes_a_run_fit(run: dict[str, Any], path: str, remedy: str) -> None:
+    """C01, O03: activations that are kept, a model that is too large (34.6 GB of each GPU are left for 6,494 GB of
+    states, 188 GPUs), a sequence that is too long for any number of GPUs."""
+    (finding,) = _found("run-fits-gpus", _plan(**run))
+    assert finding.path == f"gpucluster:training.runs[0].{path}"
+    assert finding.remedy.startswith(remedy)
+
+
+def test_plain_data_parallelism_of_a_large_model_is_refused() -> None:
+    """HW24, HW21: 8 billion take 128 GB of states on one GPU of 80; 3.2 billion fit with a replica on each GPU."""
+    small: dict[str, Any] = {"sharding": "none", "sequenceLength": 4096}
+    (finding,) = _found("run-fits-gpus", _plan(**{**small, "model": "llama-3-8b"}))
+    assert finding.inputs["optimizer"] == "96.4 GB"
+    assert not _found("run-fits-gpus", _plan(**{**small, "model": "llama-3.2-3b"}))
+
+
+@pytest.mark.parametrize(
+    ("every", "said"), [(235, None), (30, None), (15, "loses 6.7% of the time"), (10_000, "loses 18.1% of the time")]
+)
+def test_checkpoints_near_the_best_interval(every: float, said: str | None) -> None:
+    """T01, T10, PF21: 64 GPUs and pauses of 60 s: 235 min lose 0.85 %, and 3.4 % are not worth a word; 60/900 are, and
+    so are 600,000 s of two times 461.5 h."""
+    found = _found("checkpoint-interval", _plan(checkpoint={"everyMinutes": every, "withinSeconds": 60}))
+    assert len(found) == (said is not None)
+    for finding in found:
+        assert said is not None
+        assert said in finding.sentence
+        assert finding.remedy == "every 235 min would lose 0.8%"
+
+
+@pytest.mark.parametrize(("every", "fits"), [(15, True), (20, False)])
+def test_spot_runs_save_every_quarter_of_an_hour(every: float, fits: bool) -> None:
+    """T14: spot instances go within two minutes, so at most a quarter of an hour may be lost."""
+    saves = {"training.runs.0.model": "llama-3-70b", "training.runs.0.recompute": "full"}
+    saves |= {"training.runs.0.checkpoint": {"everyMinutes": every, "withinSeconds": 5}}  # type: ignore[dict-item]
+    found = _found("spot-checkpoints", planned("prod", {**saves, "pools.1.capacity": "spot"}))
+    assert [finding.remedy for finding in found] == ([] if fits else ["set it to at most 15"])
+    assert not _found("spot-checkpoints", planned("prod", saves))
+
+
+def test_unknown_model_of_a_run() -> None:
+    """C01: a run's model is a row, as a service's is."""
+    (finding,) = _found("model-unknown", _plan(model="llama-3-70bb"))
+    assert finding.path == "gpucluster:training.runs[0].model"
+    assert finding.remedy == "did you mean llama-3-70b?"
+
+
+@pytest.mark.parametrize(
+    ("rows", "path", "said"),
+    [
+        ({"models": [{"name": "mine", "like": "llama-3-8b", "kvHeads": 0}]}, "models[0]", "has a size of 0"),
+        ({"gpus": [{"name": "mine", "like": "H100", "mig": [{"name": "7", "count": 1}]}]}, "gpus[0].mig[0]", "no MIG"),
+        ({"gpus": [{"name": "mine", "like": "H100", "pcieGeneration": 0}]}, "gpus[0]", "has PCIe 0"),
+    ],
+)
+def test_a_sites_rows_that_cannot_be_are_findings(rows: dict[str, Any], path: str, said: str) -> None:
+    """B02, C01: a row that would divide by zero is refused with its path."""
+    (finding,) = _found("site-row", planned("prod", {"catalogue": rows}))
+    assert finding.path == f"gpucluster:catalogue.{path}"
+    assert said in finding.sentence
+
+
+_DEGREES = st.integers(1, 4096) | st.sampled_from([1, 2, 4, 8, 16, 64])
+_RUNS = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from(sorted(SHIPPED.models)),
+        "method": st.sampled_from(["full", "lora", "qlora"]),
+        "precision": st.sampled_from(["bf16", "fp8"]),
+        "gradients": st.sampled_from(["bf16", "fp32"]),
+        "sharding": st.sampled_from(["none", "zero1", "zero2", "zero3", "fsdp"]),
+        "recompute": st.sampled_from(["none", "selective", "full"]),
+        "microBatch": st.integers(1, 65_536),
+        "accumulation": st.integers(1, 65_536),
+        "sequenceLength": st.integers(16, 16_777_216),
+        "nodes": st.integers(1, 8),
+        "parallelism": st.fixed_dictionaries(
+            {"tensor": _DEGREES, "pipeline": _DEGREES, "context": _DEGREES, "expert": _DEGREES},
+            optional={"data": _DEGREES},
+        ),
+    }
+)
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@given(run=_RUNS)
+def test_whatever_a_run_says_is_answered(run: dict[str, Any]) -> None:
+    """C01: no settings make the planner raise, and every finding names a path, an input and what to type."""
+    for finding in planned("prod", {f"training.runs.0.{key}": value for key, value in run.items()}).findings:
+        if finding.rule in ABOUT_RUNS:
+            assert finding.path.startswith("gpucluster:training.runs[0].")
+            assert finding.inputs
+            assert len(finding.remedy) > 5
