@@ -1,4 +1,4 @@
-"""The dev stack once applied: it runs as its file says, and nothing is left to do."""
+"""The dev stack once applied, without hardware and without an account (Z19): it runs, and nothing is left to do."""
 
 import pytest
 

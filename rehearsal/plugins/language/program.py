@@ -39,6 +39,9 @@ def main() -> int:
         loop.run_until_complete(pulumi.runtime.run_in_stack(lambda: _program(entry)))
     except pulumi.RunError as error:
         return _reported(str(error))
+    except KeyboardInterrupt:
+        # the engine stops a program of no further use, and has said why
+        return REPORTED
     except Exception as error:
         return _reported(f"Program failed with an unhandled exception:\n{_told(error, folder)}")
     finally:

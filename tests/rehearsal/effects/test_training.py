@@ -31,7 +31,8 @@ def gang(training: Site, request: pytest.FixtureRequest) -> Any:
     yield make
     for job in jobs:
         training.kube.delete(job)
-    until(lambda: not training.pods("training"), 20, "the pods of the jobs go")
+    # The garbage collector looks for new kinds of owners every 30 seconds.
+    until(lambda: not training.pods("training"), 60, "the pods of the jobs go")
 
 
 def test_gang_of_two_runs_on_both_nodes(training: Site, gang: Any) -> None:

@@ -53,7 +53,9 @@ def crd_job(url: str = CRD_URL, name: str = "crds") -> Object:
     args = ["kubectl", "apply", "--server-side", "-f", url]
     spec = {
         "serviceAccountName": "installer",
-        "containers": [container("registry.k8s.io/kubectl:v1.36.3", command=args)],
+        "containers": [
+            container("registry.k8s.io/kubectl:v1.36.3", command=args, terminationMessagePolicy="FallbackToLogsOnError")
+        ],
     }
     return job(name, "kubeflow", spec)
 
