@@ -12,6 +12,8 @@ CLEAR ?=
 ARGS ?=
 PYTHON ?=
 FORMAT ?= text
+TABLE ?= bom
+OUT ?=
 SET ?=
 EXPLAIN ?=
 PRESET ?=
@@ -26,7 +28,7 @@ STAMP := .venv/.requirements-$(shell sha256sum requirements-dev.txt | cut -c1-16
 
 plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9' compares, EXPLAIN=RULE explains
 	@$(RUN) planner $(if $(PRESET),--preset '$(PRESET)',--stack '$(STACK)') --format '$(FORMAT)' \
-	  $(if $(SET),--set '$(SET)') $(if $(EXPLAIN),--explain '$(EXPLAIN)')
+	  --table '$(TABLE)' $(if $(OUT),--out '$(OUT)') $(if $(SET),--set '$(SET)') $(if $(EXPLAIN),--explain '$(EXPLAIN)')
 
 ##@ Doctor: what a real account has for a stack
 

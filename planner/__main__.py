@@ -8,9 +8,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
+from planner.faces import lists
 from planner.faces.assignments import Assignment, AssignmentError, assigned, assignments
 from planner.faces.difference import Difference, difference
 from planner.faces.document import document, plain, text
@@ -90,7 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--stack", help="plan the stack of Pulumi.<stack>.yaml")
     what.add_argument("--preset", help="plan a shipped preset as it is")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json", "html", "csv"), default="text")
+    parser.add_argument("--table", choices=("bom", "cables"), default="bom", help="what to list with --format csv")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write there instead of printing")
     parser.add_argument(
         *("--set", "-s"), action="append", default=[], metavar="PATH=VALUE", help="change settings, show the difference"
     )
@@ -99,6 +103,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _answer(options: argparse.Namespace) -> int:
+    if options.explain and options.format in ("html", "csv"):
+        raise UsageError(f"format {options.format} shows a whole plan: explain {options.explain} as text or json")
     changes = assignments(options.set)
     name, settings, sections = _preset(options.preset) if options.preset else _stack(options.stack)
     wanted = _changed(sections, changes) if changes else settings
@@ -108,13 +114,40 @@ def _answer(options: argparse.Namespace) -> int:
         shown.explanation = explain(options.explain, draft(wanted), planned.findings)
     elif changes:
         shown.difference = difference(map(str, changes), plan(settings), planned)
-    if options.format == "json":
-        sys.stdout.write(text(shown.data()))
+    if options.out is None:
+        _print(shown, options.format, options.table, sys.stdout)
+    else:
+        _save(shown, options)
+    return 1 if shown.refused else 0
+
+
+def _print(shown: Shown, how: str, table: str, file: TextIO) -> None:
+    if how == "json":
+        file.write(text(shown.data()))
+    elif how == "html":
+        from planner.faces.page.whole import page
+
+        file.write(page(shown.name, shown.plan))
+    elif how == "csv":
+        listed = lists.bill(shown.plan) if table == "bom" else lists.cables(shown.plan)
+        if listed is None:
+            raise UsageError(f"{shown.name} has no fabric of its own, and so no cables to list")
+        file.write(listed)
     else:
         from rich.console import Console
 
-        Console().print(shown.text())
-    return 1 if shown.refused else 0
+        Console(file=file).print(shown.text())
+
+
+def _save(shown: Shown, options: argparse.Namespace) -> None:
+    content = StringIO()
+    _print(shown, options.format, options.table, content)
+    try:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(content.getvalue(), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{options.out}: {error.strerror}") from None
+    print(f"{options.out}: the plan of {shown.name}, {len(shown.plan.errors)} errors")
 
 
 def _stack(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:

@@ -61,7 +61,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(each) for each in value]
     if isinstance(value, date):
-        return str(value.year)
+        return value.isoformat()
     if value is None or isinstance(value, str | int | float):
         return value
     raise TypeError(f"a {type(value).__name__} has no place in a plan")

@@ -24,10 +24,10 @@ def prices(plan: Prices) -> RenderableType:
         for line in plan.lines
         if line.quantity
     )
-    return section("price", table(headings, lines), facts(_sums(plan)))
+    return section("price", table(headings, lines), facts(price_facts(plan)))
 
 
-def _sums(plan: Prices) -> Iterator[tuple[str, str | None]]:
+def price_facts(plan: Prices) -> Iterator[tuple[str, str | None]]:
     yield "an hour", f"{usd(plan.hourly)} USD, between {usd(plan.hourly_low)} and {usd(plan.hourly_high)}"
     yield "a month", f"{usd(plan.monthly)} USD"
     yield "without a price", ", ".join(plan.unpriced) or None
@@ -46,7 +46,7 @@ def purchase(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> Renderable
     )
     headings = ("purchase", "lines", "USD", "from", "to")
     everything = ("all", len(bom.lines), *_range(owned.purchase))
-    return section("cost", table(headings, [*lines, everything]), facts(_owned(bom, owned, cloud)))
+    return section("cost", table(headings, [*lines, everything]), facts(owned_facts(bom, owned, cloud)))
 
 
 def _range(amount: Amount) -> tuple[str, str, str]:
@@ -55,7 +55,7 @@ def _range(amount: Amount) -> tuple[str, str, str]:
     return usd(amount.usd), usd(amount.low), usd(amount.high)
 
 
-def _owned(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> Iterator[tuple[str, str | None]]:
+def owned_facts(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> Iterator[tuple[str, str | None]]:
     yield "without a price", ", ".join(line.item for line in bom.unpriced) or None
     if owned.purchase_per_gpu:
         yield "a GPU", f"{usd(owned.purchase_per_gpu.usd)} USD"

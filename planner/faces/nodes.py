@@ -16,10 +16,10 @@ _BAR = 56
 def pools(plan: Plan) -> RenderableType:
     """Every pool, with what one of its nodes offers to pods."""
     headings = ("pool", "role", "nodes", "GPUs", "hardware", "a node offers")
-    return section("pools", table(headings, map(_pool, plan.pools.values())))
+    return section("pools", table(headings, map(pool_row, plan.pools.values())))
 
 
-def _pool(pool: PoolPlan) -> tuple[object, ...]:
+def pool_row(pool: PoolPlan) -> tuple[object, ...]:
     gpus = f"{pool.gpus} {pool.gpu.name}" if pool.gpu else None
     return pool.name, pool.role, pool.count, gpus, ", ".join(_hardware(pool)), ", ".join(_offers(pool))
 
@@ -53,12 +53,12 @@ def runs(plan: Plan) -> Iterator[RenderableType]:
         takes = f"{run.pods} x {pool.hardware} of pool {run.pool}, {run.gpus} {gpu}, queue {run.queue}"
         below: list[RenderableType] = [Text(takes)]
         if run.training:
-            parts = _training_parts(run.training)
-            below += [facts(_training(run, run.training)), _memory(parts, run.training.memory.gpu_gb, "a GPU")]
+            parts = training_parts(run.training)
+            below += [facts(training_facts(run, run.training)), _memory(parts, run.training.memory.gpu_gb, "a GPU")]
         yield section(f"run {run.name}", *below)
 
 
-def _training(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, str | None]]:
+def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, str | None]]:
     job, layout = training.job, training.layout
     degrees = {
         "tensor": layout.tensor,
@@ -77,7 +77,7 @@ def _training(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, str |
         yield "checkpoint", f"every {training.best_checkpoint_seconds / 60:.0f} min loses least"
 
 
-def _training_parts(training: TrainingPlan) -> list[Part]:
+def training_parts(training: TrainingPlan) -> list[Part]:
     memory = training.memory
     return [
         Part(name="Weights", gb=memory.weights_gb),
@@ -97,12 +97,12 @@ def services(plan: Plan) -> Iterator[RenderableType]:
         if pool.gpu:
             yield section(
                 f"service {service.name}",
-                facts(_service(service, pool)),
-                _memory(_service_parts(service), _device_gb(pool) * service.pod.gpus, "a replica"),
+                facts(service_facts(service, pool)),
+                _memory(service_parts(service), device_gb(pool) * service.pod.gpus, "a replica"),
             )
 
 
-def _service(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, str | None]]:
+def service_facts(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, str | None]]:
     gpu = pool.gpu.name if pool.gpu else "GPU"
     replicas = f"{service.min_replicas} to {service.max_replicas}"
     yield "replicas", f"{replicas} of {service.pod.gpus} {gpu} in pool {service.pool}"
@@ -110,12 +110,12 @@ def _service(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, str | 
     yield "start", f"weights in {quantity(round(service.load_seconds, 1))} s, probe waits {service.startup_seconds:,} s"
 
 
-def _device_gb(pool: PoolPlan) -> float:
+def device_gb(pool: PoolPlan) -> float:
     """Memory of what a pod counts as a GPU: a GPU, or a slice of one."""
     return pool.mig.memory_gb if pool.mig else pool.gpu.memory_gb if pool.gpu else 0
 
 
-def _service_parts(service: ServicePlan) -> list[Part]:
+def service_parts(service: ServicePlan) -> list[Part]:
     return [
         Part(name="Weights", gb=service.weights_gb),
         Part(name="Overhead", gb=service.overhead_gb),

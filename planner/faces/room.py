@@ -15,10 +15,10 @@ from planner.storage.types import StoragePlan
 
 def fabric(plan: FabricPlan) -> RenderableType:
     """Switches, cables and rates on the first day, and what there will be after the declared growth."""
-    return section("fabric", facts(_fabric(plan)))
+    return section("fabric", facts(fabric_facts(plan)))
 
 
-def _fabric(plan: FabricPlan) -> Iterator[tuple[str, str | None]]:
+def fabric_facts(plan: FabricPlan) -> Iterator[tuple[str, str | None]]:
     now, later = plan.growth.day_one, plan.growth.at_maximum
     yield "switches", f"{plan.switch.name}, {plan.radix.ports} ports of {plan.radix.gbit_per_s} Gb/s, {plan.kind}"
     yield "topology", _switches(now)
@@ -49,10 +49,10 @@ def _switches(design: FabricDesign) -> str:
 
 def storage(plan: StoragePlan) -> RenderableType:
     """What the shared file system holds and delivers, beside what the runs ask of it."""
-    return section("storage", facts(_storage(plan)))
+    return section("storage", facts(storage_facts(plan)))
 
 
-def _storage(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
+def storage_facts(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
     kind = {"fsx": "FSx for Lustre", "lustre": "Lustre", "ceph": "Ceph"}[plan.kind]
     yield "file system", f"{kind}{f' over {plan.lnet}' if plan.lnet else ''}, {plan.clients} clients"
     yield "capacity", f"{_tb(plan.usable_tb)} usable of {_tb(plan.raw_tb)}, {_tb(plan.needed_tb)} needed"
@@ -78,10 +78,10 @@ def _tb(value: float) -> str:
 def facility(plan: FacilityPlan) -> RenderableType:
     """Power, cooling and racks at full load."""
     headings = ("racks", "nodes", "machines", "units", "kW", "circuits a feed")
-    return section("power and racks", facts(_power(plan)), table(headings, _racks(plan.racks)))
+    return section("power and racks", facts(power_facts(plan)), table(headings, _racks(plan.racks)))
 
 
-def _power(plan: FacilityPlan) -> Iterator[tuple[str, str | None]]:
+def power_facts(plan: FacilityPlan) -> Iterator[tuple[str, str | None]]:
     power, heat = plan.power, plan.heat
     parts = {"nodes": power.nodes_kw, "switches": power.switches_kw, "storage": power.storage_kw}
     parts |= {"control": power.control_kw, "pumps": power.pumps_kw}

@@ -22,7 +22,7 @@ def plan_text(name: str, plan: AwsPlan | MetalPlan) -> RenderableType:
 
 
 def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
-    totals = ", ".join(f"{quantity(value)} {_words(key)}" for key, value in asdict(plan.totals).items())
+    totals = ", ".join(f"{quantity(value)} {words(key)}" for key, value in asdict(plan.totals).items())
     yield Text(f"{name}: {totals}\n", "bold")
     yield nodes.pools(plan)
     yield from nodes.runs(plan)
@@ -100,7 +100,7 @@ def _counted(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def _words(field: str) -> str:
+def words(field: str) -> str:
     return {"gpus": "GPUs", "efa_interfaces": "EFA interfaces"}.get(field, field.replace("_", " "))
 
 

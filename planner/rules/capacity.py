@@ -50,8 +50,8 @@ def accelerator_not_gpu(draft: AwsDraft) -> Iterable[Observation]:
         if plan and plan.instance.accelerator is Accelerator.NEURON:
             yield Observation(
                 path=f"pools[{index}].instanceType",
-                sentence=f"{pool.instance_type} has {plan.instance.neuron_count} x Neuron, on which neither CUDA nor NCCL "
-                "runs",
+                sentence=f"{pool.instance_type} has {plan.instance.neuron_count} x Neuron, on which neither CUDA nor "
+                "NCCL runs",
                 remedy="take a g or p type, or an m7i size for the system pool",
                 subject=pool.name,
             )

@@ -137,3 +137,10 @@ def test_an_action_that_is_not_on_the_list_is_a_mistake_of_the_program() -> None
     account = Account(case().settings.platform, attempts=1)
     with pytest.raises(ValueError, match="ec2:TerminateInstances"):
         account.get("ec2", "TerminateInstances", InstanceIds=["i-0123456789abcdef0"])
+
+
+def test_each_question_is_asked_once(whole: Case, calls: list[Call]) -> None:
+    """Several checks need the same list."""
+    all_of(whole)
+    questions = [f"{service} {operation} {sorted(request.items())}" for service, operation, request in calls]
+    assert len(questions) == len(set(questions))

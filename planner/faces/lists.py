@@ -1,0 +1,74 @@
+"""Bills and cables of a plan as comma-separated values, for spreadsheets and for those who plug."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from io import StringIO
+
+from planner.cost.amounts import Amount
+from planner.fabric.cabling import HEADING, links, row
+from planner.fabric.names import names
+from planner.fabric.plan import on_fabric
+from planner.fabric.room import Racking, arranged
+from planner.fabric.types import FabricPlan
+from planner.types import AwsPlan, MetalPlan
+
+_BILL = ("part", "item", "count", "spares", "paid", "USD each", "from", "to", "USD", "from", "to", "note")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+
+
+def bill(plan: AwsPlan | MetalPlan) -> str:
+    """Every line of the bill of materials."""
+    return _written(_BILL, _bill(plan))
+
+
+def cables(plan: AwsPlan | MetalPlan) -> str | None:
+    """Every cable of the compute fabric, from port to port; None where the plan has none.
+
+    Lengths are those of a room whose leaves stand in the midst of their nodes.
+    """
+    if not isinstance(plan, MetalPlan) or plan.fabric is None:
+        return None
+    return _written(HEADING, _cables(plan, plan.fabric))
+
+
+def _bill(plan: AwsPlan | MetalPlan) -> Iterator[Sequence[object]]:
+    for line in plan.bom.lines:
+        each, all_ = _amount(line.each), _amount(line.cost)
+        yield str(line.part), line.item, f"{line.count:g}", line.spares, str(line.basis), *each, *all_, line.note
+
+
+def _amount(amount: Amount | None) -> tuple[str, str, str]:
+    if amount is None:
+        return "", "", ""
+    return f"{amount.usd:.2f}", f"{amount.low:.2f}", f"{amount.high:.2f}"
+
+
+def _cables(plan: MetalPlan, fabric: FabricPlan) -> Iterator[Sequence[object]]:
+    pools = on_fabric(plan.pools.values())
+    design = fabric.growth.day_one
+    nodes = [f"{pool.name}-{number}" for pool in pools for number in range(pool.count)]
+    racking = Racking(
+        nodes=max([1, *(rack.nodes for rack in plan.facility.racks)]),
+        node_units=max(pool.server.rack_units for pool in pools),
+        switch_units=fabric.switch.rack_units,
+    )
+    for plane in range(design.planes):
+        named = names(design, plane=plane, nodes=nodes)
+        positions = arranged(design, named, racking)
+        for link in links(design, named, positions):
+            yield row(link, switch_ports_per_cage=fabric.radix.ports_per_cage)
+
+
+def _written(heading: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heading)
+    writer.writerows([_plain(cell) for cell in each] for each in rows)
+    return text.getvalue()
+
+
+def _plain(cell: object) -> str:
+    """The cell as text that no spreadsheet computes."""
+    text = str(cell)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,142 @@
+"""The compute fabric drawn: nodes, leaves, spines and cores with their cables."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from planner.fabric.cabling import links
+from planner.fabric.design import FabricDesign, Topology
+from planner.fabric.names import names
+from planner.fabric.types import FabricPlan
+from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line
+from planner.faces.page.style import SERIES
+
+_SINGLE = 32
+"""A tier of more devices is drawn in groups."""
+_GROUPS = 16
+_WIDTH, _LEFT, _ROW, _BOX = 760.0, 92.0, 112.0, 30.0
+_GAP = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """A box of the drawing: one device, or several that follow each other."""
+
+    tier: str
+    names: Sequence[str]
+    first: int
+    x: float
+    y: float
+    width: float
+
+    @property
+    def centre(self) -> float:
+        """Where its cables end."""
+        return self.x + self.width / 2
+
+
+def fabric_drawing(plan: FabricPlan, **more: Child) -> Markup:
+    """One plane of the fabric as it is bought. Cables between the same two boxes are one line."""
+    design = plan.growth.day_one
+    rows = _tiers(design)
+    height = _ROW * (len(rows) - 1) + 2 * _BOX
+    cells = [cell for index, (tier, devices, step) in enumerate(rows) for cell in _row(tier, devices, step, index)]
+    counts = {tier: len(devices) for tier, devices, _ in rows}
+    planes = f", one of {design.planes} equal planes" if design.planes > 1 else ""
+    said = ", ".join(f"{count:,} {tier}" for tier, count in counts.items())
+    return drawing(
+        "fabric-drawing",
+        f"Compute fabric, {design.topology}{planes}",
+        f"From the top: {said}. Each line stands for the cables between what it joins.",
+        (_WIDTH, height),
+        element("g", *_cables(design, cells), class_="links"),
+        *map(_boxed, cells),
+        *_captions(rows),
+        data_leaves=design.leaves,
+        data_spines=design.spines,
+        data_cores=design.cores,
+        data_planes=design.planes,
+        data_nodes=design.demand.nodes,
+        **more,
+    )
+
+
+def _tiers(design: FabricDesign) -> list[tuple[str, Sequence[str], int]]:
+    """The tiers from the top: what they are, their devices, and how many of them make a box."""
+    named, rails = names(design), design.demand.rails
+    unit = rails if design.topology is Topology.RAIL_OPTIMISED else 1
+    tiers = [
+        ("cores", named.cores, 1),
+        ("spines", named.spines, design.spines_per_pod if design.pods > 1 else 1),
+        ("leaves", named.leaves, design.leaves_per_pod if design.pods > 1 else unit),
+        ("other ports", named.others, len(named.others)),
+        ("nodes", named.nodes, 1),
+    ]
+    return [(tier, devices, _step(len(devices), whole)) for tier, devices, whole in tiers if devices]
+
+
+def _step(count: int, whole: int) -> int:
+    """Devices of a box: one, or so many times a `whole` that few boxes remain."""
+    return 1 if count <= _SINGLE and whole < count else whole * ceil(ceil(count / whole) / _GROUPS)
+
+
+def _row(tier: str, devices: Sequence[str], step: int, index: int) -> Iterator[Cell]:
+    starts = range(0, len(devices), step)
+    pitch = (_WIDTH - _LEFT) / len(starts)
+    width = min(pitch - _GAP, 96.0)
+    for place, first in enumerate(starts):
+        x = _LEFT + (place + 0.5) * pitch - width / 2
+        y = _ROW * index + _BOX / 2
+        yield Cell(tier=tier, names=devices[first : first + step], first=first, x=x, y=y, width=width)
+
+
+def _cables(design: FabricDesign, cells: Sequence[Cell]) -> Iterator[Markup]:
+    owner = {name: cell_index for cell_index, cell in enumerate(cells) for name in cell.names}
+    bundles = Counter((owner[each.low], owner[each.high], each.rail) for each in links(design, names(design)))
+    joined: Counter[tuple[int, int]] = Counter()
+    rails: dict[tuple[int, int], set[int | None]] = {}
+    for (low, high, rail), count in bundles.items():
+        joined[low, high] += count
+        rails.setdefault((low, high), set()).add(rail)
+    most = max(joined.values(), default=1)
+    for (low, high), count in joined.items():
+        below, above, of = cells[low], cells[high], rails[low, high]
+        rail = next(iter(of)) if len(of) == 1 else None
+        yield line(
+            below.centre,
+            below.y,
+            above.centre,
+            above.y + _BOX,
+            class_=f"link s{6 if rail is None else rail % SERIES}",
+            stroke_width=f"{0.6 + 1.4 * count / most:.2f}",
+            data_cables=count,
+        )
+
+
+def _boxed(cell: Cell) -> Markup:
+    several = len(cell.names) > 1
+    said = f"{cell.names[0]} to {cell.names[-1]}" if several else cell.names[0]
+    colour = {"cores": 3, "spines": 4, "nodes": 0, "other ports": 6}.get(cell.tier, 1)
+    short = f"x {len(cell.names)}" if several else cell.names[0].split("-", 1)[1]
+    needed = 7.0 * len(short)
+    shape = box(
+        cell.x,
+        cell.y,
+        cell.width,
+        _BOX,
+        element("title", said),
+        class_=f"c{colour}",
+        rx="3",
+        data_tier=cell.tier,
+        data_count=len(cell.names),
+    )
+    words = label(cell.centre, cell.y + _BOX / 2 + 4, short, class_="on") if needed <= cell.width else None
+    return element("g", shape, words)
+
+
+def _captions(rows: Sequence[tuple[str, Sequence[str], int]]) -> Iterator[Markup]:
+    for index, (tier, devices, _) in enumerate(rows):
+        y = _ROW * index + _BOX / 2
+        word = {"leaves": "leaf", "other ports": "other port"}.get(tier, tier[:-1]) if len(devices) == 1 else tier
+        yield label(0, y + _BOX / 2 + 4, f"{len(devices):,} {word}", "start")

@@ -1,0 +1,113 @@
+"""What the stack costs, drawn: over the years where it is bought, by the hour where it is rented."""
+
+from collections.abc import Iterator
+
+from planner.bom import Bom, BomLine
+from planner.cost.lines import Prices
+from planner.cost.owned import LIFE_YEARS
+from planner.faces.layout import quantity, usd
+from planner.faces.money import owned_facts, price_facts
+from planner.faces.page.charts import Axis, Curve, Mark, curves, ranges, short
+from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table
+from planner.procurement import Check, Status
+from planner.quotas import QuotaNeed
+from planner.types import MetalPlan
+
+_MONTHS = 12
+_MOST_BARS = 12
+
+
+def prices(plan: Prices) -> Markup:
+    """The hourly price by line with its range, the sums, and what they rest on."""
+    lines = sorted((each for each in plan.lines if each.quantity), key=lambda each: -each.usd_per_hour)
+    rows = [(each.name, each.usd_per_hour, each.low, each.high) for each in lines if each.usd_per_hour]
+    shown, rest = rows[:_MOST_BARS], rows[_MOST_BARS:]
+    if rest:
+        shown.append(
+            (f"{len(rest)} further lines", *(sum(values) for values in zip(*(row[1:] for row in rest), strict=True)))
+        )
+    drawn = ranges("prices-drawing", "USD an hour, by line", "USD/h", shown) if shown else None
+    listed = table(
+        "Every line, USD an hour",
+        ("what", "quantity", "USD/h", "from", "to", "assumed"),
+        (
+            (each.name, quantity(each.quantity), usd(each.usd_per_hour), usd(each.low), usd(each.high), each.basis)
+            for each in lines
+        ),
+        range(1, 5),
+    )
+    return section("cost", "Cost", facts(price_facts(plan)), drawn, folded(f"{len(lines)} lines", listed))
+
+
+def purchase(plan: MetalPlan) -> Markup:
+    """What is bought, what the years cost, and renting the same."""
+    owned, cloud = plan.owned, plan.cloud
+    spans = range(LIFE_YEARS + 1)
+    lines = [Curve(name="owned", points=[(float(span), owned.over(span).usd) for span in spans])]
+    if cloud:
+        spent = [(0.0, 0.0), *((float(year.years), year.cloud_usd) for year in cloud.years)]
+        lines.append(Curve(name="rented on AWS", points=spent))
+    even = cloud.break_even_months if cloud else None
+    marks = [Mark(name="break-even after years", x=even / _MONTHS)] if even is not None else []
+    drawn = curves(
+        "cost-drawing",
+        "USD spent after so many years",
+        f"At the end of {LIFE_YEARS} years {', '.join(f'{one.name} {usd(one.points[-1][1])} USD' for one in lines)}.",
+        lines,
+        Axis(name="years"),
+        Axis(name="USD", written=short),
+        marks,
+    )
+    return section("cost", "Cost", facts(owned_facts(plan.bom, owned, cloud)), drawn if owned.purchase.usd else None)
+
+
+def quotas(needs: tuple[QuotaNeed, ...]) -> Markup:
+    """Every quota that the stack takes from, those to ask for first."""
+    ordered = sorted(needs, key=lambda need: not need.beyond_default)
+    rows = (
+        (
+            element("b", "ask for more", class_="warning") if need.beyond_default else "suffices",
+            need.quota.name,
+            quantity(need.need),
+            quantity(need.quota.default),
+            need.basis,
+        )
+        for need in ordered
+    )
+    headings = ("", "quota", "needed", "a new account has", "because of")
+    return section("quotas", "Service quotas", table("Service quotas of the account", headings, rows, (2, 3)))
+
+
+def bill(bom: Bom, checklist: tuple[Check, ...]) -> Markup:
+    """The bill by part, every line of it, and what is left to do."""
+    parts = [
+        (str(part), sum(line.part is part for line in bom.lines), usd(amount.usd), usd(amount.low), usd(amount.high))
+        for part, amount in bom.by_part().items()
+        if any(line.part is part for line in bom.lines)
+    ]
+    summary = table("Purchase by part, USD", ("part", "lines", "USD", "from", "to"), parts, range(1, 5))
+    headings = ("part", "item", "count", "spares", "paid", "USD", "note")
+    lines = table("Bill of materials", headings, map(_line, bom.lines), (2, 3, 5))
+    checks = table(
+        "Procurement checklist",
+        ("state", "section", "item", "note"),
+        ((str(each.status), each.section, each.item, each.note) for each in checklist),
+    )
+    missing = sum(each.status is not Status.DERIVED for each in checklist)
+    return section(
+        "bill",
+        "Bill of materials",
+        summary if any(amount.usd for amount in bom.by_part().values()) else None,
+        folded(f"{len(bom.lines)} lines, {len(bom.unpriced)} of them without a price", lines),
+        folded(f"checklist: {len(checklist)} lines, {missing} to confirm or missing", checks),
+    )
+
+
+def _line(line: BomLine) -> Iterator[Child]:
+    yield str(line.part)
+    yield line.item
+    yield quantity(line.count)
+    yield quantity(line.spares) if line.spares else ""
+    yield str(line.basis)
+    yield "" if line.cost is None else usd(line.cost.usd)
+    yield line.note

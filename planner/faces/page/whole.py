@@ -1,0 +1,103 @@
+"""The whole page of a stack, from its plan alone."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from planner.draft import registry
+from planner.faces import nodes
+from planner.faces.layout import quantity
+from planner.faces.page import money, racks
+from planner.faces.page.charts import wide
+from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table, together
+from planner.faces.page.fabric import fabric_drawing
+from planner.faces.page.style import COLOURS, DRAWINGS, PAGE
+from planner.faces.page.workloads import workloads
+from planner.faces.room import fabric_facts, power_facts, storage_facts
+from planner.faces.text import verdict, words
+from planner.findings import Finding, Severity
+from planner.types import AwsPlan, MetalPlan
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""The page loads nothing and runs nothing."""
+
+
+def page(name: str, plan: AwsPlan | MetalPlan) -> str:
+    """An HTML document that needs nothing beside itself."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        element("meta", name_="viewport", content="width=device-width, initial-scale=1"),
+        element("title", f"{name}: plan"),
+        element("style", COLOURS, DRAWINGS, PAGE),
+    )
+    body = element("body", element("header", *_header(name, plan)), element("main", *_parts(plan)))
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _header(name: str, plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
+    yield element("h1", name)
+    totals = asdict(plan.totals).items()
+    yield element(
+        "ul",
+        *(
+            element("li", element("b", quantity(value)), words(key), data_total=key, data_value=value)
+            for key, value in totals
+        ),
+        class_="totals",
+    )
+    yield element("p", verdict(plan).plain, class_="verdict bad" if plan.errors else "verdict good")
+
+
+def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
+    if plan.findings:
+        ordered = sorted(plan.findings, key=lambda each: (each.waiver is not None, each.severity))
+        yield section("findings", "Findings", *map(_finding, ordered))
+    headings = ("pool", "role", "nodes", "GPUs", "hardware", "a node offers")
+    yield section("pools", "Pools", table("Node pools", headings, map(nodes.pool_row, plan.pools.values()), (2,)))
+    if isinstance(plan, MetalPlan):
+        yield from _room(plan)
+    yield from workloads(plan)
+    if plan.storage is not None:
+        yield section("storage", "Storage", facts(storage_facts(plan.storage)))
+    if isinstance(plan, AwsPlan):
+        yield money.prices(plan.prices)
+        yield money.quotas(plan.quotas)
+    else:
+        yield money.purchase(plan)
+    yield money.bill(plan.bom, plan.checklist)
+
+
+def _room(plan: MetalPlan) -> Iterator[Markup]:
+    if plan.fabric is not None:
+        drawn = wide(fabric_drawing(plan.fabric), "Drawing of the fabric")
+        yield section("fabric", "Fabric", drawn, facts(fabric_facts(plan.fabric)))
+    drawn = racks.racks(plan.facility) if plan.facility.racks else None
+    yield section("racks", "Power and racks", facts(power_facts(plan.facility)), drawn)
+
+
+def _finding(finding: Finding) -> Markup:
+    """A finding folded; behind it what led to it."""
+    state = f"accepted {finding.severity}" if finding.waiver else str(finding.severity)
+    tone = "soft" if finding.waiver else "error" if finding.severity is Severity.ERROR else "warning"
+    summary = together(
+        (
+            element("span", state, class_=f"badge {tone}"),
+            element("span", finding.rule, class_="rule"),
+            ": ",
+            finding.sentence,
+        )
+    )
+    rule = next((each for each in registry.rules if each.id == finding.rule), None)
+    causes: list[tuple[str, str | None]] = [
+        ("where", finding.path),
+        ("about", finding.subject),
+        ("remedy", finding.remedy),
+        ("accepted", finding.waiver),
+        ("formula", rule.formula if rule else None),
+        ("source", rule.source if rule else None),
+    ]
+    below: list[Child] = [facts(causes)]
+    if finding.inputs:
+        below.append(table("Numbers that it took", ("input", "value"), finding.inputs.items()))
+    return folded(summary, *below, opened=finding.severity is Severity.ERROR and finding.waiver is None)
