@@ -98,6 +98,9 @@ reference: setup ## schemas of stack files and plans, the list of rules, the doc
 	@$(RUN) planner.faces.generated
 	@$(RUN) doctor.policy
 
+picture: setup ## the README's drawing of the stack on metal
+	@$(RUN) planner.faces.page.picture
+
 accept: setup ## rewrite the goldens that the quick tests compare with
 	@$(RUN) pytest -m 'not engine' --accept $(ARGS)
 
@@ -139,5 +142,5 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan doctor up status kubectl down rehearse preview recover quick test engine lint types contracts fmt bench lock reference \
+.PHONY: plan doctor up status kubectl down rehearse preview recover quick test engine lint types contracts fmt bench lock reference picture \
 	accept pin-images upstream toolchain setup help

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from planner.faces.rules_page import page
+from planner.faces import rules_page, sizing_page
 from planner.faces.schema import schema
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -14,7 +14,8 @@ def contents() -> dict[str, str]:
     """Every file's content by its name."""
     return {
         "plan.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
-        "planner.md": page(),
+        "planner.md": rules_page.page(),
+        "sizing.md": sizing_page.page(),
     }
 
 

@@ -11,7 +11,6 @@ from planner.faces.page.style import SERIES
 
 _WIDTH, _HEIGHT = 380.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 12.0, 26.0, 36.0
-_TICKS = 4
 _BAR = 1000.0
 
 
@@ -33,11 +32,12 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Axis:
-    """What an axis shows, how its numbers are written, and whether equal steps are equal factors."""
+    """What an axis shows, how its numbers are written, and whether equal steps are equal factors; with `steps` ticks."""
 
     name: str
     written: Callable[[float], str] = quantity
     logarithmic: bool = False
+    steps: int = 4
 
 
 def curves(
@@ -83,18 +83,18 @@ def curves(
 
 
 def _grid(top: float, axis: Axis, above: Callable[[float], float]) -> Iterator[Markup]:
-    for tick in range(_TICKS + 1):
-        value = top * tick / _TICKS
+    for tick in range(axis.steps + 1):
+        value = top * tick / axis.steps
         yield line(_LEFT, above(value), _WIDTH - _RIGHT, above(value), class_="grid" if tick else "axis")
         yield label(_LEFT - 6, above(value) + 4, axis.written(value), "end", class_="soft")
     yield label(0, 11, axis.name, "start", class_="soft")
 
 
 def _ticks(low: float, high: float, axis: Axis, at: Callable[[float], float]) -> Iterator[Markup]:
-    for tick in range(_TICKS + 1):
-        part = tick / _TICKS
+    for tick in range(axis.steps + 1):
+        part = tick / axis.steps
         value = low * (high / low) ** part if axis.logarithmic else low + (high - low) * part
-        anchor = "end" if tick == _TICKS else "middle"
+        anchor = "end" if tick == axis.steps else "middle"
         yield line(at(value), _HEIGHT - _BOTTOM, at(value), _HEIGHT - _BOTTOM + 4, class_="axis")
         yield label(at(value), _HEIGHT - _BOTTOM + 16, axis.written(value), anchor, class_="soft")
     yield label(_WIDTH - _RIGHT, _HEIGHT - 4, axis.name, "end", class_="soft")
@@ -130,7 +130,7 @@ def memory_bar(id_: str, of: str, parts: Sequence[Part], capacity_gb: float) -> 
         shapes.append(box(end, 4, width, 32, tip, class_=colour, data_part=part.name, data_gb=round(part.gb, 6)))
         end += width
     mark = min(_BAR * capacity_gb / most, _BAR - 2)
-    shapes.append(line(mark, 0, mark, 40, class_="mark", vector_effect="non-scaling-stroke"))
+    shapes.append(line(mark, 0, mark, 40, class_="limit", vector_effect="non-scaling-stroke"))
     beyond = f"; {used - capacity_gb:.1f} GB too many" if used > capacity_gb else ""
     said = f"{used:.1f} of {quantity(capacity_gb)} GB {of}{beyond}"
     svg = drawing(
@@ -158,6 +158,8 @@ def ranges(id_: str, title: str, unit: str, rows: Sequence[tuple[str, float, flo
         shapes.append(label(380 - left, y + 12, f"{value:,.2f}", "end"))
         bar = box(left, y + 16, width * value / most, 11, element("title", f"{name}: {low:,.2f} to {high:,.2f} {unit}"))
         shapes.append(element("g", bar, class_="c0", data_name=name, data_value=f"{value:.6g}"))
+        if low == high:
+            continue
         ends = left + width * low / most, left + width * high / most
         shapes.append(line(ends[0], y + 21.5, ends[1], y + 21.5, class_="spread"))
         shapes.extend(line(end, y + 18, end, y + 25, class_="spread") for end in ends)

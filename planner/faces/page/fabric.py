@@ -17,6 +17,7 @@ _SINGLE = 32
 _GROUPS = 16
 _WIDTH, _LEFT, _ROW, _BOX = 760.0, 92.0, 112.0, 30.0
 _GAP = 5.0
+_COLOURS = {"cores": 3, "spines": 4, "leaves": 1, "other ports": 6, "nodes": 0}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,8 +37,8 @@ class Cell:
         return self.x + self.width / 2
 
 
-def fabric_drawing(plan: FabricPlan, **more: Child) -> Markup:
-    """One plane of the fabric as it is bought. Cables between the same two boxes are one line."""
+def fabric_drawing(plan: FabricPlan, *before: Child) -> Markup:
+    """One plane of the fabric as it is bought, `before` first. Cables between the same two boxes are one line."""
     design = plan.growth.day_one
     rows = _tiers(design)
     height = _ROW * (len(rows) - 1) + 2 * _BOX
@@ -50,6 +51,7 @@ def fabric_drawing(plan: FabricPlan, **more: Child) -> Markup:
         f"Compute fabric, {design.topology}{planes}",
         f"From the top: {said}. Each line stands for the cables between what it joins.",
         (_WIDTH, height),
+        *before,
         element("g", *_cables(design, cells), class_="links"),
         *map(_boxed, cells),
         *_captions(rows),
@@ -58,7 +60,6 @@ def fabric_drawing(plan: FabricPlan, **more: Child) -> Markup:
         data_cores=design.cores,
         data_planes=design.planes,
         data_nodes=design.demand.nodes,
-        **more,
     )
 
 
@@ -78,7 +79,7 @@ def _tiers(design: FabricDesign) -> list[tuple[str, Sequence[str], int]]:
 
 def _step(count: int, whole: int) -> int:
     """Devices of a box: one, or so many times a `whole` that few boxes remain."""
-    return 1 if count <= _SINGLE and whole < count else whole * ceil(ceil(count / whole) / _GROUPS)
+    return 1 if count <= _SINGLE else whole * ceil(ceil(count / whole) / _GROUPS)
 
 
 def _row(tier: str, devices: Sequence[str], step: int, index: int) -> Iterator[Cell]:
@@ -117,7 +118,7 @@ def _cables(design: FabricDesign, cells: Sequence[Cell]) -> Iterator[Markup]:
 def _boxed(cell: Cell) -> Markup:
     several = len(cell.names) > 1
     said = f"{cell.names[0]} to {cell.names[-1]}" if several else cell.names[0]
-    colour = {"cores": 3, "spines": 4, "nodes": 0, "other ports": 6}.get(cell.tier, 1)
+    colour = _COLOURS[cell.tier]
     short = f"x {len(cell.names)}" if several else cell.names[0].split("-", 1)[1]
     needed = 7.0 * len(short)
     shape = box(

@@ -14,14 +14,16 @@ from planner.quotas import QuotaNeed
 from planner.types import MetalPlan
 
 _MONTHS = 12
-_MOST_BARS = 12
+_VISIBLE = 0.002
+"""Lines of a smaller share than this are drawn as one."""
 
 
 def prices(plan: Prices) -> Markup:
     """The hourly price by line with its range, the sums, and what they rest on."""
     lines = sorted((each for each in plan.lines if each.quantity), key=lambda each: -each.usd_per_hour)
     rows = [(each.name, each.usd_per_hour, each.low, each.high) for each in lines if each.usd_per_hour]
-    shown, rest = rows[:_MOST_BARS], rows[_MOST_BARS:]
+    shown = [row for row in rows if row[1] >= _VISIBLE * plan.hourly]
+    rest = rows[len(shown) :]
     if rest:
         shown.append(
             (f"{len(rest)} further lines", *(sum(values) for values in zip(*(row[1:] for row in rest), strict=True)))
@@ -54,7 +56,7 @@ def purchase(plan: MetalPlan) -> Markup:
         "USD spent after so many years",
         f"At the end of {LIFE_YEARS} years {', '.join(f'{one.name} {usd(one.points[-1][1])} USD' for one in lines)}.",
         lines,
-        Axis(name="years"),
+        Axis(name="years", steps=LIFE_YEARS),
         Axis(name="USD", written=short),
         marks,
     )

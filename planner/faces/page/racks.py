@@ -1,9 +1,9 @@
 """Racks drawn from the bottom up, and the power of each."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.faces.layout import quantity
 from planner.faces.page.elements import Child, Markup, box, drawing, element, label, table
 from planner.faces.page.style import SERIES
 from planner.facility.machines import Machines
@@ -35,9 +35,9 @@ def racks(plan: FacilityPlan) -> Markup:
         element("div", *figures, class_="racks"),
         table(
             "Power of the racks at full load",
-            ("rack", "nodes", "machines", "units", "kW", "circuits a feed", "kW of a circuit"),
-            (_row(each, plan.circuit_kw) for each in alike),
-            range(1, 7),
+            ("rack", "nodes", "machines", "units", "kW", "circuits a feed", f"kW on each, of {plan.circuit_kw:.1f}"),
+            (_row(each, groups) for each in alike),
+            range(1, 6),
         ),
     )
 
@@ -69,7 +69,7 @@ def elevation(like: Like, groups: Mapping[str, Machines], colours: Mapping[str, 
         y, tall = height - _EDGE - unit * _UNIT, group.rack_units * _UNIT - 1
         colour = f"c{colours[group.name]}"
         tip = element("title", f"{machine}: {group.rack_units} U, {group.watts:,} W")
-        attributes = {"data_machine": machine, "data_watts": group.watts, "data_units": group.rack_units}
+        attributes: dict[str, Child] = {"data_machine": machine, "data_watts": group.watts, "data_units": group.rack_units}
         shapes.append(box(_EDGE, y, _WIDTH - 2 * _EDGE, tall, tip, class_=colour, **attributes))
         if tall >= 2 * _UNIT - 1:
             shapes.append(label(_WIDTH / 2, y + tall / 2 + 4, _fitting(machine), class_="on"))
@@ -112,7 +112,7 @@ def _numbers(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} and {len(numbers) - 1} like it"
 
 
-def _row(like: Like, circuit_kw: float) -> Iterator[Child]:
+def _row(like: Like, groups: Mapping[str, Machines]) -> Iterator[Child]:
     rack = like.rack
     yield _numbers(like.numbers)
     yield rack.nodes
@@ -120,4 +120,10 @@ def _row(like: Like, circuit_kw: float) -> Iterator[Child]:
     yield rack.units
     yield f"{rack.kw:.1f}"
     yield rack.circuits
-    yield quantity(round(circuit_kw, 1))
+    yield ", ".join(f"{kw:.1f}" for kw in circuit_loads(rack, groups))
+
+
+def circuit_loads(rack: RackLine, groups: Mapping[str, Machines]) -> list[float]:
+    """kW on each circuit of one feed when it carries the rack alone. Machines on several circuits share evenly."""
+    spread = Counter(machine for circuit in rack.on_circuits for machine in circuit)
+    return [sum(groups[_group(one)].watts / spread[one] for one in circuit) / 1000 for circuit in rack.on_circuits]

@@ -20,7 +20,8 @@ svg text { fill: var(--ink); } svg text.soft { fill: var(--soft); } svg text.on 
 .s4 { stroke: var(--c4); } .s5 { stroke: var(--c5); } .s6 { stroke: var(--c6); }
 .link { stroke-opacity: .45; } .curve { fill: none; stroke-width: 2; } .axis { stroke: var(--soft); }
 .grid { stroke: var(--rule); } .frame { fill: none; stroke: var(--soft); } .free { fill: var(--raised); }
-.mark { stroke: var(--error); stroke-width: 1.5; } .spread { stroke: var(--ink); stroke-width: 1.5; }
+.mark { stroke-width: 1.5; } .limit { stroke: var(--error); stroke-width: 2; }
+.spread { stroke: var(--ink); stroke-width: 1.5; }
 """)
 
 PAGE = Markup("""
@@ -38,7 +39,7 @@ h2 { border-bottom: 1px solid var(--rule); }
 .totals b { display: block; font-size: 1.3rem; }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .15rem 1rem; margin: .5rem 0; }
 dt { color: var(--soft); } dd { margin: 0; min-width: 0; }
-table { border-collapse: collapse; font-size: .9rem; overflow-wrap: normal; }
+table { border-collapse: collapse; width: max-content; max-width: 64rem; font-size: .9rem; overflow-wrap: normal; }
 caption { text-align: left; color: var(--soft); padding: .2rem 0; }
 th, td { padding: .25rem .7rem .25rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -49,11 +50,11 @@ summary { cursor: pointer; }
 .rule { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
 figure { margin: .6rem 0; } figcaption { color: var(--soft); font-size: .9rem; }
 .wide svg { display: block; width: 100%; min-width: 40rem; height: auto; }
-.chart { max-width: 36rem; } .chart svg, .bar svg { display: block; width: 100%; height: auto; }
-.bar svg { height: 1.8rem; }
+.chart { max-width: 36rem; } .chart > svg, .bar > svg { display: block; width: 100%; height: auto; }
+.bar > svg { height: 1.8rem; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem 2rem; }
 .racks { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-end; }
-.racks figure { width: 9rem; margin: 0; } .racks svg { display: block; width: 100%; height: auto; }
+.racks figure { width: 9rem; margin: 0; } .racks figure > svg { display: block; width: 100%; height: auto; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: .3rem 0; padding: 0; list-style: none;
   font-size: .9rem; }
 .swatch { display: inline-block; width: .8em; height: .8em; margin-right: .4em; vertical-align: -.05em; }

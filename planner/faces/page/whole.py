@@ -15,7 +15,7 @@ from planner.faces.page.workloads import workloads
 from planner.faces.room import fabric_facts, power_facts, storage_facts
 from planner.faces.text import verdict, words
 from planner.findings import Finding, Severity
-from planner.types import AwsPlan, MetalPlan
+from planner.types import AwsPlan, MetalPlan, PoolPlan
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The page loads nothing and runs nothing."""
@@ -54,7 +54,7 @@ def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
         ordered = sorted(plan.findings, key=lambda each: (each.waiver is not None, each.severity))
         yield section("findings", "Findings", *map(_finding, ordered))
     headings = ("pool", "role", "nodes", "GPUs", "hardware", "a node offers")
-    yield section("pools", "Pools", table("Node pools", headings, map(nodes.pool_row, plan.pools.values()), (2,)))
+    yield section("pools", "Pools", table("Node pools", headings, map(_pool, plan.pools.values()), (2,)))
     if isinstance(plan, MetalPlan):
         yield from _room(plan)
     yield from workloads(plan)
@@ -70,10 +70,14 @@ def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
 
 def _room(plan: MetalPlan) -> Iterator[Markup]:
     if plan.fabric is not None:
-        drawn = wide(fabric_drawing(plan.fabric), "Drawing of the fabric")
-        yield section("fabric", "Fabric", drawn, facts(fabric_facts(plan.fabric)))
+        joined = wide(fabric_drawing(plan.fabric), "Drawing of the fabric")
+        yield section("fabric", "Fabric", joined, facts(fabric_facts(plan.fabric)))
     drawn = racks.racks(plan.facility) if plan.facility.racks else None
     yield section("racks", "Power and racks", facts(power_facts(plan.facility)), drawn)
+
+
+def _pool(pool: PoolPlan) -> list[Child]:
+    return [cell if isinstance(cell, str | int) else None for cell in nodes.pool_row(pool)]
 
 
 def _finding(finding: Finding) -> Markup:
