@@ -147,7 +147,8 @@ def _save(shown: Shown, options: argparse.Namespace) -> None:
         options.out.write_text(content.getvalue(), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{options.out}: {error.strerror}") from None
-    print(f"{options.out}: the plan of {shown.name}, {len(shown.plan.errors)} errors")
+    count = len(shown.plan.errors)
+    print(f"{options.out}: the plan of {shown.name}, {count} {'error' if count == 1 else 'errors'}")
 
 
 def _stack(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:

@@ -71,7 +71,7 @@ class _Part:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._raw, name)
-        if callable(value):
+        if callable(value) or name.startswith("__"):
             return value
         step = to_camel(name)
         return _watched(value, f"{self._path}.{step}" if self._path else step, self._seen)

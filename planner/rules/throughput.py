@@ -7,6 +7,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.rules.runs import Seen, known_runs
 from planner.throughput import Claim, claim, peak_tflops
+from planner.types import AwsPoolPlan
 
 _PALM = "Chowdhery et al. 2022 (PaLM), appendix B"
 _MOST_WAITING = 0.5
@@ -77,10 +78,11 @@ def _possible(seen: Seen, told: Claim) -> str:
     source="NCCL 2.30.7, src/tuning; nccl-tests, doc/PERFORMANCE.md",
 )
 def network_bound(draft: Draft) -> Iterable[Observation]:
-    """A step computes at least as long as it waits for its exchanges."""
+    """A step computes at least as long as it waits for its exchanges. `gang-without-efa` is about nodes on TCP."""
     for seen in known_runs(draft):
         step = seen.plan.forecast.step if seen.plan.forecast else None
-        if step is None or step.communication_share <= _MOST_WAITING:
+        over_tcp = isinstance(seen.pool, AwsPoolPlan) and seen.pool.efa == 0
+        if step is None or step.communication_share <= _MOST_WAITING or over_tcp:
             continue
         waiting = sum(phase.exposed_s for phase in step.phases)
         yield Observation(

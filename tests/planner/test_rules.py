@@ -116,7 +116,7 @@ def test_minor_beyond_standard_support_is_mentioned(monkeypatch: pytest.MonkeyPa
 
 def test_unknown_types_leave_the_rest_of_the_plan_standing() -> None:
     """All findings come at once: an unknown type does not hide a gang that is too large for another pool."""
-    changes = {"pools.2.instanceType": "g6e.xlrge", "training.runs.0.nodes": 3}
+    changes = {"pools.2.instanceType": "g6e.xlrge", "training.runs.0.nodes": 3, "training.runs.0.sharding": "none"}
     assert rules(planned(changes=changes)) == ["instance-unknown", "gang-fits-pool"]
 
 

@@ -32,7 +32,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Axis:
-    """What an axis shows, how its numbers are written, and whether equal steps are equal factors; with `steps` ticks."""
+    """What an axis shows, how its numbers are written, whether equal steps are equal factors, how many there are."""
 
     name: str
     written: Callable[[float], str] = quantity

@@ -17,7 +17,9 @@ _SINGLE = 32
 _GROUPS = 16
 _WIDTH, _LEFT, _ROW, _BOX = 760.0, 92.0, 112.0, 30.0
 _GAP = 5.0
-_COLOURS = {"cores": 3, "spines": 4, "leaves": 1, "other ports": 6, "nodes": 0}
+_LINE = 15.0
+_COLOURS = {"core": 3, "spine": 4, "leaf": 1, "other port": 6, "node": 0}
+_PLURAL = {"leaf": "leaves"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +28,6 @@ class Cell:
 
     tier: str
     names: Sequence[str]
-    first: int
     x: float
     y: float
     width: float
@@ -40,12 +41,11 @@ class Cell:
 def fabric_drawing(plan: FabricPlan, *before: Child) -> Markup:
     """One plane of the fabric as it is bought, `before` first. Cables between the same two boxes are one line."""
     design = plan.growth.day_one
-    rows = _tiers(design)
+    rows = _rows(design)
     height = _ROW * (len(rows) - 1) + 2 * _BOX
-    cells = [cell for index, (tier, devices, step) in enumerate(rows) for cell in _row(tier, devices, step, index)]
-    counts = {tier: len(devices) for tier, devices, _ in rows}
+    cells = [cell for index, row in enumerate(rows) for cell in _placed(row, index)]
     planes = f", one of {design.planes} equal planes" if design.planes > 1 else ""
-    said = ", ".join(f"{count:,} {tier}" for tier, count in counts.items())
+    said = ", ".join(counted for row in rows for counted in _counted(row))
     return drawing(
         "fabric-drawing",
         f"Compute fabric, {design.topology}{planes}",
@@ -63,33 +63,36 @@ def fabric_drawing(plan: FabricPlan, *before: Child) -> Markup:
     )
 
 
-def _tiers(design: FabricDesign) -> list[tuple[str, Sequence[str], int]]:
-    """The tiers from the top: what they are, their devices, and how many of them make a box."""
+_Row = list[tuple[str, Sequence[str]]]
+"""Boxes beside each other: the tier of each, and the devices that it stands for."""
+
+
+def _rows(design: FabricDesign) -> list[_Row]:
+    """The tiers from the top. Ports of storage and of the subnet manager are one box beside the nodes."""
     named, rails = names(design), design.demand.rails
     unit = rails if design.topology is Topology.RAIL_OPTIMISED else 1
-    tiers = [
-        ("cores", named.cores, 1),
-        ("spines", named.spines, design.spines_per_pod if design.pods > 1 else 1),
-        ("leaves", named.leaves, design.leaves_per_pod if design.pods > 1 else unit),
-        ("other ports", named.others, len(named.others)),
-        ("nodes", named.nodes, 1),
+    pods = design.pods > 1
+    rows = [
+        _boxes("core", named.cores, 1),
+        _boxes("spine", named.spines, design.spines_per_pod if pods else 1),
+        _boxes("leaf", named.leaves, design.leaves_per_pod if pods else unit),
+        [*_boxes("node", named.nodes, 1), *([("other port", named.others)] if named.others else [])],
     ]
-    return [(tier, devices, _step(len(devices), whole)) for tier, devices, whole in tiers if devices]
+    return [row for row in rows if row]
 
 
-def _step(count: int, whole: int) -> int:
-    """Devices of a box: one, or so many times a `whole` that few boxes remain."""
-    return 1 if count <= _SINGLE else whole * ceil(ceil(count / whole) / _GROUPS)
+def _boxes(tier: str, devices: Sequence[str], whole: int) -> _Row:
+    """A box for each device, or for so many times a `whole` that few boxes remain."""
+    step = 1 if len(devices) <= _SINGLE else whole * ceil(ceil(len(devices) / whole) / _GROUPS)
+    return [(tier, devices[first : first + step]) for first in range(0, len(devices), step)]
 
 
-def _row(tier: str, devices: Sequence[str], step: int, index: int) -> Iterator[Cell]:
-    starts = range(0, len(devices), step)
-    pitch = (_WIDTH - _LEFT) / len(starts)
+def _placed(row: _Row, index: int) -> Iterator[Cell]:
+    pitch = (_WIDTH - _LEFT) / len(row)
     width = min(pitch - _GAP, 96.0)
-    for place, first in enumerate(starts):
+    for place, (tier, devices) in enumerate(row):
         x = _LEFT + (place + 0.5) * pitch - width / 2
-        y = _ROW * index + _BOX / 2
-        yield Cell(tier=tier, names=devices[first : first + step], first=first, x=x, y=y, width=width)
+        yield Cell(tier=tier, names=devices, x=x, y=_ROW * index + _BOX / 2, width=width)
 
 
 def _cables(design: FabricDesign, cells: Sequence[Cell]) -> Iterator[Markup]:
@@ -136,8 +139,17 @@ def _boxed(cell: Cell) -> Markup:
     return element("g", shape, words)
 
 
-def _captions(rows: Sequence[tuple[str, Sequence[str], int]]) -> Iterator[Markup]:
-    for index, (tier, devices, _) in enumerate(rows):
-        y = _ROW * index + _BOX / 2
-        word = {"leaves": "leaf", "other ports": "other port"}.get(tier, tier[:-1]) if len(devices) == 1 else tier
-        yield label(0, y + _BOX / 2 + 4, f"{len(devices):,} {word}", "start")
+def _captions(rows: Sequence[_Row]) -> Iterator[Markup]:
+    for index, row in enumerate(rows):
+        middle = _ROW * index + _BOX + 4
+        said = _counted(row)
+        for place, counted in enumerate(said):
+            yield label(0, middle + _LINE * (place - (len(said) - 1) / 2), counted, "start")
+
+
+def _counted(row: _Row) -> list[str]:
+    """How many devices of each tier there are."""
+    counts: Counter[str] = Counter()
+    for tier, devices in row:
+        counts[tier] += len(devices)
+    return [f"{count:,} {tier if count == 1 else _PLURAL.get(tier, f'{tier}s')}" for tier, count in counts.items()]

@@ -25,9 +25,8 @@ def prices(plan: Prices) -> Markup:
     shown = [row for row in rows if row[1] >= _VISIBLE * plan.hourly]
     rest = rows[len(shown) :]
     if rest:
-        shown.append(
-            (f"{len(rest)} further lines", *(sum(values) for values in zip(*(row[1:] for row in rest), strict=True)))
-        )
+        _, values, lows, highs = zip(*rest, strict=True)
+        shown.append((f"{len(rest)} further lines", sum(values), sum(lows), sum(highs)))
     drawn = ranges("prices-drawing", "USD an hour, by line", "USD/h", shown) if shown else None
     listed = table(
         "Every line, USD an hour",

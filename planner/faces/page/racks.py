@@ -69,7 +69,11 @@ def elevation(like: Like, groups: Mapping[str, Machines], colours: Mapping[str, 
         y, tall = height - _EDGE - unit * _UNIT, group.rack_units * _UNIT - 1
         colour = f"c{colours[group.name]}"
         tip = element("title", f"{machine}: {group.rack_units} U, {group.watts:,} W")
-        attributes: dict[str, Child] = {"data_machine": machine, "data_watts": group.watts, "data_units": group.rack_units}
+        attributes: dict[str, Child] = {
+            "data_machine": machine,
+            "data_watts": group.watts,
+            "data_units": group.rack_units,
+        }
         shapes.append(box(_EDGE, y, _WIDTH - 2 * _EDGE, tall, tip, class_=colour, **attributes))
         if tall >= 2 * _UNIT - 1:
             shapes.append(label(_WIDTH / 2, y + tall / 2 + 4, _fitting(machine), class_="on"))

@@ -40,7 +40,7 @@ h2 { border-bottom: 1px solid var(--rule); }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .15rem 1rem; margin: .5rem 0; }
 dt { color: var(--soft); } dd { margin: 0; min-width: 0; }
 table { border-collapse: collapse; width: max-content; max-width: 64rem; font-size: .9rem; overflow-wrap: normal; }
-caption { text-align: left; color: var(--soft); padding: .2rem 0; }
+caption { text-align: left; white-space: nowrap; color: var(--soft); padding: .2rem 0; }
 th, td { padding: .25rem .7rem .25rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .scroll { overflow-x: auto; margin: .6rem 0; }

@@ -77,7 +77,8 @@ def _room(plan: MetalPlan) -> Iterator[Markup]:
 
 
 def _pool(pool: PoolPlan) -> list[Child]:
-    return [cell if isinstance(cell, str | int) else None for cell in nodes.pool_row(pool)]
+    cells = nodes.pool_row(pool)
+    return [quantity(cell) if isinstance(cell, int) else None if cell is None else str(cell) for cell in cells]
 
 
 def _finding(finding: Finding) -> Markup:

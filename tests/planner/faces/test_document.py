@@ -159,7 +159,7 @@ def test_stale_files_are_noticed_and_written(
     monkeypatch.setattr(generated, "REFERENCE", tmp_path)
     assert generated.main(["--check"]) == 1
     assert not list(tmp_path.iterdir())
-    assert capsys.readouterr().out.count("type: make reference") == 2
+    assert capsys.readouterr().out.count("type: make reference") == len(generated.contents())
     assert generated.main([]) == 0
     assert generated.main(["--check"]) == 0
     assert generated.main(["--chek"]) == 2

@@ -79,6 +79,32 @@ def test_most_rules_tell_what_they_look_at() -> None:
     assert len(told) > 0.8 * len(applying)
 
 
+def test_a_watched_draft_passes_for_a_draft() -> None:
+    """Whatever a rule does with its parts: count, slice, look up, compare, unpack, print."""
+    real = draft(settings("prod"), today=TODAY)
+
+    def look(watched: Draft) -> Iterable[Observation]:
+        pools, rows = watched.settings.pools, watched.pools
+        assert isinstance(watched, type(real))
+        assert (len(pools), len(rows)) == (3, 3)
+        assert [pool.name for pool in pools[1:]] == ["training", "inference"]
+        assert pools[-1].name == "inference"
+        assert pools[0] in real.settings.pools
+        assert real.settings.pools[0] in pools
+        assert pools[0] == real.settings.pools[0]
+        assert {pools[0]: 1}[real.settings.pools[0]] == 1
+        assert ("training" in rows, "x" in rows, rows.get("x"), rows.get("x", 3)) == (True, False, None, 3)
+        assert [name for name, row in rows.items() if row.count == 8] == ["training"]
+        assert list(rows) == list(rows.keys()) == [row.name for row in rows.values()]
+        assert f"{pools[0]}" == str(pools[0]) == str(real.settings.pools[0])
+        assert pools
+        return ()
+
+    told = read_by(look, real)
+    assert list(look(real)) == []
+    assert told == {"pools[training].count": "8", "pools[system].count": "3", "pools[inference].count": "1"}
+
+
 def test_what_cannot_be_watched_tells_nothing() -> None:
     """A rule that copies its draft is explained without what it looked at, and never with a traceback."""
 

@@ -31,10 +31,12 @@ def test_a_preview_shows_what_a_change_costs() -> None:
 
 def test_memory_of_a_gpu_is_there_with_the_model() -> None:
     """What a GPU needs beside what it has."""
-    shown = numbers(planned("prod", {"training.runs.0.model": "llama-3-70b"}))["gangs"]["llama-3-70b-pretrain"]
+    run = {"name": "sft", "pool": "training", "nodes": 8, "queue": "training", "image": "a:1", "script": ["a.py"]}
+    with_model = {**run, "model": "llama-3-8b", "recompute": "full"}
+    plain, shown = (numbers(planned("prod", {"training.runs": [each]}))["gangs"]["sft"] for each in (run, with_model))
     assert shown["gpuGb"] == 80
-    assert shown["memoryGbPerGpu"] > 0
-    assert "memoryGbPerGpu" not in numbers(planned("prod"))["gangs"]["llama-3-70b-pretrain"]
+    assert 0 < shown["memoryGbPerGpu"] < 80
+    assert set(plain) == {"pods", "gpus", "efa"}
 
 
 def test_metal_shows_power_and_racks() -> None:
@@ -42,4 +44,6 @@ def test_metal_shows_power_and_racks() -> None:
     shown = numbers(planned_metal())
     assert {"fabric", "storage", "power"} <= set(shown)
     assert shown["power"]["drawKw"] > 81.6
+    assert (shown["storage"]["readGbPerS"], shown["storage"]["writeGbPerS"]) == (400, 256)
+    assert (shown["fabric"]["leaves"], shown["fabric"]["cables"]) == (8, 64 + 8 * 32)
     assert len(json.dumps(shown)) < 6000

@@ -105,6 +105,18 @@ def test_the_sum_of_prices_is_that_of_the_plan() -> None:
     assert f"{planned('prod').prices.hourly:.2f} USD, between" in shown
 
 
+def test_quotas_are_those_to_ask_for() -> None:
+    """Eight p5.48xlarge have 1,536 vCPU, of which a new account may have none."""
+    shown = [line.split() for line in printed(plan_text("prod", planned("prod")), 120).splitlines()]
+    assert ["Running", "On-Demand", "P", "instances", "1,536", "0", "8", "x", "192", "of", "p5.48xlarge"] in shown
+    assert not [words for words in shown if words[:2] == ["VPCs", "per"]]
+
+
+def test_cables_are_counted_by_what_they_join() -> None:
+    """64 rails to eight leaves, each with its 32 uplinks wired, as the fabric is to grow to 16 nodes."""
+    assert "64 to nodes, 256 leaf to spine" in printed(plan_text("metal", planned_metal()))
+
+
 def test_the_verdict_follows_the_errors() -> None:
     """Accepted findings stop nothing."""
     assert "0 errors, 0 warnings, 6 accepted; nothing stops it" in printed(plan_text("prod", planned("prod")))
@@ -122,6 +134,9 @@ def test_a_difference_is_read_without_the_plan() -> None:
     assert "new findings" in shown
     assert "gang-fits-pool" in shown
     assert "the stack is refused" in shown
+    back = printed(difference_text("prod", difference(["x=1"], after, before), before))
+    assert "gone findings" in back
+    assert "nothing stops it" in back
     same = printed(difference_text("prod", difference(["x=1"], before, before), before))
     assert "no number changes" in same
     assert "no finding comes or goes" in same
@@ -139,7 +154,7 @@ def test_an_explanation_says_what_was_looked_at() -> None:
 def test_table_shows_errors_first_and_every_word() -> None:
     """All findings in one table, nothing cut off, as `pulumi up` prints it."""
     plan = planned("prod", {"budget.maxHourlyUsd": 1})
-    text = table(plan.findings)
+    text = table(tuple(reversed(plan.findings)))
     assert text.index("budget") < text.index("waived error")
     assert all(finding.path in text for finding in plan.findings)
     assert f"raise the budget to {plan.prices.hourly:.2f}" in " ".join(text.split())

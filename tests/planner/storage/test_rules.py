@@ -199,6 +199,7 @@ def test_checkpoint_in_its_time_on_aws(seconds: float, wrong: bool) -> None:
         "pools.1.instanceType": "p5.48xlarge",
         "training.runs.0.nodes": 2,
         "training.runs.0.model": "llama-3-8b",
+        "training.runs.0.method": "full",
         "training.runs.0.checkpoint": {**CHECKPOINT, "withinSeconds": seconds},
         "storage.lustre": lustre,
         "budget.maxHourlyUsd": 9000,

@@ -137,6 +137,18 @@ def test_run_that_waits_for_its_network() -> None:
     assert f"({step.step.communication_share:.0%}) pass waiting" in finding.sentence
 
 
+def test_gang_over_tcp_is_told_once() -> None:
+    """FB01, HW26: nodes without EFA wait for their network too, and the rule about EFA says why."""
+    changes = {"pools.1.instanceType": "g6e.xlarge", f"{RUN}.model": "llama-3-8b", f"{RUN}.sharding": "fsdp"}
+    plan = planned(changes=changes)
+    assert said(plan, "gang-without-efa")
+    assert not said(plan, "network-bound")
+    forecast = run(plan).forecast
+    assert forecast is not None
+    assert forecast.step is not None
+    assert forecast.step.communication_share > 0.5
+
+
 def test_oversubscribed_leaves_slow_a_run_down() -> None:
     """FB03, P14: with four ports down to one up, gradients take four times as long."""
     fsdp = {f"{RUN}.model": "llama-3-70b", f"{RUN}.recompute": "full", f"{RUN}.sequenceLength": 4096}

@@ -32,6 +32,14 @@ def _with_gpu(gpu: Gpu, instance: str = "p5.48xlarge") -> Catalogue:
     return replace(SHIPPED, instances={**SHIPPED.instances, instance: row})
 
 
+NAMELESS = {
+    "name": "any",
+    "pool": "training",
+    "nodes": 8,
+    "queue": "training",
+    "image": "a/b:1",
+    "script": ["train.py"],
+}
 ABOUT_RUNS = (
     "layout-covers-gpus",
     "tensor-leaves-node",
@@ -56,7 +64,7 @@ def test_a_run_that_works_is_left_alone() -> None:
     (run,) = works.runs.values()
     assert run.training is not None
     assert (run.training.layout.data, run.training.global_batch, run.training.tokens_per_step) == (8, 8, 65_536)
-    (silent,) = planned("prod").runs.values()
+    (silent,) = planned("prod", {"training.runs.0": NAMELESS}).runs.values()
     assert silent.training is None
 
 

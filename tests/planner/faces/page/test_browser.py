@@ -1,0 +1,90 @@
+"""The page in a real browser: no sideways scrolling, both colour schemes, drawings of a size."""
+
+import json
+import re
+import shutil
+import struct
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.faces.page.whole import page
+from tests.planner.faces.test_text import MODEL
+from tests.planner.site import planned_site
+from tests.planner.stacks import planned, planned_metal
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on PATH")
+WIDTHS = (390, 1440)
+SCHEMES = {"dark": 0, "light": 1}
+MEASURE = """
+const out = {};
+for (const frame of document.querySelectorAll('iframe')) {
+  const doc = frame.contentDocument, body = frame.contentWindow.getComputedStyle(doc.body);
+  const sizes = [...doc.querySelectorAll('svg[role=img]')].map(each => each.getBoundingClientRect());
+  out[frame.id] = { inner: frame.contentWindow.innerWidth, width: doc.documentElement.scrollWidth,
+    paper: body.backgroundColor, drawings: sizes.map(size => [size.width, size.height]) };
+}
+document.title = 'done'; document.body.textContent = JSON.stringify(out);
+"""
+
+
+def browse(address: Path, scheme: str, *options: str) -> str:
+    assert CHROMIUM is not None
+    command = [
+        *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=5000"),
+        *("--allow-file-access-from-files", f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}"),
+        *(f"--user-data-dir={address.parent / 'profile'}", *options, address.as_uri()),
+    ]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages of a stack on AWS, of a refused one, of one on metal, and of 256 nodes."""
+    folder = tmp_path_factory.mktemp("pages")
+    plans: dict[str, Any] = {
+        "aws": planned("prod", MODEL),
+        "refused": planned("prod", {**MODEL, "pools.1.count": 6, "training.runs.0.microBatch": 16}),
+        "metal": planned_metal(MODEL),
+        "large": planned_site({"pools.1.count": 256, "training.runs.0.nodes": 256}),
+    }
+    for name, plan in plans.items():
+        (folder / f"{name}.html").write_text(page(name, plan), encoding="utf-8")
+    frames = "".join(
+        f'<iframe id="{name}-{width}" src="{name}.html" width="{width}" height="900" style="border:0"></iframe>'
+        for name in plans
+        for width in WIDTHS
+    )
+    wrapper = f"<!DOCTYPE html><body>{frames}<script>onload = () => {{ {MEASURE} }}</script></body>"
+    (folder / "measure.html").write_text(wrapper, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_pages_fit_their_window(pages: Path, scheme: str) -> None:
+    """A telephone's and a screen's; the paper follows the person's colour scheme."""
+    dom = browse(pages / "measure.html", scheme, "--dump-dom")
+    found = re.search(r"<body>(.*)</body>", dom, re.DOTALL)
+    assert found, dom[:500]
+    measured = json.loads(unescape(found[1]))
+    assert len(measured) == 4 * len(WIDTHS)
+    for name, seen in measured.items():
+        assert seen["inner"] == int(name.rpartition("-")[2])
+        assert seen["width"] <= seen["inner"], name
+        assert seen["paper"] == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 28)"}[scheme]
+        assert seen["drawings"]
+        assert all(width > 100 and height > 20 for width, height in seen["drawings"]), name
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_picture_can_be_taken(pages: Path, width: int) -> None:
+    """A PNG of the window's size that is not empty."""
+    file = pages / f"metal-{width}.png"
+    browse(pages / "metal.html", "light", f"--window-size={width},1600", f"--screenshot={file}")
+    content = file.read_bytes()
+    assert struct.unpack(">II", content[16:24]) == (width, 1600)
+    assert len(content) > 20_000

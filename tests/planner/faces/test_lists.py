@@ -1,0 +1,61 @@
+"""Bills and cables as comma-separated values."""
+
+import csv
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+
+from planner.faces.lists import bill, cables
+from planner.types import AwsPlan, MetalPlan
+from tests.planner.site import planned_site
+from tests.planner.stacks import planned, planned_metal
+
+
+def read(text: str) -> list[list[str]]:
+    return list(csv.reader(StringIO(text)))
+
+
+@pytest.mark.parametrize("planned_", [planned("prod"), planned_metal()], ids=["aws", "metal"])
+def test_the_bill_has_every_line(planned_: AwsPlan | MetalPlan) -> None:
+    """In order, with sums that are the plan's."""
+    heading, *rows = read(bill(planned_))
+    assert [row[1] for row in rows] == [line.item for line in planned_.bom.lines]
+    assert all(len(row) == len(heading) for row in rows)
+    bought = [row for row in rows if row[4] == "purchase" and row[8]]
+    assert sum(float(row[8]) for row in bought) == pytest.approx(planned_.bom.cost().usd, abs=1)
+
+
+@pytest.mark.parametrize("changes", [{}, {"pools.1.count": 40}, {"fabric.redundant": True}], ids=str)
+def test_every_cable_has_a_line(changes: dict[str, object]) -> None:
+    """As many as the plan counts, over all planes; no port has two; nodes have the names they have in their racks."""
+    planned_ = planned_site(changes)
+    if planned_.fabric is None:
+        pytest.skip("the site has no such fabric")
+    _, *rows = read(cables(planned_) or "")
+    design = planned_.fabric.growth.day_one
+    assert len(rows) == design.cables
+    ends = [(row[3], row[4]) for row in rows]
+    if design.planes == 1:
+        ends += [(row[1], row[2]) for row in rows]
+    assert len(ends) == len(set(ends))
+    racked = {machine for rack in planned_.facility.racks for machine in rack.machines}
+    nodes = {row[1] for row in rows if row[1].startswith("training-")}
+    assert len(nodes) == design.demand.nodes
+    assert nodes <= racked
+    assert all(float(row[6]) > 0 for row in rows)
+
+
+def test_a_stack_on_aws_has_no_cables() -> None:
+    """Its fabric is Amazon's."""
+    assert cables(planned("prod")) is None
+
+
+@pytest.mark.parametrize("item", ["=1+1", "+1", "-1", "@x"])
+def test_no_cell_is_a_formula(item: str) -> None:
+    """A spreadsheet shows what stands there, and computes nothing."""
+    planned_ = planned("prod")
+    bom = replace(planned_.bom, lines=(replace(planned_.bom.lines[0], item=item, note='a "b", c\nd'),))
+    _, row = read(bill(replace(planned_, bom=bom)))
+    assert row[1] == f"'{item}"
+    assert row[-1] == 'a "b", c\nd'
