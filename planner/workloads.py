@@ -8,7 +8,7 @@ from planner.forecast import Forecast, Saving, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.mig import product_label
 from planner.nodes import pod_share
-from planner.serving.memory import decode_tokens_per_s, serving_memory, weights_bytes
+from planner.serving.memory import decode_tokens_per_s, serving_memory
 from planner.serving.startup import load_seconds, scale_up_seconds, startup_seconds
 from planner.step import step_time
 from planner.training.job import Job, Layout
@@ -128,7 +128,8 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_p
         service.kv_cache_dtype,
     )
     part = pool.mig.memory_gb / gpu.memory_gb if pool.mig else 1
-    load = load_seconds(weights_bytes(model, service.quantization), read_mb_per_s / _MB_PER_GB)
+    # vLLM quantises what it has read, so the published weights are what is read.
+    load = load_seconds(model.weights_bytes, read_mb_per_s / _MB_PER_GB)
     return ServicePlan(
         name=service.name,
         pool=service.pool,

@@ -36,6 +36,7 @@ class Section(BaseModel):
 
     model_config = ConfigDict(
         frozen=True,
+        defer_build=True,
         extra="forbid",
         alias_generator=to_camel,
         validate_by_alias=True,

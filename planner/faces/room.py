@@ -36,13 +36,13 @@ def fabric_facts(plan: FabricPlan) -> Iterator[tuple[str, str | None]]:
     yield "bisection", f"{quantity(bisection)} Tb/s, oversubscription {quantity(plan.oversubscription)}"
     if later.demand.nodes > now.demand.nodes:
         yield f"at {later.demand.nodes} nodes", f"{_switches(later)}, {later.cables:,} cables"
-    yield "addresses", ", ".join(plan.rail_networks[:1] + plan.rail_networks[-1:]) or None
+    yield "addresses", " to ".join(dict.fromkeys(plan.rail_networks[:1] + plan.rail_networks[-1:])) or None
     yield "NCCL", ", ".join(f"{name}={value}" for name, value in plan.nccl.items()) or None
 
 
 def _switches(design: FabricDesign) -> str:
-    tiers = {"leaves": design.leaves, "spines": design.spines, "cores": design.cores}
-    counts = ", ".join(f"{count} {tier}" for tier, count in tiers.items() if count)
+    tiers = {("leaf", "leaves"): design.leaves, ("spine", "spines"): design.spines, ("core", "cores"): design.cores}
+    counts = ", ".join(f"{count:,} {one if count == 1 else many}" for (one, many), count in tiers.items() if count)
     planes = f", in {design.planes} planes" if design.planes > 1 else ""
     return f"{design.topology}, {counts}{planes}"
 

@@ -11,7 +11,13 @@ from planner.types import AwsPoolPlan
 _MIB_PER_GIB = 1024
 
 
-@aws_rule("instance-unknown", "B01", "NW11")
+@aws_rule(
+    "instance-unknown",
+    "B01",
+    "NW11",
+    formula="instanceType in the catalogue's instances",
+    source="EC2 instance types guide; Definition of the stack file",
+)
 def instance_unknown(draft: AwsDraft) -> Iterable[Observation]:
     """Every pool's instance type is a row of the catalogue."""
     known = draft.catalogue.instances
@@ -26,7 +32,12 @@ def instance_unknown(draft: AwsDraft) -> Iterable[Observation]:
             )
 
 
-@rule("pool-without-gpu", "A08")
+@rule(
+    "pool-without-gpu",
+    "A08",
+    formula="GPUs of a node >= 1 for training and inference, = 0 for system",
+    source="Definition of the stack file (role of a pool)",
+)
 def pool_without_gpu(draft: Draft) -> Iterable[Observation]:
     """Training and inference pools have GPUs; the system pool has none to waste."""
     for index, pool in enumerate(draft.settings.pools):
@@ -39,10 +50,17 @@ def pool_without_gpu(draft: Draft) -> Iterable[Observation]:
                 sentence=f"{plan.hardware} {has}, and the pool's role is {pool.role}",
                 remedy=_other_hardware(draft, gpus=pool.role != "system"),
                 subject=pool.name,
+                inputs={"GPUs of a node": f"{plan.gpus_per_node} GPUs"},
             )
 
 
-@aws_rule("accelerator-not-gpu", "PW16", "Z04", source="EC2 instance types page, accelerated computing")
+@aws_rule(
+    "accelerator-not-gpu",
+    "PW16",
+    "Z04",
+    source="EC2 instance types page, accelerated computing",
+    formula="accelerator of the instance type is not Neuron",
+)
 def accelerator_not_gpu(draft: AwsDraft) -> Iterable[Observation]:
     """Inferentia and Trainium are no GPUs: everything that is installed and run here is made for CUDA."""
     for index, pool in enumerate(draft.settings.pools):
@@ -54,6 +72,7 @@ def accelerator_not_gpu(draft: AwsDraft) -> Iterable[Observation]:
                 "NCCL runs",
                 remedy="take a g or p type, or an m7i size for the system pool",
                 subject=pool.name,
+                inputs={"accelerators": f"{plan.instance.neuron_count} x Neuron"},
             )
 
 
@@ -65,7 +84,12 @@ def _other_hardware(draft: Draft, *, gpus: bool) -> str:
     return f"take one of {', '.join(fitting)}" if fitting else "add such a server to gpucluster:catalogue.servers"
 
 
-@aws_rule("capacity-not-offered", "PW18")
+@aws_rule(
+    "capacity-not-offered",
+    "PW18",
+    formula="capacity in the usage classes of the instance type",
+    source="EC2 API reference, DescribeInstanceTypes (SupportedUsageClasses)",
+)
 def capacity_not_offered(draft: AwsDraft) -> Iterable[Observation]:
     """A pool buys its instances in a way that AWS sells them."""
     for index, pool in enumerate(draft.settings.pools):
@@ -80,7 +104,13 @@ def capacity_not_offered(draft: AwsDraft) -> Iterable[Observation]:
             )
 
 
-@rule("gang-fits-pool", "A08", "IN09")
+@rule(
+    "gang-fits-pool",
+    "A08",
+    "IN09",
+    formula="nodes of the run <= count of its pool",
+    source="Definition of the stack file: a gang runs whole or not at all",
+)
 def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
     """A gang starts only if its pool has a node for every pod; what inference reserves is no part of it."""
     for index, run in enumerate(draft.settings.training.runs):
@@ -94,10 +124,17 @@ def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
                 f"({pool.gpus} GPUs; inference reserves {reserved} of its own), so it would wait for ever",
                 remedy=f"set nodes to at most {pool.count} or the pool's count to {run.nodes}",
                 subject=run.name,
+                inputs={"gang": f"{run.nodes} nodes ({gpus} GPUs)", "pool": f"{pool.count} nodes ({pool.gpus} GPUs)"},
             )
 
 
-@rule("gang-fits-queue", "A08", "M01")
+@rule(
+    "gang-fits-queue",
+    "A08",
+    "M01",
+    formula="nodes x GPUs of a node <= gpus of the queue",
+    source="Definition of the stack file (scheduling.queues)",
+)
 def gang_fits_queue(draft: Draft) -> Iterable[Observation]:
     """A queue's cap leaves room for each gang that is sent to it."""
     caps = {queue.name: queue.gpus for queue in draft.settings.scheduling.queues}
@@ -109,10 +146,17 @@ def gang_fits_queue(draft: Draft) -> Iterable[Observation]:
                 sentence=f"the gang takes {plan.gpus} GPUs and queue {run.queue} is capped at {cap}",
                 remedy=f"raise the queue's gpus to {plan.gpus} or send the run to another queue",
                 subject=run.name,
+                inputs={"gang": f"{plan.gpus} GPUs", "queue": f"{cap} GPUs"},
             )
 
 
-@rule("gangs-wait-in-line", "A08", severity=Severity.WARNING)
+@rule(
+    "gangs-wait-in-line",
+    "A08",
+    severity=Severity.WARNING,
+    formula="sum of the runs' nodes <= count of the pool",
+    source="Definition of the stack file: a gang runs whole or not at all",
+)
 def gangs_wait_in_line(draft: Draft) -> Iterable[Observation]:
     """Runs of one pool that together exceed it run one after the other."""
     for index, pool in enumerate(draft.settings.pools):
@@ -123,10 +167,17 @@ def gangs_wait_in_line(draft: Draft) -> Iterable[Observation]:
                 sentence=f"its {len(wanted)} runs take {sum(wanted)} nodes together and the pool has {pool.count}",
                 remedy="they run one after the other, unless the pool grows",
                 subject=pool.name,
+                inputs={"runs together": f"{sum(wanted)} nodes", "pool": f"{pool.count} nodes"},
             )
 
 
-@rule("shm-below-memory", "N05", "AA06")
+@rule(
+    "shm-below-memory",
+    "N05",
+    "AA06",
+    formula="shmGib < memory limit of the pod",
+    source="Kubernetes documentation, volumes: emptyDir in memory counts against the memory limit",
+)
 def shm_below_memory(draft: Draft) -> Iterable[Observation]:
     """Shared memory counts against the pod's memory limit, so it stays below it."""
     for index, run in enumerate(draft.settings.training.runs):
@@ -139,10 +190,16 @@ def shm_below_memory(draft: Draft) -> Iterable[Observation]:
                 f"which is what a {draft.pools[run.pool].hardware} leaves",
                 remedy=f"set it to at most {max(1, limit // 2)}, half of the limit",
                 subject=run.name,
+                inputs={"shared memory": f"{run.shm_gib} GiB", "memory limit": f"{limit} GiB"},
             )
 
 
-@rule("node-too-small", "N04")
+@rule(
+    "node-too-small",
+    "N04",
+    formula="cores of a pod >= 1; memory of a pod >= 1 GiB",
+    source="Kubernetes documentation, reserve compute resources for system daemons",
+)
 def node_too_small(draft: Draft) -> Iterable[Observation]:
     """After the node's own daemons, a pod that takes its share still gets at least a core and a GiB."""
     runs = ((f"training.runs[{index}]", run.name) for index, run in enumerate(draft.settings.training.runs))
@@ -156,4 +213,8 @@ def node_too_small(draft: Draft) -> Iterable[Observation]:
                 f"{plan.pod.memory_mib // _MIB_PER_GIB} GiB of a {draft.pools[plan.pool].hardware}",
                 remedy="take a larger size for the pool",
                 subject=name,
+                inputs={
+                    "CPU": f"{plan.pod.cpu_millicores // 1000} cores",
+                    "memory": f"{plan.pod.memory_mib // _MIB_PER_GIB} GiB",
+                },
             )

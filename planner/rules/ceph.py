@@ -75,6 +75,7 @@ def ceph_memory(draft: MetalDraft) -> Iterable[Observation]:
     "G16",
     severity=Severity.WARNING,
     formula="targetGbPerS / GPU nodes <= 25 GB/s",
+    source="Approximate: what one CephFS client is reported to sustain",
 )
 def ceph_node_read(draft: MetalDraft) -> Iterable[Observation]:
     """Above 25 GB/s a node, CephFS clients are no longer the right tool."""

@@ -16,6 +16,7 @@ _MARGIN = 1e-9
     "PW02",
     "PW07",
     formula="machines' power x (1 + margin) <= capacityKw; 1 ton = 3.517 kW",
+    source="Power drawn becomes heat; ton of refrigeration: NIST Special Publication 811",
 )
 def cooling_capacity(draft: MetalDraft) -> Iterable[Observation]:
     """Cooling carries away what all machines draw, and the margin."""
@@ -37,7 +38,7 @@ def cooling_capacity(draft: MetalDraft) -> Iterable[Observation]:
     "H08",
     "H09",
     "PW08",
-    formula="litres per minute = kW x 60 / (4.18 x deltaK)",
+    formula="kW of the nodes <= flowLpm x deltaK x 4.18 / 60",
     source="Heat capacity of water, 4.18 kJ per litre and kelvin",
 )
 def coolant_flow(draft: MetalDraft) -> Iterable[Observation]:
@@ -51,6 +52,7 @@ def coolant_flow(draft: MetalDraft) -> Iterable[Observation]:
             path=f"facility.cooling.{missing[0]}",
             sentence=f"nodes give {plan.heat.liquid_kw:.1f} kW to a liquid whose {' and '.join(missing)} are not known",
             remedy=f"add {' and '.join(missing)}",
+            inputs={"heat": f"{plan.heat.liquid_kw:.1f} kW"},
         )
         return
     carried = carried_kw(cooling.flow_lpm, cooling.delta_k)
@@ -60,7 +62,11 @@ def coolant_flow(draft: MetalDraft) -> Iterable[Observation]:
             sentence=f"{cooling.flow_lpm:g} litres per minute carry {carried:.1f} kW at {cooling.delta_k:g} K, and the "
             f"nodes give off {plan.heat.liquid_kw:.1f} kW",
             remedy=f"set it to {plan.litres_per_minute or 0:.0f}, or let the water warm more",
-            inputs={"heat": f"{plan.heat.liquid_kw:.1f} kW", "warming": f"{cooling.delta_k:g} K"},
+            inputs={
+                "flow": f"{cooling.flow_lpm:g} litres per minute",
+                "warming": f"{cooling.delta_k:g} K",
+                "heat": f"{plan.heat.liquid_kw:.1f} kW",
+            },
         )
 
 
@@ -81,10 +87,18 @@ def coolant_loops(draft: MetalDraft) -> Iterable[Observation]:
             sentence=f"{cooling.delta_k:g} K is more than water warms in a node; it looks like the difference between "
             "the room's chilled water and the nodes' loop",
             remedy="type what the nodes' own loop gains between inlet and outlet, 5 to 10 K",
+            inputs={"warming": f"{cooling.delta_k:g} K", "limit": f"{_WARM_LOOP_K:g} K"},
         )
 
 
-@metal_rule("coolant-pumps", "H09", "T13", severity=Severity.WARNING, formula="pumps >= 2")
+@metal_rule(
+    "coolant-pumps",
+    "H09",
+    "T13",
+    severity=Severity.WARNING,
+    formula="pumps >= 2",
+    source="Definition of the planner: N+1 pumps",
+)
 def coolant_pumps(draft: MetalDraft) -> Iterable[Observation]:
     """A loop has a second pump: without flow, GPUs shut down within seconds."""
     cooling = draft.settings.facility.cooling
@@ -93,4 +107,5 @@ def coolant_pumps(draft: MetalDraft) -> Iterable[Observation]:
             path="facility.cooling.pumps",
             sentence=f"the nodes' loop has {cooling.pumps or 'no known'} pump, and stops with it",
             remedy="take 2, one of them standing by",
+            inputs={"pumps": str(cooling.pumps or 0)},
         )

@@ -29,7 +29,15 @@ def budget(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("purchase-budget", "Z15", "PW10", "PW11", "PW12", formula="sum of the bill of materials <= maxPurchaseUsd")
+@metal_rule(
+    "purchase-budget",
+    "Z15",
+    "PW10",
+    "PW11",
+    "PW12",
+    formula="sum of the bill of materials <= maxPurchaseUsd",
+    source="Definition of the stack file; prices of the catalogue's rows",
+)
 def purchase_budget(draft: MetalDraft) -> Iterable[Observation]:
     """The purchase as a whole, item by item, stays within its budget."""
     limit = draft.settings.budget.max_purchase_usd if draft.settings.budget else None
@@ -46,7 +54,12 @@ def purchase_budget(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "purchase-range", "PW11", "I09", severity=Severity.WARNING, formula="high end of the bill <= maxPurchaseUsd"
+    "purchase-range",
+    "PW11",
+    "I09",
+    severity=Severity.WARNING,
+    formula="high end of the bill <= maxPurchaseUsd",
+    source="Definition of the stack file; price ranges of the catalogue's rows",
 )
 def purchase_range(draft: MetalDraft) -> Iterable[Observation]:
     """Prices are ranges: a budget that holds the likely sum may not hold the dear one."""
@@ -62,7 +75,15 @@ def purchase_range(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("purchase-unpriced", "PW11", "I09", severity=Severity.WARNING, by_name=True)
+@metal_rule(
+    "purchase-unpriced",
+    "PW11",
+    "I09",
+    severity=Severity.WARNING,
+    by_name=True,
+    formula="every line of the bill of materials has a price",
+    source="Definition of the stack file; prices of the catalogue's rows",
+)
 def purchase_unpriced(draft: MetalDraft) -> Iterable[Observation]:
     """A part without a recorded price is not free, so the budget says nothing about it."""
     if draft.settings.budget is None or draft.settings.budget.max_purchase_usd is None:
@@ -74,11 +95,16 @@ def purchase_unpriced(draft: MetalDraft) -> Iterable[Observation]:
             f"{line.count or line.spares:g} of it",
             remedy="add a row like it with a price to gpucluster:catalogue, or waive it with the quotation as reason",
             subject=line.item,
+            inputs={"unpriced": f"{line.count or line.spares:g} pieces"},
         )
 
 
 @metal_rule(
-    "storage-outweighs-gpus", "PW10", severity=Severity.WARNING, formula="storage <= half of the bill of materials"
+    "storage-outweighs-gpus",
+    "PW10",
+    severity=Severity.WARNING,
+    formula="storage <= half of the bill of materials",
+    source="Definition of the planner; prices of the catalogue's rows",
 )
 def storage_outweighs_gpus(draft: MetalDraft) -> Iterable[Observation]:
     """Storage that costs more than everything else together is another machine than the one that was asked for."""
@@ -97,6 +123,7 @@ def storage_outweighs_gpus(draft: MetalDraft) -> Iterable[Observation]:
     "Z15",
     "PW12",
     formula="(purchase + 5 years of power, staff and support) / 43,800 h <= maxHourlyUsd",
+    source="Definition of the planner: a life of five years; prices of the catalogue's rows",
 )
 def owned_hourly_budget(draft: MetalDraft) -> Iterable[Observation]:
     """An hour of one's own racks, with the purchase spread over five years, stays within its budget."""
@@ -118,7 +145,12 @@ def _round(usd: float) -> str:
     return f"{usd / 1e6:.2f} million" if usd >= 1e6 else f"{usd / 1e3:.0f} thousand"
 
 
-@aws_rule("price-unknown", "Z15")
+@aws_rule(
+    "price-unknown",
+    "Z15",
+    formula="a price of the instance type is recorded for the pool's capacity",
+    source="Definition of the stack file; AWS price pages",
+)
 def price_unknown(draft: AwsDraft) -> Iterable[Observation]:
     """A pool without a recorded price is not free, so the budget says nothing about it."""
     for index, pool in enumerate(draft.settings.pools):
@@ -129,10 +161,17 @@ def price_unknown(draft: AwsDraft) -> Iterable[Observation]:
                 f"its {pool.count} nodes",
                 remedy="take a type with a price, or waive price-unknown with the price you were quoted as reason",
                 subject=pool.name,
+                inputs={"unpriced": f"{pool.count} nodes"},
             )
 
 
-@rule("stack-expired", "Z15", severity=Severity.WARNING)
+@rule(
+    "stack-expired",
+    "Z15",
+    severity=Severity.WARNING,
+    formula="today <= lifecycle.expiry",
+    source="Definition of the stack file",
+)
 def stack_expired(draft: Draft) -> Iterable[Observation]:
     """A stack past its day is up for destruction."""
     expiry = draft.settings.lifecycle.expiry
@@ -141,4 +180,5 @@ def stack_expired(draft: Draft) -> Iterable[Observation]:
             path="lifecycle.expiry",
             sentence=f"the stack expired on {expiry.isoformat()}",
             remedy="destroy it, or set a later day",
+            inputs={"expiry": expiry.isoformat(), "today": draft.today.isoformat()},
         )

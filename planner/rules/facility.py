@@ -98,7 +98,7 @@ def rack_crowded(draft: MetalDraft) -> Iterable[Observation]:
     "H04",
     "H17",
     "PW03",
-    formula="volts x amperes x (sqrt 3 if three phases) x 0.8; each feed carries every machine alone",
+    formula="draw on each feed alone <= circuits x volts x amperes x (sqrt 3 if three phases) x 0.8",
     source=_NEC,
 )
 def circuit_load(draft: MetalDraft) -> Iterable[Observation]:
@@ -127,7 +127,14 @@ def circuit_load(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("single-feed", "H05", "T13", severity=Severity.WARNING)
+@metal_rule(
+    "single-feed",
+    "H05",
+    "T13",
+    severity=Severity.WARNING,
+    formula="feeds >= 2",
+    source="Uptime Institute, Tier Standard: Topology (distribution paths)",
+)
 def single_feed(draft: MetalDraft) -> Iterable[Observation]:
     """With one feed a tripped breaker or a switched-off supply takes whole racks."""
     if draft.settings.facility.feeds == 1:
@@ -135,10 +142,17 @@ def single_feed(draft: MetalDraft) -> Iterable[Observation]:
             path="facility.feeds",
             sentence="every rack hangs on one feed, so redundant power supplies have nothing to switch to",
             remedy="take 2 feeds, or accept the loss of racks",
+            inputs={"feeds": "1"},
         )
 
 
-@metal_rule("ups-energy", "H06", "PW06", formula="kWh >= covered kW x minutes / 60")
+@metal_rule(
+    "ups-energy",
+    "H06",
+    "PW06",
+    formula="kWh >= covered kW x minutes / 60",
+    source="Energy is power x time; Definition of the stack file (facility.ups)",
+)
 def ups_energy(draft: MetalDraft) -> Iterable[Observation]:
     """Batteries carry what they cover for as long as they should."""
     plan, ups = draft.facility, draft.settings.facility.ups

@@ -7,7 +7,12 @@ from planner.draft import Draft, MetalDraft, metal_rule, rule
 from planner.findings import Observation
 
 
-@rule("site-row", "B01")
+@rule(
+    "site-row",
+    "B01",
+    formula="a row's like and names are in the catalogue, and every field has a value",
+    source="Definition of the stack file (catalogue)",
+)
 def site_row(draft: Draft) -> Iterable[Observation]:
     """A site's own rows are complete, and name rows that exist."""
     for path, sentence in draft.site_problems:
@@ -18,20 +23,27 @@ def site_row(draft: Draft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("server-unknown", "B01")
+@metal_rule("server-unknown", "B01", formula="server in the catalogue's servers", source="Definition of the stack file")
 def server_unknown(draft: MetalDraft) -> Iterable[Observation]:
     """Every pool's server is a row of the catalogue."""
     for index, pool in enumerate(draft.settings.pools):
         yield from _unknown(f"pools[{index}].server", "servers", pool.server, draft.catalogue.servers)
 
 
-@metal_rule("switch-unknown", "B01")
+@metal_rule(
+    "switch-unknown", "B01", formula="switch in the catalogue's switches", source="Definition of the stack file"
+)
 def switch_unknown(draft: MetalDraft) -> Iterable[Observation]:
     """The fabric's switch is a row of the catalogue."""
     yield from _unknown("fabric.switch", "switches", draft.settings.fabric.switch, draft.catalogue.switches)
 
 
-@metal_rule("storage-server-unknown", "B01")
+@metal_rule(
+    "storage-server-unknown",
+    "B01",
+    formula="server and mdsServer in the catalogue's storage servers",
+    source="Definition of the stack file",
+)
 def storage_server_unknown(draft: MetalDraft) -> Iterable[Observation]:
     """Storage servers are rows of the catalogue."""
     lustre, ceph = draft.settings.storage.lustre, draft.settings.storage.ceph

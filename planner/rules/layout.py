@@ -7,7 +7,14 @@ from planner.findings import Observation, Severity
 from planner.rules.runs import known_runs
 from planner.step import pipeline_bubble
 from planner.training.job import Layout
-from planner.training.layout import context_divides, covers, expert_degrees, tensor_degrees, within_nvlink
+from planner.training.layout import (
+    context_divides,
+    covers,
+    expert_degrees,
+    tensor_degrees,
+    tensor_reach,
+    within_nvlink,
+)
 
 _MEGATRON = "Megatron Core user guide, parallelism strategies"
 _MOST_BUBBLE = 0.5
@@ -56,7 +63,7 @@ def tensor_leaves_node(draft: Draft) -> Iterable[Observation]:
         size, per_node = seen.training.layout.tensor, seen.pool.gpus_per_node
         if within_nvlink(size, per_node, seen.gpu.nvlink_gpus):
             continue
-        reach = max(per_node, seen.gpu.nvlink_gpus)
+        reach = tensor_reach(per_node, seen.gpu.nvlink_gpus)
         fitting = [n for n in tensor_degrees(seen.model, reach) if within_nvlink(n, per_node, seen.gpu.nvlink_gpus)]
         yield Observation(
             path=f"{seen.path}.parallelism.tensor",
@@ -73,7 +80,7 @@ def tensor_divides_heads(draft: Draft) -> Iterable[Observation]:
     for seen in known_runs(draft):
         size, model = seen.training.layout.tensor, seen.model
         if size not in tensor_degrees(model, size):
-            fitting = tensor_degrees(model, max(seen.pool.gpus_per_node, seen.gpu.nvlink_gpus))
+            fitting = tensor_degrees(model, tensor_reach(seen.pool.gpus_per_node, seen.gpu.nvlink_gpus))
             yield Observation(
                 path=f"{seen.path}.parallelism.tensor",
                 sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
@@ -102,7 +109,7 @@ def pipeline_has_layers(draft: Draft) -> Iterable[Observation]:
     "pipeline-idles",
     "C06",
     severity=Severity.WARNING,
-    formula="bubble = (pipeline - 1) / (accumulation + pipeline - 1)",
+    formula="(pipeline - 1) / (accumulation + pipeline - 1) <= 50 %",
     source="Narayanan et al. 2021, section 2.2",
 )
 def pipeline_idles(draft: Draft) -> Iterable[Observation]:

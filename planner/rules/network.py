@@ -8,7 +8,12 @@ from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
 
 
-@aws_rule("subnet-size", "F02")
+@aws_rule(
+    "subnet-size",
+    "F02",
+    formula="addresses needed <= 2^(32 - prefix) - 5",
+    source="Amazon VPC user guide, subnet CIDR blocks: AWS reserves five addresses",
+)
 def subnet_size(draft: AwsDraft) -> Iterable[Observation]:
     """Every subnet has room for what lands in it at worst."""
     for subnet in draft.subnets:
@@ -19,10 +24,16 @@ def subnet_size(draft: AwsDraft) -> Iterable[Observation]:
                 f"{AWS_RESERVED_ADDRESSES}, and its nodes and their pods take up to {subnet.needed}",
                 remedy="take a larger vpcCidr, up to a /16, or fewer nodes",
                 subject=subnet.name,
+                inputs={"needed": f"{subnet.needed} addresses", "usable": f"{subnet.usable} addresses"},
             )
 
 
-@aws_rule("efa-limit", "NW11")
+@aws_rule(
+    "efa-limit",
+    "NW11",
+    formula="EFA interfaces <= maximum of the type; interfaces of a card <= maximum of the card",
+    source="EC2 user guide, Elastic Fabric Adapter; EC2 API reference, DescribeInstanceTypes",
+)
 def efa_limit(draft: AwsDraft) -> Iterable[Observation]:
     """A launch template asks for no more EFA interfaces than EC2 attaches, and for no more per card than fit."""
     for index, pool in enumerate(draft.settings.pools):
@@ -38,10 +49,21 @@ def efa_limit(draft: AwsDraft) -> Iterable[Observation]:
                 f"{plan.instance.efa_max}" + (f", and too many on card {crowded[0]}" if crowded else ""),
                 remedy="correct the cards of its catalogue row",
                 subject=pool.name,
+                inputs={
+                    "asked": f"{plan.efa} EFA interfaces",
+                    "allowed": f"{plan.instance.efa_max} EFA interfaces",
+                    "cards with too many": str(len(crowded)),
+                },
             )
 
 
-@aws_rule("gang-without-efa", "L07", "FB01")
+@aws_rule(
+    "gang-without-efa",
+    "L07",
+    "FB01",
+    formula="EFA interfaces of a node >= 1 if nodes > 1",
+    source="EC2 user guide, Elastic Fabric Adapter",
+)
 def gang_without_efa(draft: AwsDraft) -> Iterable[Observation]:
     """A gang over several nodes has a fabric: without EFA its collectives run on TCP, and nothing says so."""
     for index, run in enumerate(draft.settings.training.runs):
@@ -53,6 +75,7 @@ def gang_without_efa(draft: AwsDraft) -> Iterable[Observation]:
                 "EFA, as the type has no EFA interface",
                 remedy=f"take a type with EFA ({', '.join(_efa_types(draft))}) or one node",
                 subject=run.name,
+                inputs={"gang": f"{run.nodes} nodes", "EFA": f"{plan.efa} interfaces of a node"},
             )
 
 

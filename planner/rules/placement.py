@@ -84,10 +84,17 @@ def block_too_early(draft: AwsDraft) -> Iterable[Observation]:
                 f"({latest})",
                 remedy="type the day on which the block that was bought starts",
                 subject=pool.name,
+                inputs={"ahead": f"{(booked.start - draft.today).days} d", "limit": f"{MAX_WEEKS_AHEAD} weeks"},
             )
 
 
-@aws_rule("block-not-started", "PF10", severity=Severity.WARNING, source=f"{_BLOCKS}; EKS user guide")
+@aws_rule(
+    "block-not-started",
+    "PF10",
+    severity=Severity.WARNING,
+    source=f"{_BLOCKS}; EKS user guide",
+    formula="start <= today",
+)
 def block_not_started(draft: AwsDraft) -> Iterable[Observation]:
     """Before the block starts the pool has no nodes, and nobody but the user raises their number."""
     region = draft.settings.platform.region
@@ -102,10 +109,11 @@ def block_not_started(draft: AwsDraft) -> Iterable[Observation]:
                 sentence=f"the block starts on {booked.start}, so the pool's {pool.count} nodes are not asked for yet",
                 remedy=f"from its start on, run: {command}",
                 subject=pool.name,
+                inputs={"start": booked.start.isoformat(), "today": draft.today.isoformat()},
             )
 
 
-@aws_rule("block-ended", "PF10")
+@aws_rule("block-ended", "PF10", formula="today < end", source=_BLOCKS)
 def block_ended(draft: AwsDraft) -> Iterable[Observation]:
     """A block that is over has no nodes, and nothing brings them back."""
     for path, pool, booked in _booked(draft):
@@ -115,6 +123,7 @@ def block_ended(draft: AwsDraft) -> Iterable[Observation]:
                 sentence=f"the block ended on {booked.end} at 11:30 UTC, so pool {pool.name} gets no nodes any more",
                 remedy="buy another block and name it here, change capacity, or remove the pool and its runs",
                 subject=pool.name,
+                inputs={"end": booked.end.isoformat(), "today": draft.today.isoformat()},
             )
 
 
@@ -139,6 +148,7 @@ def block_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
                 "the middle of whatever runs, and the run says nothing about checkpoints",
                 remedy=f"add model and checkpoint, with the last one by {until}",
                 subject=run.name,
+                inputs={"block": f"{minutes:g} min"},
             )
         elif run.checkpoint.every_minutes > minutes:
             yield Observation(
@@ -151,7 +161,14 @@ def block_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
             )
 
 
-@aws_rule("spot-without-checkpoint", "Z01", "PW18", severity=Severity.WARNING, source="EC2 user guide, Spot Instances")
+@aws_rule(
+    "spot-without-checkpoint",
+    "Z01",
+    "PW18",
+    severity=Severity.WARNING,
+    source="EC2 user guide, Spot Instances",
+    formula="the run has a checkpoint, if capacity = spot",
+)
 def spot_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
     """A run on spot capacity saves its state, as EC2 takes the nodes back with two minutes' notice."""
     for path, run, pool in _runs(draft):
@@ -165,7 +182,14 @@ def spot_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
             )
 
 
-@aws_rule("spot-is-rare", "PF10", "PW18", severity=Severity.WARNING)
+@aws_rule(
+    "spot-is-rare",
+    "PF10",
+    "PW18",
+    severity=Severity.WARNING,
+    formula="EFA interfaces of a node < 16, if capacity = spot",
+    source="Definition of the planner; EC2 user guide, Spot Instances: capacity comes and goes",
+)
 def spot_is_rare(draft: AwsDraft) -> Iterable[Observation]:
     """Large EFA nodes are seldom on the spot market, a whole gang of them less so."""
     for index, pool in enumerate(draft.settings.pools):
@@ -179,6 +203,10 @@ def spot_is_rare(draft: AwsDraft) -> Iterable[Observation]:
                 "nodes are there at once",
                 remedy="fall back on capacity-block or on-demand when the nodes do not come",
                 subject=pool.name,
+                inputs={
+                    "EFA": f"{plan.instance.efa_max} interfaces of a node",
+                    "rare from": f"{_RARE_FROM_EFA} of them",
+                },
             )
 
 
@@ -187,6 +215,7 @@ def spot_is_rare(draft: AwsDraft) -> Iterable[Observation]:
     "NW11",
     severity=Severity.WARNING,
     source="EKS user guide, Use P6e-GB200 UltraServers with Amazon EKS",
+    formula="family of the instance type is not p6e-gb200",
 )
 def ultraserver_apart(draft: AwsDraft) -> Iterable[Observation]:
     """NVLink between the nodes of an UltraServer needs more than device plugins, which this program does not bring."""

@@ -7,7 +7,14 @@ from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
 
 
-@aws_rule("quota-above-default", "Z04", "A07", severity=Severity.WARNING, formula="need <= default")
+@aws_rule(
+    "quota-above-default",
+    "Z04",
+    "A07",
+    severity=Severity.WARNING,
+    formula="need <= default",
+    source="Default values in AWS Service Quotas and the services' user guides",
+)
 def quota_above_default(draft: AwsDraft) -> Iterable[Observation]:
     """What a new account has suffices. vCPU are left out: of those it has none for GPUs, so everybody asks for them."""
     for need in draft.quotas:

@@ -20,7 +20,7 @@ _RSC = "Kokolis et al. 2024, Revisiting Reliability in Large-Scale Machine Learn
     "T10",
     "PF21",
     severity=Severity.WARNING,
-    formula="loss = pause / interval + interval / (2 x MTTF); best interval = sqrt(2 x pause x MTTF)",
+    formula="pause / interval + interval / (2 x MTTF) <= 5 %, or twice that at the interval sqrt(2 x pause x MTTF)",
     source=f"Young 1974; {_RSC}",
 )
 def checkpoint_interval(draft: Draft) -> Iterable[Observation]:
@@ -109,7 +109,12 @@ def run_without_checkpoints(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@aws_rule("spot-checkpoints", "T14", formula="everyMinutes <= 15 on spot")
+@aws_rule(
+    "spot-checkpoints",
+    "T14",
+    formula="everyMinutes <= 15 on spot",
+    source="Definition of the planner; EC2 user guide, Spot Instance interruptions",
+)
 def spot_checkpoints(draft: AwsDraft) -> Iterable[Observation]:
     """A run on spot instances loses at most a quarter of an hour when AWS takes them back."""
     spot = _spot_pools(draft)

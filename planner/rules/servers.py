@@ -10,6 +10,7 @@ from planner.facility.power import supplied_w, survives_a_feed
 from planner.findings import Observation, Severity
 
 _CONSTANT_LOAD = "NVIDIA DGX user guides, redundancy of the power supplies"
+_COOLED = "Data sheets of the catalogue's servers"
 
 
 @metal_rule(
@@ -46,6 +47,7 @@ def psu_power(draft: MetalDraft) -> Iterable[Observation]:
     "T13",
     severity=Severity.WARNING,
     formula="redundant >= 1",
+    source=_CONSTANT_LOAD,
 )
 def psu_spare(draft: MetalDraft) -> Iterable[Observation]:
     """A server outlives a supply."""
@@ -57,6 +59,7 @@ def psu_spare(draft: MetalDraft) -> Iterable[Observation]:
                 sentence=f"a {server.name} stops when one of its {units.count} power supplies fails",
                 remedy="take a server with N+1 supplies, or accept the loss of a node",
                 subject=pool,
+                inputs={"supplies": str(units.count), "redundant": str(units.redundant)},
             )
 
 
@@ -80,13 +83,20 @@ def feed_loss(draft: MetalDraft) -> Iterable[Observation]:
                 path=path,
                 sentence=f"without one feed a {server.name} has {units.count // 2} supplies with {left} W for up to "
                 f"{server.max_w}, and slows down or stops",
-                remedy="spread its cords over a third feed, or accept it",
+                remedy="take servers whose supplies carry them on one feed, or accept it",
                 subject=pool,
                 inputs={"supplies": str(units.count), "watts": f"{units.watts} W", "maximum": f"{server.max_w} W"},
             )
 
 
-@metal_rule("server-processor", "B07", "HW08", "HW09", source="Product pages of AMD and Intel")
+@metal_rule(
+    "server-processor",
+    "B07",
+    "HW08",
+    "HW09",
+    source="Product pages of AMD and Intel",
+    formula="cores of the row = cores of the processor",
+)
 def server_processor(draft: MetalDraft) -> Iterable[Observation]:
     """A processor has the cores it is sold with."""
     for path, pool, server in _servers(draft):
@@ -108,6 +118,7 @@ def server_processor(draft: MetalDraft) -> Iterable[Observation]:
     "HW11",
     severity=Severity.WARNING,
     formula="memory >= GPUs x memory of a GPU",
+    source="Definition of the planner: a node saves its GPUs' memory through its own",
 )
 def memory_below_gpus(draft: MetalDraft) -> Iterable[Observation]:
     """Host memory takes what the GPUs hold when it is saved, offloaded or loaded."""
@@ -124,7 +135,14 @@ def memory_below_gpus(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("server-cooling", "B18", "H12", "HW14")
+@metal_rule(
+    "server-cooling",
+    "B18",
+    "H12",
+    "HW14",
+    formula="cooling of the server = air, or = facility.cooling.kind",
+    source=_COOLED,
+)
 def server_cooling(draft: MetalDraft) -> Iterable[Observation]:
     """Servers that are cooled by liquid stand in a room that has it."""
     kind = Cooling(draft.settings.facility.cooling.kind)
@@ -138,7 +156,14 @@ def server_cooling(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("server-retrofit", "B18", "HW14", severity=Severity.WARNING)
+@metal_rule(
+    "server-retrofit",
+    "B18",
+    "HW14",
+    severity=Severity.WARNING,
+    formula="cooling of a GPU server = facility.cooling.kind",
+    source=_COOLED,
+)
 def server_retrofit(draft: MetalDraft) -> Iterable[Observation]:
     """GPU servers are sold air-cooled unless their row says otherwise: liquid is another model, or a retrofit."""
     kind = Cooling(draft.settings.facility.cooling.kind)

@@ -16,7 +16,7 @@ _QUANTIZATIONS: tuple[Quantization, ...] = ("none", "fp8", "int4")
 _SHORTEST_LENGTH = 256
 
 
-@rule("model-unknown", "C01")
+@rule("model-unknown", "C01", formula="model in the catalogue's models", source="Definition of the stack file")
 def model_unknown(draft: Draft) -> Iterable[Observation]:
     """Every service, and every run that names a model, names a row of the model catalogue."""
     runs = ((f"training.runs[{i}]", run.name, run.model) for i, run in enumerate(draft.settings.training.runs))
@@ -84,7 +84,7 @@ def model_context(draft: Draft) -> Iterable[Observation]:
     "C02",
     "C04",
     "Q02",
-    formula="KV tokens = (tensorParallel x (memory x utilization - overhead) - weights) / bytes per token",
+    formula="(tensorParallel x (memory x utilization - overhead) - weights) / bytes per token >= maxModelLen",
     source="vLLM documentation, conserving memory",
 )
 def model_fits_gpus(draft: Draft) -> Iterable[Observation]:
@@ -201,7 +201,8 @@ def _shared_pools(draft: Draft) -> Iterable[tuple[int, PoolPlan, list[ServicePla
     "IN08",
     "IN09",
     "IN10",
-    formula="minReplicas x tensorParallel of all services, each replica on one node, largest first",
+    formula="minReplicas x tensorParallel of all services <= GPUs, each replica on one node, largest first",
+    source="Definition of the stack file; vLLM documentation, parallelism and scaling",
 )
 def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
     """The replicas that always run fit on the pool, none across two nodes."""
@@ -223,7 +224,8 @@ def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
     "replicas-may-wait",
     "A08",
     severity=Severity.WARNING,
-    formula="maxReplicas x tensorParallel of all services, each replica on one node, largest first",
+    formula="maxReplicas x tensorParallel of all services <= GPUs, each replica on one node, largest first",
+    source="Definition of the stack file; vLLM documentation, parallelism and scaling",
 )
 def replicas_may_wait(draft: Draft) -> Iterable[Observation]:
     """The autoscaler's upper end fits on the pool as well, or further replicas stay Pending."""

@@ -15,7 +15,12 @@ _RESERVED = 2
 """Addresses of a range that no host can have: the network's own, and broadcast."""
 
 
-@metal_rule("control-plane-nodes", "KJ29", formula="nodes of system pools >= controlPlaneNodes")
+@metal_rule(
+    "control-plane-nodes",
+    "KJ29",
+    formula="nodes of system pools >= controlPlaneNodes",
+    source='kubeadm documentation, "Control plane node isolation"; Definition of the stack file',
+)
 def control_plane_nodes(draft: MetalDraft) -> Iterable[Observation]:
     """The control plane runs on nodes of its own, never on those with GPUs."""
     wanted = draft.settings.platform.control_plane_nodes
@@ -30,7 +35,13 @@ def control_plane_nodes(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("control-plane-alone", "KJ29", severity=Severity.WARNING)
+@metal_rule(
+    "control-plane-alone",
+    "KJ29",
+    severity=Severity.WARNING,
+    formula="controlPlaneNodes >= 3",
+    source="etcd documentation, FAQ: failure tolerance by cluster size",
+)
 def control_plane_alone(draft: MetalDraft) -> Iterable[Observation]:
     """One control plane node means that the cluster stands still with it."""
     if draft.settings.platform.control_plane_nodes == 1:
@@ -38,10 +49,17 @@ def control_plane_alone(draft: MetalDraft) -> Iterable[Observation]:
             path="platform.controlPlaneNodes",
             sentence="with 1 control plane node, nothing is scheduled or repaired while that node is away",
             remedy="take 3 where work must go on",
+            inputs={"control plane nodes": "1"},
         )
 
 
-@metal_rule("addresses-overlap", "F02", "F08")
+@metal_rule(
+    "addresses-overlap",
+    "F02",
+    "F08",
+    formula="no address lies in two ranges",
+    source='Kubernetes documentation, "Cluster Networking": Pods, Services and Nodes do not overlap',
+)
 def addresses_overlap(draft: MetalDraft) -> Iterable[Observation]:
     """No two ranges share an address: hosts, management controllers, pods, Services, compute ports."""
     for (path, one), (other_path, other) in combinations(_ranges(draft).items(), 2):
@@ -51,10 +69,17 @@ def addresses_overlap(draft: MetalDraft) -> Iterable[Observation]:
                 sentence=f"{other} overlaps {one} of {path}",
                 remedy="take a range of its own",
                 subject=path,
+                inputs={"range": str(other), "overlapped": str(one)},
             )
 
 
-@metal_rule("addresses-too-few", "F02", "F09", formula="needed <= 2^(32 - prefix) - 2; pods: nodes <= 2^(24 - prefix)")
+@metal_rule(
+    "addresses-too-few",
+    "F02",
+    "F09",
+    formula="needed <= 2^(32 - prefix) - 2; pods: nodes <= 2^(24 - prefix)",
+    source="kube-controller-manager reference, --node-cidr-mask-size-ipv4: 24",
+)
 def addresses_too_few(draft: MetalDraft) -> Iterable[Observation]:
     """Every range has an address for each node after its growth; the pods' has a /24 for each."""
     most = sum(pool.most for pool in draft.settings.pools)

@@ -37,7 +37,7 @@ def fsx_size(draft: AwsDraft) -> Iterable[Observation]:
     )
 
 
-@aws_rule("fsx-efa-clients", "G05")
+@aws_rule("fsx-efa-clients", "G05", formula="EFA interfaces of a training node >= 1, if efa", source=_GUIDE)
 def fsx_efa_clients(draft: AwsDraft) -> Iterable[Observation]:
     """An EFA file system has clients with EFA; others reach it over TCP at a part of its speed."""
     planned = [pool for pool in draft.pools.values() if pool.role == "training"]
@@ -47,6 +47,7 @@ def fsx_efa_clients(draft: AwsDraft) -> Iterable[Observation]:
             path="storage.lustre.efa",
             sentence=f"no training pool has EFA (types: {types}), so nobody could use the file system's",
             remedy="remove the key, or take a training type with EFA",
+            inputs={"training pools with EFA": f"0 of {len(planned)}"},
         )
 
 
@@ -55,6 +56,7 @@ def fsx_efa_clients(draft: AwsDraft) -> Iterable[Observation]:
     "G05",
     severity=Severity.WARNING,
     source='FSx for Lustre user guide, "Configuring EFA clients"',
+    formula="no efa, as the EKS AMI lacks the client's setup",
 )
 def fsx_efa_client_setup(draft: AwsDraft) -> Iterable[Observation]:
     """Lustre speaks EFA only on nodes that AWS' client setup has prepared; others mount over TCP and say nothing.
@@ -107,6 +109,7 @@ def checkpoint_write(draft: Draft) -> Iterable[Observation]:
     "G23",
     severity=Severity.WARNING,
     formula="sum of the runs' checkpoint bytes / allowed seconds <= file system",
+    source="14 bytes per parameter: ZeRO (Rajbhandari et al. 2020)",
 )
 def checkpoints_together(draft: Draft) -> Iterable[Observation]:
     """Runs that save at the same moment share the file system."""
@@ -158,6 +161,7 @@ def checkpoint_local_write(draft: Draft) -> Iterable[Observation]:
     "ST12",
     "B09",
     formula="staged data + kept checkpoints / nodes <= 0.8 x NVMe",
+    source="Definition of the planner: a fifth of the drives stays free",
 )
 def nvme_capacity(draft: Draft) -> Iterable[Observation]:
     """What a run keeps on its nodes' own disks leaves a fifth of them free."""
@@ -187,6 +191,7 @@ def nvme_capacity(draft: Draft) -> Iterable[Observation]:
     "ST04",
     "ST05",
     formula="max(dataTib, datasets + kept checkpoints) <= usable",
+    source="Definition of the stack file (dataTib, dataset, checkpoint.keep); redundancy of the file system",
 )
 def storage_capacity(draft: Draft) -> Iterable[Observation]:
     """The shared file system holds the data and the checkpoints that are kept, as usable capacity, not raw."""

@@ -80,7 +80,13 @@ def storage_network(draft: MetalDraft) -> Iterable[Observation]:
                 )
 
 
-@metal_rule("lustre-servers", "G19", "ST04", formula="drives and cards in use <= those of the row; drives >= width")
+@metal_rule(
+    "lustre-servers",
+    "G19",
+    "ST04",
+    formula="drives and cards in use <= those of the row; drives >= width",
+    source='Lustre operations manual, "Determining Hardware Configuration Requirements"',
+)
 def lustre_servers_fit(draft: MetalDraft) -> Iterable[Observation]:
     """An object server uses bays and cards that it has, and enough drives for one group of its parity."""
     for servers in _lustre(draft):
@@ -107,7 +113,13 @@ def lustre_servers_fit(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("lustre-stripes", "ST07", "G07", formula="stripeCount <= servers x whole drive groups of a server")
+@metal_rule(
+    "lustre-stripes",
+    "ST07",
+    "G07",
+    formula="stripeCount <= servers x whole drive groups of a server",
+    source='Lustre operations manual, "Managing File Layout (Striping) and Free Space"',
+)
 def lustre_stripes(draft: MetalDraft) -> Iterable[Observation]:
     """A file is striped over no more targets than there are. A target is a group of drives, not a server."""
     lustre = draft.settings.storage.lustre
@@ -123,7 +135,13 @@ def lustre_stripes(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("lustre-single-mds", "G18", severity=Severity.WARNING)
+@metal_rule(
+    "lustre-single-mds",
+    "G18",
+    severity=Severity.WARNING,
+    formula="mdsCount >= 2",
+    source='Lustre operations manual, "Understanding Failover in a Lustre File System"',
+)
 def lustre_single_mds(draft: MetalDraft) -> Iterable[Observation]:
     """A second metadata server takes over when the first one stops; without it every client stops."""
     lustre = draft.settings.storage.lustre
@@ -132,10 +150,17 @@ def lustre_single_mds(draft: MetalDraft) -> Iterable[Observation]:
             path="storage.lustre.mdsCount",
             sentence="the file system stops with its only metadata server",
             remedy="take 2, which share the metadata targets",
+            inputs={"metadata servers": str(lustre.mds_count)},
         )
 
 
-@metal_rule("drive-size", "ST04", "ST05", source="Product pages of Micron, Samsung, Solidigm and Kioxia")
+@metal_rule(
+    "drive-size",
+    "ST04",
+    "ST05",
+    source="Product pages of Micron, Samsung, Solidigm and Kioxia",
+    formula="driveTb in the sizes that are sold",
+)
 def drive_size(draft: MetalDraft) -> Iterable[Observation]:
     """Drives are of a size that is sold: 7.68 and 15.36 TB, not 10 and 16."""
     for path, row in _rows(draft):

@@ -74,7 +74,7 @@ def _possible(seen: Seen, told: Claim) -> str:
     "NC22",
     "P14",
     severity=Severity.WARNING,
-    formula="share = exposed exchanges / step; step by phases as in NCCL's cost model",
+    formula="exposed exchanges / step <= 50 %; step by phases as in NCCL's cost model",
     source="NCCL 2.30.7, src/tuning; nccl-tests, doc/PERFORMANCE.md",
 )
 def network_bound(draft: Draft) -> Iterable[Observation]:
@@ -105,7 +105,7 @@ def network_bound(draft: Draft) -> Iterable[Observation]:
     "HW22",
     "C11",
     severity=Severity.WARNING,
-    formula="days = tokens / (tokens/s x effective part) / 86400",
+    formula="tokens / (tokens/s x effective part) / 86400 <= 365 days",
     source=_PALM,
 )
 def run_takes_years(draft: Draft) -> Iterable[Observation]:

@@ -8,7 +8,13 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 
 
-@aws_rule("kubernetes-unsupported", "KJ30", "I03")
+@aws_rule(
+    "kubernetes-unsupported",
+    "KJ30",
+    "I03",
+    formula="kubernetesVersion in the versions with a recorded AMI release",
+    source="Releases of awslabs/amazon-eks-ami; EKS user guide, Kubernetes version lifecycle",
+)
 def kubernetes_unsupported(draft: AwsDraft) -> Iterable[Observation]:
     """The cluster's minor has a recorded AMI release, so that its nodes are reproducible."""
     minor = draft.settings.platform.kubernetes_version
@@ -19,10 +25,17 @@ def kubernetes_unsupported(draft: AwsDraft) -> Iterable[Observation]:
             path="platform.kubernetesVersion",
             sentence=f"no AMI release is recorded for {minor}{past}",
             remedy=f"take one of {', '.join(KUBERNETES)}",
+            inputs={"version": minor, "recorded": ", ".join(KUBERNETES)},
         )
 
 
-@aws_rule("kubernetes-extended-support", "KJ30", severity=Severity.WARNING)
+@aws_rule(
+    "kubernetes-extended-support",
+    "KJ30",
+    severity=Severity.WARNING,
+    formula="today <= end of standard support",
+    source="EKS user guide, Kubernetes version lifecycle; EKS price page",
+)
 def kubernetes_extended_support(draft: AwsDraft) -> Iterable[Observation]:
     """A minor beyond standard support costs six times as much and is upgraded by force in the end."""
     minor = draft.settings.platform.kubernetes_version
@@ -32,10 +45,18 @@ def kubernetes_extended_support(draft: AwsDraft) -> Iterable[Observation]:
             path="platform.kubernetesVersion",
             sentence=f"EKS ended standard support of {minor} on {ended}",
             remedy=f"move to {max(KUBERNETES)}",
+            inputs={"standard support ends": ended.isoformat(), "today": draft.today.isoformat()},
         )
 
 
-@rule("image-not-pinned", "I03", "IN01", by_name=True)
+@rule(
+    "image-not-pinned",
+    "I03",
+    "IN01",
+    by_name=True,
+    formula="every image has a digest, if lifecycle.protect",
+    source="Kubernetes documentation, images: a digest always names the same content",
+)
 def image_not_pinned(draft: Draft) -> Iterable[Observation]:
     """In production (lifecycle.protect) every image has a digest, or somebody has said why not."""
     if not draft.settings.lifecycle.protect:

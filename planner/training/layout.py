@@ -5,6 +5,9 @@ from dataclasses import replace
 from catalogue.model_types import Model
 from planner.training.job import Layout
 
+_LARGEST_BOARD = 8
+"""GPUs of the largest HGX baseboard."""
+
 
 def layout_on(gpus: int, layout: Layout, data: int | None) -> Layout:
     """The layout on so many GPUs: `data` as given, or what the other degrees leave of the GPUs, at least one."""
@@ -25,9 +28,17 @@ def tensor_degrees(model: Model, most: int) -> tuple[int, ...]:
     return tuple(size for size in range(1, most + 1) if model.heads % size == 0 and kv_heads % size == 0)
 
 
+def tensor_reach(gpus_per_node: int, nvlink_gpus: int) -> int:
+    """GPUs that a tensor parallel group can take: those of its node, or of the rack where NVLink joins nodes (NVL72).
+
+    A board of eight that is let in parts (one GPU of eight) joins no more than the part.
+    """
+    return nvlink_gpus if nvlink_gpus > _LARGEST_BOARD else gpus_per_node
+
+
 def within_nvlink(tensor: int, gpus_per_node: int, nvlink_gpus: int) -> bool:
     """Whether a tensor parallel group stays where NVLink reaches: in its node, or in an NVLink domain of several."""
-    reach = max(gpus_per_node, nvlink_gpus)
+    reach = tensor_reach(gpus_per_node, nvlink_gpus)
     return tensor <= reach and reach % tensor == 0
 
 

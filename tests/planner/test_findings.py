@@ -1,5 +1,6 @@
 """The registry: ids, waivers, and what is wrong with waivers."""
 
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -41,8 +42,11 @@ def test_five_rules_with_numbers_are_registered() -> None:
 
 
 def test_every_rule_names_what_it_guards_and_explains_itself() -> None:
-    """Each rule carries a requirement or correction id and a docstring, and its id is its own."""
-    assert all(rule.guards and rule.look.__doc__ for rule in registry.rules)
+    """Each rule carries a requirement or correction id, a docstring, what must hold and where that is from."""
+    unexplained = [
+        rule.id for rule in registry.rules if not (rule.guards and rule.look.__doc__ and rule.formula and rule.source)
+    ]
+    assert unexplained == []
     with pytest.raises(ValueError, match="two rules are called"):
         rule(registry.rules[0].id)
 
@@ -52,6 +56,14 @@ def test_every_rule_is_broken_by_some_test() -> None:
     asserted = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
     spoken = {finding.rule for found in _corpus_plans() for finding in found.findings}
     assert [rule.id for rule in registry.rules if rule.id not in spoken and f'"{rule.id}"' not in asserted] == []
+
+
+def test_a_finding_of_a_rule_that_compares_shows_what_it_compared() -> None:
+    """Where a formula has a lesser and a greater side, each finding has its numbers as inputs; names need none."""
+    compares = {rule.id for rule in registry.rules if rule.formula and re.search("[<>]", rule.formula)}
+    found = [finding for found in _corpus_plans() for finding in found.findings if finding.rule in compares]
+    assert {finding.rule for finding in found} >= {"subnet-size", "gang-fits-pool", "shm-below-memory", "psu-power"}
+    assert [finding.rule for finding in found if not re.search(r"\d", " ".join(finding.inputs.values()))] == []
 
 
 def test_a_rule_looks_at_drafts_of_its_own_platform() -> None:

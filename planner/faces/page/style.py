@@ -46,7 +46,7 @@ th, td { padding: .25rem .7rem .25rem 0; text-align: left; vertical-align: top; 
 .scroll { overflow-x: auto; margin: .6rem 0; }
 details { margin: .5rem 0; padding: .5rem .8rem; background: var(--raised); border-radius: .4rem; }
 summary { cursor: pointer; }
-.badge { font-weight: 700; margin-right: .5rem; }
+.badge { font-weight: 700; margin-right: .5rem; } td b { white-space: nowrap; }
 .rule { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
 figure { margin: .6rem 0; } figcaption { color: var(--soft); font-size: .9rem; }
 .wide svg { display: block; width: 100%; min-width: 40rem; height: auto; }

@@ -14,10 +14,17 @@ from planner.findings import Observation, Severity
 from planner.rules.fabric.joined import cards_of, joined, switch_of
 from planner.types import MetalPoolPlan
 
+_NEGOTIATED = 'NVIDIA DGX SuperPOD cabling design guide, "Mixing Widths and Rates"'
 _SPEAKS = {"infiniband": Link.INFINIBAND, "roce": Link.ETHERNET, "ethernet": Link.ETHERNET}
 
 
-@metal_rule("fabric-link", "FB10", "E22")
+@metal_rule(
+    "fabric-link",
+    "FB10",
+    "E22",
+    formula="link of a card = link of the switch = link of the fabric's kind",
+    source="Data sheets of the catalogue's switches and cards",
+)
 def fabric_link(draft: MetalDraft) -> Iterable[Observation]:
     """Switch and cards speak what the fabric is. A switch speaks one of InfiniBand and Ethernet, and no NVLink."""
     kind, switch = draft.settings.fabric.kind, switch_of(draft)
@@ -40,7 +47,9 @@ def fabric_link(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("fabric-rate", "FB06", "FB07", "FB08", "FB12", formula="rate of a card <= rate of a switch port")
+@metal_rule(
+    "fabric-rate", "FB06", "FB07", "FB08", "FB12", formula="rate of a card <= rate of a switch port", source=_NEGOTIATED
+)
 def fabric_rate(draft: MetalDraft) -> Iterable[Observation]:
     """Switch ports are as fast as the cards: HDR cards on an EDR switch run at 100 Gb/s and say nothing."""
     for _, pool, group, switch in _plugged(draft):
@@ -57,7 +66,14 @@ def fabric_rate(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("fabric-idle-rate", "FB08", "E02", severity=Severity.WARNING, formula="rate of a card < rate of a port")
+@metal_rule(
+    "fabric-idle-rate",
+    "FB08",
+    "E02",
+    severity=Severity.WARNING,
+    formula="rate of a card >= rate of a switch port",
+    source=_NEGOTIATED,
+)
 def fabric_idle_rate(draft: MetalDraft) -> Iterable[Observation]:
     """Switch ports are no faster than the cards, or their price buys nothing, and connectors differ."""
     for path, pool, group, switch in _plugged(draft):
@@ -80,7 +96,7 @@ def fabric_idle_rate(draft: MetalDraft) -> Iterable[Observation]:
     "B10",
     "B11",
     severity=Severity.WARNING,
-    formula="ports x Gb/s / 8 = GB/s of a node",
+    formula="compute ports of a node >= its GPUs; GB/s of a node = ports x Gb/s / 8",
     source="NVIDIA DGX SuperPOD reference architecture: one compute port for each GPU",
 )
 def few_cards(draft: MetalDraft) -> Iterable[Observation]:
@@ -99,7 +115,13 @@ def few_cards(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("gang-without-fabric", "L07", "FB01")
+@metal_rule(
+    "gang-without-fabric",
+    "L07",
+    "FB01",
+    formula="compute ports of a node >= 1 if nodes > 1",
+    source="NCCL user guide, environment variables: without InfiniBand or RoCE, NCCL falls back to IP sockets",
+)
 def gang_without_fabric(draft: MetalDraft) -> Iterable[Observation]:
     """A gang over several nodes has compute cards: without them its collectives run on the management network."""
     for index, run in enumerate(draft.settings.training.runs):
@@ -116,7 +138,13 @@ def gang_without_fabric(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("rdma-devices", "NC08", severity=Severity.WARNING)
+@metal_rule(
+    "rdma-devices",
+    "NC08",
+    severity=Severity.WARNING,
+    formula="hcas of the compute cards are known, or the node has no other RDMA card",
+    source="NCCL user guide, environment variables (NCCL_IB_HCA)",
+)
 def rdma_devices(draft: MetalDraft) -> Iterable[Observation]:
     """NCCL gets the exact list of a node's compute devices where the node has other RDMA cards, too."""
     if draft.settings.fabric.kind == "ethernet":
@@ -139,7 +167,14 @@ _RDMA = frozenset({"101b", "101d", "1021", "1023", "a2dc"})
 """PCI device ids of cards with RDMA."""
 
 
-@metal_rule("cable-too-long", "E20", "B13", "FB08", formula="length <= longest of the kinds made for the port")
+@metal_rule(
+    "cable-too-long",
+    "E20",
+    "B13",
+    "FB08",
+    formula="length <= longest of the kinds made for the port",
+    source="NVIDIA LinkX cable and transceiver specifications; IEEE 802.3",
+)
 def cable_too_long(draft: MetalDraft) -> Iterable[Observation]:
     """There is a cable for the lengths that were measured."""
     switch, lengths = switch_of(draft), draft.settings.fabric.cable_lengths_m

@@ -8,7 +8,12 @@ from planner.findings import Observation
 from planner.rules.fabric.joined import ask_of, switch_of
 
 
-@metal_rule("roce-lossless", "E04", source="NVIDIA recommended network configuration for RoCE v2")
+@metal_rule(
+    "roce-lossless",
+    "E04",
+    source="NVIDIA recommended network configuration for RoCE v2",
+    formula="pfc and ecn, if kind = roce",
+)
 def roce_lossless(draft: MetalDraft) -> Iterable[Observation]:
     """RoCE runs on Ethernet that drops nothing: priority flow control and congestion notification, both."""
     fabric = draft.settings.fabric
@@ -22,7 +27,13 @@ def roce_lossless(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("roce-rail-networks", "E04", "F09", formula="rails x (nodes + 2, up to a power of 2) <= 2^(32 - prefix)")
+@metal_rule(
+    "roce-rail-networks",
+    "E04",
+    "F09",
+    formula="rails x (nodes + 2, up to a power of 2) <= 2^(32 - prefix)",
+    source="InfiniBand architecture specification, annex A17 (RoCE v2)",
+)
 def roce_rail_networks(draft: MetalDraft) -> Iterable[Observation]:
     """RoCE v2 is routed by IP address, and each rail has a network of its own."""
     fabric, ask = draft.settings.fabric, ask_of(draft)
@@ -44,7 +55,11 @@ def roce_rail_networks(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "subnet-manager", "FB05", "E14", source="InfiniBand architecture specification: ports wait for a subnet manager"
+    "subnet-manager",
+    "FB05",
+    "E14",
+    source="InfiniBand architecture specification: ports wait for a subnet manager",
+    formula="subnetManager is not none if kind = infiniband, and none otherwise; switch only if it is managed",
 )
 def subnet_manager(draft: MetalDraft) -> Iterable[Observation]:
     """InfiniBand has a subnet manager: without one every port stays in INIT and no packet passes."""
@@ -72,7 +87,12 @@ def subnet_manager(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("sharp-switch", "E11")
+@metal_rule(
+    "sharp-switch",
+    "E11",
+    formula="the switch reduces in the network, if sharp",
+    source="NVIDIA SHARP documentation; data sheets of the catalogue's switches",
+)
 def sharp_switch(draft: MetalDraft) -> Iterable[Observation]:
     """Reductions in the network are done by InfiniBand switches that can."""
     fabric, switch = draft.settings.fabric, switch_of(draft)

@@ -65,7 +65,8 @@ def fabric_growth(draft: MetalDraft) -> Iterable[Observation]:
     "FB03",
     "A14",
     severity=Severity.WARNING,
-    formula="bisection = min(ports x rate, uplinks x rate) / 2",
+    formula="min(ports x rate, uplinks x rate) / 2 >= ports x rate / 2",
+    source="Bisection bandwidth: Dally and Towles 2004, Principles and Practices of Interconnection Networks",
 )
 def fabric_oversubscribed(draft: MetalDraft) -> Iterable[Observation]:
     """Half of the nodes reach the other half at full rate, or somebody has meant less."""
@@ -84,7 +85,12 @@ def fabric_oversubscribed(draft: MetalDraft) -> Iterable[Observation]:
     )
 
 
-@metal_rule("fabric-storage-ports", "FB03", formula="storagePorts >= servers x storage ports of each")
+@metal_rule(
+    "fabric-storage-ports",
+    "FB03",
+    formula="storagePorts >= servers x storage ports of each",
+    source="Definition of the stack file (fabric.storagePorts); ports of the catalogue's rows",
+)
 def fabric_storage_ports(draft: MetalDraft) -> Iterable[Observation]:
     """Storage that is on the compute fabric has ports there."""
     lustre = draft.settings.storage.lustre
@@ -106,7 +112,14 @@ def fabric_storage_ports(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("fabric-one-switch", "FB05", "E06", severity=Severity.WARNING)
+@metal_rule(
+    "fabric-one-switch",
+    "FB05",
+    "E06",
+    severity=Severity.WARNING,
+    formula="planes >= 2 or spines >= 2, if lifecycle.protect",
+    source="Definition of the planner: one failure stops a part",
+)
 def fabric_one_switch(draft: MetalDraft) -> Iterable[Observation]:
     """In production (lifecycle.protect) no single switch carries the whole fabric."""
     growth = growth_of(draft)
@@ -124,7 +137,9 @@ def fabric_one_switch(draft: MetalDraft) -> Iterable[Observation]:
     )
 
 
-@metal_rule("fabric-planes", "E13", formula="ports of a card >= planes")
+@metal_rule(
+    "fabric-planes", "E13", formula="ports of a card >= 2, if redundant", source="Data sheets of the catalogue's cards"
+)
 def fabric_planes(draft: MetalDraft) -> Iterable[Observation]:
     """A second plane reaches every card."""
     if not draft.settings.fabric.redundant:
@@ -141,7 +156,9 @@ def fabric_planes(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("fabric-rails", "E12", "A14")
+@metal_rule(
+    "fabric-rails", "E12", "A14", formula="ports of a node >= 2, if topology = rail-optimised", source=_SUPERPOD
+)
 def fabric_rails(draft: MetalDraft) -> Iterable[Observation]:
     """A rail-optimised fabric has rails: nodes with several ports."""
     ask = ask_of(draft)
@@ -154,7 +171,13 @@ def fabric_rails(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("fabric-unlike-nodes", "E12", severity=Severity.WARNING)
+@metal_rule(
+    "fabric-unlike-nodes",
+    "E12",
+    severity=Severity.WARNING,
+    formula="compute ports of a node >= most compute ports of any node",
+    source=_SUPERPOD,
+)
 def fabric_unlike_nodes(draft: MetalDraft) -> Iterable[Observation]:
     """Nodes on one fabric have equally many ports, or some of the leaves' ports stay empty."""
     ask = ask_of(draft)

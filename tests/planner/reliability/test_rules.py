@@ -85,7 +85,7 @@ def test_remedy_of_restarts_is_enough() -> None:
 @pytest.mark.parametrize(("billion", "speaks"), [(1400, True), (50, False)])
 def test_long_run_without_checkpoints(billion: float, speaks: bool) -> None:
     """T01: a run that is over before its first failure may do without; one of months may not."""
-    changes = {**MODEL, f"{RUN}.tokensBillion": billion}
+    changes = {**MODEL, f"{RUN}.checkpoint": None, f"{RUN}.tokensBillion": billion}
     assert bool(said(planned_metal(changes), "run-without-checkpoints")) is speaks
     saved = {**saving(235, 60), f"{RUN}.tokensBillion": billion}
     assert not said(planned_metal(saved), "run-without-checkpoints")

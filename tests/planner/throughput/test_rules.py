@@ -15,6 +15,16 @@ MEGATRON = {
     f"{RUN}.parallelism": {"tensor": 8},
     f"{RUN}.sequenceLength": 4096,
     f"{RUN}.accumulation": 16,
+    f"{RUN}.recompute": "none",
+    f"{RUN}.checkpoint": None,
+}
+NAMELESS = {
+    "name": "any",
+    "pool": "training",
+    "nodes": 8,
+    "queue": "training",
+    "image": "a/b:1",
+    "script": ["train.py"],
 }
 P5 = "p5.48xlarge"
 
@@ -78,7 +88,7 @@ def test_forecast_of_a_run_over_rails() -> None:
 
 def test_run_without_a_model_has_no_forecast() -> None:
     """A17: nothing is said of a run that names no model."""
-    assert run(planned_metal()).forecast is None
+    assert run(planned_metal({RUN: NAMELESS})).forecast is None
 
 
 def test_layout_that_does_not_fit_has_no_step() -> None:

@@ -72,7 +72,15 @@ def test_kv_heads_bound_the_degree() -> None:
 
 @pytest.mark.parametrize(
     ("tensor", "per_node", "nvlink", "inside"),
-    [(8, 8, 8, True), (16, 8, 8, False), (4, 8, 8, True), (3, 8, 8, False), (8, 4, 72, True), (16, 4, 72, False)],
+    [
+        (8, 8, 8, True),
+        (16, 8, 8, False),
+        (4, 8, 8, True),
+        (3, 8, 8, False),
+        (8, 1, 8, False),
+        (8, 4, 72, True),
+        (16, 4, 72, False),
+    ],
 )
 def test_tensor_groups_stay_where_nvlink_reaches(tensor: int, per_node: int, nvlink: int, inside: bool) -> None:
     """C13: never across nodes of 8, except where NVLink joins nodes: 8 of the 72 GPUs of a rack, but not 16."""

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,10 @@ def kill_while_second_is_made(trial: Trial) -> None:
 def _kill_engine_when(trial: Trial, parent: int) -> None:
     until(lambda: "second" in trial.items(), "the second item")
     for pid in tree(parent):
-        if Path(f"/proc/{pid}/exe").resolve() == trial.engine.cli:
-            os.kill(pid, signal.SIGKILL)
+        # A process may end while it is looked at.
+        with suppress(OSError):
+            if Path(f"/proc/{pid}/exe").resolve() == trial.engine.cli:
+                os.kill(pid, signal.SIGKILL)
 
 
 def test_an_update_is_told_step_by_step_and_leaves_the_tree_alone(trial: Trial) -> None:

@@ -88,15 +88,17 @@ def test_racks_hold_what_the_plan_puts_there(changes: dict[str, Any]) -> None:
     assert drawn == pytest.approx(planned_.facility.power.it_kw * 1000)
 
 
-def test_rack_power_is_listed_by_circuit() -> None:
-    """The loads of a feed's circuits add up to the rack."""
-    planned_ = planned_site()
+@pytest.mark.parametrize("amperes", [60, 16])
+def test_rack_power_is_listed_by_circuit(amperes: int) -> None:
+    """The loads of a feed's circuits add up to the rack. A node of 10.2 kW takes two circuits of 9.2 kW."""
+    planned_ = planned_site({"facility.circuit.amperes": amperes})
+    assert not any(rack.overloads for rack in planned_.facility.racks)
     rows = [row for row in shown(planned_).all("section", id="racks")[0].all("tr") if row.all("td")]
     for row, rack in zip(rows, planned_.facility.racks, strict=True):
         cells = [cell.words() for cell in row.all("td")]
         assert cells[4] == f"{rack.kw:.1f}"
         assert len(cells[6].split(", ")) == rack.circuits
-        assert sum(map(float, cells[6].split(", "))) == pytest.approx(rack.kw, abs=0.2)
+        assert sum(map(float, cells[6].split(", "))) == pytest.approx(rack.kw, abs=0.05 * rack.circuits + 0.01)
 
 
 @pytest.mark.parametrize("planned_", [planned("prod", MODEL), planned_metal(MODEL)], ids=["aws", "metal"])
