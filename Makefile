@@ -16,6 +16,7 @@ TABLE ?= bom
 OUT ?=
 SET ?=
 EXPLAIN ?=
+AGAINST ?=
 PRESET ?=
 
 VENV := .venv/bin
@@ -26,9 +27,10 @@ STAMP := .venv/.requirements-$(shell sha256sum requirements-dev.txt | cut -c1-16
 
 ##@ Plan: what a stack will be, without an account and without an engine
 
-plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9' compares, EXPLAIN=RULE explains
+plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9' or AGAINST=NAME compares
 	@$(RUN) planner $(if $(PRESET),--preset '$(PRESET)',--stack '$(STACK)') --format '$(FORMAT)' \
-	  --table '$(TABLE)' $(if $(OUT),--out '$(OUT)') $(if $(SET),--set '$(SET)') $(if $(EXPLAIN),--explain '$(EXPLAIN)')
+	  --table '$(TABLE)' $(if $(OUT),--out '$(OUT)') $(if $(SET),--set '$(SET)') \
+	  $(if $(AGAINST),--against '$(AGAINST)') $(if $(EXPLAIN),--explain '$(EXPLAIN)')
 
 ##@ Doctor: what a real account has for a stack
 

@@ -39,7 +39,7 @@ class UsageError(Exception):
 
 @dataclass(kw_only=True, slots=True)
 class Shown:
-    """What a command answers: a plan, or what a change makes of it, or a rule's verdict on it."""
+    """What a command answers: a plan, or how it differs from another, or a rule's verdict on it."""
 
     name: str
     plan: AwsPlan | MetalPlan
@@ -71,7 +71,7 @@ class Shown:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the plan, what a change would change in it, or one rule's verdict."""
+    """Print the plan, how it differs from another, or one rule's verdict."""
     options = _parser().parse_args(arguments)
     try:
         return _answer(options)
@@ -98,11 +98,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         *("--set", "-s"), action="append", default=[], metavar="PATH=VALUE", help="change settings, show the difference"
     )
+    parser.add_argument("--against", metavar="NAME", help="compare with another stack or preset")
     parser.add_argument("--explain", metavar="RULE", help="show one rule, what it looks at and what it says")
     return parser
 
 
 def _answer(options: argparse.Namespace) -> int:
+    if options.against and options.format in ("html", "csv"):
+        raise UsageError(f"format {options.format} shows one plan: compare with {options.against} as text or json")
     if options.explain and options.format in ("html", "csv"):
         raise UsageError(f"format {options.format} shows a whole plan: explain {options.explain} as text or json")
     changes = assignments(options.set)
@@ -112,8 +115,11 @@ def _answer(options: argparse.Namespace) -> int:
     shown = Shown(name=name, plan=planned)
     if options.explain:
         shown.explanation = explain(options.explain, draft(wanted), planned.findings)
+    elif options.against:
+        other, others, _ = _either(options.against)
+        shown.difference = difference(plan(others), planned, (other, name), map(str, changes))
     elif changes:
-        shown.difference = difference(map(str, changes), plan(settings), planned)
+        shown.difference = difference(plan(settings), planned, assignments=map(str, changes))
     if options.out is None:
         _print(shown, options.format, options.table, sys.stdout)
     else:
@@ -157,10 +163,23 @@ def _stack(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]
     try:
         return name, from_file(file), sections_in(file)
     except FileNotFoundError:
-        known = sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in Path().glob("Pulumi.*.yaml"))
-        raise UsageError(f"there is no {file} in this directory; {meant(name, known)}") from None
+        raise UsageError(f"there is no {file} in this directory; {meant(name, _stacks())}") from None
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from None
+
+
+def _stacks() -> list[str]:
+    """The stacks whose files are in this directory."""
+    return sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in Path().glob("Pulumi.*.yaml"))
+
+
+def _either(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:
+    """A stack, or else a preset, of that name."""
+    if name in _stacks():
+        return _stack(name)
+    if name in preset_names():
+        return _preset(name)
+    raise UsageError(f"there is no stack and no preset {name!r}; {meant(name, [*_stacks(), *preset_names()])}")
 
 
 def _preset(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:

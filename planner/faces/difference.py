@@ -1,4 +1,4 @@
-"""What a change of the settings changes in the plan: numbers before and after, findings that come, change and go."""
+"""What differs between two plans: numbers before and after, findings that come, change and go."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,8 +21,12 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """What the assignments change. `changed` findings are there before and after, and say something else."""
+    """How two plans, named by `between`, differ. `changed` findings are in both, and say something else.
 
+    `assignments` are what makes the difference, where it is between a stack and what is changed in it.
+    """
+
+    between: tuple[str, str]
     assignments: tuple[str, ...]
     numbers: tuple[Change, ...]
     new: tuple[Finding, ...]
@@ -30,11 +34,14 @@ class Difference:
     gone: tuple[Finding, ...]
 
 
-def difference(assignments: Iterable[str], before: Plan, after: Plan) -> Difference:
-    """The difference of two plans that the assignments make."""
+def difference(
+    before: Plan, after: Plan, between: tuple[str, str] = ("stack file", "changed"), assignments: Iterable[str] = ()
+) -> Difference:
+    """How the plan `after` differs from `before`: of one stack with assignments made, or of two stacks."""
     old, new = dict(flat(numbers(before))), dict(flat(numbers(after)))
     was, now = _by_place(before), _by_place(after)
     return Difference(
+        between=between,
         assignments=tuple(assignments),
         numbers=tuple(
             Change(path=path, before=_value(old.get(path)), after=_value(new.get(path)))

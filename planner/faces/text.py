@@ -56,18 +56,18 @@ def verdict(plan: AwsPlan | MetalPlan) -> Text:
 
 
 def difference_text(name: str, changed: Difference, plan: AwsPlan | MetalPlan) -> RenderableType:
-    """What the assignments change in the plan of the stack `name`; `plan` is the changed one."""
+    """How the plan of the stack `name` differs from what it is compared with."""
     rows = ((change.path, _shown(change.before), _shown(change.after), _gain(change)) for change in changed.numbers)
-    parts: list[RenderableType] = [Text("\n".join(changed.assignments))]
-    parts.append(
-        table(("number", "stack file", "changed", "by"), rows) if changed.numbers else Text("no number changes")
-    )
+    parts: list[RenderableType] = [Text("\n".join(changed.assignments))] if changed.assignments else []
+    heading = ("number", *changed.between, "by")
+    parts.append(table(heading, rows) if changed.numbers else Text("no number changes"))
     for title, findings in (("new", changed.new), ("changed", changed.changed), ("gone", changed.gone)):
         if findings:
             parts.append(section(f"{title} findings", findings_table(findings)))
     if not (changed.new or changed.changed or changed.gone):
         parts.append(Text("no finding comes or goes"))
-    return Group(section(f"{name}, changed", *parts), verdict(plan))
+    title = f"{name}, changed" if changed.assignments else f"{name} against {changed.between[0]}"
+    return Group(section(title, *parts), verdict(plan))
 
 
 def explanation_text(name: str, explained: Explanation) -> RenderableType:

@@ -36,6 +36,8 @@ def in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
         ["--stack", "dev", "--set", "pools[0].count=3", "--set", "lifecycle.protect=false"],
         ["--stack", "dev", "--explain", "gang-fits-pool"],
         ["--stack", "metal", "--explain", "instance-unknown"],
+        ["--preset", "full", "--against", "mid"],
+        ["--stack", "metal", "--against", "prod"],
     ],
     ids=" ".join,
 )
@@ -207,3 +209,39 @@ def test_make_passes_everything_on() -> None:
     assert "-m planner --stack 'prod' --format 'json'" in words
     assert "--set 'pools[1].count=9 budget.maxHourlyUsd=600'" in words
     assert "--explain" not in words
+
+
+def test_two_stacks_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    """AB04, I11: the larger tier has twice the GPUs; what is compared stands above its numbers."""
+    assert main(["--preset", "full", "--against", "mid", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["difference"]
+    changes = {change["path"]: (change["before"], change["after"]) for change in told["numbers"]}
+    assert (told["between"], told["assignments"]) == (["preset mid", "preset full"], [])
+    assert changes["totals.gpus"] == (32, 64)
+    assert main(["--preset", "full", "--against", "mid"]) == 0
+    shown = capsys.readouterr().out
+    assert "preset full against preset mid" in shown
+    assert "+32" in shown
+
+
+def test_a_changed_stack_against_another(capsys: pytest.CaptureFixture[str]) -> None:
+    """A07: growth against where another stack stands."""
+    arguments = ["--stack", "prod", "--set", "pools[1].count=9", "--against", "prod", "--format", "json"]
+    assert main(arguments) == 0
+    told = json.loads(capsys.readouterr().out)["difference"]
+    assert told["assignments"] == ["gpucluster:pools[1].count=9"]
+    assert ("totals.gpus", 72, 80) in [(each["path"], each["before"], each["after"]) for each in told["numbers"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--against", "h200-32"], "there is no stack and no preset 'h200-32'; did you mean h200-32n?"),
+        (["--against", "dev", "--format", "html"], "format html shows one plan: compare with dev as text or json"),
+    ],
+    ids=str,
+)
+def test_comparisons_that_cannot_be(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """AB04: a name that is not there, and a format that shows one plan."""
+    assert main(["--stack", "prod", *arguments]) == 2
+    assert said in capsys.readouterr().err

@@ -8,7 +8,7 @@ from tests.planner.stacks import planned
 def test_numbers_before_and_after() -> None:
     """Two p5.48xlarge less are two nodes, 16 GPUs, 64 EFA interfaces and 110.08 USD an hour; the rest stays."""
     before, after = planned("prod"), planned("prod", {"pools.1.count": 6})
-    changes = {change.path: change for change in difference(["x=1"], before, after).numbers}
+    changes = {change.path: change for change in difference(before, after, assignments=["x=1"]).numbers}
     assert changes["totals.nodes"] == Change(path="totals.nodes", before=12, after=10)
     assert (changes["pools.training.gpus"].before, changes["pools.training.gpus"].after) == (64, 48)
     assert changes["totals.efaInterfaces"].after == 6 * 32
@@ -22,17 +22,17 @@ def test_numbers_before_and_after() -> None:
 def test_findings_come_change_and_go() -> None:
     """A gang that loses its nodes is new, one that misses more of them has changed, one that has them again is gone."""
     good, bad, worse = (planned("prod", {"pools.1.count": count}) for count in (8, 6, 5))
-    assert [finding.rule for finding in difference([], good, bad).new] == ["gang-fits-pool"]
-    changed = difference([], bad, worse)
+    assert [finding.rule for finding in difference(good, bad).new] == ["gang-fits-pool"]
+    changed = difference(bad, worse)
     assert ([finding.rule for finding in changed.changed], changed.new, changed.gone) == (["gang-fits-pool"], (), ())
     assert "has 5" in changed.changed[0].sentence
-    assert [finding.rule for finding in difference([], bad, good).gone] == ["gang-fits-pool"]
+    assert [finding.rule for finding in difference(bad, good).gone] == ["gang-fits-pool"]
 
 
 def test_a_plan_does_not_differ_from_itself() -> None:
     """Also where a rule has two findings at one place."""
     plan = planned("prod")
-    same = difference(["x=1"], plan, plan)
+    same = difference(plan, plan, assignments=["x=1"])
     assert same.assignments == ("x=1",)
     assert (same.numbers, same.new, same.changed, same.gone) == ((), (), (), ())
     assert len([finding for finding in plan.findings if finding.path.endswith("lifecycle.protect")]) > 1
@@ -40,7 +40,7 @@ def test_a_plan_does_not_differ_from_itself() -> None:
 
 def test_what_was_not_there_is_none() -> None:
     """A pool that is renamed goes and comes."""
-    changes = difference([], planned("dev"), planned("dev", {"pools.0.name": "base"})).numbers
+    changes = difference(planned("dev"), planned("dev", {"pools.0.name": "base"})).numbers
     shown = {change.path: (change.before, change.after) for change in changes}
     assert shown["pools.system.nodes"] == (2, None)
     assert shown["pools.base.nodes"] == (None, 2)

@@ -127,17 +127,19 @@ def test_the_verdict_follows_the_errors() -> None:
 def test_a_difference_is_read_without_the_plan() -> None:
     """Assignment, numbers with their gain, findings and the verdict."""
     before, after = planned("prod"), planned("prod", {"pools.1.count": 6})
-    shown = printed(difference_text("prod", difference(["gpucluster:pools[1].count=6"], before, after), after))
+    shown = printed(
+        difference_text("prod", difference(before, after, assignments=["gpucluster:pools[1].count=6"]), after)
+    )
     lines = [line.split() for line in shown.splitlines()]
     assert ["gpucluster:pools[1].count=6"] in lines
     assert ["pools.training.nodes", "8", "6", "-2"] in lines
     assert "new findings" in shown
     assert "gang-fits-pool" in shown
     assert "the stack is refused" in shown
-    back = printed(difference_text("prod", difference(["x=1"], after, before), before))
+    back = printed(difference_text("prod", difference(after, before, assignments=["x=1"]), before))
     assert "gone findings" in back
     assert "nothing stops it" in back
-    same = printed(difference_text("prod", difference(["x=1"], before, before), before))
+    same = printed(difference_text("prod", difference(before, before, assignments=["x=1"]), before))
     assert "no number changes" in same
     assert "no finding comes or goes" in same
 
