@@ -34,7 +34,7 @@ def schema() -> dict[str, Any]:
     definitions["Plan"] = {"oneOf": [_reference(kind) for kind in KINDS.values()]}
     changed = {"plan": {"$ref": "#/$defs/Plan"}, "difference": _reference(Difference)}
     definitions["Changed"] = {
-        "description": "A plan, and what it differs in from its own stack file, where assignments were made, or from another.",
+        "description": "A plan, and what it differs in: from its own stack file, changed, or from another stack.",
         "type": "object",
         "properties": changed,
         "required": list(changed),
