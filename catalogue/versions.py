@@ -89,6 +89,14 @@ STANDARD_SUPPORT_ENDS = {
 }
 """EKS user guide, Kubernetes release calendar (1.35: endoflife.date/amazon-eks)."""
 
+END_OF_LIFE = {
+    "1.32": date(2026, 2, 28),
+    "1.33": date(2026, 6, 28),
+    "1.34": date(2026, 10, 27),
+    "1.35": date(2027, 2, 28),
+}
+"""kubernetes.io/releases: the day after which the project patches a minor no more. Older ones ended before these."""
+
 ADDONS: dict[str, str | None] = {
     "vpc-cni": None,
     "coredns": None,

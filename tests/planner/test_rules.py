@@ -1,6 +1,7 @@
 """Rules that no committed stack file can break, and the edges of those it can."""
 
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from catalogue.tables import SHIPPED
 from catalogue.types import Catalogue, NetworkCard, UsageClass
 from catalogue.versions import KUBERNETES
 from planner.rules import versions as version_rules
-from tests.planner.stacks import TODAY, planned, rules
+from tests.planner.stacks import TODAY, planned, planned_metal, rules
 
 
 def _with_row(name: str, **changes: Any) -> Catalogue:
@@ -141,3 +142,13 @@ def test_tensor_parallel_divides_kv_heads_too(kv_heads: int, fits: bool) -> None
     model = replace(SHIPPED.models["llama-3-70b"], kv_heads=kv_heads)
     catalogue = replace(SHIPPED, models={**SHIPPED.models, "llama-3-70b": model})
     assert rules(planned("prod", catalogue=catalogue)) == ([] if fits else ["tensor-parallel"])
+
+
+@pytest.mark.parametrize(
+    ("minor", "today", "ended"),
+    [("1.28", TODAY, True), ("1.34", TODAY, True), ("1.34", date(2026, 10, 27), False), ("1.35", TODAY, False)],
+)
+def test_minor_without_patches_is_refused_on_racks(minor: str, today: date, ended: bool) -> None:
+    """KJ30: to the day; 1.28 ended long before the oldest recorded one."""
+    plan = planned_metal({"platform.kubernetesVersion": minor}, today=today)
+    assert ("kubernetes-ended" in rules(plan)) is ended
