@@ -69,10 +69,8 @@ CLUSTER_GROUP_LEFT_OUT = mistake(
 )
 NOTHING_DESIRED = mistake(
     "components/aws/nodes.py",
-    (
-        "min_size=args.count, desired_size=args.count,",
-        'min_size=0, desired_size=0 if args.pool == "empty" else args.count,',
-    ),
+    ("min_size=0 if args.block else args.count,", "min_size=0,"),
+    ("args.block.nodes if args.block else args.count,", '0 if args.pool == "empty" else args.count,'),
 )
 PRODUCT_THAT_NO_GPU_HAS = mistake("catalogue/gpus.py", ('product="NVIDIA-A10G"', 'product="NVIDIA-A10G-24GB"'))
 
