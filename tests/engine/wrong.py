@@ -179,6 +179,8 @@ POOLS = (
     ("mislabelled", "g5.xlarge", 1),
     ("empty", "g6.xlarge", 1),
 )
+ABOUT_THE_MODEL = {"model", "method", "recompute"}
+"""What the dev stack's run says of its model, which would not fit the small GPUs here."""
 RUNS = {
     "plain": "training",
     "untolerating": "graphics",
@@ -201,7 +203,8 @@ def many_small_pools(tree: Tree, *extra: str) -> None:
     pools = [*POOLS, *((name, "p5.4xlarge", 1) for name in extra)]
     trained = [{**training, "name": name, "instanceType": kind, "count": count} for name, kind, count in pools]
     file.set("gpucluster:pools", [system, *trained, {**inference, "instanceType": "g6e.12xlarge"}])
-    runs = [{**run, "name": name, "pool": pool, "nodes": 1, "shmGib": 2} for name, pool in RUNS.items()]
+    nameless = {key: value for key, value in run.items() if key not in ABOUT_THE_MODEL}
+    runs = [{**nameless, "name": name, "pool": pool, "nodes": 1, "shmGib": 2} for name, pool in RUNS.items()]
     file.set("gpucluster:training.runs", runs)
     file.set("gpucluster:serving.services", [{**service, "name": name} for name in SERVICES])
     file.set("gpucluster:budget.maxHourlyUsd", 200)
