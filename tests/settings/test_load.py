@@ -67,8 +67,14 @@ def test_secrets_stay_in_the_configuration() -> None:
     values = {**_sections(), "gpucluster:hfToken": "hf_secret", "gpucluster:apiToken": "api_secret"}
     loaded = from_pulumi(_set(values, ["gpucluster:hfToken", "gpucluster:apiToken"]))
     assert "secret" not in repr(loaded.settings)
-    asyncio.set_event_loop(asyncio.new_event_loop())  # an earlier test's program has closed its own
-    assert isinstance(loaded.config.require_secret("hfToken"), pulumi.Output)
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        token = loaded.config.require_secret("hfToken")
+        assert loop.run_until_complete(token.is_secret())
+        assert loop.run_until_complete(token.future()) == "hf_secret"
+    finally:
+        loop.close()
 
 
 def test_running_program_refuses_what_the_file_loader_refuses() -> None:
