@@ -16,11 +16,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     # Examples are as slow as the machine is busy, which says nothing about the program.
-    # `--hypothesis-profile=thorough` looks longer than the loop of a change has time for.
-    hypothesis.settings.register_profile("suite", deadline=None, max_examples=30)
-    hypothesis.settings.register_profile("thorough", deadline=None, max_examples=300)
-    if not config.getoption("--hypothesis-profile", None):
-        hypothesis.settings.load_profile("suite")
+    hypothesis.settings.register_profile("suite", deadline=None)
+    hypothesis.settings.load_profile("suite")
     # The SDK's packages warn about resources that they deprecate as they are imported, whether used or not.
     config.addinivalue_line("filterwarnings", "ignore:.* has been deprecated in favor of:DeprecationWarning")
 

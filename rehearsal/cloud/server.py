@@ -58,7 +58,7 @@ class CloudApp:
     def _answer(self, operation: Operation, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         try:
             return list(self._moto(environ, start_response))
-        except NotImplementedError:
+        except NotImplementedError:  # moto's answer to an operation that it does not play
             message = f"The rehearsal's AWS has no {operation.label}; add it to rehearsal/cloud."
             return _refuse(start_response, operation, HTTPStatus.NOT_IMPLEMENTED, "NotImplemented", message)
         except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from typing import Any
 
 import grpc
@@ -183,7 +184,7 @@ def test_an_update_of_what_is_gone_says_so(aws: Driver, cloud: Cloud) -> None:
         aws.update(state, {"cidrBlock": "10.7.0.0/16", "enableDnsHostnames": True})
 
 
-class _Patched:
+class _Patched(ABC):
     """Makes the AWS stand-in's description of new objects say something else."""
 
     def __init__(self, aws: Driver) -> None:
@@ -201,8 +202,9 @@ class _Patched:
         found = self.search(service, call, *arguments)
         return {**found, **self.said(call)} if isinstance(found, dict) else found
 
+    @abstractmethod
     def said(self, call: str) -> dict[str, Any]:
-        raise NotImplementedError
+        """What AWS says instead in its answer to `call`."""
 
 
 class _FailedGroup(_Patched):
