@@ -79,9 +79,7 @@ def planning() -> list[Figure]:
     ]
     best = {(what, key): min(each[what][key] for each in rounds) for what in rounds[0] for key in rounds[0][what]}
     ours, least = best["import", "seconds"], best["floor", "seconds"]
-    share = (
-        f"CPU in a process of its own, of which {least * 1000:.0f} ms are pydantic and one model; smallest of {ROUNDS}"
-    )
+    share = f"CPU in a process of its own, {least * 1000:.0f} ms of it pydantic and one model, smallest of {ROUNDS}"
     cpu = f"CPU in a process of its own, smallest of {ROUNDS}"
     cables = f"{cpu}, with a list of {best['large', 'cables']:,.0f} cables"
     return [
