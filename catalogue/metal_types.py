@@ -69,7 +69,7 @@ class Media(StrEnum):
     HDD = "hdd"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PurchasePrice:
     """US dollars to buy one, approximate: the range it was seen in, when and where."""
 
@@ -103,7 +103,7 @@ def _agree(generation: Generation, link: Link, gbit_per_s: int) -> None:
         raise ValueError(f"a port of {generation} is {right}, not {link} at {gbit_per_s} Gb/s")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Nic:
     """A network card. Rate of one port in Gb/s, one way; `pci_device_id` without the vendor (15b3: NVIDIA)."""
 
@@ -122,7 +122,7 @@ class Nic:
             raise ValueError(f"a card has 1 to {_MOST_CARD_PORTS} ports, not {self.ports}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class NicGroup:
     """Equal cards of a server. `hcas` are the RDMA device names in rail order, empty where unknown.
 
@@ -149,7 +149,7 @@ class NicGroup:
         return self.nic.ports * self.count
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Cpu:
     """The processors of a server; `cores` counts physical ones of a socket."""
 
@@ -167,7 +167,7 @@ class Cpu:
         return self.sockets * self.cores * self.threads_per_core
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PowerSupplies:
     """`count` units of `watts` each, of which `redundant` may fail."""
 
@@ -183,7 +183,7 @@ class PowerSupplies:
             )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Server:
     """A server model, a set of parts that are sold together. `max_w` is the whole box at full load."""
 
@@ -214,7 +214,7 @@ class Server:
         return sum(group.ports for group in self.nics if group.role is NicRole.COMPUTE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PortSplit:
     """Each port of a switch as `ways` ports of a slower generation."""
 
@@ -222,7 +222,7 @@ class PortSplit:
     ways: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Switch:
     """A switch: `ports` of `gbit_per_s` each (one way), in cages of `ports_per_cage`. `managed`: runs its own SM."""
 
@@ -251,7 +251,7 @@ class Switch:
                 raise ValueError(f"{split.ways} ports of {split.generation} are not one of {self.generation}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class StorageServer:
     """A storage server: `drives` of `drive_tb` (decimal TB) behind `nics`. Rates are of one drive, GB/s one way."""
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Latent:
     """Multi-head latent attention: keys and values are cached as one vector of `kv_rank` + `rope_dim` per layer."""
 
@@ -14,7 +14,7 @@ class Latent:
     value_dim: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Experts:
     """A mixture of experts: `count` routed experts of width `ffn` in each of `layers`, of which a token takes `active`.
 
@@ -33,7 +33,7 @@ class Experts:
             raise ValueError(f"{self.active} of {self.count} experts of width {self.ffn} in {self.layers} layers")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Model:
     """Architecture of a language model. Parameters in units, context in tokens, dtype of the published weights.
 

@@ -29,7 +29,7 @@ class CableKind(StrEnum):
     SINGLE_MODE = "single-mode"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CableType:
     """A kind of cable that is made for `generations`, and how long it can be between a card and a switch, or two
     switches (0: not made for that). `transceivers`: its ends are modules of their own, counted apart from the fibre.
@@ -43,7 +43,7 @@ class CableType:
     source: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PortForm:
     """Ports of a generation: lanes that carry its rate, and the connectors of switches and cards."""
 

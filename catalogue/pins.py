@@ -35,7 +35,7 @@ class RegistryError(Exception):
     """A registry that did not give a digest, and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reference:
     """Where an image lives: the registry's host, the repository in it, and the tag."""
 

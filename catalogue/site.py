@@ -37,7 +37,7 @@ _WRITTEN = {"services": "prices", "storage_servers": "storageServers"}
 """Tables that are called otherwise in a stack file."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Sited:
     """A catalogue with a site's rows in it, and what is wrong with the rows that could not be taken."""
 

@@ -10,7 +10,7 @@ _TIERS = "consultancy article on H100 clusters, May 2025; approximate"
 _ESTIMATES = "estimates of guides for eight-node H100 clusters, 2024 and 2025; approximate"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Tier:
     """A tier: what it costs as a whole, and what it is."""
 

@@ -57,7 +57,7 @@ class Interface(NamedTuple):
     interface_type: InterfaceType
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Price:
     """US dollars per hour, approximate: what was seen, the range it was seen in, when and where."""
 
@@ -72,7 +72,7 @@ class Price:
             raise ValueError(f"price {self.usd_per_hour} lies outside its own range {self.low}..{self.high}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Rate:
     """US dollars per unit of use, approximate: what was seen, the range it was seen in, when and where."""
 
@@ -88,7 +88,7 @@ class Rate:
             raise ValueError(f"rate {self.usd} lies outside its own range {self.low}..{self.high}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class MigProfile:
     """A way to cut a GPU into `count` equal slices. `name` is NVIDIA's, such as 1g.10gb; `memory_gb` is a slice's."""
 
@@ -114,7 +114,7 @@ class QuotaUnit(StrEnum):
     TIB = "TiB"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Quota:
     """A service quota of an AWS account and region, with what a new account has. `code` as Service Quotas names it."""
 
@@ -126,7 +126,7 @@ class Quota:
     source: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Gpu:
     """A GPU model. `product` is the value of the node label `nvidia.com/gpu.product` that GFD sets.
 
@@ -164,7 +164,7 @@ class Gpu:
         return 16 << (self.pcie_generation - 3)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class NetworkCard:
     """A network card of an instance type: whether an EFA interface belongs on it, and how many interfaces fit."""
 
@@ -173,7 +173,7 @@ class NetworkCard:
     max_interfaces: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Nvme:
     """Local instance store: `count` disks of `size_gb` (decimal GB) each."""
 
@@ -181,7 +181,7 @@ class Nvme:
     size_gb: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Instance:
     """An EC2 instance type. `efa_max` is EC2's own limit, which is not the number of cards (p6-b300: 17 and 16).
 
@@ -229,7 +229,7 @@ class Instance:
                 return self.capacity_block
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Catalogue:
     """The tables the planner reads. A site's own rows make another one (`catalogue.site`)."""
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Chart:
     """A Helm chart: its Helm repository, and the published version as `helm pull --version` wants it."""
 
@@ -13,7 +13,7 @@ class Chart:
     repository: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Kubernetes:
     """A Kubernetes minor on EKS and the AMI release its node groups run (`releaseVersion` of CreateNodegroup)."""
 

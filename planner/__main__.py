@@ -37,7 +37,7 @@ class UsageError(Exception):
     """A command that asks for what there is not; the message says what to type."""
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True)
 class Shown:
     """What a command answers: a plan, or how it differs from another, or a rule's verdict on it."""
 

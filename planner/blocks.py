@@ -25,7 +25,7 @@ _LAST_CHECKPOINT = timedelta(minutes=5)
 _HOURS_PER_DAY = 24
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class BlockTimes:
     """Moments of a block, in UTC.
 

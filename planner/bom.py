@@ -32,7 +32,7 @@ class Basis(StrEnum):
     FREE = "free"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class BomLine:
     """`count` of an item, and `spares` on the shelf. `each` is the price of one, None where none is recorded."""
 
@@ -57,7 +57,7 @@ class BomLine:
         return self.cost is None and self.count + self.spares > 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Bom:
     """A bill of materials."""
 

@@ -21,7 +21,7 @@ _MANAGEMENT_CABLES_PER_MACHINE = 2
 """One to the machine's own network, one to its management controller."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Shelf:
     """Spare parts, in percent of what is in use. A missing card or cable idles a node for as long as it is on order."""
 
@@ -31,7 +31,7 @@ class Shelf:
     drives: float = 2.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RoomOrder:
     """What the room needs. `pdus` are those of all racks, `batteries_kwh` 0 where there are none."""
 
@@ -42,7 +42,7 @@ class RoomOrder:
     liquid_kw: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CableRuns:
     """Lengths of the fabric's cables in metres, as far as they were measured."""
 

@@ -18,7 +18,7 @@ from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan, Service
 from settings.model import AwsSettings, MetalSettings, Settings
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Draft:
     """A plan before its findings. `catalogue` has the site's rows in it, `site_problems` those that it could not take.
 
@@ -40,7 +40,7 @@ class Draft:
         return "instanceType" if isinstance(self.settings, AwsSettings) else "server"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AwsDraft(Draft):
     """A draft of a stack on AWS."""
 
@@ -52,7 +52,7 @@ class AwsDraft(Draft):
     quotas: tuple[QuotaNeed, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class MetalDraft(Draft):
     """A draft of a stack on racks of one's own."""
 

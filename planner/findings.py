@@ -18,7 +18,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Observation:
     """What a rule saw. `path` is the settings path a person edits, `subject` the thing a waiver can name.
 
@@ -32,7 +32,7 @@ class Observation:
     inputs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """One finding of a stack. `waiver` is the reason why it was accepted, if it was."""
 
@@ -49,7 +49,7 @@ class Finding:
         return f"{self.path}: {self.sentence}; {self.remedy}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Rule(Generic[Draft]):
     """A rule: its id, the requirements and corrections it guards, and the function that looks at a draft plan.
 

@@ -13,7 +13,7 @@ RESTART_SECONDS = 600.0
 _MOST_FAILURES = 10_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Forecast:
     """What to expect of a run. `tokens_per_s` is while it runs, `effective_part` the part of the time that it does.
 
@@ -31,7 +31,7 @@ class Forecast:
     usd: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Saving:
     """A run's checkpoints: training stands `pause_s` for each, `every_s`."""
 

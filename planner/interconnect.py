@@ -8,7 +8,7 @@ from planner.communication.group import Cluster, Network
 from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Switching:
     """What the fabric's switches do to traffic: `sharp` ones add up; `oversubscription` is ports down to ports up."""
 

@@ -16,7 +16,7 @@ class Spread(StrEnum):
     SPREAD = "spread"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Room:
     """What is left of equal nodes: free GPUs, and the nodes on which every GPU is free, which is what a gang needs."""
 

@@ -21,7 +21,7 @@ class Status(StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Check:
     """A line of the list: its section, the thing, what remains, and why or how."""
 

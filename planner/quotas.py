@@ -11,7 +11,7 @@ _PLATFORM_INTERFACES_PER_ZONE = 2
 """Those of the EKS control plane in each of its zones; NAT and FSx are counted apart."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Fleet:
     """Equal instances: so many, bought in this way, with `interfaces` network interfaces each at most."""
 
@@ -22,7 +22,7 @@ class Fleet:
     root_volume_gib: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class QuotaNeed:
     """A quota and how much of it the stack takes, what else runs in the account and region apart."""
 

@@ -51,7 +51,7 @@ FORMULAS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PhaseTime:
     """A phase in seconds. `exchange_s` is all communication, `exposed_s` the part that nothing hides."""
 
@@ -66,7 +66,7 @@ class PhaseTime:
         return self.compute_s + self.exposed_s
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class StepTime:
     """A step: its phases, and `bubble_s`, in which pipeline stages wait for each other."""
 

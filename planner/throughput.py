@@ -58,7 +58,7 @@ def mfu(flops_per_token_: float, gpus: int, peak_tflops_: float, tokens_per_s_: 
     return flops_per_token_ * tokens_per_s_ / (gpus * peak_tflops_ * _FLOPS_PER_TFLOP)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """A throughput and a utilisation that are told together, and what each of them says of the other.
 
@@ -106,7 +106,7 @@ def flops_per_day(gpus: int, peak_tflops_: float, mfu_: float = TYPICAL_MFU) -> 
     return mfu_ * gpus * peak_tflops_ * _FLOPS_PER_TFLOP * SECONDS_PER_DAY
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingBudget:
     """What a number of tokens takes: operations, steps of the optimizer, days, and US dollars."""
 

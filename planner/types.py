@@ -24,7 +24,7 @@ Role = Literal["system", "training", "inference"]
 SubnetRole = Literal["public", "control-plane", "system", "gpu"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Subnet:
     """A subnet. `needed` addresses is the worst case of what the plan puts there; AWS keeps 5 of each subnet."""
 
@@ -36,7 +36,7 @@ class Subnet:
     needed: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PoolPlan:
     """A node pool with what one node offers. `hardware` is the row of its instance type or server.
 
@@ -60,7 +60,7 @@ class PoolPlan:
         return self.gpus_per_node * (self.mig.count if self.mig else 1)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class BlockPlan:
     """A pool's capacity block: its reservation, its zone, its moments, and the nodes to ask for on the plan's day."""
 
@@ -70,7 +70,7 @@ class BlockPlan:
     nodes: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AwsPoolPlan(PoolPlan):
     """A node pool on AWS.
 
@@ -95,7 +95,7 @@ class AwsPoolPlan(PoolPlan):
         return bare + self.addresses_per_node // self.instance.addresses_per_interface
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class MetalPoolPlan(PoolPlan):
     """A node pool of servers. `rails` are the compute ports of a node, `most` the nodes after the declared growth."""
 
@@ -104,7 +104,7 @@ class MetalPoolPlan(PoolPlan):
     most: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PodResources:
     """Requests of one pod, which are its limits too: the memory limit holds `shm_mib` as well."""
 
@@ -115,7 +115,7 @@ class PodResources:
     shm_mib: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RunPlan:
     """A gang: `pods` start together or not at all (PodGroup minMember = `pods`).
 
@@ -133,7 +133,7 @@ class RunPlan:
     forecast: Forecast | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class ServicePlan:
     """A model service; memory is that of one replica, over all its GPUs (or slices of MIG), in decimal GB.
 
@@ -161,7 +161,7 @@ class ServicePlan:
     pod: PodResources
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Totals:
     """Sums over the pools."""
 
@@ -169,14 +169,14 @@ class Totals:
     gpus: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AwsTotals(Totals):
     """Sums over the pools of a stack on AWS."""
 
     efa_interfaces: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding."""
 
@@ -197,7 +197,7 @@ class Plan:
         return tuple(f for f in self.findings if f.severity is Severity.WARNING or f.waiver is not None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AwsPlan(Plan):
     """The plan of a stack on AWS."""
 
@@ -212,7 +212,7 @@ class AwsPlan(Plan):
     checklist: tuple[Check, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class MetalPlan(Plan):
     """The plan of a stack on racks of one's own. `fabric` is None where no nodes join one or it cannot be built,
     `storage` where the row of its servers is not known, `cloud` where AWS rents no such nodes.

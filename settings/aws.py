@@ -127,7 +127,7 @@ class ObjectStore(Section):
 
 class AwsStorage(Section):
     lustre: FsxLustre
-    object_store: ObjectStore = ObjectStore()
+    object_store: ObjectStore = Field(default_factory=ObjectStore)
 
 
 class AwsSecurity(Section):

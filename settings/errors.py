@@ -8,9 +8,11 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from settings.model import PLATFORMS, Settings
+from settings.site_rows import Rows
 from settings.types import Path, SectionError
 
 NAMESPACE = "gpucluster"
@@ -106,9 +108,13 @@ def _section(loc: Path, model: type[Settings]) -> type[BaseModel] | None:
         if isinstance(step, int) or here is None:
             continue
         fields = here.model_fields if isinstance(here, type) and issubclass(here, BaseModel) else {}
-        annotation = next((field.annotation for name, field in fields.items() if step in (name, field.alias)), None)
-        here = _model_within(annotation)
+        here = next((_model_of(field) for name, field in fields.items() if step in (name, field.alias)), None)
     return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def _model_of(field: FieldInfo) -> Any:
+    rows = next((each for each in field.metadata if isinstance(each, Rows)), None)
+    return rows.model if rows else _model_within(field.annotation)
 
 
 def _model_within(annotation: Any) -> Any:

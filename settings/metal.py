@@ -72,7 +72,7 @@ class FabricSection(Section):
     rail_cidr: Annotated[PrivateCidr | None, Field(description="addresses of the compute ports")] = None
     pfc: Annotated[bool, Field(description="RoCE: priority flow control")] = False
     ecn: Annotated[bool, Field(description="RoCE: explicit congestion notification")] = False
-    cable_lengths_m: CableLengths = CableLengths()
+    cable_lengths_m: CableLengths = Field(default_factory=CableLengths)
 
 
 class MetalBudget(Section):

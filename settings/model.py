@@ -46,11 +46,11 @@ class Settings(Section):
     platform: Aws | Metal
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     scheduling: Scheduling
-    training: Training = Training()
-    serving: Serving = Serving()
+    training: Training = Field(default_factory=Training)
+    serving: Serving = Field(default_factory=Serving)
     lifecycle: Lifecycle
     waivers: tuple[Waiver, ...] = ()
-    catalogue: SiteRows = SiteRows()
+    catalogue: SiteRows = Field(default_factory=SiteRows)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -81,7 +81,7 @@ class AwsSettings(Settings):
     platform: Aws
     pools: Annotated[tuple[AwsPool, ...], Field(min_length=1)]
     storage: AwsStorage
-    security: AwsSecurity = AwsSecurity()
+    security: AwsSecurity = Field(default_factory=AwsSecurity)
     budget: HourlyBudget
 
 

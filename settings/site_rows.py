@@ -6,14 +6,15 @@ a finding, and so is a name (of a GPU, a card) that no row has.
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import date
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pydantic
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, GetCoreSchemaHandler, create_model
+from pydantic_core import CoreSchema, core_schema
 
 from catalogue.site import KEYS, KINDS, NAMED
 from settings.types import Day, Section
@@ -28,6 +29,7 @@ class _Row(Section):
     like: str | None = None
 
 
+@cache
 def _row_model(kind: type) -> type[_Row]:
     """The model of a table's rows: the row type's fields, each optional."""
     fields_: dict[str, Any] = {
@@ -38,6 +40,7 @@ def _row_model(kind: type) -> type[_Row]:
     return create_model(f"{kind.__name__}Row", __base__=_Row, __doc__=kind.__doc__, **fields_)
 
 
+@cache
 def _part_model(kind: type) -> type[Section]:
     """The model of a part that stands inside a row: optional is what has a default there."""
     fields_: dict[str, Any] = {
@@ -55,9 +58,6 @@ def _required(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-_PARTS: dict[type, Any] = {}
-
-
 def _written(hint: Any) -> Any:
     """The type in the stack file of a row type's field: rows by name, days quoted, numbers within reason."""
     if hint in NAMED:
@@ -67,9 +67,7 @@ def _written(hint: Any) -> Any:
     if hint in (int, float):
         return Annotated[hint, pydantic.Field(ge=0, le=_LARGEST)]
     if isinstance(hint, type) and is_dataclass(hint):
-        _PARTS.setdefault(hint, None)
-        _PARTS[hint] = _PARTS[hint] or _part_model(hint)
-        return _PARTS[hint]
+        return _part_model(hint)
     origin, inner = get_origin(hint), get_args(hint)
     if not inner:
         return hint
@@ -80,40 +78,34 @@ def _written(hint: Any) -> Any:
     return reduce(or_, (_written(part) for part in inner))
 
 
-if TYPE_CHECKING:
-    GpuRow: TypeAlias = _Row
-    InstanceRow: TypeAlias = _Row
-    ServerRow: TypeAlias = _Row
-    NicRow: TypeAlias = _Row
-    SwitchRow: TypeAlias = _Row
-    StorageServerRow: TypeAlias = _Row
-    ModelRow: TypeAlias = _Row
-    PriceRow: TypeAlias = _Row
-    RateRow: TypeAlias = _Row
-    PartRow: TypeAlias = _Row
-else:
-    GpuRow, InstanceRow, ServerRow, NicRow, SwitchRow, StorageServerRow, ModelRow, PriceRow, RateRow, PartRow = (
-        _row_model(KINDS[table])
-        for table in (
-            *("gpus", "instances", "servers", "nics", "switches", "storage_servers", "models", "services"),
-            *("rates", "parts"),
-        )
-    )
+@dataclass(frozen=True)
+class Rows:
+    """Metadata for the rows of one table. Their model is made when a stack file is first read, not on import."""
+
+    table: str
+
+    @property
+    def model(self) -> type[_Row]:
+        """What a row of the table is read as."""
+        return _row_model(KINDS[self.table])
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.tuple_schema([handler.generate_schema(self.model)], variadic_item_index=0)
 
 
 class SiteRows(Section):
     """A site's own rows, by table."""
 
-    gpus: tuple[GpuRow, ...] = ()
-    instances: tuple[InstanceRow, ...] = ()
-    servers: tuple[ServerRow, ...] = ()
-    nics: tuple[NicRow, ...] = ()
-    switches: tuple[SwitchRow, ...] = ()
-    storage_servers: tuple[StorageServerRow, ...] = ()
-    models: tuple[ModelRow, ...] = ()
-    prices: tuple[PriceRow, ...] = ()
-    rates: tuple[RateRow, ...] = ()
-    parts: tuple[PartRow, ...] = ()
+    gpus: Annotated[tuple[_Row, ...], Rows("gpus")] = ()
+    instances: Annotated[tuple[_Row, ...], Rows("instances")] = ()
+    servers: Annotated[tuple[_Row, ...], Rows("servers")] = ()
+    nics: Annotated[tuple[_Row, ...], Rows("nics")] = ()
+    switches: Annotated[tuple[_Row, ...], Rows("switches")] = ()
+    storage_servers: Annotated[tuple[_Row, ...], Rows("storage_servers")] = ()
+    models: Annotated[tuple[_Row, ...], Rows("models")] = ()
+    prices: Annotated[tuple[_Row, ...], Rows("services")] = ()
+    rates: Annotated[tuple[_Row, ...], Rows("rates")] = ()
+    parts: Annotated[tuple[_Row, ...], Rows("parts")] = ()
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """The rows as plain data with the catalogue's field names, and only what was written."""

@@ -97,7 +97,7 @@ class TrainingRun(Section):
     sharding: Annotated[
         Literal["none", "zero1", "zero2", "zero3", "fsdp"], Field(description="what data parallel ranks share out")
     ] = "fsdp"
-    parallelism: Parallelism = Parallelism()
+    parallelism: Parallelism = Field(default_factory=Parallelism)
     micro_batch: Annotated[int, Field(ge=1, le=65_536, description="sequences of one pass of a model replica")] = 1
     accumulation: Annotated[int, Field(ge=1, le=65_536, description="passes before the optimizer steps")] = 1
     sequence_length: Annotated[int, Field(ge=16, le=16_777_216, description="tokens")] = 8192

@@ -25,7 +25,7 @@ def architecture(gpu: Gpu) -> Architecture:
     return Architecture(min(max(int(gpu.compute_capability), Architecture.VOLTA), Architecture.BLACKWELL))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Latency:
     """Microseconds of a whole operation (`base`) and of a step over NVLink, PCIe or network."""
 

@@ -17,7 +17,7 @@ from planner.communication.constants import (
 Processor = Literal["intel", "amd"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Network:
     """Cards of one domain (a node, as a rule): `nics` of `gbit_per_s` each, one way, of which `part` is reached.
 
@@ -40,7 +40,7 @@ class Network:
         return self.nics * gbyte_per_s(self.gbit_per_s) * self.part
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Group:
     """`ranks` GPUs spread evenly over `domains`, which are joined inside by NVLink or PCIe, and by `network` outside.
 
@@ -82,7 +82,7 @@ class Group:
         return self.network is not None and self.network.sharp
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Cluster:
     """Equal domains of `domain_gpus` GPUs with `network` each; what groups of GPUs are cut from."""
 

@@ -15,7 +15,7 @@ _AWS_NCCL_TESTS = "AWS distributed training reference architectures, nccl-tests 
 _AWS_SUITE = "AWS distributed training reference architectures, NVLink-only check"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Published:
     """An all-reduce of `size_gib` among `ranks` GPUs of one NVLink domain, or of several domains.
 
@@ -95,7 +95,7 @@ PUBLISHED = (
 """All-reduce. AWS's full-stack figure of 800 GB/s for every type is above all of these and no row."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CopyRate:
     """Least rates of a GPU's copies in GB/s one way: with the host, and with another GPU of the node."""
 
@@ -113,7 +113,7 @@ COPIES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CardRate:
     """Rates between two cards of `gbit_per_s`, in Gb/s one way: below `warn` look, below `fail` replace."""
 

@@ -33,7 +33,7 @@ _PARTS = (Collective.ALL_GATHER, Collective.REDUCE_SCATTER)
 _PAIRS = (Collective.ALL_TO_ALL, Collective.SEND_RECEIVE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Timing:
     """An operation of `size_bytes` as it was reckoned; bandwidths in GB/s."""
 

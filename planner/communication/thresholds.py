@@ -36,7 +36,7 @@ class Verdict(StrEnum):
     RECORDED = "recorded"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Threshold:
     """Least rates: below `warn` a person looks, below `fail` the node does not work. `expected` is a healthy one's.
 

@@ -28,7 +28,7 @@ class Axis(StrEnum):
     PIPELINE = "pipeline"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Exchange:
     """An operation that a step repeats `times` among `ranks` GPUs that lie `stride` apart.
 

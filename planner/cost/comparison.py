@@ -10,7 +10,7 @@ from planner.cost.owned import OwnedCost
 _MONTHS_PER_YEAR = 12
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Year:
     """USD that have been spent after so many years, and what an hour of a GPU in use has cost in each way."""
 
@@ -21,7 +21,7 @@ class Year:
     owned_usd_per_gpu_hour: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """A cluster of one's own against the same GPUs on AWS (`rented`: instance types and how many), in full use."""
 

@@ -12,7 +12,7 @@ COMMODITY = Amount(usd=750, low=500, high=1000)
 """A second-hand workstation with a consumer GPU and 10GbE, bought once; approximate."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Lab:
     """A way to have a lab: what is bought, what an hour of use costs, and what a month costs at so many hours."""
 

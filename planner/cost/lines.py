@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from catalogue.units import HOURS_PER_MONTH
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PriceLine:
     """One line of the hourly price in USD, with the range its price was seen in.
 
@@ -24,7 +24,7 @@ class PriceLine:
     basis: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class BlockPrice:
     """What a pool's capacity block costs as a whole, in USD, paid in advance."""
 
@@ -35,7 +35,7 @@ class BlockPrice:
     high: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Prices:
     """What the stack costs while it stands, in USD; a month has 730 hours. `unpriced` names what has no price.
 

@@ -17,7 +17,7 @@ STAFF_USD_PER_YEAR = Amount(usd=200_000, low=120_000, high=300_000)
 LIFE_YEARS = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Running:
     """What a year costs beside the purchase."""
 
@@ -40,7 +40,7 @@ def with_premium(purchase: Amount) -> Amount:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class OwnedCost:
     """A cluster of one's own: the purchase, what a year costs, and its GPUs."""
 

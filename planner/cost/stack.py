@@ -13,7 +13,7 @@ from planner.cost.traffic import Traffic
 from planner.types import Role
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Purchase:
     """Instances of a pool and how they are bought. `block` are the first and last day of its capacity block."""
 
@@ -26,7 +26,7 @@ class Purchase:
     block: tuple[date, date] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Around:
     """What a stack has beside its pools: a cluster, NAT gateways, an FSx file system (`fsx` as the price list has it).
 

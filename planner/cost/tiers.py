@@ -7,7 +7,7 @@ from catalogue.tiers import Tier
 from planner.cost.amounts import Amount, total
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TierCost:
     """A tier beside the others. `times_cheapest` is its price for a GPU over that of the cheapest tier."""
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Traffic:
     """Use of a month, in decimal GB. The defaults are assumptions; S3 of the region never passes the NAT gateway.
 

@@ -26,7 +26,7 @@ class Wiring(StrEnum):
     USED = "used"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Demand:
     """Ports that a plane must offer: `rails` for each node, those of storage and of the subnet manager, and
     `spare_leaf_ports` that stay free on every leaf."""
@@ -62,7 +62,7 @@ class Demand:
         return -(-self.extra_ports // self.rails)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class FabricDesign:
     """A fabric: a single switch, leaves and spines, or pods of both under cores.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from planner.fabric.design import FabricDesign, Topology
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Names:
     """Names of a plane's devices by their number in the fabric."""
 

@@ -26,7 +26,7 @@ class Preset(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Devices:
     """RDMA devices in rail order, each by its whole name. Raises ValueError for a prefix, a double or none."""
 
@@ -42,7 +42,7 @@ class Devices:
         return f"={','.join(self.names)}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class InfiniBand:
     """Ranks on InfiniBand. None of `devices` leaves the choice to NCCL, which takes storage cards as well.
 
@@ -70,7 +70,7 @@ class InfiniBand:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Roce:
     """Ranks on RoCE. NCCL finds the RoCE v2 GID itself; `gid_index` overrides it where it does not.
 
@@ -101,7 +101,7 @@ class Roce:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Sockets:
     """Ranks on TCP: Ethernet without RDMA."""
 
@@ -110,7 +110,7 @@ class Sockets:
         return {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": POD_INTERFACE, "NCCL_IB_DISABLE": "1"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Efa:
     """Ranks on EFA, whose plugin sets what it needs. `forks`: the job forks after it has registered memory."""
 
@@ -121,7 +121,7 @@ class Efa:
         return {"NCCL_DEBUG": "WARN"} | ({"FI_EFA_USE_HUGE_PAGE": "0"} if self.forks else {})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class SingleNode:
     """Ranks of one node: NVLink needs no word."""
 
@@ -130,7 +130,7 @@ class SingleNode:
         return {}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Validation:
     """A test job over `of`: it shows which network NCCL chose, which no production job should print."""
 

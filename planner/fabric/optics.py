@@ -10,7 +10,7 @@ from planner.fabric.cabling import Link, Span
 from planner.fabric.design import FabricDesign
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Optics:
     """Modules of all planes if every link is fibre. A twin-port module of a switch serves two ports of a cage."""
 
@@ -90,7 +90,7 @@ def longest_m(span: Span, cable: CableType) -> float:
     return cable.card_max_m if span is Span.NODE_LEAF else cable.switch_max_m
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CableLine:
     """Cables of one kind: how many, and the longest. `kind` is None where no kind is long enough."""
 

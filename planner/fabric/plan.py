@@ -23,7 +23,7 @@ PLANES = {False: 1, True: 2}
 """Planes by `redundant`: with two, every card has a port in each, and any switch may fail."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """What the settings ask of the fabric. `cards` is the (first) compute group of the server with the most rails,
     `hcas` the RDMA devices of all its compute cards in rail order, empty where they are not all known."""

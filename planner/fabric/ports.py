@@ -7,7 +7,7 @@ from math import ceil
 from catalogue.metal_types import Nic, Switch
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Radix:
     """Ports of a switch at a rate: `gbit_per_s` each, one way, `ports_per_cage` of them in a cage."""
 
@@ -31,7 +31,7 @@ def radix(switch: Switch, nic: Nic) -> Radix:
     return Radix(ports=switch.ports, gbit_per_s=switch.gbit_per_s, ports_per_cage=switch.ports_per_cage)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class LeafSplit:
     """Ports of a leaf that look down (to nodes) and up (to spines)."""
 

@@ -11,7 +11,7 @@ _UNIT_M = 0.04445
 """A rack unit, 1.75 inches (IEC 60297)."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Room:
     """Rows of racks under a cable tray. `row_pitch_m` is from front to front; `slack_m` stays at each end of a cable.
 
@@ -37,7 +37,7 @@ class Room:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Position:
     """A device's place: its rack, where that is in the room, and its height in the rack."""
 
@@ -58,7 +58,7 @@ def length_m(one: Position, other: Position) -> float:
     return up_and_down + abs(one.across_m - other.across_m) + abs(one.along_m - other.along_m) + slack
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Racking:
     """How racks are filled: `nodes` of `node_units` each in one, or `switches` of `switch_units` each."""
 

@@ -9,7 +9,7 @@ from planner.fabric.design import Demand, FabricDesign, Topology, Wiring
 from planner.fabric.ports import divisors, leaf_split, smallest_divisor
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Growth:
     """A fabric as it is bought, and as it is at the declared maximum.
 

@@ -10,7 +10,7 @@ from planner.fabric.ports import Radix
 from planner.fabric.topology import Growth
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class FabricPlan:
     """The fabric as it is bought and as it grows. Rates in Gb/s one way, of all nodes on the first day.
 

@@ -22,7 +22,7 @@ class AssignmentError(Exception):
     """An assignment that cannot be made: its text, what is wrong with it, and what to type."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Assignment:
     """A value for one path of the stack file. `text` is the value as it was typed, `value` what YAML makes of it."""
 

@@ -10,7 +10,7 @@ from planner.types import Plan
 Value = str | int | float | bool | None | tuple[str | int | float | bool | None, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """A number that is not what it was. None where it was not there, or is there no more."""
 
@@ -19,7 +19,7 @@ class Change:
     after: Value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Difference:
     """How two plans, named by `between`, differ. `changed` findings are in both, and say something else.
 

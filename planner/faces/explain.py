@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     ELSEWHERE = "is about another platform"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     """A value that a rule looked at. Paths without a section of the stack file are those of the plan."""
 
@@ -27,7 +27,7 @@ class Reading:
     value: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Explanation:
     """A rule and its verdict on a stack. `platform` is None for a rule about every platform."""
 

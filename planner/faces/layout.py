@@ -17,7 +17,7 @@ _UNBROKEN = 13
 """Columns no wider than this are never wrapped, so that a narrow screen breaks sentences before names."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Part:
     """A part of a memory, in decimal GB. The bar writes it with the first letter of its name."""
 

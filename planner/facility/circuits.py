@@ -10,7 +10,7 @@ _ROUNDING = 1e-9
 _FEEDS = "AB"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Feed:
     """The circuit, by its number from 0, that carries `kw` of a machine on feed A or B."""
 
@@ -20,7 +20,7 @@ class Feed:
     kw: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RackCircuits:
     """A rack's circuits. `per_feed` is how many each feed needs; `misfits` draw more than their cords could spread."""
 

@@ -11,7 +11,7 @@ WATER_KJ_PER_LITRE_K = 4.18
 _SECONDS_PER_MINUTE = 60
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Heat:
     """kW that go into a liquid and kW that go into the room's air.
 

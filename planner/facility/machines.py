@@ -19,7 +19,7 @@ class Kind(StrEnum):
     CONTROL = "control"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Machines:
     """`count` equal machines. `watts` is the most one of them draws, `gpu_watts` its GPUs' share of that."""
 

@@ -20,7 +20,7 @@ PUMP_KW = 2.0
 _MINUTES_PER_HOUR = 60
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Circuit:
     """A circuit: volts between phases where there are three, between live and neutral where there is one."""
 
@@ -34,7 +34,7 @@ class Circuit:
         return self.volts * self.amperes * (sqrt(3) if self.phases == 3 else 1) * CONTINUOUS / 1000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Power:
     """Most that the cluster draws, in kW. `gpus_kw` is part of `nodes_kw`, shown as it is often taken for all of it."""
 

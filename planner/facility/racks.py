@@ -16,7 +16,7 @@ CROWDED_NODES = 4
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Placed:
     """One machine: the name of its group with its number in it, from 0. `kw` is the most it draws."""
 
@@ -27,7 +27,7 @@ class Placed:
     cords: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Rack:
     """A rack, from the bottom up."""
 
@@ -49,7 +49,7 @@ class Rack:
         return sum(each.kind is Kind.NODE for each in self.placed)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RackPlan:
     """The racks in order, and the machines that are too large for any rack."""
 

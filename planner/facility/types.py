@@ -7,7 +7,7 @@ from planner.facility.machines import Machines
 from planner.facility.power import Power
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RackLine:
     """A rack of the plan: its machines from the bottom up, and what they take.
 
@@ -24,7 +24,7 @@ class RackLine:
     overloads: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class FacilityPlan:
     """What the machines need of the room. `litres_per_minute` is None where nothing is cooled by liquid, or where no
     warming of it is given.

@@ -47,7 +47,7 @@ def effective_part(pause_s: float, every_s: float, mttf_h: float, restart_s: flo
     return max(0.0, 1 - lost - failures)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Tier:
     """A place that checkpoints are written to: how long training stands for one, how long reading one back takes."""
 
@@ -56,7 +56,7 @@ class Tier:
     restore_s: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TierPlan:
     """Intervals of a tier, and the part of the time that is lost at Young's."""
 

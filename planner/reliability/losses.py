@@ -49,7 +49,7 @@ def idle_gpus(gpus: int, failed: int = 1) -> int:
     return gpus - failed
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class FailureCost:
     """What one failure costs: the whole job's time, in hours, in GPU hours, and in US dollars."""
 

@@ -26,7 +26,7 @@ class Basis(StrEnum):
     RATE = "rate"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Mttf:
     """Hours between failures of a job of so many GPUs, and where the number comes from."""
 

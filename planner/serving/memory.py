@@ -18,7 +18,7 @@ _INT4_GROUP = 128
 _QUANTIZED_BYTES: dict[Quantization, float] = {"fp8": 1, "int4": (4 + (16 + 4) / _INT4_GROUP) / 8}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class ServingMemory:
     """One replica over all its GPUs, in decimal GB. `kv_cache_gb` is negative where the weights alone do not fit.
 

@@ -14,7 +14,7 @@ NEARFULL = 0.85
 """Share of the raw capacity above which Ceph warns; a plan stays below it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CephServers:
     """The OSD hosts: `count` of a server row, one OSD per drive, objects spread over hosts (failure domain host)."""
 

@@ -8,7 +8,7 @@ from catalogue.metal_types import Link, NicGroup, NicRole
 from catalogue.units import gbit_per_s, gbyte_per_s
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """What each part would allow, for all clients together. The smallest one is what they get."""
 

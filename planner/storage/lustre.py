@@ -8,7 +8,7 @@ from planner.storage.limits import Limits, network_gb_per_s
 from planner.storage.redundancy import Redundancy, usable
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class LustreServers:
     """The OSSs: `count` of a server row, each with `drives` in groups of `redundancy` (one group is one OST)."""
 

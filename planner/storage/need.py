@@ -20,7 +20,7 @@ class Staging(StrEnum):
     FULL = "full"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RunIo:
     """A run's use of storage. A checkpoint of `checkpoint_gb` is due every `every_s` and may take `within_s`.
 

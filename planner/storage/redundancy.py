@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Redundancy:
     """`data` parts are stored with `parity` more, any of which may be lost. Three replicas are 1+2, RAID-6 is n+2."""
 

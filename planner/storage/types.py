@@ -9,7 +9,7 @@ from planner.storage.limits import Limits
 from planner.storage.need import RunIo
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RunStorage:
     """A run's use of storage, and what its nodes have: GB/s to the file system each, and their own disks.
 
@@ -29,7 +29,7 @@ class RunStorage:
         return self.io.nodes * self.node_gb_per_s
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class StoragePlan:
     """The shared file system. Rates are GB/s one way for all clients together, capacities decimal TB.
 

@@ -17,7 +17,7 @@ _COST = {"zero1": 1, "zero2": 2, "selective": 3, "microBatch": 4, "fsdp": 8, "fu
 _MOST_GPUS = 1 << 17
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """A job and layout that fit, and what sets them apart: keys of the run with their new values, in words."""
 

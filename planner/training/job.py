@@ -10,7 +10,7 @@ Sharding = Literal["none", "zero1", "zero2", "zero3", "fsdp"]
 Recompute = Literal["none", "selective", "full"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """How a model is trained. `micro_batch` sequences of `sequence` tokens pass a replica at a time.
 
@@ -28,7 +28,7 @@ class Job:
     lora_rank: int = 64
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """Degrees of parallelism. Expert parallelism takes its ranks from those of data and context parallelism."""
 

@@ -13,7 +13,7 @@ _BUFFERS_GB = 2.0
 _GATHERED_LAYERS = 2
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingMemory:
     """Decimal GB on the fullest GPU of a job.
 

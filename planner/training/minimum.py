@@ -17,7 +17,7 @@ _ADAPTERS = 0.02
 _ENDLESSLY = 1 << 62
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Need:
     """One row of the table: GPUs at least, by mode. None where no number of GPUs is enough."""
 

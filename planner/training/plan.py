@@ -11,7 +11,7 @@ from planner.training.job import Job, Layout, global_batch, tokens_per_step
 from planner.training.memory import TrainingMemory, training_memory
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
     """What a run makes of its model: layout, memory of the fullest GPU, batch, and what to expect.
 

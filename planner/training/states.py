@@ -14,7 +14,7 @@ _LORA_WEIGHT_BYTES = 2
 _NF4_BYTES = (4 + 0.127) / 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class States:
     """Bytes of weights, gradients and optimizer states: per parameter, or of a rank."""
 

@@ -14,7 +14,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 12.0, 26.0, 36.0
 _BAR = 1000.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Curve:
     """A line of points (x, y)."""
 
@@ -22,7 +22,7 @@ class Curve:
     points: Sequence[tuple[float, float]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Mark:
     """A value of x that is pointed at."""
 
@@ -30,7 +30,7 @@ class Mark:
     x: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Axis:
     """What an axis shows, how its numbers are written, whether equal steps are equal factors, how many there are."""
 

@@ -22,7 +22,7 @@ _COLOURS = {"core": 3, "spine": 4, "leaf": 1, "other port": 6, "node": 0}
 _PLURAL = {"leaf": "leaves"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """A box of the drawing: one device, or several that follow each other."""
 

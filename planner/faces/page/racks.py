@@ -14,7 +14,7 @@ _SINGLE = 24
 _UNIT, _WIDTH, _EDGE = 8.0, 150.0, 3.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Like:
     """Racks that hold the same: their numbers from 1, and the first of them."""
 
