@@ -1,7 +1,10 @@
 """The plan of a stack on AWS."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from datetime import date
+from typing import TYPE_CHECKING
 
 from catalogue.site import with_site_rows
 from catalogue.types import Catalogue
@@ -17,7 +20,9 @@ from planner.quotas import Fleet, QuotaNeed, quota_needs
 from planner.storage.plan import plan_aws_storage
 from planner.types import AwsPlan, AwsPoolPlan
 from planner.workloads import plan_runs, plan_services
-from settings.model import AwsSettings
+
+if TYPE_CHECKING:
+    from settings.model import AwsSettings
 
 
 def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:

@@ -1,8 +1,11 @@
 """What the rules look at: the settings, the catalogue, and the numbers planned so far."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING, ClassVar
 
 from catalogue.site import Problem
 from catalogue.types import Catalogue
@@ -15,7 +18,9 @@ from planner.findings import Registry
 from planner.quotas import QuotaNeed
 from planner.storage.types import StoragePlan
 from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan, ServicePlan, Subnet
-from settings.model import AwsSettings, MetalSettings, Settings
+
+if TYPE_CHECKING:
+    from settings.model import AwsSettings, MetalSettings, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +29,9 @@ class Draft:
 
     What cannot be planned (its row is unknown) is missing from the maps.
     """
+
+    hardware_key: ClassVar[str]
+    """The key of a pool that names its hardware."""
 
     settings: Settings
     catalogue: Catalogue
@@ -34,15 +42,12 @@ class Draft:
     services: Mapping[str, ServicePlan]
     storage: StoragePlan | None
 
-    @property
-    def hardware_key(self) -> str:
-        """The key of a pool that names its hardware."""
-        return "instanceType" if isinstance(self.settings, AwsSettings) else "server"
-
 
 @dataclass(frozen=True, kw_only=True)
 class AwsDraft(Draft):
     """A draft of a stack on AWS."""
+
+    hardware_key = "instanceType"
 
     settings: AwsSettings
     pools: Mapping[str, AwsPoolPlan]
@@ -55,6 +60,8 @@ class AwsDraft(Draft):
 @dataclass(frozen=True, kw_only=True)
 class MetalDraft(Draft):
     """A draft of a stack on racks of one's own."""
+
+    hardware_key = "server"
 
     settings: MetalSettings
     pools: Mapping[str, MetalPoolPlan]

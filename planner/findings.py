@@ -1,13 +1,17 @@
 """Findings: what the planner has to say about a stack; the registry of the rules that make them; waivers."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from settings.model import Waiver
+if TYPE_CHECKING:
+    from settings.model import Waiver
+
 
 Draft = TypeVar("Draft")
 Look = Callable[[Draft], Iterable["Observation"]]
@@ -87,7 +91,7 @@ class Registry:
     def __init__(self) -> None:
         self._rules: dict[str, Rule[Any]] = {}
 
-    def about(self, draft: type[Draft]) -> "Decorator[Draft]":
+    def about(self, draft: type[Draft]) -> Decorator[Draft]:
         """The decorator that registers rules about drafts of this type."""
         return Decorator(self._rules, draft)
 

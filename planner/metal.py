@@ -1,6 +1,9 @@
 """The plan of a stack on racks of one's own."""
 
+from __future__ import annotations
+
 from datetime import date
+from typing import TYPE_CHECKING
 
 from catalogue.site import with_site_rows
 from catalogue.types import Catalogue
@@ -17,7 +20,9 @@ from planner.purchase import plan_purchase
 from planner.storage.plan import plan_metal_storage
 from planner.types import MetalPlan
 from planner.workloads import plan_runs, plan_services
-from settings.model import MetalSettings
+
+if TYPE_CHECKING:
+    from settings.model import MetalSettings
 
 _UNKNOWN_READ_MB_PER_S = 1000.0
 

@@ -1,7 +1,9 @@
 """Settings and catalogue in, numbers and findings out."""
 
+from __future__ import annotations
+
 from datetime import date
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import planner.rules  # noqa: F401
 from catalogue.tables import SHIPPED
@@ -10,7 +12,11 @@ from planner.aws import aws_draft, plan_aws
 from planner.draft import AwsDraft, MetalDraft
 from planner.metal import metal_draft, plan_metal
 from planner.types import AwsPlan, MetalPlan, Plan
-from settings.model import AwsSettings, MetalSettings
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from settings.model import AwsSettings, MetalSettings
 
 __all__ = ["AwsPlan", "MetalPlan", "Plan", "draft", "plan"]
 
@@ -29,7 +35,7 @@ def plan(
     Never raises for a stack that cannot work: that is a finding.
     """
     day = today or date.today()
-    if isinstance(settings, AwsSettings):
+    if _on_aws(settings):
         return plan_aws(settings, catalogue, day)
     return plan_metal(settings, catalogue, day)
 
@@ -39,6 +45,10 @@ def draft(
 ) -> AwsDraft | MetalDraft:
     """What the rules look at, before any of them has."""
     day = today or date.today()
-    if isinstance(settings, AwsSettings):
+    if _on_aws(settings):
         return aws_draft(settings, catalogue, day)
     return metal_draft(settings, catalogue, day)
+
+
+def _on_aws(settings: AwsSettings | MetalSettings) -> TypeIs[AwsSettings]:
+    return settings.platform.kind == "aws"

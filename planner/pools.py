@@ -1,7 +1,10 @@
 """Node pools: settings and rows of hardware to numbers per node and per pool."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from datetime import date
+from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, MigProfile, UsageClass
@@ -16,9 +19,11 @@ from planner.nodes import (
 )
 from planner.placement import wants_placement_group
 from planner.types import AwsPoolPlan, AwsTotals, BlockPlan, MetalPoolPlan, PoolPlan, Totals
-from settings.aws import AwsPool
-from settings.metal import MetalPool
-from settings.pools import Pool
+
+if TYPE_CHECKING:
+    from settings.aws import AwsPool
+    from settings.metal import MetalPool
+    from settings.pools import Pool
 
 
 def plan_aws_pools(pools: Iterable[AwsPool], instances: Mapping[str, Instance], today: date) -> dict[str, AwsPoolPlan]:

@@ -1,6 +1,9 @@
 """What a stack in racks of one's own orders: its settings, pools, fabric and room as a bill of materials."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Cooling, Nic, NicGroup, NicRole, Server, StorageServer, Switch
 from catalogue.types import Catalogue
@@ -12,7 +15,9 @@ from planner.fabric.topology import design
 from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
 from planner.types import MetalPoolPlan
-from settings.model import MetalSettings
+
+if TYPE_CHECKING:
+    from settings.model import MetalSettings
 
 
 def plan_purchase(

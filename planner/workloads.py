@@ -1,6 +1,9 @@
 """Training runs and model services: what their pods ask for, derived from the node they land on."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
@@ -15,7 +18,9 @@ from planner.training.job import Job, Layout
 from planner.training.layout import covers, layout_on
 from planner.training.plan import TrainingPlan, plan_training
 from planner.types import AwsPoolPlan, PodResources, PoolPlan, RunPlan, ServicePlan
-from settings.workloads import Service, TrainingRun
+
+if TYPE_CHECKING:
+    from settings.workloads import Service, TrainingRun
 
 _BILLION = 10**9
 _MIB_PER_GIB = 1024

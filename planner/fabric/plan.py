@@ -1,7 +1,10 @@
 """The fabric of a stack: what its settings ask for, and the numbers that come of it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from catalogue.metal_types import NicGroup, NicRole, Switch
 from planner.fabric.addresses import rail_networks
@@ -13,7 +16,9 @@ from planner.fabric.ports import Radix, radix
 from planner.fabric.topology import Growth, grown
 from planner.fabric.types import FabricPlan
 from planner.types import MetalPoolPlan
-from settings.metal import FabricSection
+
+if TYPE_CHECKING:
+    from settings.metal import FabricSection
 
 UFM_PORTS = 4
 """Ports of a pair of UFM appliances (NVIDIA DGX SuperPOD reference architecture, compute fabric). The subnet manager

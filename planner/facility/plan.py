@@ -1,6 +1,9 @@
 """From settings and rows to the numbers of the room."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Cooling, StorageServer, Switch
 from planner.facility.circuits import RackCircuits, circuits
@@ -10,8 +13,10 @@ from planner.facility.power import Circuit, Power, facility_kw, power, ups_kwh, 
 from planner.facility.racks import Rack, RackPlan, pack
 from planner.facility.types import FacilityPlan, RackLine
 from planner.types import MetalPoolPlan
-from settings.facility import Facility
-from settings.metal_storage import MetalStorage
+
+if TYPE_CHECKING:
+    from settings.facility import Facility
+    from settings.metal_storage import MetalStorage
 
 
 def inventory(

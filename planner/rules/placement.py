@@ -1,7 +1,10 @@
 """Where GPUs stand and for how long: capacity blocks, spot capacity, UltraServers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from catalogue.types import UsageClass
 from planner.blocks import (
@@ -16,8 +19,10 @@ from planner.blocks import (
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
 from planner.types import AwsPoolPlan
-from settings.aws import AwsPool, Reservation
-from settings.workloads import TrainingRun
+
+if TYPE_CHECKING:
+    from settings.aws import AwsPool, Reservation
+    from settings.workloads import TrainingRun
 
 _BLOCKS = "EC2 user guide, Capacity Blocks for ML"
 _MINUTE = "%Y-%m-%d %H:%M UTC"

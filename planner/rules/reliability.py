@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
+from catalogue.types import UsageClass
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.reliability.checkpoints import overhead
 from planner.reliability.losses import SPOT_MOST_LOST_MINUTES, covered_hours, failure_cost, idle_gpus
 from planner.reliability.mttf import Mttf, planning_mttf
 from planner.rules.runs import known_runs
-from settings.aws import AwsPool
+from planner.types import AwsPoolPlan
 
 _MOST_LOSS = 0.05
 _RSC = "Kokolis et al. 2024, Revisiting Reliability in Large-Scale Machine Learning Research Clusters"
@@ -132,7 +133,8 @@ def spot_checkpoints(draft: AwsDraft) -> Iterable[Observation]:
 
 def _spot_pools(draft: Draft) -> set[str]:
     """Pools whose instances AWS may take back at any time."""
-    return {pool.name for pool in draft.settings.pools if isinstance(pool, AwsPool) and pool.capacity == "spot"}
+    pools = draft.pools.items()
+    return {name for name, pool in pools if isinstance(pool, AwsPoolPlan) and pool.usage is UsageClass.SPOT}
 
 
 def _told(mttf: Mttf) -> str:

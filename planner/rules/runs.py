@@ -1,14 +1,18 @@
 """The training runs that rules can look at: those whose model, pool and GPU are known."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.draft import Draft
 from planner.training.plan import TrainingPlan
 from planner.types import PoolPlan, RunPlan
-from settings.workloads import TrainingRun
+
+if TYPE_CHECKING:
+    from settings.workloads import TrainingRun
 
 
 class Seen(NamedTuple):

@@ -1,7 +1,10 @@
 """Model services: parallelism, memory, replicas."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from catalogue.model_types import Model
 from planner.draft import Draft, rule
@@ -10,7 +13,9 @@ from planner.placement import placed
 from planner.serving.memory import Quantization, serving_memory, smallest_tensor
 from planner.training.layout import tensor_degrees
 from planner.types import PoolPlan, ServicePlan
-from settings.workloads import Service
+
+if TYPE_CHECKING:
+    from settings.workloads import Service
 
 _QUANTIZATIONS: tuple[Quantization, ...] = ("none", "fp8", "int4")
 _SHORTEST_LENGTH = 256

@@ -1,7 +1,10 @@
 """From settings and rows to the numbers of the shared file system."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from catalogue.metal_types import StorageServer
 from catalogue.model_types import Model
@@ -24,9 +27,11 @@ from planner.storage.types import RunStorage, StoragePlan
 from planner.training.job import Job
 from planner.training.states import lora_parameters
 from planner.types import AwsPoolPlan, MetalPoolPlan
-from settings.aws import FsxLustre
-from settings.metal_storage import Ceph, MetalLustre, MetalStorage
-from settings.workloads import TrainingRun
+
+if TYPE_CHECKING:
+    from settings.aws import FsxLustre
+    from settings.metal_storage import Ceph, MetalLustre, MetalStorage
+    from settings.workloads import TrainingRun
 
 TB_PER_TIB = BYTES_PER_GIB * GIB_PER_TIB / BYTES_PER_GB / GB_PER_TB
 
