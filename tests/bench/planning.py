@@ -17,7 +17,7 @@ NODES = 4096
 
 
 def importing() -> dict[str, float]:
-    """CPU seconds of importing the planner with its rules and tables, and of the settings after it, pydantic included."""
+    """CPU seconds of importing the planner with its rules and tables, and of the settings and pydantic after it."""
     began = time.process_time()
     import planner.plan  # noqa: F401
 
