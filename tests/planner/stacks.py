@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from copy import deepcopy
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,18 @@ TODAY = date(2026, 11, 21)
 
 def sections(stack: str = "dev") -> dict[str, Any]:
     """The sections of a committed stack file as plain data."""
+    return deepcopy(_sections(stack))
+
+
+@cache
+def _sections(stack: str) -> dict[str, Any]:
     config = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))["config"]
     return {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
 
 
 def changed(stack: str, changes: Mapping[str, Any] | None = None) -> AwsSettings | MetalSettings:
     """A committed stack with values replaced: {"pools.1.count": 4}."""
-    data = deepcopy(sections(stack))
+    data = sections(stack)
     for path, value in (changes or {}).items():
         *above, last = path.split(".")
         here: Any = data
