@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# A rehearsal and the tests start many interpreters: none of them compiles what another has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 STACK ?= dev
 SITE ?=
