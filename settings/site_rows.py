@@ -13,7 +13,8 @@ from operator import or_
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pydantic
-from pydantic import BaseModel, GetCoreSchemaHandler, create_model
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, create_model
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from catalogue.site import KEYS, KINDS, NAMED
@@ -80,7 +81,7 @@ def _written(hint: Any) -> Any:
 
 @dataclass(frozen=True)
 class Rows:
-    """Metadata for the rows of one table. Their model is made when a stack file is first read, not on import."""
+    """Metadata for the rows of one table. Their model is made when a stack file has such rows: few have any."""
 
     table: str
 
@@ -90,7 +91,15 @@ class Rows:
         return _row_model(KINDS[self.table])
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.tuple_schema([handler.generate_schema(self.model)], variadic_item_index=0)
+        return core_schema.no_info_plain_validator_function(lambda value: _rows(self.model).validate_python(value))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(_rows(self.model).core_schema)
+
+
+@cache
+def _rows(model: type[_Row]) -> TypeAdapter[tuple[_Row, ...]]:
+    return TypeAdapter(tuple[model, ...])  # type: ignore[valid-type]
 
 
 class SiteRows(Section):

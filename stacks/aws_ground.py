@@ -15,7 +15,7 @@ from planner.types import AwsPlan
 from settings.model import AwsSettings
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Account:
     """Who deploys, and where: all known only when AWS answers."""
 
@@ -24,7 +24,7 @@ class Account:
     deployer_arn: pulumi.Input[str]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Ground:
     """Network, key and EFA group. Without EFA nodes there is no group."""
 

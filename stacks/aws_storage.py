@@ -16,7 +16,7 @@ from settings.model import AwsSettings
 BACKUP_DAYS = 7
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class LustreSource:
     """Claims on one FSx file system. `driver` is the CSI add-on, which must outlive them."""
 
@@ -37,7 +37,7 @@ class LustreSource:
         return LustreClaims(name, args, self.opts).names
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class S3Store:
     """The stack's bucket, and roles for service accounts through EKS Pod Identity."""
 
@@ -76,7 +76,7 @@ class S3Store:
         return PodIdentity(name, args, opts).service_account
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class StoragePlace:
     """Where the file system stands: the GPU zone's subnet, and the groups of those who mount it."""
 

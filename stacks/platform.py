@@ -11,7 +11,7 @@ from components.platform.taints import Taint
 from components.storage.lustre_claims import ClaimSpec
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class KubeCluster:
     """The cluster. `ready` is the resource after which ordinary pods run: nodes, network and name service are there."""
 
@@ -23,7 +23,7 @@ class KubeCluster:
     ready: pulumi.Resource
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class GpuPool:
     """A GPU pool. Counts of `gpus` and `efa` are per node; `nodes_ready` exists when the nodes do.
 
@@ -71,7 +71,7 @@ class ObjectStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Platform:
     """A platform with a running cluster, its pools and its storage.
 

@@ -25,7 +25,7 @@ from stacks.platform import GpuPool, Platform
 DATA, CHECKPOINTS, WEIGHTS = ("training", "training-data"), ("training", "checkpoints"), ("inference", "model-weights")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Services:
     """What workloads refer to. Names resolve when the things exist; `claims` go by (namespace, claim)."""
 

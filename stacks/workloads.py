@@ -22,7 +22,7 @@ from stacks.services import CHECKPOINTS, DATA, WEIGHTS, Services
 API_TOKEN, HUB_TOKEN = "api-token", "hf-token"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Deployed:
     """Names of gangs and addresses of services, each resolving when the thing exists."""
 

@@ -16,7 +16,7 @@ from components._base import Component
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AddonSpec:
     """An add-on. `version` None takes EKS's default for the cluster's version.
 
@@ -50,7 +50,7 @@ SERVICE_ADDONS = (
 """Name service and volume drivers: ACTIVE only when their pods run, so they come after the system nodes."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AddonsArgs:
     """`versions` pins add-ons by name. `after` is the one resource that must exist first: the system nodes, say."""
 

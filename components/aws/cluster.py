@@ -71,7 +71,7 @@ def kubeconfig(
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class ClusterArgs:
     """`subnet_ids` lie in two zones or more. No `public_access_cidrs` means no endpoint outside the VPC.
 

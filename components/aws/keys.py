@@ -42,7 +42,7 @@ def key_policy(*, partition: str, account_id: str, region: str, log_group_prefix
     }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class KeysArgs:
     """`log_group_prefix` limits which log groups the key serves; `deletion_days` is how long a delete can be undone."""
 

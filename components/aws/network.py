@@ -20,7 +20,7 @@ SubnetRole = Literal["public", "control-plane", "gpu", "system"]
 NETWORK_OF_ROLE = {"public": "edge", "control-plane": "management", "system": "frontend", "gpu": "backend"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class SubnetSpec:
     """One subnet. `name` is unique in the network, `zone_id` is like use2-az1."""
 
@@ -30,7 +30,7 @@ class SubnetSpec:
     cidr: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class NetworkArgs:
     """`nat_zone_id` names the zone of the public subnet that holds the NAT gateway."""
 

@@ -25,7 +25,7 @@ ROOT_DEVICE = "/dev/xvda"
 TAGGED_WITH_THE_NODE = ("instance", "volume", "network-interface")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class NodeRoleArgs:
     partition: pulumi.Input[str]
 
@@ -61,7 +61,7 @@ class NodeRole(Component):
         self.register_outputs({"arn": self.arn})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CapacityBlock:
     """The capacity block that a pool starts in: its reservation, and the nodes to ask for now, 0 before it begins.
 
@@ -73,7 +73,7 @@ class CapacityBlock:
     nodes: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class NodePoolArgs:
     """One pool of `count` equal nodes, fewer while its capacity block does not run.
 

@@ -48,7 +48,7 @@ def write_prefix(*, partition: str, bucket: str, prefix: str, key_arn: str) -> l
     return [*read_prefix(partition=partition, bucket=bucket, prefix=prefix), objects, key]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PodIdentityArgs:
     """`policy_arns` are managed policies by the role each plays; `document` is an inline policy, JSON."""
 

@@ -80,7 +80,7 @@ class _Group(Component):
         self.register_outputs({"groupId": self.group_id})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class EfaGroupArgs:
     vpc_id: pulumi.Input[str]
 
@@ -95,7 +95,7 @@ class EfaGroup(_Group):
         self._finish()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class LustreGroupArgs:
     """`nodes_group_id` is on every node; `efa_group_id` is given when the file system itself speaks EFA."""
 

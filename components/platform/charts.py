@@ -10,7 +10,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class ChartSource:
     """Where a chart comes from: exact `version`, and the repository's address."""
 
@@ -19,7 +19,7 @@ class ChartSource:
     repository: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class ChartArgs:
     """`timeout_seconds` covers the chart's own pods becoming ready. `after` must exist first: CRDs, or nodes."""
 

@@ -14,7 +14,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component, physical_name
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CrdsArgs:
     """`url` is a pinned file with the CRDs `crds` (plural.group). `after` is what lets pods run."""
 

@@ -17,7 +17,7 @@ DEFAULT_REQUEST = {"cpu": "250m", "memory": "256Mi"}
 DEFAULT_LIMIT = {"cpu": "2", "memory": "2Gi"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class NamespaceSpec:
     """A namespace. `gpus` is its quota of GPUs (None: no quota); with `limits` containers get default requests."""
 
@@ -27,7 +27,7 @@ class NamespaceSpec:
     limits: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class NamespacesArgs:
     namespaces: Sequence[NamespaceSpec]
 

@@ -10,7 +10,7 @@ from components.platform.taints import EFA_RESOURCE, GPU_RESOURCE, Taint
 SHM = "/dev/shm"  # noqa: S108 - where NCCL and data loaders share memory
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PodShape:
     """What one pod asks for and may use at most; `memory_mib` holds `shm_mib` as well, which is counted in it."""
 

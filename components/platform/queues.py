@@ -10,7 +10,7 @@ from components._base import Component
 from components.platform.taints import GPU_RESOURCE
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class QueueSpec:
     """A queue. What a `reclaimable` queue uses beyond its share is taken back when others ask for theirs."""
 
@@ -20,7 +20,7 @@ class QueueSpec:
     reclaimable: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class QueuesArgs:
     """`scheduler` is Volcano's release: its webhook refuses queues until it answers."""
 

@@ -16,7 +16,7 @@ EFA_RESOURCE = "vpc.amazonaws.com/efa"
 GPU_RESOURCE = "nvidia.com/gpu"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Taint:
     """A node taint, spelled as Kubernetes does. EKS writes the effect as NO_SCHEDULE: see `eks_effect`."""
 

@@ -31,7 +31,7 @@ def crd_url(version: str) -> str:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingOperatorArgs:
     """`scheduler` is Volcano's release: the operator exits when PodGroups are not served.
 

@@ -24,7 +24,7 @@ WAITING = "vllm_num_requests_waiting"
 """Name of vLLM's `vllm:num_requests_waiting` in the custom metrics API, which has no colon."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class InferenceServiceArgs:
     """`startup_seconds` is how long reading the weights may take. `waiting_per_replica` is the autoscaler's target.
 

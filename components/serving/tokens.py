@@ -11,7 +11,7 @@ from components._base import Component
 KEY = "token"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class SecretKey:
     """One key of a Secret. `name` resolves when the Secret exists."""
 
@@ -19,7 +19,7 @@ class SecretKey:
     key: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TokensArgs:
     """`values` by the Secret's name; they stay secret in state and previews."""
 

@@ -15,7 +15,7 @@ MODELS = "/models"
 SUB_PATH = "models"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class WeightsArgs:
     """`source` is s3://bucket/prefix. `granted` resolves when pods of `service_account` may read there.
 

@@ -29,7 +29,7 @@ def tls_only(arn: str) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class BucketArgs:
     """`account_id` ends the bucket's name, which must be unique in the world. Checkpoints expire after
     `checkpoint_days`.

@@ -11,7 +11,7 @@ from components._base import Component
 LUSTRE_VERSION = "2.15"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class LustreArgs:
     """`throughput_mbps_per_tib` (MB/s per TiB) and `key_arn` are for PERSISTENT_2; scratch has a fixed rate and key.
 

@@ -18,7 +18,7 @@ REQUEST = "1200Gi"
 """What a claim asks for: the smallest file system. Kubernetes lets no claim on a static volume grow, FSx does."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class ClaimSpec:
     """A claim by name and namespace. `namespace` is the plain name, `namespace_ref` the same once it exists."""
 
@@ -28,7 +28,7 @@ class ClaimSpec:
     access_mode: Literal["ReadWriteMany", "ReadOnlyMany"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class LustreClaimsArgs:
     """`capacity_gib` is the file system's; Lustre does not divide it, so every volume states all of it.
 

@@ -23,7 +23,7 @@ OPERATORS_OWN = ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT")
 DATA, CHECKPOINTS = "/data", "/checkpoints"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingJobArgs:
     """A run of `nodes` pods on the pool's nodes, which all begin again at a checkpoint up to `restarts` times.
 
