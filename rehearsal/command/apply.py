@@ -1,7 +1,6 @@
 """`up`: start what is not there, recover what was interrupted, apply the stack, wait until it runs, show the table."""
 
 import time
-from collections import Counter
 
 from rehearsal.command.errors import CommandError
 from rehearsal.command.session import Session, enter
@@ -21,8 +20,8 @@ def up(session: Session, text: str) -> Outcome:
     console, meter = session.console, session.meter
     if session.replaced:
         console.print(f"  generated secrets stand in for {', '.join(session.replaced)}", highlight=False)
-    for prefix, count in Counter(address.rpartition("/")[0] for address in session.seed(text)).items():
-        console.print(f"  the account holds {count} objects in {prefix}", highlight=False)
+    for held in session.seed(text):
+        console.print(f"  the account holds {held}", highlight=False)
     recover_if_needed(session)
     with meter.phase("preview"):
         console.print("preview")

@@ -4,8 +4,11 @@ import contextlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +57,21 @@ class Session:
 
     def inventory(self) -> Inventory:
         """What the account holds now."""
-        answer = urllib3.request("GET", f"{self.site.cloud_url}/rehearsal/inventory", timeout=30.0, retries=False)
-        content = json.loads(answer.data)
-        return {kind: sorted(ids) for kind, ids in content.items() if ids}
+        return {kind: sorted(ids) for kind, ids in self.control("GET", "inventory").items() if ids}
+
+    def control(self, method: str, path: str, body: Any = None) -> Any:
+        """One control route of the account; raises CommandError with what it answers to an order it cannot take."""
+        url, data = f"{self.site.cloud_url}/rehearsal/{path}", None if body is None else json.dumps(body)
+        answer = urllib3.request(method, url, body=data, timeout=30.0, retries=False)
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise CommandError(f"the account refuses {path}: {answer.data.decode(errors='replace')}")
+        return json.loads(answer.data)
 
     def seed(self, text: str) -> list[str]:
-        """Give the account the content that the stack file says it has, and remember what it holds before `up`."""
+        """Give the account what the stack file says it has, and remember what it holds before `up`.
+
+        Returns what is new there, in words: objects by their prefix, and capacity blocks, which follow the calendar.
+        """
         region = seeds.region(text)
         env = self.engine.env
         s3 = boto3.client(
@@ -69,10 +81,16 @@ class Session:
             aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"],
         )
-        made = seeds.sow(s3, stackfile.external_objects(text), region)
+        made = Counter(
+            address.rpartition("/")[0] for address in seeds.sow(s3, stackfile.external_objects(text), region)
+        )
+        blocks = seeds.blocks(text)
+        for block in blocks:
+            self.control("PUT", f"reservations/{region}/{block.id}", block.order(datetime.now(UTC)))
         if not self.baseline.exists():
             places.write_json(self.baseline, self.inventory())
-        return made
+        objects = [f"{count} objects in {prefix}" for prefix, count in made.items()]
+        return objects + [f"capacity block {each.id} of {each.count} {each.instance_type}" for each in blocks]
 
     def leftovers(self) -> dict[str, list[str]]:
         """What the account holds now and did not before `up`."""

@@ -58,10 +58,11 @@ class Host:
 
 
 class Hosts:
-    """The machines that have joined, by node name."""
+    """The machines that have joined, by node name, and the MIG profile that the GPUs of some are cut by."""
 
     def __init__(self) -> None:
         self._by_node: dict[str, Host] = {}
+        self._profiles: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def add(self, host: Host) -> None:
@@ -71,6 +72,19 @@ class Hosts:
     def drop(self, node: str) -> None:
         with self._lock:
             self._by_node.pop(node, None)
+            self._profiles.pop(node, None)
+
+    def profile(self, node: str) -> str | None:
+        """The MIG profile that every GPU of the node's machine is cut by, None where they are whole."""
+        with self._lock:
+            return self._profiles.get(node)
+
+    def cut(self, node: str, profile: str | None) -> None:
+        """Cut every GPU of the node's machine, or make them whole again."""
+        with self._lock:
+            self._profiles.pop(node, None)
+            if profile is not None:
+                self._profiles[node] = profile
 
     def get(self, node: str) -> Host | None:
         with self._lock:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from rehearsal.effects.behaviours import daemons, kubectl, operators, s3sync, trainer, vllm, waits
+from rehearsal.effects.behaviours import daemons, kubectl, mig, operators, s3sync, trainer, vllm, waits
 from rehearsal.effects.behaviours.gpu_operator import GpuOperator
 from rehearsal.effects.environment import words
 from rehearsal.effects.program import TIME_SCALE, Ends, Exit, Launch, Program
@@ -48,6 +48,7 @@ class Row:
 TABLE: tuple[Row, ...] = (
     Row(r".*/k8s-device-plugin", daemons.nvidia_device_plugin, container="nvidia-device-plugin.*"),
     Row(r".*/k8s-device-plugin", daemons.gpu_feature_discovery, container="gpu-feature-discovery.*"),
+    Row(r".*/k8s-mig-manager", mig.mig_manager),
     Row(r".*/aws-efa-k8s-device-plugin", daemons.efa_device_plugin),
     Row(r".*/nvidia/gpu-operator", waits.for_driver, container="driver-validation"),
     Row(r".*/nvidia/gpu-operator", waits.for_toolkit, container="toolkit-validation"),

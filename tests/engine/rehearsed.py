@@ -1,7 +1,6 @@
 """A site with one stack of a copied tree: what a person does with it, and what there is to look at afterwards."""
 
 import io
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from typing import Any
 
 import boto3
 import pytest
-import urllib3
 from rich.console import Console
 
 from rehearsal import places, supervisor
@@ -180,10 +178,7 @@ class Rehearsed:
 
     def control(self, method: str, path: str, body: Any = None) -> Any:
         """One of the account's own control routes, such as `faults`; the decoded answer."""
-        address = f"{self.session.site.cloud_url}/rehearsal/{path}"
-        answer = urllib3.request(method, address, json=body, timeout=30.0, retries=False)
-        assert answer.status == 200, answer.data
-        return json.loads(answer.data)
+        return self.session.control(method, path, body)
 
 
 @contextmanager

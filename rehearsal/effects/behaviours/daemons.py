@@ -5,16 +5,17 @@ Each works on the node its pod runs on, as long as it runs there: no pod, no eff
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rehearsal.effects import gpus
+from rehearsal.effects.gpus import GPU
+from rehearsal.effects.hosts import Host
 from rehearsal.effects.program import Launch, Program
 from rehearsal.kube.client import ApiError
 
 RETRY_SECONDS = 1.0
 MERGE = "application/strategic-merge-patch+json"
-GPU = "nvidia.com/gpu"
 EFA = "vpc.amazonaws.com/efa"
 NVIDIA_VENDOR, AMAZON_VENDOR = "10de", "1d0f"
 
@@ -45,20 +46,34 @@ class Daemon(Program):
 
 
 def nvidia_device_plugin(launch: Launch) -> Program:
-    """Advertises the machine's GPUs, if the driver is on it: from the AMI or from the operator's driver pod.
+    """Advertises the machine's GPUs or their slices, if the driver is on it: from the AMI or from a driver pod.
 
-    Source: k8s-device-plugin README (without a driver the plugin finds no NVML and serves nothing).
+    Source: k8s-device-plugin README (without a driver the plugin finds no NVML and serves nothing; MIG strategies).
+    The MIG manager restarts the plugin after a cut; here it looks again by itself.
     """
-    host = launch.world.hosts.get(launch.node)
-    count = host.machine.gpu_count if host else 0
+    now: dict[str, int] = {}
 
     def begin() -> float | None:
-        if not has_driver(launch):
+        host = launch.world.hosts.get(launch.node)
+        if host is None or not has_driver(launch):
             return RETRY_SECONDS
-        _advertise(launch, GPU, count)
-        return None
+        offered = gpus.offered(host.machine, launch.world.hosts.profile(launch.node), _strategy(launch))
+        if offered != now:
+            _advertise(launch, {**dict.fromkeys(now, 0), **offered})
+            now.clear()
+            now.update(offered)
+        return RETRY_SECONDS if _may_be_cut(host) else None
 
-    return Daemon(launch, begin, lambda: _withdraw(launch, GPU))
+    return Daemon(launch, begin, lambda: _withdraw(launch, now or {GPU: 0}))
+
+
+def _may_be_cut(host: Host) -> bool:
+    gpu = gpus.find(host.machine)
+    return gpu is not None and bool(gpu.slices)
+
+
+def _strategy(launch: Launch) -> str:
+    return launch.env.get("MIG_STRATEGY", "none")
 
 
 def has_driver(launch: Launch) -> bool:
@@ -79,10 +94,10 @@ def efa_device_plugin(launch: Launch) -> Program:
 
     def begin() -> float | None:
         if count:
-            _advertise(launch, EFA, count)
+            _advertise(launch, {EFA: count})
         return None
 
-    return Daemon(launch, begin, lambda: _withdraw(launch, EFA))
+    return Daemon(launch, begin, lambda: _withdraw(launch, [EFA]))
 
 
 def feature_worker(launch: Launch) -> Program:
@@ -104,11 +119,18 @@ def feature_worker(launch: Launch) -> Program:
 
 def gpu_feature_discovery(launch: Launch) -> Program:
     """GFD: product, memory, count and family of the node's GPUs, given a driver to ask and NFD to publish them."""
-    host = launch.world.hosts.get(launch.node)
-    labels = gpus.discovery_labels(host.machine) if host else {}
+    now: dict[str, str] = {}
 
     def begin() -> float | None:
-        return _publish(launch, labels) if has_driver(launch) else RETRY_SECONDS
+        host = launch.world.hosts.get(launch.node)
+        if host is None or not has_driver(launch):
+            return RETRY_SECONDS
+        labels = gpus.discovery_labels(host.machine, launch.world.hosts.profile(launch.node), _strategy(launch))
+        if labels != now:
+            if (again := _publish(launch, labels)) is not None:
+                return again
+            now.update(labels)
+        return RETRY_SECONDS if _may_be_cut(host) else None
 
     return Daemon(launch, begin)
 
@@ -117,8 +139,13 @@ def _publish(launch: Launch, labels: dict[str, str]) -> float | None:
     """NFD's master writes the labels its workers and GFD ask for; without a master nobody does."""
     if labels and not any(_is_nfd_master(pod) for pod in launch.world.stores["pods"].all()):
         return RETRY_SECONDS
-    _node(launch, {"metadata": {"labels": labels}})
+    label_node(launch, labels)
     return None
+
+
+def label_node(launch: Launch, labels: Mapping[str, str]) -> None:
+    """Put labels on the node of this container, if it is still there."""
+    _node(launch, {"metadata": {"labels": dict(labels)}})
 
 
 def _is_nfd_master(pod: dict[str, Any]) -> bool:
@@ -163,14 +190,14 @@ def _untaint(launch: Launch, key: str) -> None:
         _node(launch, {"spec": {"taints": kept}})
 
 
-def _advertise(launch: Launch, resource: str, count: int) -> None:
-    amounts = {resource: str(count)}
+def _advertise(launch: Launch, resources: Mapping[str, int]) -> None:
+    amounts = {resource: str(count) for resource, count in resources.items()}
     _node(launch, {"status": {"capacity": amounts, "allocatable": amounts}}, "status")
 
 
-def _withdraw(launch: Launch, resource: str) -> None:
+def _withdraw(launch: Launch, resources: Iterable[str]) -> None:
     """The kubelet marks the devices of a plugin that went away unhealthy: capacity stays, nothing is allocatable."""
-    _node(launch, {"status": {"allocatable": {resource: "0"}}}, "status")
+    _node(launch, {"status": {"allocatable": dict.fromkeys(resources, "0")}}, "status")
 
 
 def _node(launch: Launch, patch: dict[str, Any], subresource: str | None = None) -> None:

@@ -90,7 +90,7 @@ def daemonset(operand: Operand, policy: Mapping[str, Any], namespace: str) -> Ob
         "tolerations": common.get("tolerations") or [],
         "priorityClassName": common.get("priorityClassName") or "system-node-critical",
         "initContainers": [_wait(each, spec) for each in operand.waits],
-        "containers": [_container(operand, own)],
+        "containers": [_container(operand, own, spec)],
     }
     if operand.runtime:
         pod["runtimeClassName"] = (spec.get("operator") or {}).get("runtimeClass") or RUNTIME_CLASS
@@ -111,11 +111,13 @@ def daemonset(operand: Operand, policy: Mapping[str, Any], namespace: str) -> Ob
     }
 
 
-def _container(operand: Operand, own: Mapping[str, Any]) -> Object:
+def _container(operand: Operand, own: Mapping[str, Any], spec: Mapping[str, Any]) -> Object:
+    strategy = (spec.get("mig") or {}).get("strategy") or "none"
+    told = [{"name": "MIG_STRATEGY", "value": strategy}] if operand.key in ("devicePlugin", "gfd") else []
     container: Object = {
         "name": operand.container,
         "image": image(own),
-        "env": own.get("env") or [],
+        "env": [*(own.get("env") or []), *told],
         "resources": own.get("resources") or {},
         "securityContext": {"privileged": True},
     }

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rehearsal.effects.behaviours.daemons import GPU
+from rehearsal.effects.gpus import GPU
 from rehearsal.effects.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 ENGINE_SECONDS = 60.0

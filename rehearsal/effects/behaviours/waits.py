@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rehearsal.effects.behaviours.daemons import GPU, has_driver
+from rehearsal.effects.behaviours.daemons import has_driver
+from rehearsal.effects.gpus import GPU
 from rehearsal.effects.program import Exit, Launch, Program
 from rehearsal.effects.quantities import parse
 

@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,31 @@ def test_seeds_look_like_a_model_directory_and_are_sown_once(s3: Any) -> None:
 )
 def test_the_region_of_the_stack_file(text: str, region: str) -> None:
     assert seeds.region(text) == region
+
+
+BOOKED = """
+config:
+  gpucluster:pools:
+    - {name: system, role: system, instanceType: m7i.xlarge, count: 2}
+    - {name: a, instanceType: p5.48xlarge, count: 3, reservation: &block
+        {id: cr-0123456789abcdef0, zone: use2-az1, start: "2026-11-20", end: "2026-11-27"}}
+    - {name: b, instanceType: p5.48xlarge, count: 1, reservation: *block}
+    - {name: c, instanceType: p5.48xlarge, count: 1, reservation: {id: cr-1, zone: use2-az1, start: soon}}
+"""
+
+
+def test_the_blocks_that_the_pools_are_in_are_in_the_account() -> None:
+    """PF10: two pools may share one; a block without an end is the program's to refuse."""
+    (block,) = seeds.blocks(BOOKED)
+    assert (block.id, block.count) == ("cr-0123456789abcdef0", 4)
+    order = block.order(datetime(2026, 11, 20, 9, tzinfo=UTC))
+    assert (order["state"], order["end"]) == ("active", "2026-11-27T11:30:00+00:00")
+    assert block.order(datetime(2026, 11, 19, 23, tzinfo=UTC))["state"] == "scheduled"
+
+
+@pytest.mark.parametrize("text", ["", "config:\n", "config: {a: [1, 2], b: text}\n", "[]"])
+def test_a_file_without_pools_names_no_block(text: str) -> None:
+    assert seeds.blocks(text) == []
 
 
 def lock(backend: Path, **content: Any) -> None:
