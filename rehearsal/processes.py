@@ -5,6 +5,7 @@ something else is recognised and never signalled. Children get a session of thei
 started them (`PR_SET_PDEATHSIG`), however that one ends.
 """
 
+import atexit
 import concurrent.futures
 import contextlib
 import ctypes
@@ -25,6 +26,15 @@ PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 # A `subprocess.Popen` that is collected while its child runs warns; those of survivors are kept until we end.
 _survivors: list[subprocess.Popen[bytes]] = []
+
+
+@atexit.register
+def _notice_ended() -> None:
+    """The same warning comes at the end for a child that ended and that nobody asked."""
+    for each in _survivors:
+        each.poll()
+
+
 # The kernel sends the death signal when the forking *thread* ends, so all forks come from one that outlives them.
 _forker = concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="forker")
 
