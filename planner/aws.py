@@ -14,6 +14,7 @@ from planner.bom_aws import aws_bom
 from planner.cost.lines import Prices
 from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
 from planner.draft import AwsDraft, registry
+from planner.interconnect import pool_gates
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import bill_checks, block_checks, quota_checks
 from planner.quotas import Fleet, QuotaNeed, quota_needs
@@ -34,6 +35,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         subnets=draft.subnets,
         nat_zones=_nat_zones(settings),
         pools=draft.pools,
+        gates=pool_gates(draft.pools.values()),
         runs=draft.runs,
         services=draft.services,
         storage=draft.storage,

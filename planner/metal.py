@@ -13,7 +13,7 @@ from planner.draft import MetalDraft, registry
 from planner.fabric.plan import plan_fabric
 from planner.fabric.types import FabricPlan
 from planner.facility.plan import inventory, plan_facility
-from planner.interconnect import Switching
+from planner.interconnect import Switching, pool_gates
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
@@ -33,6 +33,7 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
     return MetalPlan(
         totals=totals(draft.pools.values()),
         pools=draft.pools,
+        gates=pool_gates(draft.pools.values(), _switching(draft.settings, draft.fabric)),
         runs=draft.runs,
         services=draft.services,
         fabric=draft.fabric,

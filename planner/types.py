@@ -8,6 +8,7 @@ from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile, UsageClass
 from planner.blocks import BlockTimes
 from planner.bom import Bom
+from planner.communication.gates import Gate
 from planner.cost.comparison import Comparison
 from planner.cost.lines import Prices
 from planner.cost.owned import OwnedCost
@@ -178,10 +179,14 @@ class AwsTotals(Totals):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding."""
+    """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding.
+
+    `gates` are the tests that a pool's nodes have to pass, by the pool's name.
+    """
 
     totals: Totals
     pools: Mapping[str, PoolPlan]
+    gates: Mapping[str, tuple[Gate, ...]]
     runs: Mapping[str, RunPlan]
     services: Mapping[str, ServicePlan]
     findings: tuple[Finding, ...]

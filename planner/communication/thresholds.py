@@ -17,9 +17,10 @@ _WARN_PART, _FAIL_PART = 35 / 36, 5 / 6
 """Parts of the planned rate: 350 and 300 GB/s where 8 x 400 Gb/s are planned to reach 360."""
 _CARD_WARN, _CARD_FAIL = 0.95, 0.9
 _LEAST_GIB, _LEAST_EFA_GIB = 8.0, 2.0
+_SMALL = "the message is too small to show a rate"
 
 
-class Basis(StrEnum):
+class Origin(StrEnum):
     """Where a threshold comes from. RECORD is none."""
 
     MEASURED = "measured"
@@ -43,7 +44,7 @@ class Threshold:
     The unit is the test's: GB/s of bus bandwidth for all-reduce, Gb/s between two cards.
     """
 
-    basis: Basis
+    origin: Origin
     expected: float
     warn: float | None
     fail: float | None
@@ -69,7 +70,7 @@ def all_reduce_threshold(group: Group, size_bytes: float, *, efa: bool = False, 
     expected = fastest(Collective.ALL_REDUCE, size_bytes, group).bus_gb_per_s
     across = group.domains > 1
     if size_bytes < (_LEAST_EFA_GIB if efa and across else _LEAST_GIB) * GIB:
-        return _record(expected, "the message is too small to show a rate")
+        return _record(expected, _SMALL)
     if not across:
         return _inside(group, expected) if nvls or not group.nvls else _derived(group)
     if efa:
@@ -77,13 +78,26 @@ def all_reduce_threshold(group: Group, size_bytes: float, *, efa: bool = False, 
     return _over_fabric(group, expected)
 
 
+def ring_threshold(collective: Collective, group: Group, size_bytes: float, *, efa: bool = False) -> Threshold:
+    """The threshold of an all-gather or a reduce-scatter between nodes, which go around rings whatever switches add up.
+
+    A ring's bus bandwidth is that of all-reduce without sums in switches, so that the same parts of it are demanded.
+    """
+    expected = fastest(collective, size_bytes, group).bus_gb_per_s
+    if size_bytes < _LEAST_GIB * GIB:
+        return _record(expected, _SMALL)
+    return _record(expected, f"nobody published {collective} over EFA with such nodes") if efa else _derived(group)
+
+
 def card_threshold(gbit_per_s: float) -> Threshold:
     """The threshold in Gb/s of a transfer between two cards (ib_write_bw with GPUDirect RDMA)."""
     for row in CARDS:
         if row.gbit_per_s == gbit_per_s:
-            return Threshold(basis=Basis.MEASURED, expected=gbit_per_s, warn=row.warn, fail=row.fail, source=row.source)
+            return Threshold(
+                origin=Origin.MEASURED, expected=gbit_per_s, warn=row.warn, fail=row.fail, source=row.source
+            )
     return Threshold(
-        basis=Basis.DERIVED,
+        origin=Origin.DERIVED,
         expected=gbit_per_s,
         warn=_CARD_WARN * gbit_per_s,
         fail=_CARD_FAIL * gbit_per_s,
@@ -102,7 +116,7 @@ def _inside(group: Group, expected: float) -> Threshold:
     lines = [line for row in rows for line in (row.warn, row.fail) if line is not None]
     warn, fail = _NODE.get(group.gpu.name, (max(lines), min(lines)))
     healthy = max((row.expected for row in rows if row.expected is not None), default=max(lines))
-    return Threshold(basis=Basis.MEASURED, expected=healthy, warn=warn, fail=fail, source=_sources(rows))
+    return Threshold(origin=Origin.MEASURED, expected=healthy, warn=warn, fail=fail, source=_sources(rows))
 
 
 def _over_efa(group: Group, size_bytes: float, expected: float) -> Threshold:
@@ -117,9 +131,9 @@ def _over_efa(group: Group, size_bytes: float, expected: float) -> Threshold:
     few = replace(group, ranks=row.ranks, domains=row.domains)
     falls = min(1.0, expected / fastest(Collective.ALL_REDUCE, size_bytes, few).bus_gb_per_s)
     healthy = falls * (row.expected or expected)
-    basis = Basis.MEASURED if group.domains == row.domains else Basis.DERIVED
+    origin = Origin.MEASURED if group.domains == row.domains else Origin.DERIVED
     floor = _EFA_PART * healthy
-    return Threshold(basis=basis, expected=healthy, warn=floor, fail=floor, source=row.source)
+    return Threshold(origin=origin, expected=healthy, warn=floor, fail=floor, source=row.source)
 
 
 def _over_fabric(group: Group, expected: float) -> Threshold:
@@ -128,7 +142,7 @@ def _over_fabric(group: Group, expected: float) -> Threshold:
     if rows:
         (row, *_), least = rows, _derived(group).warn if group.sharp else rows[0].fail
         healthy = row.expected or expected
-        return Threshold(basis=Basis.MEASURED, expected=healthy, warn=row.warn, fail=least, source=row.source)
+        return Threshold(origin=Origin.MEASURED, expected=healthy, warn=row.warn, fail=least, source=row.source)
     if group.sharp:
         return _record(expected, "nobody published a figure for sums in such switches")
     return _derived(group)
@@ -138,7 +152,7 @@ def _derived(group: Group) -> Threshold:
     """By what a ring through the group is planned to reach."""
     planned = ring_gb_per_s(group)
     return Threshold(
-        basis=Basis.DERIVED,
+        origin=Origin.DERIVED,
         expected=planned,
         warn=_WARN_PART * planned,
         fail=_FAIL_PART * planned,
@@ -156,7 +170,7 @@ def _across(group: Group) -> list[Published]:
 
 
 def _record(expected: float, why: str) -> Threshold:
-    return Threshold(basis=Basis.RECORD, expected=expected, warn=None, fail=None, source=why)
+    return Threshold(origin=Origin.RECORD, expected=expected, warn=None, fail=None, source=why)
 
 
 def _sources(rows: list[Published]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.faces import money, nodes, room
+from planner.faces import gates, money, nodes, room
 from planner.faces.difference import Change, Difference, Value
 from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
@@ -29,6 +29,7 @@ def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
     yield from nodes.services(plan)
     if isinstance(plan, MetalPlan) and plan.fabric is not None:
         yield room.fabric(plan.fabric)
+    yield from gates.gates(plan)
     if plan.storage is not None:
         yield room.storage(plan.storage)
     if isinstance(plan, AwsPlan):

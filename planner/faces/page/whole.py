@@ -6,7 +6,7 @@ from dataclasses import asdict
 from planner.draft import registry
 from planner.faces import nodes
 from planner.faces.layout import quantity
-from planner.faces.page import money, racks
+from planner.faces.page import gates, money, racks
 from planner.faces.page.charts import wide
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table, together
 from planner.faces.page.fabric import fabric_drawing
@@ -57,6 +57,8 @@ def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
     yield section("pools", "Pools", table("Node pools", headings, map(_pool, plan.pools.values()), (2,)))
     if isinstance(plan, MetalPlan):
         yield from _room(plan)
+    if (tested := gates.gates(plan)) is not None:
+        yield tested
     yield from workloads(plan)
     if plan.storage is not None:
         yield section("storage", "Storage", facts(storage_facts(plan.storage)))
