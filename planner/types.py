@@ -18,6 +18,7 @@ from planner.findings import Finding, Severity
 from planner.forecast import Forecast
 from planner.procurement import Check
 from planner.quotas import QuotaNeed
+from planner.reliability.checkpoints import TierPlan
 from planner.storage.types import StoragePlan
 from planner.training.plan import TrainingPlan
 
@@ -120,7 +121,7 @@ class PodResources:
 class RunPlan:
     """A gang: `pods` start together or not at all (PodGroup minMember = `pods`).
 
-    `training` and `forecast` where it names a model.
+    `training` and `forecast` where it names a model, `tiers`, the places for checkpoints, where it saves some.
     """
 
     name: str
@@ -132,6 +133,7 @@ class RunPlan:
     pod: PodResources
     training: TrainingPlan | None = None
     forecast: Forecast | None = None
+    tiers: tuple[TierPlan, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from catalogue.types import UsageClass
+from planner.faces.forecast import forecast_facts, tier_facts
 from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
@@ -75,6 +76,9 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
     yield "interruption", f"every {quantity(round(training.mttf_hours, 1))} h on {run.gpus} GPUs"
     if training.best_checkpoint_seconds is not None:
         yield "checkpoint", f"every {training.best_checkpoint_seconds / 60:.0f} min loses least"
+    yield from tier_facts(run.tiers)
+    if run.forecast:
+        yield from forecast_facts(run.forecast)
 
 
 def training_parts(training: TrainingPlan) -> list[Part]:

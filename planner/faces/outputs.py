@@ -45,7 +45,11 @@ def _gang(run: RunPlan) -> dict[str, Any]:
     shown: dict[str, Any] = {"pods": run.pods, "gpus": run.gpus, "efa": run.efa}
     if run.training is None:
         return shown
-    memory = run.training.memory
+    memory, forecast = run.training.memory, run.forecast
+    if forecast and forecast.days is not None:
+        shown["days"] = round(forecast.days, 1)
+    if forecast and forecast.usd is not None:
+        shown["usd"] = round(forecast.usd)
     return {
         **shown,
         "memoryGbPerGpu": round(memory.total_gb, 1),

@@ -7,7 +7,8 @@ from planner.cost.lines import Prices
 from planner.cost.owned import LIFE_YEARS
 from planner.faces.layout import quantity, usd
 from planner.faces.money import owned_facts, price_facts
-from planner.faces.page.charts import Axis, Curve, Mark, curves, ranges, short
+from planner.faces.page.bars import ranges
+from planner.faces.page.charts import Axis, Curve, Mark, curves, short
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table
 from planner.procurement import Check, Status
 from planner.quotas import QuotaNeed
@@ -44,7 +45,9 @@ def purchase(plan: MetalPlan) -> Markup:
     """What is bought, what the years cost, and renting the same."""
     owned, cloud = plan.owned, plan.cloud
     spans = range(LIFE_YEARS + 1)
-    lines = [Curve(name="owned", points=[(float(span), owned.over(span).usd) for span in spans])]
+    spent_by = [(float(span), owned.over(span)) for span in spans]
+    band = [(span, amount.low, amount.high) for span, amount in spent_by]
+    lines = [Curve(name="owned", points=[(span, amount.usd) for span, amount in spent_by], band=band)]
     if cloud:
         spent = [(0.0, 0.0), *((float(year.years), year.cloud_usd) for year in cloud.years)]
         lines.append(Curve(name="rented on AWS", points=spent))
@@ -53,13 +56,18 @@ def purchase(plan: MetalPlan) -> Markup:
     drawn = curves(
         "cost-drawing",
         "USD spent after so many years",
-        f"At the end of {LIFE_YEARS} years {', '.join(f'{one.name} {usd(one.points[-1][1])} USD' for one in lines)}.",
+        f"At the end of {LIFE_YEARS} years {', '.join(map(_end, lines))}.",
         lines,
         Axis(name="years", steps=LIFE_YEARS),
         Axis(name="USD", written=short),
         marks,
     )
     return section("cost", "Cost", facts(owned_facts(plan.bom, owned, cloud)), drawn if owned.purchase.usd else None)
+
+
+def _end(curve: Curve) -> str:
+    ranged = f" ({usd(curve.band[-1][1])} to {usd(curve.band[-1][2])})" if curve.band else ""
+    return f"{curve.name} {usd(curve.points[-1][1])} USD{ranged}"
 
 
 def quotas(needs: tuple[QuotaNeed, ...]) -> Markup:

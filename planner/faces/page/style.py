@@ -21,6 +21,7 @@ svg text { fill: var(--ink); } svg text.soft { fill: var(--soft); } svg text.on 
 .link { stroke-opacity: .45; } .curve { fill: none; stroke-width: 2; } .axis { stroke: var(--soft); }
 .grid { stroke: var(--rule); } .frame { fill: none; stroke: var(--soft); } .free { fill: var(--raised); }
 .mark { stroke-width: 1.5; } .limit { stroke: var(--error); stroke-width: 2; }
+.band { fill-opacity: .18; } .exposed { fill: var(--paper); fill-opacity: .55; }
 .spread { stroke: var(--ink); stroke-width: 1.5; }
 """)
 

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.faces.forecast import seconds
 from planner.faces.page.elements import Markup, element, table
 from planner.faces.page.picture import PICTURE, picture
 from planner.faces.page.whole import page
 from planner.plan import plan
+from planner.step import FORMULAS, Phase
 from planner.types import AwsPlan, MetalPlan
 from settings.load import from_sections
 from settings.presets import preset_names
@@ -140,6 +142,51 @@ def test_cost_over_the_years_is_the_plans() -> None:
     assert rented[0] == (0, 0)
     assert owned[-1] == pytest.approx((5, planned_.cloud.years[-1].owned_usd), rel=1e-4)
     assert rented[-1] == pytest.approx((5, planned_.cloud.years[-1].cloud_usd), rel=1e-4)
+
+
+def test_cost_has_the_range_of_its_prices() -> None:
+    """The band holds the curve, ends at the sums of the least and the most prices, and stays on the paper."""
+    planned_ = planned_metal()
+    (band,) = shown(planned_).all("path", data_band="owned")
+    points = [tuple(map(float, point.split(","))) for point in band.attributes["data-points"].split()]
+    after = planned_.owned.over(5)
+    assert points[-1] == pytest.approx((5, after.low, after.high), rel=1e-4)
+    assert all(low < planned_.owned.over(years).usd < high for years, low, high in points)
+    heights = [float(part.split()[1]) for part in band.attributes["d"].strip("MZ").split(" L")]
+    assert min(heights) >= 0
+    words = next(each for each in shown(planned_).all("svg", role="img") if "years" in each.children[0].words()).words()
+    assert f"{after.low:,.0f} to {after.high:,.0f}" in words
+
+
+def test_a_step_is_drawn_to_scale() -> None:
+    """A17: each phase and the bubble as wide as its time; the table has their numbers and formulas."""
+    planned_ = planned_metal(
+        {**MODEL, "training.runs.0.parallelism": {"pipeline": 4}, "training.runs.0.accumulation": 6}
+    )
+    forecast = planned_.runs["llama-3-70b-pretrain"].forecast
+    assert forecast is not None
+    assert forecast.step is not None
+    step, document = forecast.step, shown(planned_)
+    (svg,) = [each for each in document.all("svg", role="img") if each.all("rect", data_seconds="")]
+    widths = {each.attributes["data-part"]: float(each.attributes["width"]) for each in svg.all("rect", data_part="")}
+    times = {str(each.phase): each.seconds for each in step.phases} | {"bubble": step.bubble_s}
+    assert set(widths) == {name for name, took in times.items() if took}
+    assert widths == pytest.approx({name: 1000 * times[name] / step.seconds for name in widths}, abs=0.06)
+    assert sum(widths.values()) == pytest.approx(1000, abs=0.4)
+    (listed,) = [each for each in document.all("table") if "A step by phase" in each.children[0].words()]
+    rows = {row.all("td")[0].words(): [cell.words() for cell in row.all("td")] for row in listed.all("tr")[1:]}
+    assert set(rows) == {*map(str, Phase), "bubble"}
+    assert rows["backward"][5] == FORMULAS[Phase.BACKWARD]
+    assert rows["bubble"][1] == seconds(step.bubble_s)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0, "0 s"), (0.0094, "9.4 ms"), (3.2e-6, "3.2 us"), (1.0, "1 s"), (99.96, "100 s"), (4321, "4,321 s")],
+)
+def test_times_as_they_are_read(value: float, written: str) -> None:
+    """Three digits and no powers of ten."""
+    assert seconds(value) == written
 
 
 def test_hourly_prices_add_up() -> None:
