@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from planner.draft import registry
 from planner.faces import nodes
+from planner.faces.difference import Difference
 from planner.faces.layout import quantity
 from planner.faces.page import gates, money, racks
 from planner.faces.page.charts import wide
@@ -13,7 +14,7 @@ from planner.faces.page.fabric import fabric_drawing
 from planner.faces.page.style import COLOURS, DRAWINGS, PAGE
 from planner.faces.page.workloads import workloads
 from planner.faces.room import fabric_facts, power_facts, storage_facts
-from planner.faces.text import verdict, words
+from planner.faces.text import difference_headings, difference_rows, difference_title, verdict, words
 from planner.findings import Finding, Severity
 from planner.types import AwsPlan, MetalPlan, PoolPlan
 
@@ -21,8 +22,8 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The page loads nothing and runs nothing."""
 
 
-def page(name: str, plan: AwsPlan | MetalPlan) -> str:
-    """An HTML document that needs nothing beside itself."""
+def page(name: str, plan: AwsPlan | MetalPlan, changed: Difference | None = None) -> str:
+    """An HTML document that needs nothing beside itself: the plan, and above it how it differs from another."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -31,8 +32,26 @@ def page(name: str, plan: AwsPlan | MetalPlan) -> str:
         element("title", f"{name}: plan"),
         element("style", COLOURS, DRAWINGS, PAGE),
     )
-    body = element("body", element("header", *_header(name, plan)), element("main", *_parts(plan)))
+    body = element(
+        "body", element("header", *_header(name, plan)), element("main", _changes(name, changed), *_parts(plan))
+    )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _changes(name: str, changed: Difference | None) -> Markup | None:
+    """The numbers before and after, and the findings that come, change and go."""
+    if changed is None:
+        return None
+    made = [element("p", each, class_="rule") for each in changed.assignments]
+    rows = list(difference_rows(changed))
+    listed = table(difference_title(name, changed), difference_headings(changed), rows, range(1, 4))
+    below: list[Child] = [listed if rows else element("p", "No number changes.")]
+    for title, findings in changed.findings.items():
+        if findings:
+            below += [element("h3", f"Findings: {title}"), *map(_finding, findings)]
+    if not any(changed.findings.values()):
+        below.append(element("p", "No finding comes or goes."))
+    return section("changes", "What changes", *made, *below)
 
 
 def _header(name: str, plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
