@@ -20,7 +20,7 @@ from planner.procurement import bill_checks, block_checks, quota_checks
 from planner.quotas import Fleet, QuotaNeed, quota_needs
 from planner.storage.plan import plan_aws_storage
 from planner.types import AwsPlan, AwsPoolPlan
-from planner.workloads import plan_runs, plan_services, with_tiers
+from planner.workloads import plan_runs, plan_services, plan_sharing, with_tiers
 
 if TYPE_CHECKING:
     from settings.model import AwsSettings
@@ -38,6 +38,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         gates=pool_gates(draft.pools.values()),
         runs=draft.runs,
         services=draft.services,
+        sharing=plan_sharing(draft.pools, draft.runs, draft.services),
         storage=draft.storage,
         prices=draft.prices,
         quotas=draft.quotas,

@@ -21,7 +21,7 @@ from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
 from planner.storage.plan import plan_metal_storage
 from planner.types import MetalPlan
-from planner.workloads import plan_runs, plan_services, with_tiers
+from planner.workloads import plan_runs, plan_services, plan_sharing, with_tiers
 
 if TYPE_CHECKING:
     from settings.model import MetalSettings
@@ -38,6 +38,7 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
         gates=pool_gates(draft.pools.values(), _switching(draft.settings, draft.fabric)),
         runs=draft.runs,
         services=draft.services,
+        sharing=plan_sharing(draft.pools, draft.runs, draft.services),
         fabric=draft.fabric,
         storage=draft.storage,
         facility=draft.facility,

@@ -16,6 +16,7 @@ from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
 from planner.findings import Finding, Severity
 from planner.forecast import Forecast
+from planner.placement import Sharing
 from planner.procurement import Check
 from planner.quotas import QuotaNeed
 from planner.reliability.checkpoints import TierPlan
@@ -183,7 +184,7 @@ class AwsTotals(Totals):
 class Plan:
     """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding.
 
-    `gates` are the tests that a pool's nodes have to pass, by the pool's name.
+    `gates` are the tests that a pool's nodes have to pass, `sharing` is what services leave of it, by the pool's name.
     """
 
     totals: Totals
@@ -191,6 +192,7 @@ class Plan:
     gates: Mapping[str, tuple[Gate, ...]]
     runs: Mapping[str, RunPlan]
     services: Mapping[str, ServicePlan]
+    sharing: Mapping[str, Sharing]
     findings: tuple[Finding, ...]
 
     @property

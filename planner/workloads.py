@@ -12,6 +12,7 @@ from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, Saving, fo
 from planner.interconnect import Switching, cluster_of
 from planner.mig import product_label
 from planner.nodes import pod_share
+from planner.placement import Sharing, sharing
 from planner.reliability.checkpoints import plan_tiers
 from planner.serving.memory import decode_tokens_per_s, serving_memory
 from planner.serving.startup import load_seconds, scale_up_seconds, startup_seconds
@@ -163,6 +164,20 @@ def plan_services(
         for service in services
         if service.pool in pools and service.model in models and (gpu := pools[service.pool].gpu)
     }
+
+
+def plan_sharing(
+    pools: Mapping[str, PoolPlan], runs: Mapping[str, RunPlan], services: Mapping[str, ServicePlan]
+) -> dict[str, Sharing]:
+    """What services leave of their pools, by the pool's name, where each replica fits on a node."""
+    found = {}
+    for name, pool in pools.items():
+        there = [service for service in services.values() if service.pool == name]
+        if there and all(service.pod.gpus <= pool.devices_per_node for service in there):
+            sizes = [(service.pod.gpus, service.min_replicas, service.max_replicas) for service in there]
+            gang = max((run.pods for run in runs.values() if run.pool == name), default=0)
+            found[name] = sharing(pool.count, pool.devices_per_node, sizes, gang)
+    return found
 
 
 def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_per_s: float) -> ServicePlan:

@@ -8,6 +8,7 @@ from rich.text import Text
 from catalogue.types import UsageClass
 from planner.faces.forecast import forecast_facts, tier_facts
 from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
+from planner.placement import Room, Sharing
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
 
@@ -104,6 +105,20 @@ def services(plan: Plan) -> Iterator[RenderableType]:
                 facts(service_facts(service, pool)),
                 _memory(service_parts(service), device_gb(pool) * service.pod.gpus, "a replica"),
             )
+
+    rows = [(f"pool {pool}", sharing_words(plan.pools[pool], shared)) for pool, shared in plan.sharing.items()]
+    if rows:
+        yield section("room beside services", facts(rows))
+
+
+def sharing_words(pool: PoolPlan, shared: Sharing) -> str:
+    """What the fewest and the most replicas leave, and whether the pool's nodes hold the most of them."""
+    left = dict.fromkeys(_room(each) for each in (shared.fewest, shared.most))
+    return f"{', then '.join(left)}; {shared.nodes} of {pool.count} nodes needed for all of them and the largest gang"
+
+
+def _room(left: Room | None) -> str:
+    return f"{left.free_gpus} GPUs free, {left.empty_nodes} nodes empty" if left else "not all replicas find a node"
 
 
 def service_facts(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, str | None]]:

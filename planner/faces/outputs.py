@@ -7,6 +7,7 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from planner.fabric.types import FabricPlan
+from planner.quotas import requests
 from planner.storage.types import StoragePlan
 from planner.types import AwsPlan, AwsPoolPlan, MetalPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
 
@@ -87,7 +88,7 @@ def _aws(plan: AwsPlan) -> dict[str, Any]:
             "monthly": prices.monthly,
             "unpriced": list(prices.unpriced),
         },
-        "quotas": {need.quota.name: need.need for need in plan.quotas if need.beyond_default},
+        "quotas": requests(plan.quotas),
     }
 
 

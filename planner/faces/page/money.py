@@ -10,7 +10,7 @@ from planner.faces.money import owned_facts, price_facts
 from planner.faces.page.bars import ranges
 from planner.faces.page.charts import Axis, Curve, Mark, curves, short
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table
-from planner.procurement import Check, Status
+from planner.procurement import Check, Status, open_checks
 from planner.quotas import QuotaNeed
 from planner.types import MetalPlan
 
@@ -97,18 +97,19 @@ def bill(bom: Bom, checklist: tuple[Check, ...]) -> Markup:
     summary = table("Purchase by part, USD", ("part", "lines", "USD", "from", "to"), parts, range(1, 5))
     headings = ("part", "item", "count", "spares", "paid", "USD", "note")
     lines = table("Bill of materials", headings, map(_line, bom.lines), (2, 3, 5))
+    left = open_checks(checklist)
+    done = tuple(each for each in checklist if each.status is Status.DERIVED)
     checks = table(
         "Procurement checklist",
         ("state", "section", "item", "note"),
-        ((str(each.status), each.section, each.item, each.note) for each in checklist),
+        ((str(each.status), each.section, each.item, each.note) for each in (*left, *done)),
     )
-    missing = sum(each.status is not Status.DERIVED for each in checklist)
     return section(
         "bill",
         "Bill of materials",
         summary if any(amount.usd for amount in bom.by_part().values()) else None,
         folded(f"{len(bom.lines)} lines, {len(bom.unpriced)} of them without a price", lines),
-        folded(f"checklist: {len(checklist)} lines, {missing} to confirm or missing", checks),
+        folded(f"checklist: {len(checklist)} lines, {len(left)} missing or to confirm", checks),
     )
 
 

@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from planner.faces.forecast import seconds
-from planner.faces.nodes import device_gb, service_facts, service_parts, training_facts, training_parts
+from planner.faces.nodes import (
+    device_gb,
+    service_facts,
+    service_parts,
+    sharing_words,
+    training_facts,
+    training_parts,
+)
 from planner.faces.page.bars import memory_bar, step_bar
 from planner.faces.page.charts import Axis, Curve, Mark, curves
 from planner.faces.page.elements import Markup, element, facts, section, table
@@ -111,3 +118,6 @@ def _services(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
         yield facts(service_facts(service, pool))
         parts, capacity = service_parts(service), device_gb(pool) * service.pod.gpus
         yield memory_bar(f"service-{index}-memory", "a replica", parts, capacity)
+    if plan.sharing:
+        yield element("h3", "Room beside services")
+        yield facts((pool, sharing_words(plan.pools[pool], shared)) for pool, shared in plan.sharing.items())

@@ -189,6 +189,15 @@ def test_times_as_they_are_read(value: float, written: str) -> None:
     assert seconds(value) == written
 
 
+def test_what_is_left_to_do_stands_first() -> None:
+    """I02: what is missing, then what somebody has to confirm, then what follows from the stack."""
+    (listed,) = [each for each in shown(planned_metal()).all("table") if "checklist" in each.children[0].words()]
+    states = [row.all("td")[0].words() for row in listed.all("tr")[1:]]
+    assert len(states) == len(planned_metal().checklist)
+    assert states == sorted(states, key=["missing", "to confirm", "derived"].index)
+    assert len(set(states)) > 1
+
+
 def test_hourly_prices_add_up() -> None:
     """The bars of a stack on AWS sum to its price an hour."""
     planned_ = planned("prod")
@@ -243,9 +252,12 @@ def test_no_name_of_a_stack_is_markup() -> None:
     runs = {HOSTILE: replace(run, name=HOSTILE, pool=HOSTILE, queue=HOSTILE)}
     services = {HOSTILE: replace(service, name=HOSTILE, pool=HOSTILE)}
     lines = tuple(replace(each, name=HOSTILE, basis=HOSTILE) for each in cloud.prices.lines)
-    prices = replace(cloud.prices, lines=lines, unpriced=(HOSTILE,), assumptions=(HOSTILE,))
+    by_purpose = {HOSTILE: 1.0}
+    prices = replace(cloud.prices, lines=lines, by_purpose=by_purpose, unpriced=(HOSTILE,), assumptions=(HOSTILE,))
     bom = replace(cloud.bom, lines=tuple(replace(each, item=HOSTILE, note=HOSTILE) for each in cloud.bom.lines))
-    check_harmless(page(HOSTILE, replace(cloud, pools=pools, runs=runs, services=services, prices=prices, bom=bom)))
+    gates, sharing = {HOSTILE: cloud.gates["training"]}, {HOSTILE: cloud.sharing["inference"]}
+    named = replace(cloud, pools=pools, gates=gates, runs=runs, services=services, sharing=sharing)
+    check_harmless(page(HOSTILE, replace(named, prices=prices, bom=bom)))
     machine = replace(metal.facility.machines[0], name=HOSTILE)
     rack = replace(metal.facility.racks[0], machines=(f"{HOSTILE}-0",), on_circuits=((f"{HOSTILE}-0",),))
     facility = replace(metal.facility, machines=(machine,), racks=(rack,), misfits=(HOSTILE,))
