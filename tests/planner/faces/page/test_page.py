@@ -90,6 +90,27 @@ def test_racks_hold_what_the_plan_puts_there(changes: dict[str, Any]) -> None:
     assert drawn == pytest.approx(planned_.facility.power.it_kw * 1000)
 
 
+def test_racks_stand_on_the_floor_and_are_as_high_as_they_are() -> None:
+    """42 U beside 48 U: each unit is as large, the lowest machine as far from the end, and words stand above."""
+    planned_ = planned_site()
+    first, second, *_ = planned_.facility.racks
+    racks = (replace(first, height=42), replace(second, height=48))
+    document = shown(replace(planned_, facility=replace(planned_.facility, racks=racks)))
+    low, high = document.all("svg", data_racks="")
+    heights = [float(each.attributes["viewbox"].split()[3]) for each in (low, high)]
+    assert (low.number("height"), high.number("height")) == (42, 48)
+    assert heights[1] - heights[0] == 6 * 8
+    ends = []
+    for svg, height in zip((low, high), heights, strict=True):
+        lowest = svg.all("rect", data_machine="")[0]
+        ends.append(height - float(lowest.attributes["y"]) - float(lowest.attributes["height"]))
+        assert all(float(each.attributes["y"]) > 0 for each in svg.all("rect", data_machine=""))
+    assert ends[0] == ends[1] == pytest.approx(4, abs=0.1)
+    figures = [each for each in document.all("figure") if each.all("svg", data_racks="")]
+    assert [child.tag for child in figures[0].children] == ["figcaption", "svg"]
+    assert f"{first.units} of 42 U" in figures[0].words()
+
+
 @pytest.mark.parametrize("amperes", [60, 16])
 def test_rack_power_is_listed_by_circuit(amperes: int) -> None:
     """The loads of a feed's circuits add up to the rack. A node of 10.2 kW takes two circuits of 9.2 kW."""
