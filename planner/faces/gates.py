@@ -9,7 +9,7 @@ from planner.communication.gates import Gate
 from planner.faces.layout import facts, quantity, section
 from planner.types import Plan
 
-HEADINGS = ("test", "GPUs", "message", "unit", "expected", "pass from", "fail below", "from")
+HEADINGS = ("test", "GPUs", "message", "pass from", "fail below", "expected", "unit", "from")
 
 
 def gates(plan: Plan) -> Iterator[RenderableType]:
@@ -22,7 +22,7 @@ def gates(plan: Plan) -> Iterator[RenderableType]:
 
 
 def _demanded(gate: Gate) -> str:
-    _, _, _, unit, _, passes, fails, _ = gate_row(gate)
+    _, _, _, passes, fails, _, unit, _ = gate_row(gate)
     return f"pass from {passes} {unit}, fail below {fails}, {gate.reach}"
 
 
@@ -33,10 +33,10 @@ def gate_row(gate: Gate) -> Sequence[str]:
         f"{gate.test} {gate.reach}",
         f"{gate.gpus:,}",
         f"{gate.size_gib:g} GiB" if gate.size_gib is not None else "",
-        gate.unit,
-        _rate(threshold.expected),
         _rate(threshold.warn),
         _rate(threshold.fail),
+        _rate(threshold.expected),
+        gate.unit,
         str(threshold.origin),
     )
 

@@ -62,7 +62,7 @@ def elevation(like: Like, groups: Mapping[str, Machines], colours: Mapping[str, 
     rack, first = like.rack, like.numbers[0]
     height = rack.height * _UNIT + 2 * _EDGE
     shapes: list[Child] = [box(1, 1, _WIDTH - 2, height - 2, class_="frame")]
-    shapes += [_mark(each, height) for each in range(_MARKED, rack.height, _MARKED)]
+    shapes += [_mark(each, height) for each in range(_MARKED, rack.height, _MARKED) if each > rack.units]
     unit = 0
     for machine in rack.machines:
         group = groups[_group(machine)]
@@ -94,7 +94,7 @@ def elevation(like: Like, groups: Mapping[str, Machines], colours: Mapping[str, 
 
 
 def _mark(unit: int, height: float) -> Markup:
-    """A short line at the right edge above so many units."""
+    """A short line at the right edge above so many units, where nothing stands."""
     y = height - _EDGE - unit * _UNIT
     mark = line(_WIDTH - 8, y, _WIDTH - 1, y, class_="axis")
     return together((mark, label(_WIDTH - 10, y + 4, unit, "end", class_="soft")))
