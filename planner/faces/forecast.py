@@ -36,9 +36,13 @@ def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
 def tier_facts(tiers: Iterable[TierPlan]) -> Iterator[tuple[str, str | None]]:
     """Each place for checkpoints with its best interval, and the time that is left for training."""
     for tier in tiers:
-        every, pause = tier.young_s / _MINUTE, quantity(round(tier.pause_s, 1))
         kept = f"{tier.effective_part:.1%} effective, {tier.own_effective_part:.1%} as set"
-        yield f"to {tier.name}", f"pause {pause} s, best every {every:.0f} min: {kept}"
+        yield f"to {tier.name}", f"pause {seconds(tier.pause_s)}, best every {interval(tier.young_s)}: {kept}"
+
+
+def interval(seconds_: float) -> str:
+    """A time between checkpoints, in minutes from ten minutes on."""
+    return f"{seconds_ / _MINUTE:,.0f} min" if seconds_ >= 10 * _MINUTE else seconds(seconds_)
 
 
 def phases(step: StepTime) -> list[tuple[str, float, float, float, float, str]]:

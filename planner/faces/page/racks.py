@@ -62,7 +62,7 @@ def elevation(like: Like, groups: Mapping[str, Machines], colours: Mapping[str, 
     rack, first = like.rack, like.numbers[0]
     height = rack.height * _UNIT + 2 * _EDGE
     shapes: list[Child] = [box(1, 1, _WIDTH - 2, height - 2, class_="frame")]
-    shapes += [_mark(each, height) for each in range(_MARKED, rack.height, _MARKED) if each > rack.units]
+    shapes += [_mark(each, height) for each in range(_MARKED, rack.height, _MARKED) if each > rack.units + 1]
     unit = 0
     for machine in rack.machines:
         group = groups[_group(machine)]

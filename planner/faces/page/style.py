@@ -6,8 +6,9 @@ COLOURS = Markup("""
 :root { color-scheme: light dark; --paper: #fff; --on: #fff; --ink: #1b2330; --soft: #556070;
   --rule: #ccd3dc; --raised: #f3f5f8; --shade: #8896a6; --error: #b3261e; --warning: #855300; --good: #1b6e3c;
   --c0: #2f6db5; --c1: #257a60; --c2: #a8611c; --c3: #8659b3; --c4: #b84a62; --c5: #5f7d2b; --c6: #6b7684; }
-@media (prefers-color-scheme: dark) { :root { --paper: #12161c; --on: #10141a; --ink: #e6eaf0; --soft: #a3adba;
-  --rule: #3a434f; --raised: #1b2129; --shade: #6d7a89; --error: #ff9a92; --warning: #f0b95c; --good: #7fd6a0;
+@media screen and (prefers-color-scheme: dark) { :root { --paper: #12161c; --on: #10141a; --ink: #e6eaf0;
+  --soft: #a3adba; --rule: #3a434f; --raised: #1b2129; --shade: #6d7a89;
+  --error: #ff9a92; --warning: #f0b95c; --good: #7fd6a0;
   --c0: #5c9be6; --c1: #4fb596; --c2: #dd9a55; --c3: #ab86d8; --c4: #dd7a8f; --c5: #93b557; --c6: #8e99a8; } }
 """)
 
@@ -58,7 +59,6 @@ figure { margin: .6rem 0; } figcaption { color: var(--soft); font-size: .9rem; }
 .wide svg { display: block; width: 100%; min-width: 40rem; height: auto; }
 .chart { max-width: 36rem; } .chart > svg, .bar > svg { display: block; width: 100%; height: auto; }
 .bar > svg { height: 1.8rem; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem 2rem; }
 .racks { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-end; }
 .racks figure { width: 9rem; margin: 0; } .racks figure > svg { display: block; width: 100%; height: auto; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: .3rem 0; padding: 0; list-style: none;
@@ -67,11 +67,12 @@ figure { margin: .6rem 0; } figcaption { color: var(--soft); font-size: .9rem; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dt { margin-top: .4rem; } .racks figure { width: 47%; }
   .racks { gap: .6rem; } td:first-child { max-width: 11rem; overflow-wrap: anywhere; }
   td.number { max-width: 6.5rem; white-space: normal; } }
-@media print { body { max-width: none; padding: 0; font-size: 11px; } .scroll { overflow: visible; }
-  .wide svg { min-width: 0; } figure, details, tr { break-inside: avoid; } h2, h3 { break-after: avoid; }
+@media print { :root { font-size: 11px; --ink: #000; --soft: #444; --rule: #bbb; }
+  body { max-width: none; padding: 0; font-size: 1rem; } .scroll { overflow: visible; background: none; }
+  .wide svg { min-width: 0; } figure, tr { break-inside: avoid; } h2, h3, summary { break-after: avoid; }
+  caption, .legend { break-after: avoid; }
+  details::details-content { content-visibility: visible; height: auto; } details { padding: 0; background: none; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
-@media print { :root { --paper: #fff; --on: #fff; --ink: #000; --soft: #444; --rule: #bbb; --raised: #f3f5f8;
-  --error: #b3261e; --warning: #855300; --good: #1b6e3c; } }
 """)
 
 SERIES = 7

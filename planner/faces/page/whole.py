@@ -48,7 +48,7 @@ def _changes(name: str, changed: Difference | None) -> Markup | None:
     below: list[Child] = [listed if rows else element("p", "No number changes.")]
     for title, findings in changed.findings.items():
         if findings:
-            below += [element("h3", f"Findings: {title}"), *map(_finding, findings)]
+            below += [element("h3", f"Findings: {title}"), *(_finding(each, opened=False) for each in findings)]
     if not any(changed.findings.values()):
         below.append(element("p", "No finding comes or goes."))
     return section("changes", "What changes", *made, *below)
@@ -102,8 +102,8 @@ def _pool(pool: PoolPlan) -> list[Child]:
     return [quantity(cell) if isinstance(cell, int) else None if cell is None else str(cell) for cell in cells]
 
 
-def _finding(finding: Finding) -> Markup:
-    """A finding folded; behind it what led to it."""
+def _finding(finding: Finding, *, opened: bool = True) -> Markup:
+    """A finding folded; behind it what led to it. Errors that stand are `opened`, where they are not listed twice."""
     state = f"accepted {finding.severity}" if finding.waiver else str(finding.severity)
     tone = "soft" if finding.waiver else "error" if finding.severity is Severity.ERROR else "warning"
     summary = together(
@@ -126,4 +126,4 @@ def _finding(finding: Finding) -> Markup:
     below: list[Child] = [facts(causes)]
     if finding.inputs:
         below.append(table("Numbers that it took", ("input", "value"), finding.inputs.items()))
-    return folded(summary, *below, opened=finding.severity is Severity.ERROR and finding.waiver is None)
+    return folded(summary, *below, opened=opened and finding.severity is Severity.ERROR and finding.waiver is None)

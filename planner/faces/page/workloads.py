@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from planner.faces.forecast import seconds
+from planner.faces.forecast import interval, seconds
 from planner.faces.nodes import (
     device_gb,
     service_facts,
@@ -95,15 +95,15 @@ def _tiers(tiers: Iterable[TierPlan]) -> Markup:
         (
             tier.name,
             seconds(tier.pause_s),
-            _minutes(tier.young_s / _MINUTE),
-            _minutes(tier.daly_s / _MINUTE),
+            interval(tier.young_s),
+            interval(tier.daly_s),
             f"{tier.overhead:.2%}",
             f"{tier.effective_part:.1%}",
             f"{tier.own_effective_part:.1%}",
         )
         for tier in tiers
     )
-    headings = ("place", "pause", "Young, min", "Daly, min", "lost there", "effective there", "effective as set")
+    headings = ("place", "pause", "Young", "Daly", "lost there", "effective there", "effective as set")
     return table("Places for checkpoints", headings, rows, range(1, 7))
 
 
