@@ -22,7 +22,7 @@ def pools(plan: Plan) -> RenderableType:
 
 
 def pool_row(pool: PoolPlan) -> tuple[object, ...]:
-    gpus = f"{pool.gpus} {pool.gpu.name}" if pool.gpu else None
+    gpus = f"{pool.gpus:,} {pool.gpu.name}" if pool.gpu else None
     return pool.name, pool.role, pool.count, gpus, ", ".join(_hardware(pool)), ", ".join(_offers(pool))
 
 
@@ -44,7 +44,7 @@ def _offers(pool: PoolPlan) -> Iterator[str]:
         if pool.efa:
             yield f"{pool.efa} EFA"
     if isinstance(pool, MetalPoolPlan) and pool.rails:
-        yield f"{pool.rails} rails"
+        yield f"{pool.rails} {'rail' if pool.rails == 1 else 'rails'}"
 
 
 def runs(plan: Plan) -> Iterator[RenderableType]:
@@ -114,11 +114,12 @@ def services(plan: Plan) -> Iterator[RenderableType]:
 def sharing_words(pool: PoolPlan, shared: Sharing) -> str:
     """What the fewest and the most replicas leave, and whether the pool's nodes hold the most of them."""
     left = dict.fromkeys(_room(each) for each in (shared.fewest, shared.most))
-    return f"{', then '.join(left)}; {shared.nodes} of {pool.count} nodes needed for all of them and the largest gang"
+    enough = f"all replicas and the largest gang need {shared.nodes:,} of its nodes, of which there are {pool.count:,}"
+    return f"{', then '.join(left)}; {enough}"
 
 
 def _room(left: Room | None) -> str:
-    return f"{left.free_gpus} GPUs free, {left.empty_nodes} nodes empty" if left else "not all replicas find a node"
+    return f"{left.free_gpus:,} GPUs free, {left.empty_nodes:,} nodes empty" if left else "not all replicas find a node"
 
 
 def service_facts(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, str | None]]:

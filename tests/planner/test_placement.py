@@ -119,7 +119,8 @@ def test_every_face_says_what_services_leave() -> None:
     plan = planned("prod", changes)
     shared = plan.sharing["inference"]
     assert (shared.fewest, shared.most) == (Room(free_gpus=16, empty_nodes=2), Room(free_gpus=4, empty_nodes=0))
-    words = "16 GPUs free, 2 nodes empty, then 4 GPUs free, 0 nodes empty; 3 of 3 nodes needed"
+    left = "16 GPUs free, 2 nodes empty, then 4 GPUs free, 0 nodes empty"
+    words = f"{left}; all replicas and the largest gang need 3 of its nodes"
     assert words in " ".join(printed(plan_text("prod", plan), 160).split())
     assert words in read(page("prod", plan)).all("section", id="services")[0].words()
     assert "not all replicas find a node" in sharing_words(plan.pools["inference"], replace(shared, most=None))

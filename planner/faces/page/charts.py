@@ -78,7 +78,7 @@ def curves(
                 _TOP,
                 at(mark.x),
                 _HEIGHT - _BOTTOM,
-                class_=f"mark s{(index + len(lines)) % SERIES}",
+                class_=f"mark{' odd' if index % 2 else ''} s{(index + len(lines)) % SERIES}",
                 data_x=f"{mark.x:.6g}",
             )
         )

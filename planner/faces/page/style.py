@@ -21,7 +21,7 @@ svg text { fill: var(--ink); } svg text.soft { fill: var(--soft); } svg text.on 
 .s4 { stroke: var(--c4); } .s5 { stroke: var(--c5); } .s6 { stroke: var(--c6); }
 .link { stroke-opacity: .45; } .curve { fill: none; stroke-width: 2; } .axis { stroke: var(--soft); }
 .grid { stroke: var(--rule); } .frame { fill: none; stroke: var(--soft); } .free { fill: var(--raised); }
-.mark { stroke-width: 1.5; } .limit { stroke: var(--error); stroke-width: 2; }
+.mark { stroke-width: 1.5; } .mark.odd { stroke-dasharray: 5 4; } .limit { stroke: var(--error); stroke-width: 2; }
 .band { fill-opacity: .18; } .exposed { fill: var(--paper); fill-opacity: .55; }
 .spread { stroke: var(--ink); stroke-width: 1.5; }
 """)
@@ -65,8 +65,8 @@ figure { margin: .6rem 0; } figcaption { color: var(--soft); font-size: .9rem; }
   font-size: .9rem; }
 .swatch { display: inline-block; width: .8em; height: .8em; margin-right: .4em; vertical-align: -.05em; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dt { margin-top: .4rem; } .racks figure { width: 47%; }
-  .racks { gap: .6rem; } td:first-child { max-width: 11rem; overflow-wrap: anywhere; }
-  td.number { max-width: 6.5rem; white-space: normal; } }
+  .racks { gap: .6rem; } #changes td:first-child { max-width: 11rem; overflow-wrap: anywhere; }
+  #changes td.number { max-width: 6.5rem; white-space: normal; } }
 @media print { :root { font-size: 11px; --ink: #000; --soft: #444; --rule: #bbb; }
   body { max-width: none; padding: 0; font-size: 1rem; } .scroll { overflow: visible; background: none; }
   .wide svg { min-width: 0; } figure, tr { break-inside: avoid; } h2, h3, summary { break-after: avoid; }

@@ -60,7 +60,13 @@ def checkpoint_curve(id_: str, run: RunPlan, training: TrainingPlan, io: RunIo) 
     """
     mttf_h, pause_s, every_s = training.mttf_hours, io.within_s, io.every_s
     young, daly = young_seconds(pause_s, mttf_h), daly_seconds(pause_s, mttf_h)
-    allowed = _lost("lost time", pause_s, mttf_h, min(young / _SPAN, every_s / 2), max(young * _SPAN, every_s * 2))
+    allowed = _lost(
+        f"pause of {pause_s:g} s, as allowed",
+        pause_s,
+        mttf_h,
+        min(young / _SPAN, every_s / 2),
+        max(young * _SPAN, every_s * 2),
+    )
     places = [_place(tier, mttf_h) for tier in run.tiers]
     marks = [
         Mark(name="Young", x=young / _MINUTE),

@@ -232,7 +232,7 @@ def test_checkpoint_curve_is_lowest_at_youngs_interval() -> None:
     training = planned_.runs["llama-3-70b-pretrain"].training
     assert training is not None
     assert training.best_checkpoint_seconds is not None
-    (curve,) = shown(planned_).all("path", data_curve="lost time")
+    (curve,) = shown(planned_).all("path", data_curve="pause of 60 s, as allowed")
     points = [tuple(map(float, point.split(","))) for point in curve.attributes["data-points"].split()]
     lowest = min(points, key=lambda point: point[1])
     assert lowest[0] * 60 == pytest.approx(training.best_checkpoint_seconds, rel=0.06)
