@@ -71,7 +71,7 @@ def test_rings_do_not_count_sums_in_switches() -> None:
 
 def test_pools_of_a_stack() -> None:
     """P19: EFA has no ib_write_bw, TCP no lines at all, slices of GPUs no operations, system nodes no GPUs."""
-    cloud, racks = planned("prod").gates, planned_metal().gates
+    cloud, racks = planned("prod", {"pools.2.count": 2}).gates, planned_metal().gates
     assert set(cloud) == {"training", "inference"}
     assert {gate.reach for gate in cloud["training"]} == {Reach.NODE, Reach.FABRIC}
     assert {gate.reach for gate in cloud["inference"]} == {Reach.NODE}

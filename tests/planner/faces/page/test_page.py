@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.faces.forecast import seconds
+from planner.faces.page.charts import Axis, Curve, curves
 from planner.faces.page.elements import Markup, element, table
 from planner.faces.page.picture import PICTURE, picture
 from planner.faces.page.whole import page
@@ -166,17 +167,25 @@ def test_cost_over_the_years_is_the_plans() -> None:
 
 
 def test_cost_has_the_range_of_its_prices() -> None:
-    """The band holds the curve, ends at the sums of the least and the most prices, and stays on the paper."""
+    """The band holds the curve, and ends at the sums of the least and the most prices."""
     planned_ = planned_metal()
     (band,) = shown(planned_).all("path", data_band="owned")
     points = [tuple(map(float, point.split(","))) for point in band.attributes["data-points"].split()]
     after = planned_.owned.over(5)
     assert points[-1] == pytest.approx((5, after.low, after.high), rel=1e-4)
     assert all(low < planned_.owned.over(years).usd < high for years, low, high in points)
-    heights = [float(part.split()[1]) for part in band.attributes["d"].strip("MZ").split(" L")]
-    assert min(heights) >= 0
     words = next(each for each in shown(planned_).all("svg", role="img") if "years" in each.children[0].words()).words()
     assert f"{after.low:,.0f} to {after.high:,.0f}" in words
+
+
+def test_a_band_stays_on_the_paper() -> None:
+    """Of ten times what the curve reaches, too."""
+    wide = Curve(name="some", points=[(0, 1), (5, 2)], band=[(0, 0, 10), (5, 1, 20)])
+    document = read(curves("c", "t", "s", [wide], Axis(name="x"), Axis(name="y")))
+    (band,) = document.all("path", data_band="some")
+    heights = [float(part.split()[1]) for part in band.attributes["d"].strip("MZ").split(" L")]
+    assert 0 < min(heights) < max(heights) <= 240
+    assert "some, with the range of its prices" in document.words()
 
 
 def test_a_step_is_drawn_to_scale() -> None:
@@ -194,6 +203,9 @@ def test_a_step_is_drawn_to_scale() -> None:
     assert set(widths) == {name for name, took in times.items() if took}
     assert widths == pytest.approx({name: 1000 * times[name] / step.seconds for name in widths}, abs=0.06)
     assert sum(widths.values()) == pytest.approx(1000, abs=0.4)
+    boxes = svg.all("rect", data_part="")
+    ends = [float(each.attributes["x"]) + float(each.attributes["width"]) for each in boxes]
+    assert [float(each.attributes["x"]) for each in boxes[1:]] == pytest.approx(ends[:-1], abs=0.11)
     (listed,) = [each for each in document.all("table") if "A step by phase" in each.children[0].words()]
     rows = {row.all("td")[0].words(): [cell.words() for cell in row.all("td")] for row in listed.all("tr")[1:]}
     assert set(rows) == {*map(str, Phase), "bubble"}
