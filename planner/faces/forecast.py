@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 
+from catalogue.units import BYTES_PER_GB
 from planner.faces.layout import quantity, usd
 from planner.forecast import Forecast
 from planner.reliability.checkpoints import TierPlan
-from planner.step import FORMULAS, StepTime
+from planner.step import FORMULAS, ExchangeTime, StepTime
 
 BUBBLE = "bubble"
 BUBBLE_FORMULA = "(forward + backward) x (pipeline stages - 1) / micro-batches"
 _MINUTE = 60
+_BYTES_PER_MB = 10**6
 _DIGITS = 99.95
 
 
@@ -17,6 +19,7 @@ def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
     """The forecast in sentences; what the run does not say is left out."""
     if forecast.step:
         yield "step time", _step(forecast.step)
+        yield "a GPU sends", ", ".join(map(_sent, forecast.step.traffic)) or None
     if forecast.budget:
         budget = forecast.budget
         yield "to train", f"{_large(budget.tokens)} tokens: {budget.steps:,.0f} steps, {budget.flops:.2g} FLOP"
@@ -69,6 +72,28 @@ def _step(step: StepTime) -> str:
     return f"{seconds(step.seconds)} ({parts}), {share}; {step.tokens_per_s:,.0f} tokens/s, MFU {step.mfu:.0%}"
 
 
+def _sent(each: ExchangeTime) -> str:
+    exchange, beside = each.exchange, ", hidden" if each.exchange.hidden else ""
+    size = f"{quantity(round(exchange.sent_bytes / BYTES_PER_GB, 2))} GB"
+    return f"{size} of {exchange.axis} {exchange.collective} in {seconds(each.seconds)} ({each.algorithm}{beside})"
+
+
+def exchange_row(each: ExchangeTime) -> tuple[str, ...]:
+    """An exchange with its message, how often it is sent, and what carries it."""
+    exchange = each.exchange
+    return (
+        f"{exchange.axis} {exchange.collective}",
+        f"{exchange.ranks:,}",
+        f"{exchange.size_bytes / _BYTES_PER_MB:,.1f}",
+        f"{exchange.times:,}",
+        f"{exchange.sent_bytes / BYTES_PER_GB:,.2f}",
+        f"{each.bus_gb_per_s:,.1f}",
+        seconds(each.seconds),
+        f"{each.algorithm}, {each.protocol}",
+        "beside computing" if exchange.hidden else "in the open",
+    )
+
+
 def _days(forecast: Forecast, days: float) -> str:
     parts = [f"{quantity(round(days, 1))} days"]
     if forecast.effective_part is not None:
@@ -76,7 +101,7 @@ def _days(forecast: Forecast, days: float) -> str:
     if forecast.failures is not None:
         parts.append(f"{quantity(round(forecast.failures, 1))} failures")
     if forecast.restarts is not None:
-        parts.append(f"{forecast.restarts} restarts suffice in 95 of 100 runs")
+        parts.append(f"restarts that are enough in 95 of 100 runs: {forecast.restarts}")
     return ", ".join(parts)
 
 

@@ -60,13 +60,18 @@ def owned_facts(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> Iterato
     yield "without a price", ", ".join(line.item for line in bom.unpriced) or None
     if owned.purchase_per_gpu:
         yield "a GPU", f"{usd(owned.purchase_per_gpu.usd)} USD"
+    if owned.purchase.usd:
+        more = owned.purchase_with_redundancy
+        why = "where the bill has no redundant power, cooling and fabric yet"
+        yield "with premium", f"{usd(more.usd)} USD ({usd(more.low)} to {usd(more.high)}), {why}"
     running = owned.running
     parts = f"power {usd(running.power.usd)}, staff {usd(running.staff.usd)}, support {usd(running.support.usd)}"
     yield "a year", f"{usd(running.yearly.usd)} USD ({parts})"
     yield "an hour", f"{usd(owned.hourly.usd)} USD with the purchase spread over {LIFE_YEARS} years"
     if cloud:
         rented = ", ".join(f"{count} x {name}" for name, count in cloud.rented.items())
-        yield "rented", f"{usd(cloud.cloud_usd_per_hour)} USD an hour on AWS ({rented})"
+        span = f"{usd(cloud.cloud_low_usd_per_hour)} to {usd(cloud.cloud_high_usd_per_hour)}"
+        yield "rented", f"{usd(cloud.cloud_usd_per_hour)} USD an hour on AWS, {span} ({rented})"
         months = cloud.break_even_months
         yield "break-even", f"after {months:.1f} months of full use" if months is not None else "never"
 

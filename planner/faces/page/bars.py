@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from planner.faces.forecast import phases, seconds
+from planner.faces.forecast import exchange_row, phases, seconds
 from planner.faces.layout import Part, quantity
 from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line, table, together
 from planner.faces.page.racks import legend
@@ -49,7 +49,8 @@ def step_bar(id_: str, step: StepTime) -> Markup:
             left, width = _BAR * (end - exposed) / step.seconds, _BAR * exposed / step.seconds
             tip = element("title", f"{name}: {seconds(exposed)} of communication alone")
             shapes.append(box(left, 26, width, 10, tip, class_="exposed", data_exposed=name))
-    said = f"A step of {seconds(step.seconds)}, {step.communication_share:.0%} of it communication alone"
+    alone = ", drawn lighter" if step.communication_share else ""
+    said = f"A step of {seconds(step.seconds)}, {step.communication_share:.0%} of it communication alone{alone}"
     names = {f"{name} {seconds(took)}": index % SERIES for index, (name, took, *_) in enumerate(shown)}
     words = f"{said}: {', '.join(names)}."
     svg = drawing(id_, "Time of a step", words, (_BAR, 40), *shapes, preserveAspectRatio="none")
@@ -57,6 +58,12 @@ def step_bar(id_: str, step: StepTime) -> Markup:
     headings = ("phase", "takes", "computes", "communicates", "of it in the open", "formula")
     listed = table("A step by phase, an estimate", headings, cells, range(1, 5))
     return together((element("figure", element("figcaption", said), svg, legend(names), class_="bar"), listed))
+
+
+def step_traffic(step: StepTime) -> Markup:
+    """What each kind of parallelism sends."""
+    headings = ("exchange", "GPUs", "message, MB", "times", "sent, GB", "bus GB/s", "takes", "NCCL", "")
+    return table("What a GPU sends in a step", headings, map(exchange_row, step.traffic), range(1, 7))
 
 
 def _stacked(parts: Sequence[tuple[str, float, str]], whole: float, key: str) -> Iterator[Markup]:

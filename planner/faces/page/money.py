@@ -50,7 +50,11 @@ def purchase(plan: MetalPlan) -> Markup:
     lines = [Curve(name="owned", points=[(span, amount.usd) for span, amount in spent_by], band=band)]
     if cloud:
         spent = [(0.0, 0.0), *((float(year.years), year.cloud_usd) for year in cloud.years)]
-        lines.append(Curve(name="rented on AWS", points=spent))
+        low, high = (
+            each / cloud.cloud_usd_per_hour for each in (cloud.cloud_low_usd_per_hour, cloud.cloud_high_usd_per_hour)
+        )
+        ranged = [(span, low * usd_, high * usd_) for span, usd_ in spent]
+        lines.append(Curve(name="rented on AWS", points=spent, band=ranged))
     even = cloud.break_even_months if cloud else None
     marks = [Mark(name="break-even after years", x=even / _MONTHS)] if even is not None else []
     drawn = curves(

@@ -12,7 +12,7 @@ from planner.faces.nodes import (
     training_facts,
     training_parts,
 )
-from planner.faces.page.bars import memory_bar, step_bar
+from planner.faces.page.bars import memory_bar, step_bar, step_traffic
 from planner.faces.page.charts import Axis, Curve, Mark, curves
 from planner.faces.page.elements import Markup, element, facts, section, table
 from planner.reliability.checkpoints import TierPlan, daly_seconds, overhead, young_seconds
@@ -45,6 +45,7 @@ def _run(plan: AwsPlan | MetalPlan, index: int, run: RunPlan) -> Iterator[Markup
     yield memory_bar(f"run-{index}-memory", "a GPU", training_parts(run.training), run.training.memory.gpu_gb)
     if run.forecast and run.forecast.step:
         yield step_bar(f"run-{index}-step", run.forecast.step)
+        yield step_traffic(run.forecast.step) if run.forecast.step.traffic else Markup()
     saved = plan.storage.runs.get(run.name) if plan.storage else None
     if saved and run.training.best_checkpoint_seconds is not None:
         yield checkpoint_curve(f"run-{index}-checkpoints", run, run.training, saved.io)

@@ -176,6 +176,16 @@ def test_cost_has_the_range_of_its_prices() -> None:
     assert all(low < planned_.owned.over(years).usd < high for years, low, high in points)
     words = next(each for each in shown(planned_).all("svg", role="img") if "years" in each.children[0].words()).words()
     assert f"{after.low:,.0f} to {after.high:,.0f}" in words
+    assert planned_.cloud is not None
+    (rented,) = shown(planned_).all("path", data_band="rented on AWS")
+    last = [float(part) for part in rented.attributes["data-points"].split()[-1].split(",")]
+    cloud = planned_.cloud
+    hours = 5 * 8760
+    assert last == pytest.approx(
+        [5, cloud.cloud_low_usd_per_hour * hours, cloud.cloud_high_usd_per_hour * hours], rel=1e-4
+    )
+    assert cloud.cloud_low_usd_per_hour <= cloud.cloud_usd_per_hour < cloud.cloud_high_usd_per_hour
+    assert cloud.cloud_high_usd_per_hour == pytest.approx(8 * 75.955, rel=1e-4)
 
 
 def test_a_band_stays_on_the_paper() -> None:
