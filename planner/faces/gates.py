@@ -16,7 +16,9 @@ def gates(plan: Plan) -> Iterator[RenderableType]:
     """Of each pool the tests that something is demanded of, each at its largest message and most nodes."""
     for pool, tests in plan.gates.items():
         judged = {(gate.test, gate.reach): gate for gate in tests if gate.threshold.fail is not None}
-        rest = f"{len(tests) - len(judged)} further tests, of other messages and fewer nodes: FORMAT=json"
+        others = len(tests) - len(judged)
+        rest = f"{others} further tests, of other messages and fewer nodes: FORMAT=json"
+        rest = rest if judged else f"{others} tests, whose results are recorded only: FORMAT=json"
         rows = ((f"{gate.test}, {gate.gpus:,} GPUs", _demanded(gate)) for gate in judged.values())
         yield section(f"validation of pool {pool}", facts(rows), Text(rest, "dim"))
 

@@ -91,6 +91,8 @@ def test_every_face_shows_the_same_lines() -> None:
     shown = " ".join(printed(plan_text("metal", planned_), 120).split())
     assert "all-reduce, 64 GPUs pass from 350 GB/s, fail below 300, between nodes" in shown
     assert "ib_write_bw, 2 GPUs pass from 385 Gb/s, fail below 360, between two cards" in shown
+    cloud = " ".join(printed(plan_text("prod", planned("prod")), 120).split())
+    assert "validation of pool inference 3 tests, whose results are recorded only" in cloud
     (section,) = read(page("metal", planned_)).all("section", id="gates")
     rows = [[cell.words() for cell in row.all("td")] for row in section.all("tr") if row.all("td")]
     gates = planned_.gates["training"]

@@ -119,8 +119,8 @@ def test_pages_are_whole_on_paper(measured: tuple[str, dict[str, Any]]) -> None:
 
 def test_a_page_is_printed(pages: Path) -> None:
     """As a document of a few sheets, dark scheme or not."""
-    file = pages / "large.pdf"
-    browse(pages / "large.html", "dark", f"--print-to-pdf={file}", "--no-pdf-header-footer")
+    file = pages / "metal.pdf"
+    browse(pages / "metal.html", "dark", f"--print-to-pdf={file}", "--no-pdf-header-footer")
     content = file.read_bytes()
     assert content.startswith(b"%PDF-")
     assert 4 <= len(re.findall(rb"/Type\s*/Page\b", content)) <= 14
