@@ -30,7 +30,7 @@ def _pool(pool: str, tests: Iterable[Gate]) -> Iterator[Markup]:
         yield table(f"Pool {pool}: bandwidth to reach", _ALL, map(_row, judged), _RATES)
     if recorded:
         listed = table(f"Pool {pool}: bandwidth to expect", _ALL, map(_row, recorded), _RATES)
-        yield folded(f"pool {pool}: {len(recorded)} results are recorded", listed)
+        yield folded(f"recorded only, of pool {pool}: {len(recorded)}", listed)
 
 
 def _row(gate: Gate) -> list[Child]:
