@@ -96,7 +96,8 @@ class StepTime:
     @property
     def communication_share(self) -> float:
         """Part of the step in which nothing but communication goes on; a faster fabric shortens that part only."""
-        return sum(each.exposed_s for each in self.phases) / self.seconds
+        exposed_s = sum(each.exposed_s for each in self.phases)
+        return communication_share(self.seconds - exposed_s, exposed_s)
 
 
 def pipeline_bubble(layout: Layout, accumulation: int) -> float:

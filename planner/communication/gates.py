@@ -1,7 +1,8 @@
 """What nodes must reach before they are given work: a pool's tests, with what each is judged by.
 
 All-reduce, all-gather and reduce-scatter are those of nccl-tests, in GB/s of bus bandwidth, which every size and number
-of GPUs shares; a transfer between two cards is ib_write_bw's with GPUDirect RDMA, in Gb/s one way.
+of GPUs shares. A transfer between two cards is ib_write_bw's with GPUDirect RDMA, in Gb/s one way, copies are those of
+nvbandwidth, in GB/s one way.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,13 @@ from enum import StrEnum
 from planner.communication.collectives import Collective
 from planner.communication.group import Cluster, Group
 from planner.communication.measured import GIB
-from planner.communication.thresholds import Threshold, all_reduce_threshold, card_threshold, ring_threshold
+from planner.communication.thresholds import (
+    Threshold,
+    all_reduce_threshold,
+    card_threshold,
+    copy_thresholds,
+    ring_threshold,
+)
 
 SIZES_GIB = (1.0, 8.0, 16.0)
 """Messages: a quick one that is recorded, the least that shows a rate, and the one that most figures are for."""
@@ -65,7 +72,20 @@ def gates_of(cluster: Cluster, nodes: int, *, efa: bool = False) -> tuple[Gate, 
                 threshold=card_threshold(rate),
             )
         )
-    return tuple(tests)
+    return (*tests, *_copies(cluster)) if cluster.domain_gpus > 1 else tuple(tests)
+
+
+def _copies(cluster: Cluster) -> Iterator[Gate]:
+    for other, threshold in copy_thresholds(cluster.gpu.name).items():
+        yield Gate(
+            test=f"copy with a {other}",
+            reach=Reach.NODE,
+            nodes=1,
+            gpus=1 if other == "host" else 2,
+            size_gib=None,
+            unit="GB/s",
+            threshold=threshold,
+        )
 
 
 def _alone(cluster: Cluster) -> Iterator[Gate]:

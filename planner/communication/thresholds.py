@@ -3,12 +3,13 @@
 Published figures first; else what the cards' rate allows; else nothing: such a result is recorded and stops nobody.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from planner.communication.collectives import Collective
 from planner.communication.group import Group, ring_gb_per_s
-from planner.communication.measured import CARDS, GIB, PUBLISHED, Published
+from planner.communication.measured import CARDS, COPIES, GIB, PUBLISHED, Published
 from planner.communication.nccl import fastest
 
 _EFA_PART = 5 / 6
@@ -39,13 +40,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold:
-    """Least rates: below `warn` a person looks, below `fail` the node does not work. `expected` is a healthy one's.
+    """Least rates: below `warn` a person looks, below `fail` the node does not work.
 
-    The unit is the test's: GB/s of bus bandwidth for all-reduce, Gb/s between two cards.
+    `expected` is a healthy one's, None where nobody told it. The unit is the test's: GB/s of bus bandwidth for
+    all-reduce, GB/s for copies, Gb/s between two cards.
     """
 
     origin: Origin
-    expected: float
+    expected: float | None
     warn: float | None
     fail: float | None
     source: str
@@ -103,6 +105,19 @@ def card_threshold(gbit_per_s: float) -> Threshold:
         fail=_CARD_FAIL * gbit_per_s,
         source="0.95 and 0.9 of the rate, as good cards of 200 and 400 Gb/s reach",
     )
+
+
+def copy_thresholds(gpu: str) -> Mapping[str, Threshold]:
+    """Thresholds in GB/s one way of a GPU's copies (nvbandwidth), with the host and with another GPU of its node.
+
+    Empty for GPUs of which nobody published any.
+    """
+    return {
+        name: Threshold(origin=Origin.MEASURED, expected=None, warn=least, fail=least, source=row.source)
+        for row in COPIES
+        if row.gpu == gpu
+        for name, least in (("host", row.host), ("peer", row.peer))
+    }
 
 
 _NODE = {"H100": (440.0, 420.0), "H200": (440.0, 420.0), "A100 80GB": (228.0, 200.0), "A100 40GB": (228.0, 200.0)}

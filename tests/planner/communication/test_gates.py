@@ -41,6 +41,8 @@ def test_tests_of_nodes_that_no_reference_has() -> None:
         ("all-reduce", "inside a node", 8, 228, 200),
         *rings,
         ("ib_write_bw", "between two cards", 2, 190, 180),
+        ("copy with a host", "inside a node", 1, 21, 21),
+        ("copy with a peer", "inside a node", 2, 238, 238),
     ]
 
 
@@ -90,6 +92,7 @@ def test_every_face_shows_the_same_lines() -> None:
     planned_ = planned_metal()
     shown = " ".join(printed(plan_text("metal", planned_), 120).split())
     assert "all-reduce, 64 GPUs pass from 350 GB/s, fail below 300, between nodes" in shown
+    assert "copy with a peer, 2 GPUs pass from 335 GB/s, fail below 335, inside a node" in shown
     assert "ib_write_bw, 2 GPUs pass from 385 Gb/s, fail below 360, between two cards" in shown
     cloud = " ".join(printed(plan_text("prod", planned("prod")), 120).split())
     assert "validation of pool inference 3 tests, whose results are recorded only" in cloud

@@ -49,6 +49,7 @@ def test_threshold_of_a_node(gpu: Gpu, ranks: int, warn: float, fail: float) -> 
     """NC13, P16: not the same line for every GPU, and not 400 where 460 is healthy."""
     threshold = all_reduce_threshold(Group(gpu=gpu, ranks=ranks), SIZE)
     assert (threshold.origin, threshold.warn, threshold.fail) == (Origin.MEASURED, warn, fail)
+    assert threshold.expected is not None
     assert threshold.expected >= warn
     assert threshold.source
 
@@ -77,6 +78,7 @@ def test_one_card_of_200_gbit() -> None:
     threshold = all_reduce_threshold(nodes(8, ONE_HDR), SIZE)
     assert threshold.judge(15) is Verdict.FAIL
     assert threshold.judge(24) is Verdict.PASS
+    assert threshold.expected is not None
     assert threshold.expected < 25
 
 
@@ -155,6 +157,7 @@ def test_what_nobody_measured_is_recorded(group: Group, size: float, efa: bool) 
     threshold = all_reduce_threshold(group, size, efa=efa)
     assert threshold.origin is Origin.RECORD
     assert threshold.judge(0.1) is Verdict.RECORDED
+    assert threshold.expected is not None
     assert threshold.expected > 0
 
 
