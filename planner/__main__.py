@@ -96,7 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--table", choices=("bom", "cables"), default="bom", help="what to list with --format csv")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there instead of printing")
     parser.add_argument(
-        *("--set", "-s"), action="append", default=[], metavar="PATH=VALUE", help="change settings, show the difference"
+        *("--set", "-s"),
+        action="append",
+        default=[],
+        metavar="PATH=VALUE",
+        help="change settings, show the difference; csv lists the changed plan",
     )
     parser.add_argument("--against", metavar="NAME", help="compare with another stack or preset")
     parser.add_argument("--explain", metavar="RULE", help="show one rule, what it looks at and what it says")
@@ -104,8 +108,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _answer(options: argparse.Namespace) -> int:
-    if options.against and options.format in ("html", "csv"):
-        raise UsageError(f"format {options.format} shows one plan: compare with {options.against} as text or json")
+    if options.against and options.format == "csv":
+        raise UsageError(f"format csv lists one plan: compare with {options.against} as text, json or html")
     if options.explain and options.format in ("html", "csv"):
         raise UsageError(f"format {options.format} shows a whole plan: explain {options.explain} as text or json")
     changes = assignments(options.set)
@@ -120,6 +124,8 @@ def _answer(options: argparse.Namespace) -> int:
         shown.difference = difference(plan(others), planned, (other, name), map(str, changes))
     elif changes:
         shown.difference = difference(plan(settings), planned, assignments=map(str, changes))
+    if shown.difference and options.format == "csv":
+        print(f"{options.table} of {name}, changed; text, json and html show the difference", file=sys.stderr)
     if options.out is None:
         _print(shown, options.format, options.table, sys.stdout)
     else:
@@ -133,7 +139,7 @@ def _print(shown: Shown, how: str, table: str, file: TextIO) -> None:
     elif how == "html":
         from planner.faces.page.whole import page
 
-        file.write(page(shown.name, shown.plan))
+        file.write(page(shown.name, shown.plan, shown.difference))
     elif how == "csv":
         listed = lists.bill(shown.plan) if table == "bom" else lists.cables(shown.plan)
         if listed is None:

@@ -14,12 +14,13 @@ from planner.bom_aws import aws_bom
 from planner.cost.lines import Prices
 from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
 from planner.draft import AwsDraft, registry
+from planner.interconnect import pool_gates
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import bill_checks, block_checks, quota_checks
 from planner.quotas import Fleet, QuotaNeed, quota_needs
 from planner.storage.plan import plan_aws_storage
 from planner.types import AwsPlan, AwsPoolPlan
-from planner.workloads import plan_runs, plan_services
+from planner.workloads import plan_runs, plan_services, plan_sharing, with_tiers
 
 if TYPE_CHECKING:
     from settings.model import AwsSettings
@@ -34,8 +35,10 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         subnets=draft.subnets,
         nat_zones=_nat_zones(settings),
         pools=draft.pools,
+        gates=pool_gates(draft.pools.values()),
         runs=draft.runs,
         services=draft.services,
+        sharing=plan_sharing(draft.pools, draft.runs, draft.services),
         storage=draft.storage,
         prices=draft.prices,
         quotas=draft.quotas,
@@ -61,7 +64,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         today=today,
         pools=pools,
         subnets=subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values()),
-        runs=plan_runs(settings.training.runs, pools, catalogue.models),
+        runs=with_tiers(plan_runs(settings.training.runs, pools, catalogue.models), storage),
         services=plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s),
         storage=storage,
         prices=_prices(settings, catalogue, pools, nat_gateways, today),

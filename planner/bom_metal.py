@@ -127,12 +127,14 @@ def _fabric(
     fabric: FabricPlan, prices: Mapping[str, PurchasePrice], runs: CableRuns, shelf: Shelf
 ) -> Iterator[BomLine]:
     design, generation = fabric.growth.day_one, fabric.cards.nic.generation
+    tiers = {"leaves": design.leaves, "spines": design.spines, "cores": design.cores}
+    planes = f" on each of {design.planes} planes" if design.planes > 1 else ""
     yield bought(
         Part.INTERCONNECT,
         fabric.switch.name,
         design.switches,
         amount(fabric.switch.price),
-        note=f"{design.leaves} leaves, {design.spines} spines, {design.cores} cores on each of {design.planes} planes",
+        note=f"{', '.join(f'{count} {tier}' for tier, count in tiers.items() if count)}{planes}",
     )
     near = cable_for(Span.NODE_LEAF, generation, runs.node_leaf_m)
     far = cable_for(Span.LEAF_SPINE, generation, runs.leaf_spine_m)

@@ -1,9 +1,11 @@
 """What joins the GPUs of a pool: NVLink or PCIe in a node, the fabric's cards between nodes."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from catalogue.metal_types import NicGroup, NicRole
 from planner.communication.constants import EFA_LATENCY_US, NETWORK_PART
+from planner.communication.gates import Gate, gates_of
 from planner.communication.group import Cluster, Network
 from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 
@@ -27,6 +29,22 @@ def cluster_of(pool: PoolPlan, switching: Switching | None = None) -> Cluster | 
     network = _of_racks(pool, how) if isinstance(pool, MetalPoolPlan) else _on_aws(pool)
     amd = isinstance(pool, MetalPoolPlan) and "EPYC" in pool.server.cpu.model
     return Cluster(gpu=pool.gpu, domain_gpus=pool.gpus_per_node, network=network, processor="amd" if amd else "intel")
+
+
+def pool_gates(pools: Iterable[PoolPlan], switching: Switching | None = None) -> dict[str, tuple[Gate, ...]]:
+    """What the nodes of each pool with several GPUs must reach, by the pool's name.
+
+    Pools whose GPUs are cut into slices have no collective operations. On AWS only EFA is held to a rate: TCP over the
+    node's one interface reaches what else goes on leaves of it.
+    """
+    found = {}
+    for pool in pools:
+        cluster = cluster_of(pool, switching) if pool.gpus > 1 and pool.mig is None else None
+        efa = isinstance(pool, AwsPoolPlan) and pool.efa > 0
+        if cluster is not None:
+            reached = cluster if efa or isinstance(pool, MetalPoolPlan) else replace(cluster, network=None)
+            found[pool.name] = gates_of(reached, pool.count, efa=efa)
+    return {name: gates for name, gates in found.items() if gates}
 
 
 def _of_racks(pool: MetalPoolPlan, how: Switching) -> Network | None:

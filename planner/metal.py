@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 from catalogue.site import with_site_rows
 from catalogue.types import Catalogue
+from planner.bom import Bom
 from planner.cost.comparison import Comparison, against_cloud
-from planner.cost.owned import owned, people_for
+from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
 from planner.draft import MetalDraft, registry
 from planner.fabric.plan import plan_fabric
 from planner.fabric.types import FabricPlan
 from planner.facility.plan import inventory, plan_facility
-from planner.interconnect import Switching
+from planner.forecast import GpuHour
+from planner.interconnect import Switching, pool_gates
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
 from planner.storage.plan import plan_metal_storage
 from planner.types import MetalPlan
-from planner.workloads import plan_runs, plan_services
+from planner.workloads import plan_runs, plan_services, plan_sharing, with_tiers
 
 if TYPE_CHECKING:
     from settings.model import MetalSettings
@@ -33,8 +35,10 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
     return MetalPlan(
         totals=totals(draft.pools.values()),
         pools=draft.pools,
+        gates=pool_gates(draft.pools.values(), _switching(draft.settings, draft.fabric)),
         runs=draft.runs,
         services=draft.services,
+        sharing=plan_sharing(draft.pools, draft.runs, draft.services),
         fabric=draft.fabric,
         storage=draft.storage,
         facility=draft.facility,
@@ -60,25 +64,37 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
     facility = plan_facility(settings.facility, inventory(pools.values(), settings.storage, rows, switches))
     bom = plan_purchase(settings, catalogue, pools, fabric, facility)
     gpus = totals(pools.values()).gpus
+    cost = owned(bom.cost(), gpus=gpus, power_usd_per_year=facility.yearly_usd, people=people_for(gpus))
+    price = gpu_hour(cost, bom)
+    runs = plan_runs(settings.training.runs, pools, catalogue.models, _switching(settings, fabric), price)
     return MetalDraft(
         settings=settings,
         catalogue=catalogue,
         site_problems=sited.problems,
         today=today,
         pools=pools,
-        runs=plan_runs(settings.training.runs, pools, catalogue.models, _switching(settings, fabric)),
+        runs=with_tiers(runs, storage),
         services=plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s),
         fabric=fabric,
         storage=storage,
         facility=facility,
         bom=bom,
-        owned=owned(bom.cost(), gpus=gpus, power_usd_per_year=facility.yearly_usd, people=people_for(gpus)),
+        owned=cost,
     )
 
 
 def _switching(settings: MetalSettings, fabric: FabricPlan | None) -> Switching:
     over = fabric.oversubscription if fabric else settings.fabric.oversubscription
     return Switching(sharp=settings.fabric.sharp, oversubscription=over)
+
+
+def gpu_hour(cost: OwnedCost, bom: Bom) -> GpuHour | None:
+    """An hour of a GPU that works all the time; None where nothing that was bought has a price."""
+    if cost.hourly_per_gpu is None or not cost.purchase.usd:
+        return None
+    missing = ", without what has no price" if bom.unpriced else ""
+    basis = f"purchase over {LIFE_YEARS} years, power, staff and support{missing}"
+    return GpuHour(usd=cost.hourly_per_gpu.usd, basis=basis)
 
 
 def _checklist(draft: MetalDraft) -> tuple[Check, ...]:

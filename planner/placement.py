@@ -1,10 +1,11 @@
 """Which GPUs a cluster has left: gangs take whole nodes, replicas take parts of a node, and none lies across two."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import count
+from math import ceil
 
 from catalogue.types import UsageClass
 
@@ -22,6 +23,18 @@ class Room:
 
     free_gpus: int
     empty_nodes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sharing:
+    """What services leave of their pool: `fewest` and `most` with so many replicas, None where one finds no node.
+
+    `nodes` hold the most replicas beside the pool's largest gang.
+    """
+
+    fewest: Room | None
+    most: Room | None
+    nodes: int
 
 
 def placed(nodes: int, gpus_per_node: int, sizes: Iterable[int], how: Spread = Spread.PACK) -> tuple[int, ...] | None:
@@ -45,6 +58,25 @@ def room(free: Sequence[int], gpus_per_node: int) -> Room:
     return Room(free_gpus=sum(free), empty_nodes=sum(gpus == gpus_per_node for gpus in free))
 
 
+def sharing(nodes: int, gpus_per_node: int, services: Iterable[tuple[int, int, int]], gang_nodes: int = 0) -> Sharing:
+    """How services share equal nodes. `services` are (GPUs of a replica, fewest replicas, most replicas).
+
+    Raises ValueError if a replica is larger than a node.
+    """
+    each = list(services)
+    fewest, most = ([gpus for gpus, *counts in each for _ in range(counts[place])] for place in (0, 1))
+    return Sharing(
+        fewest=_left(nodes, gpus_per_node, fewest),
+        most=_left(nodes, gpus_per_node, most),
+        nodes=shared_nodes(gang_nodes, gpus_per_node, most),
+    )
+
+
+def _left(nodes: int, gpus_per_node: int, sizes: Iterable[int]) -> Room | None:
+    free = placed(nodes, gpus_per_node, sizes)
+    return room(free, gpus_per_node) if free is not None else None
+
+
 def shared_nodes(
     gang_nodes: int, gpus_per_node: int, sizes: Iterable[int], reserved_gpus: int = 0, how: Spread = Spread.PACK
 ) -> int:
@@ -63,7 +95,9 @@ def shared_nodes(
         left = room(free, gpus_per_node)
         return left.empty_nodes >= gang_nodes and left.free_gpus - gang_nodes * gpus_per_node >= reserved_gpus
 
-    return next(nodes for nodes in count(gang_nodes) if suffice(nodes))
+    # Each replica on a node of its own, beside the gang and the reserve, always suffices.
+    most = gang_nodes + len(wanted) + ceil(reserved_gpus / gpus_per_node)
+    return bisect_left(range(most), True, lo=gang_nodes, key=suffice)
 
 
 def wants_placement_group(efa: int, usage: UsageClass) -> bool:

@@ -11,6 +11,7 @@ from planner.quotas import QuotaNeed
 
 _WIDE = 1.5
 """A price whose high end is so many times its low end is an order of magnitude, not a quotation."""
+_MANY_USD = 100
 
 
 class Status(StrEnum):
@@ -106,5 +107,10 @@ def _note(line: BomLine) -> str:
     if line.each is None or line.basis in (Basis.INCLUDED, Basis.FREE):
         return line.note
     unit = "an hour" if line.basis is Basis.HOURLY else "each"
-    seen = f"{line.each.low:,.4g} to {line.each.high:,.4g} USD {unit}"
+    seen = f"{_usd(line.each.low)} to {_usd(line.each.high)} USD {unit}"
     return f"{seen}; {line.note}" if line.note else seen
+
+
+def _usd(amount: float) -> str:
+    """Cents only where there are few dollars."""
+    return f"{amount:,.0f}" if amount >= _MANY_USD else f"{amount:,.2f}"

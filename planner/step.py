@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from catalogue.model_types import Model
 from catalogue.units import BYTES_PER_GB
-from planner.communication.collectives import Collective
+from planner.communication.collectives import Algorithm, Collective, Protocol
 from planner.communication.group import Cluster
 from planner.communication.nccl import fastest
 from planner.communication.traffic import Axis, Exchange, exchanges, pipeline_borders
@@ -67,10 +67,22 @@ class PhaseTime:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExchangeTime:
+    """An exchange as NCCL carries it out: `seconds` of all repetitions together, the bus bandwidth of each."""
+
+    exchange: Exchange
+    algorithm: Algorithm
+    protocol: Protocol
+    bus_gb_per_s: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class StepTime:
-    """A step: its phases, and `bubble_s`, in which pipeline stages wait for each other."""
+    """A step: its phases, its exchanges, and `bubble_s`, in which pipeline stages wait for each other."""
 
     phases: tuple[PhaseTime, ...]
+    traffic: tuple[ExchangeTime, ...]
     bubble_s: float
     tokens: int
     tokens_per_s: float
@@ -84,7 +96,8 @@ class StepTime:
     @property
     def communication_share(self) -> float:
         """Part of the step in which nothing but communication goes on; a faster fabric shortens that part only."""
-        return sum(each.exposed_s for each in self.phases) / self.seconds
+        exposed_s = sum(each.exposed_s for each in self.phases)
+        return communication_share(self.seconds - exposed_s, exposed_s)
 
 
 def pipeline_bubble(layout: Layout, accumulation: int) -> float:
@@ -119,13 +132,13 @@ def step_time(
     peak = peak_tflops(cluster.gpu, job.precision)
     pass_s = tokens * pass_flops / (layout.world * peak * _FLOPS_PER_TFLOP * kernel_part)
     backward_passes = 2 if job.method == "full" else 1
-    sent = exchanges(model, job, layout)
-    forward = _phase(Phase.FORWARD, pass_s, _of(sent, job, Phase.FORWARD), job, cluster, overlap)
+    sent = tuple(timed(each, cluster) for each in exchanges(model, job, layout))
+    forward = _phase(Phase.FORWARD, pass_s, _of(sent, job, Phase.FORWARD), job, overlap)
     computed_s = (backward_passes + (job.recompute == "full")) * pass_s
-    backward = _phase(Phase.BACKWARD, computed_s, _of(sent, job, Phase.BACKWARD), job, cluster, overlap)
+    backward = _phase(Phase.BACKWARD, computed_s, _of(sent, job, Phase.BACKWARD), job, overlap)
     loss = PhaseTime(phase=Phase.LOSS, compute_s=_loss_s(model, job, layout, cluster))
     optimizer_s = _optimizer_s(model, job, layout, cluster)
-    optimizer = _phase(Phase.OPTIMIZER, optimizer_s, _of(sent, job, Phase.OPTIMIZER), job, cluster, 0.0)
+    optimizer = _phase(Phase.OPTIMIZER, optimizer_s, _of(sent, job, Phase.OPTIMIZER), job, 0.0)
     bubble_s = (forward.seconds + backward.seconds) * pipeline_borders(layout) / job.accumulation
     beside_s = forward.seconds + loss.seconds + backward.seconds + optimizer.seconds + bubble_s
     load_s = tokens * _TOKEN_BYTES / (storage_gb_per_s * BYTES_PER_GB) if storage_gb_per_s else 0.0
@@ -133,6 +146,7 @@ def step_time(
     rate = tokens / (beside_s + load.seconds)
     return StepTime(
         phases=(load, forward, loss, backward, optimizer),
+        traffic=sent,
         bubble_s=bubble_s,
         tokens=tokens,
         tokens_per_s=rate,
@@ -140,9 +154,10 @@ def step_time(
     )
 
 
-def _of(sent: Iterable[Exchange], job: Job, phase: Phase) -> tuple[tuple[Exchange, float], ...]:
-    """The exchanges of a phase, each with the part of its repetitions that belongs there."""
-    return tuple((each, part) for each in sent if (part := _part(each, job, phase)))
+def _of(sent: Iterable[ExchangeTime], job: Job, phase: Phase) -> tuple[tuple[Exchange, float], ...]:
+    """The exchanges of a phase, each with the seconds of its repetitions that belong there."""
+    parts = ((each, _part(each.exchange, job, phase)) for each in sent)
+    return tuple((each.exchange, part * each.seconds) for each, part in parts if part)
 
 
 def _part(exchange: Exchange, job: Job, phase: Phase) -> float:
@@ -167,7 +182,6 @@ def _phase(
     compute_s: float,
     sent: Iterable[tuple[Exchange, float]],
     job: Job,
-    cluster: Cluster,
     overlap: float,
 ) -> PhaseTime:
     """Exchanges that can be hidden share what computation there is to hide them.
@@ -176,8 +190,7 @@ def _phase(
     """
     open_s = hidden_s = 0.0
     window_s = overlap * compute_s
-    for exchange, part in sent:
-        took_s = part * exchange_s(exchange, cluster)
+    for exchange, took_s in sent:
         if exchange.hidden:
             hidden_s += took_s
             if exchange.axis is Axis.DATA and exchange.times == 1:
@@ -192,10 +205,19 @@ def _phase(
     )
 
 
-def exchange_s(exchange: Exchange, cluster: Cluster) -> float:
-    """Seconds that all repetitions of an exchange take, one after the other."""
-    group = cluster.group(exchange.ranks, exchange.stride)
-    return exchange.times * fastest(exchange.collective, exchange.size_bytes, group).seconds
+def timed(exchange: Exchange, cluster: Cluster) -> ExchangeTime:
+    """The exchange by the fastest algorithm and protocol, its repetitions one after the other.
+
+    Raises ValueError where its ranks leave a domain that has no network.
+    """
+    best = fastest(exchange.collective, exchange.size_bytes, cluster.group(exchange.ranks, exchange.stride))
+    return ExchangeTime(
+        exchange=exchange,
+        algorithm=best.algorithm,
+        protocol=best.protocol,
+        bus_gb_per_s=best.bus_gb_per_s,
+        seconds=exchange.times * best.seconds,
+    )
 
 
 def _loss_s(model: Model, job: Job, layout: Layout, cluster: Cluster) -> float:

@@ -108,17 +108,17 @@ def flops_per_day(gpus: int, peak_tflops_: float, mfu_: float = TYPICAL_MFU) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingBudget:
-    """What a number of tokens takes: operations, steps of the optimizer, days, and US dollars."""
+    """What a number of tokens takes: operations, steps of the optimizer, days, US dollars where there is a price."""
 
     tokens: float
     flops: float
     steps: float
     days: float
-    usd: float
+    usd: float | None
 
 
 def training_budget(
-    tokens: float, flops_per_token_: float, tokens_per_step: int, tokens_per_s_: float, usd_per_hour: float
+    tokens: float, flops_per_token_: float, tokens_per_step: int, tokens_per_s_: float, usd_per_hour: float | None
 ) -> TrainingBudget:
     """The time is that of training alone: failures and checkpoints divide it by the effective part of the time."""
     days = tokens / tokens_per_s_ / SECONDS_PER_DAY
@@ -127,5 +127,5 @@ def training_budget(
         flops=tokens * flops_per_token_,
         steps=tokens / tokens_per_step,
         days=days,
-        usd=days * HOURS_PER_DAY * usd_per_hour,
+        usd=days * HOURS_PER_DAY * usd_per_hour if usd_per_hour is not None else None,
     )

@@ -8,6 +8,7 @@ from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile, UsageClass
 from planner.blocks import BlockTimes
 from planner.bom import Bom
+from planner.communication.gates import Gate
 from planner.cost.comparison import Comparison
 from planner.cost.lines import Prices
 from planner.cost.owned import OwnedCost
@@ -15,8 +16,10 @@ from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
 from planner.findings import Finding, Severity
 from planner.forecast import Forecast
+from planner.placement import Sharing
 from planner.procurement import Check
 from planner.quotas import QuotaNeed
+from planner.reliability.checkpoints import TierPlan
 from planner.storage.types import StoragePlan
 from planner.training.plan import TrainingPlan
 
@@ -119,7 +122,7 @@ class PodResources:
 class RunPlan:
     """A gang: `pods` start together or not at all (PodGroup minMember = `pods`).
 
-    `training` and `forecast` where it names a model.
+    `training` and `forecast` where it names a model, `tiers`, the places for checkpoints, where it saves some.
     """
 
     name: str
@@ -131,6 +134,7 @@ class RunPlan:
     pod: PodResources
     training: TrainingPlan | None = None
     forecast: Forecast | None = None
+    tiers: tuple[TierPlan, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,12 +182,17 @@ class AwsTotals(Totals):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding."""
+    """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding.
+
+    `gates` are the tests that a pool's nodes have to pass, `sharing` is what services leave of it, by the pool's name.
+    """
 
     totals: Totals
     pools: Mapping[str, PoolPlan]
+    gates: Mapping[str, tuple[Gate, ...]]
     runs: Mapping[str, RunPlan]
     services: Mapping[str, ServicePlan]
+    sharing: Mapping[str, Sharing]
     findings: tuple[Finding, ...]
 
     @property

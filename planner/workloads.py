@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
-from planner.forecast import Forecast, Saving, forecast
+from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, Saving, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.mig import product_label
 from planner.nodes import pod_share
+from planner.placement import Sharing, sharing
+from planner.reliability.checkpoints import plan_tiers
 from planner.serving.memory import decode_tokens_per_s, serving_memory
 from planner.serving.startup import load_seconds, scale_up_seconds, startup_seconds
 from planner.step import step_time
+from planner.storage.tiers import checkpoint_tiers
+from planner.storage.types import StoragePlan
+from planner.throughput import model_flops_per_token
 from planner.training.job import Job, Layout
 from planner.training.layout import covers, layout_on
 from planner.training.plan import TrainingPlan, plan_training
@@ -33,10 +39,14 @@ def plan_runs(
     pools: Mapping[str, PoolPlan],
     models: Mapping[str, Model],
     switching: Switching | None = None,
+    price: GpuHour | None = None,
 ) -> dict[str, RunPlan]:
-    """The runs whose pool is planned and has GPUs, by name. Their memory and speed follow where they name a model."""
+    """The runs whose pool is planned and has GPUs, by name. Their memory and speed follow where they name a model.
+
+    `price` is what an hour of a GPU costs where the pools are not rented, which have their own.
+    """
     return {
-        run.name: _run(run, pool, models, switching)
+        run.name: _run(run, pool, models, switching, price)
         for run in runs
         if (pool := pools.get(run.pool)) is not None and pool.gpus_per_node
     }
@@ -56,7 +66,26 @@ def _job(run: TrainingRun) -> Job:
     )
 
 
-def _run(run: TrainingRun, pool: PoolPlan, models: Mapping[str, Model], switching: Switching | None) -> RunPlan:
+def with_tiers(runs: Mapping[str, RunPlan], storage: StoragePlan | None) -> dict[str, RunPlan]:
+    """The runs with the places for their checkpoints, where they save and the file system is known."""
+    return {name: _with_tiers(run, storage) for name, run in runs.items()}
+
+
+def _with_tiers(run: RunPlan, storage: StoragePlan | None) -> RunPlan:
+    saved = storage.runs.get(run.name) if storage else None
+    if run.training is None or saved is None or storage is None:
+        return run
+    places = checkpoint_tiers(saved, storage.write_gb_per_s)
+    return replace(run, tiers=plan_tiers(places, saved.io.every_s, run.training.mttf_hours, RESTART_SECONDS))
+
+
+def _run(
+    run: TrainingRun,
+    pool: PoolPlan,
+    models: Mapping[str, Model],
+    switching: Switching | None,
+    price: GpuHour | None,
+) -> RunPlan:
     """One pod per node, with every GPU and EFA interface of it."""
     efa = pool.efa if isinstance(pool, AwsPoolPlan) else 0
     cpu, memory = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, 1, 1)
@@ -77,7 +106,7 @@ def _run(run: TrainingRun, pool: PoolPlan, models: Mapping[str, Model], switchin
             shm_mib=run.shm_gib * _MIB_PER_GIB,
         ),
         training=training,
-        forecast=_forecast(run, pool, model, training, switching) if model and training else None,
+        forecast=_forecast(run, pool, model, training, switching, price) if model and training else None,
     )
 
 
@@ -89,7 +118,12 @@ def _training(run: TrainingRun, gpu: Gpu, gpus: int, model: Model) -> TrainingPl
 
 
 def _forecast(
-    run: TrainingRun, pool: PoolPlan, model: Model, training: TrainingPlan, switching: Switching | None
+    run: TrainingRun,
+    pool: PoolPlan,
+    model: Model,
+    training: TrainingPlan,
+    switching: Switching | None,
+    price: GpuHour | None,
 ) -> Forecast:
     """By the step's own estimate where the layout fits the GPUs there are and their network, else by a typical one."""
     cluster, layout = cluster_of(pool, switching), training.layout
@@ -97,15 +131,28 @@ def _forecast(
     fits = covers(layout, run.nodes * pool.gpus_per_node) and layout.pipeline <= model.layers
     step = step_time(model, training.job, layout, cluster) if cluster and reached and fits else None
     saved = run.checkpoint
-    price = pool.instance.price(pool.usage) if isinstance(pool, AwsPoolPlan) else None
+    aim = None
+    if run.tokens_billion is not None:
+        flops = model_flops_per_token(model, run.sequence_length)
+        tokens = run.tokens_billion * _BILLION
+        aim = Aim(tokens=tokens, tokens_per_step=training.tokens_per_step, flops_per_token=flops)
     return forecast(
         step,
         step.tokens_per_s if step else training.tokens_per_s,
         training.mttf_hours,
-        tokens=run.tokens_billion * _BILLION if run.tokens_billion is not None else None,
+        gpus=run.nodes * pool.gpus_per_node,
+        aim=aim,
         saving=Saving(pause_s=saved.within_seconds, every_s=saved.every_minutes * 60) if saved else None,
-        usd_per_hour=price.usd_per_hour * run.nodes if price else None,
+        price=_rented(pool) if isinstance(pool, AwsPoolPlan) else price,
     )
+
+
+def _rented(pool: AwsPoolPlan) -> GpuHour | None:
+    """The nodes of the run alone, without what stands around them."""
+    price = pool.instance.price(pool.usage)
+    if price is None:
+        return None
+    return GpuHour(usd=price.usd_per_hour / pool.gpus_per_node, basis=f"{pool.usage} price of {pool.hardware}")
 
 
 def plan_services(
@@ -117,6 +164,20 @@ def plan_services(
         for service in services
         if service.pool in pools and service.model in models and (gpu := pools[service.pool].gpu)
     }
+
+
+def plan_sharing(
+    pools: Mapping[str, PoolPlan], runs: Mapping[str, RunPlan], services: Mapping[str, ServicePlan]
+) -> dict[str, Sharing]:
+    """What services leave of their pools, by the pool's name, where each replica fits on a node."""
+    found = {}
+    for name, pool in pools.items():
+        there = [service for service in services.values() if service.pool == name]
+        if there and all(service.pod.gpus <= pool.devices_per_node for service in there):
+            sizes = [(service.pod.gpus, service.min_replicas, service.max_replicas) for service in there]
+            gang = max((run.pods for run in runs.values() if run.pool == name), default=0)
+            found[name] = sharing(pool.count, pool.devices_per_node, sizes, gang)
+    return found
 
 
 def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_per_s: float) -> ServicePlan:

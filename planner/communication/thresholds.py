@@ -3,12 +3,13 @@
 Published figures first; else what the cards' rate allows; else nothing: such a result is recorded and stops nobody.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from planner.communication.collectives import Collective
 from planner.communication.group import Group, ring_gb_per_s
-from planner.communication.measured import CARDS, GIB, PUBLISHED, Published
+from planner.communication.measured import CARDS, COPIES, GIB, PUBLISHED, Published
 from planner.communication.nccl import fastest
 
 _EFA_PART = 5 / 6
@@ -17,9 +18,10 @@ _WARN_PART, _FAIL_PART = 35 / 36, 5 / 6
 """Parts of the planned rate: 350 and 300 GB/s where 8 x 400 Gb/s are planned to reach 360."""
 _CARD_WARN, _CARD_FAIL = 0.95, 0.9
 _LEAST_GIB, _LEAST_EFA_GIB = 8.0, 2.0
+_SMALL = "the message is too small to show a rate"
 
 
-class Basis(StrEnum):
+class Origin(StrEnum):
     """Where a threshold comes from. RECORD is none."""
 
     MEASURED = "measured"
@@ -38,13 +40,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold:
-    """Least rates: below `warn` a person looks, below `fail` the node does not work. `expected` is a healthy one's.
+    """Least rates: below `warn` a person looks, below `fail` the node does not work.
 
-    The unit is the test's: GB/s of bus bandwidth for all-reduce, Gb/s between two cards.
+    `expected` is a healthy one's, None where nobody told it. The unit is the test's: GB/s of bus bandwidth for
+    all-reduce, GB/s for copies, Gb/s between two cards.
     """
 
-    basis: Basis
-    expected: float
+    origin: Origin
+    expected: float | None
     warn: float | None
     fail: float | None
     source: str
@@ -69,7 +72,7 @@ def all_reduce_threshold(group: Group, size_bytes: float, *, efa: bool = False, 
     expected = fastest(Collective.ALL_REDUCE, size_bytes, group).bus_gb_per_s
     across = group.domains > 1
     if size_bytes < (_LEAST_EFA_GIB if efa and across else _LEAST_GIB) * GIB:
-        return _record(expected, "the message is too small to show a rate")
+        return _record(expected, _SMALL)
     if not across:
         return _inside(group, expected) if nvls or not group.nvls else _derived(group)
     if efa:
@@ -77,18 +80,44 @@ def all_reduce_threshold(group: Group, size_bytes: float, *, efa: bool = False, 
     return _over_fabric(group, expected)
 
 
+def ring_threshold(collective: Collective, group: Group, size_bytes: float, *, efa: bool = False) -> Threshold:
+    """The threshold of an all-gather or a reduce-scatter between nodes, which go around rings whatever switches add up.
+
+    A ring's bus bandwidth is that of all-reduce without sums in switches, so that the same parts of it are demanded.
+    """
+    expected = fastest(collective, size_bytes, group).bus_gb_per_s
+    if size_bytes < _LEAST_GIB * GIB:
+        return _record(expected, _SMALL)
+    return _record(expected, f"nobody published {collective} over EFA with such nodes") if efa else _derived(group)
+
+
 def card_threshold(gbit_per_s: float) -> Threshold:
     """The threshold in Gb/s of a transfer between two cards (ib_write_bw with GPUDirect RDMA)."""
     for row in CARDS:
         if row.gbit_per_s == gbit_per_s:
-            return Threshold(basis=Basis.MEASURED, expected=gbit_per_s, warn=row.warn, fail=row.fail, source=row.source)
+            return Threshold(
+                origin=Origin.MEASURED, expected=gbit_per_s, warn=row.warn, fail=row.fail, source=row.source
+            )
     return Threshold(
-        basis=Basis.DERIVED,
+        origin=Origin.DERIVED,
         expected=gbit_per_s,
         warn=_CARD_WARN * gbit_per_s,
         fail=_CARD_FAIL * gbit_per_s,
         source="0.95 and 0.9 of the rate, as good cards of 200 and 400 Gb/s reach",
     )
+
+
+def copy_thresholds(gpu: str) -> Mapping[str, Threshold]:
+    """Thresholds in GB/s one way of a GPU's copies (nvbandwidth), with the host and with another GPU of its node.
+
+    Empty for GPUs of which nobody published any.
+    """
+    return {
+        name: Threshold(origin=Origin.MEASURED, expected=None, warn=least, fail=least, source=row.source)
+        for row in COPIES
+        if row.gpu == gpu
+        for name, least in (("host", row.host), ("peer", row.peer))
+    }
 
 
 _NODE = {"H100": (440.0, 420.0), "H200": (440.0, 420.0), "A100 80GB": (228.0, 200.0), "A100 40GB": (228.0, 200.0)}
@@ -102,7 +131,7 @@ def _inside(group: Group, expected: float) -> Threshold:
     lines = [line for row in rows for line in (row.warn, row.fail) if line is not None]
     warn, fail = _NODE.get(group.gpu.name, (max(lines), min(lines)))
     healthy = max((row.expected for row in rows if row.expected is not None), default=max(lines))
-    return Threshold(basis=Basis.MEASURED, expected=healthy, warn=warn, fail=fail, source=_sources(rows))
+    return Threshold(origin=Origin.MEASURED, expected=healthy, warn=warn, fail=fail, source=_sources(rows))
 
 
 def _over_efa(group: Group, size_bytes: float, expected: float) -> Threshold:
@@ -117,9 +146,9 @@ def _over_efa(group: Group, size_bytes: float, expected: float) -> Threshold:
     few = replace(group, ranks=row.ranks, domains=row.domains)
     falls = min(1.0, expected / fastest(Collective.ALL_REDUCE, size_bytes, few).bus_gb_per_s)
     healthy = falls * (row.expected or expected)
-    basis = Basis.MEASURED if group.domains == row.domains else Basis.DERIVED
+    origin = Origin.MEASURED if group.domains == row.domains else Origin.DERIVED
     floor = _EFA_PART * healthy
-    return Threshold(basis=basis, expected=healthy, warn=floor, fail=floor, source=row.source)
+    return Threshold(origin=origin, expected=healthy, warn=floor, fail=floor, source=row.source)
 
 
 def _over_fabric(group: Group, expected: float) -> Threshold:
@@ -128,7 +157,7 @@ def _over_fabric(group: Group, expected: float) -> Threshold:
     if rows:
         (row, *_), least = rows, _derived(group).warn if group.sharp else rows[0].fail
         healthy = row.expected or expected
-        return Threshold(basis=Basis.MEASURED, expected=healthy, warn=row.warn, fail=least, source=row.source)
+        return Threshold(origin=Origin.MEASURED, expected=healthy, warn=row.warn, fail=least, source=row.source)
     if group.sharp:
         return _record(expected, "nobody published a figure for sums in such switches")
     return _derived(group)
@@ -138,7 +167,7 @@ def _derived(group: Group) -> Threshold:
     """By what a ring through the group is planned to reach."""
     planned = ring_gb_per_s(group)
     return Threshold(
-        basis=Basis.DERIVED,
+        origin=Origin.DERIVED,
         expected=planned,
         warn=_WARN_PART * planned,
         fail=_FAIL_PART * planned,
@@ -156,7 +185,7 @@ def _across(group: Group) -> list[Published]:
 
 
 def _record(expected: float, why: str) -> Threshold:
-    return Threshold(basis=Basis.RECORD, expected=expected, warn=None, fail=None, source=why)
+    return Threshold(origin=Origin.RECORD, expected=expected, warn=None, fail=None, source=why)
 
 
 def _sources(rows: list[Published]) -> str:

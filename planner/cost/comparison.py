@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from catalogue.types import Gpu, Instance, Price
 from catalogue.units import HOURS_PER_MONTH, HOURS_PER_YEAR
+from planner.cost.amounts import NOTHING, Amount
 from planner.cost.owned import OwnedCost
 
 _MONTHS_PER_YEAR = 12
@@ -23,10 +24,15 @@ class Year:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A cluster of one's own against the same GPUs on AWS (`rented`: instance types and how many), in full use."""
+    """A cluster of one's own against the same GPUs on AWS (`rented`: instance types and how many), in full use.
+
+    An hour in the cloud costs `cloud_usd_per_hour`, and between `cloud_low_usd_per_hour` and `cloud_high_usd_per_hour`.
+    """
 
     rented: Mapping[str, int]
     cloud_usd_per_hour: float
+    cloud_low_usd_per_hour: float
+    cloud_high_usd_per_hour: float
     break_even_months: float | None
     years: tuple[Year, ...]
 
@@ -47,21 +53,23 @@ def against_cloud(
     """Compare with renting. `nodes` are (GPU, GPUs of a node, nodes); None where AWS has no such nodes."""
     rows = list(instances)
     rented: dict[str, int] = {}
-    hourly = 0.0
+    hourly = NOTHING
     for gpu, gpu_count, count in nodes:
         found = twin(gpu, gpu_count, rows)
         if found is None:
             return None
         row, price = found
         rented[row.type] = rented.get(row.type, 0) + count
-        hourly += price.usd_per_hour * count
+        hourly += Amount(usd=price.usd_per_hour, low=price.low, high=price.high).times(count)
     if not rented:
         return None
     return Comparison(
         rented=rented,
-        cloud_usd_per_hour=hourly,
-        break_even_months=break_even(owned, hourly, use=use),
-        years=years(owned, hourly, use=use),
+        cloud_usd_per_hour=hourly.usd,
+        cloud_low_usd_per_hour=hourly.low,
+        cloud_high_usd_per_hour=hourly.high,
+        break_even_months=break_even(owned, hourly.usd, use=use),
+        years=years(owned, hourly.usd, use=use),
     )
 
 

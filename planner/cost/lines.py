@@ -1,5 +1,6 @@
 """The bill of a stack on AWS, line by line."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from catalogue.units import HOURS_PER_MONTH
@@ -39,7 +40,8 @@ class BlockPrice:
 class Prices:
     """What the stack costs while it stands, in USD; a month has 730 hours. `unpriced` names what has no price.
 
-    `assumptions` are what the lines of use rest on, `blocks` what is paid in advance for capacity blocks.
+    `by_purpose` is what each purpose costs an hour. `assumptions` are what the lines of use rest on, `blocks` what is
+    paid in advance for capacity blocks.
     """
 
     lines: tuple[PriceLine, ...]
@@ -47,6 +49,7 @@ class Prices:
     hourly_low: float
     hourly_high: float
     monthly: float
+    by_purpose: Mapping[str, float]
     unpriced: tuple[str, ...]
     blocks: tuple[BlockPrice, ...]
     assumptions: tuple[str, ...]

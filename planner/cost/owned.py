@@ -58,6 +58,11 @@ class OwnedCost:
         return self.over(LIFE_YEARS).times(1 / (LIFE_YEARS * HOURS_PER_YEAR))
 
     @property
+    def hourly_per_gpu(self) -> Amount | None:
+        """An hour of each GPU; None without any. Used for a share of the time only, a working hour costs more."""
+        return self.hourly.times(1 / self.gpus) if self.gpus else None
+
+    @property
     def purchase_with_redundancy(self) -> Amount:
         """What the purchase would come to with redundant power, cooling and fabric, if the bill has none of it."""
         return with_premium(self.purchase)

@@ -67,16 +67,17 @@ def stack_prices(
         hourly_low=round(sum(line.low for line in lines), 2),
         hourly_high=round(sum(line.high for line in lines), 2),
         monthly=round(sum(monthly), 2),
+        by_purpose=allocation(lines),
         unpriced=tuple(pool.pool for pool in placed if pool.instance.price(pool.usage) is None),
         blocks=tuple(block for pool in placed if (block := _block(pool)) is not None),
         assumptions=tuple(line.basis for line in lines if line.basis),
     )
 
 
-def allocation(prices: Prices) -> Mapping[str, float]:
+def allocation(lines: Iterable[PriceLine]) -> Mapping[str, float]:
     """USD per hour by purpose: what training, inference and the rest cost, for who pays for which."""
     shares: dict[str, float] = {}
-    for line in prices.lines:
+    for line in lines:
         shares[line.purpose] = shares.get(line.purpose, 0.0) + line.usd_per_hour
     return shares
 

@@ -1,6 +1,6 @@
 """What differs between two plans: numbers before and after, findings that come, change and go."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from planner.faces.outputs import flat, numbers
@@ -32,6 +32,11 @@ class Difference:
     new: tuple[Finding, ...]
     changed: tuple[Finding, ...]
     gone: tuple[Finding, ...]
+
+    @property
+    def findings(self) -> Mapping[str, tuple[Finding, ...]]:
+        """The findings by what became of them."""
+        return {"new": self.new, "changed": self.changed, "gone": self.gone}
 
 
 def difference(

@@ -12,7 +12,7 @@ from planner.cost.comparison import Comparison
 from planner.cost.lines import Prices
 from planner.cost.owned import LIFE_YEARS, OwnedCost
 from planner.faces.layout import facts, section, table, usd
-from planner.procurement import Check, Status
+from planner.procurement import Check, Status, open_checks
 from planner.quotas import QuotaNeed
 
 
@@ -30,6 +30,7 @@ def prices(plan: Prices) -> RenderableType:
 def price_facts(plan: Prices) -> Iterator[tuple[str, str | None]]:
     yield "an hour", f"{usd(plan.hourly)} USD, between {usd(plan.hourly_low)} and {usd(plan.hourly_high)}"
     yield "a month", f"{usd(plan.monthly)} USD"
+    yield "an hour of", ", ".join(f"{purpose} {usd(each)}" for purpose, each in plan.by_purpose.items() if each)
     yield "without a price", ", ".join(plan.unpriced) or None
     for block in plan.blocks:
         yield f"block {block.pool}", f"{usd(block.usd)} USD in advance for {block.hours} h"
@@ -59,22 +60,27 @@ def owned_facts(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> Iterato
     yield "without a price", ", ".join(line.item for line in bom.unpriced) or None
     if owned.purchase_per_gpu:
         yield "a GPU", f"{usd(owned.purchase_per_gpu.usd)} USD"
+    if owned.purchase.usd:
+        more = owned.purchase_with_redundancy
+        why = "where the bill has no redundant power, cooling and fabric yet"
+        yield "with premium", f"{usd(more.usd)} USD ({usd(more.low)} to {usd(more.high)}), {why}"
     running = owned.running
     parts = f"power {usd(running.power.usd)}, staff {usd(running.staff.usd)}, support {usd(running.support.usd)}"
     yield "a year", f"{usd(running.yearly.usd)} USD ({parts})"
     yield "an hour", f"{usd(owned.hourly.usd)} USD with the purchase spread over {LIFE_YEARS} years"
     if cloud:
         rented = ", ".join(f"{count} x {name}" for name, count in cloud.rented.items())
-        yield "rented", f"{usd(cloud.cloud_usd_per_hour)} USD an hour on AWS ({rented})"
+        span = f"{usd(cloud.cloud_low_usd_per_hour)} to {usd(cloud.cloud_high_usd_per_hour)}"
+        yield "rented", f"{usd(cloud.cloud_usd_per_hour)} USD an hour on AWS, {span} ({rented})"
         months = cloud.break_even_months
         yield "break-even", f"after {months:.1f} months of full use" if months is not None else "never"
 
 
 def order(bom: Bom, checklist: Sequence[Check]) -> RenderableType:
     """What the bill of materials and the checklist have; every line is in the JSON document."""
-    counts = Counter(check.status for check in checklist)
+    counts, left = Counter(check.status for check in checklist), open_checks(checklist)
     checks = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-    missing = ", ".join(check.section for check in checklist if check.status is Status.MISSING)
+    missing = ", ".join(check.section for check in left if check.status is Status.MISSING)
     rows = (
         ("bill", f"{len(bom.lines)} lines, {len(bom.unpriced)} of them without a price"),
         ("checklist", checks),

@@ -6,7 +6,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from catalogue.types import UsageClass
+from planner.faces.forecast import forecast_facts, tier_facts
 from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
+from planner.placement import Room, Sharing
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
 
@@ -20,7 +22,7 @@ def pools(plan: Plan) -> RenderableType:
 
 
 def pool_row(pool: PoolPlan) -> tuple[object, ...]:
-    gpus = f"{pool.gpus} {pool.gpu.name}" if pool.gpu else None
+    gpus = f"{pool.gpus:,} {pool.gpu.name}" if pool.gpu else None
     return pool.name, pool.role, pool.count, gpus, ", ".join(_hardware(pool)), ", ".join(_offers(pool))
 
 
@@ -42,7 +44,7 @@ def _offers(pool: PoolPlan) -> Iterator[str]:
         if pool.efa:
             yield f"{pool.efa} EFA"
     if isinstance(pool, MetalPoolPlan) and pool.rails:
-        yield f"{pool.rails} rails"
+        yield f"{pool.rails} {'rail' if pool.rails == 1 else 'rails'}"
 
 
 def runs(plan: Plan) -> Iterator[RenderableType]:
@@ -75,6 +77,9 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
     yield "interruption", f"every {quantity(round(training.mttf_hours, 1))} h on {run.gpus} GPUs"
     if training.best_checkpoint_seconds is not None:
         yield "checkpoint", f"every {training.best_checkpoint_seconds / 60:.0f} min loses least"
+    yield from tier_facts(run.tiers)
+    if run.forecast:
+        yield from forecast_facts(run.forecast)
 
 
 def training_parts(training: TrainingPlan) -> list[Part]:
@@ -100,6 +105,21 @@ def services(plan: Plan) -> Iterator[RenderableType]:
                 facts(service_facts(service, pool)),
                 _memory(service_parts(service), device_gb(pool) * service.pod.gpus, "a replica"),
             )
+
+    rows = [(f"pool {pool}", sharing_words(plan.pools[pool], shared)) for pool, shared in plan.sharing.items()]
+    if rows:
+        yield section("room beside services", facts(rows))
+
+
+def sharing_words(pool: PoolPlan, shared: Sharing) -> str:
+    """What the fewest and the most replicas leave, and whether the pool's nodes hold the most of them."""
+    left = dict.fromkeys(_room(each) for each in (shared.fewest, shared.most))
+    enough = f"all replicas and the largest gang need {shared.nodes:,} of its nodes, of which there are {pool.count:,}"
+    return f"{', then '.join(left)}; {enough}"
+
+
+def _room(left: Room | None) -> str:
+    return f"{left.free_gpus:,} GPUs free, {left.empty_nodes:,} nodes empty" if left else "not all replicas find a node"
 
 
 def service_facts(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, str | None]]:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from planner.fabric.types import FabricPlan
+from planner.quotas import requests
 from planner.storage.types import StoragePlan
 from planner.types import AwsPlan, AwsPoolPlan, MetalPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
 
@@ -45,7 +46,11 @@ def _gang(run: RunPlan) -> dict[str, Any]:
     shown: dict[str, Any] = {"pods": run.pods, "gpus": run.gpus, "efa": run.efa}
     if run.training is None:
         return shown
-    memory = run.training.memory
+    memory, forecast = run.training.memory, run.forecast
+    if forecast and forecast.days is not None:
+        shown["days"] = round(forecast.days, 1)
+    if forecast and forecast.usd is not None:
+        shown["usd"] = round(forecast.usd)
     return {
         **shown,
         "memoryGbPerGpu": round(memory.total_gb, 1),
@@ -83,7 +88,7 @@ def _aws(plan: AwsPlan) -> dict[str, Any]:
             "monthly": prices.monthly,
             "unpriced": list(prices.unpriced),
         },
-        "quotas": {need.quota.name: need.need for need in plan.quotas if need.beyond_default},
+        "quotas": requests(plan.quotas),
     }
 
 

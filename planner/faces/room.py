@@ -32,7 +32,8 @@ def fabric_facts(plan: FabricPlan) -> Iterator[tuple[str, str | None]]:
     ends = f"{modules.switch_transceivers:,} in switches, {modules.node_transceivers:,} in nodes"
     yield "if all fibre", f"{modules.fibres:,} fibres; transceivers: {ends}, {modules.other_transceivers:,} elsewhere"
     injected, bisection = plan.injection_gbit_per_s / 1000, plan.bisection_gbit_per_s / 1000
-    yield "nodes send", f"{quantity(injected)} Tb/s together, {now.demand.rails * now.planes} ports of a node"
+    ports = now.demand.rails * now.planes
+    yield "nodes send", f"{quantity(injected)} Tb/s together, {ports} {'port' if ports == 1 else 'ports'} of a node"
     yield "bisection", f"{quantity(bisection)} Tb/s, oversubscription {quantity(plan.oversubscription)}"
     if later.demand.nodes > now.demand.nodes:
         yield f"at {later.demand.nodes} nodes", f"{_switches(later)}, {later.cables:,} cables"
@@ -86,14 +87,17 @@ def power_facts(plan: FacilityPlan) -> Iterator[tuple[str, str | None]]:
     parts = {"nodes": power.nodes_kw, "switches": power.switches_kw, "storage": power.storage_kw}
     parts |= {"control": power.control_kw, "pumps": power.pumps_kw}
     shares = ", ".join(f"{name} {quantity(round(kw, 1))}" for name, kw in parts.items() if kw)
-    yield "machines", f"{power.draw_kw:.1f} kW ({shares}); their GPUs alone {power.gpus_kw:.1f}"
-    yield "to order", f"{power.planned_kw:.1f} kW with a margin of {power.margin:.0%}"
-    yield "whole room", f"{plan.facility_kw:.1f} kW, {plan.yearly_mwh:,.0f} MWh a year"
-    yield "circuit", f"{plan.circuit_kw:.1f} kW each, continuously"
+    yield "machines", f"{power.draw_kw:,.1f} kW ({shares}); their GPUs alone {power.gpus_kw:,.1f}"
+    yield "to order", f"{power.planned_kw:,.1f} kW with a margin of {power.margin:.0%}"
+    yield "whole room", f"{plan.facility_kw:,.1f} kW, {plan.yearly_mwh:,.0f} MWh a year"
+    yield "circuit", f"{plan.circuit_kw:,.1f} kW each, continuously"
     flow = f", {plan.litres_per_minute:.0f} l/min" if plan.litres_per_minute is not None else ""
-    yield "heat", f"{heat.air_kw:.1f} kW to air, {heat.liquid_kw:.1f} kW to liquid{flow}; {plan.cooling_tons:.1f} tons"
+    yield (
+        "heat",
+        f"{heat.air_kw:,.1f} kW to air, {heat.liquid_kw:,.1f} kW to liquid{flow}; {plan.cooling_tons:,.1f} tons",
+    )
     if plan.ups_kwh is not None and plan.ups_load_kw is not None:
-        yield "batteries", f"{plan.ups_kwh:.1f} kWh for {plan.ups_load_kw:.1f} kW"
+        yield "batteries", f"{plan.ups_kwh:,.1f} kWh for {plan.ups_load_kw:,.1f} kW"
     yield "energy", f"{usd(plan.usd_per_hour)} USD an hour, {usd(plan.yearly_usd)} a year"
     yield "in no rack", ", ".join(plan.misfits) or None
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.faces import money, nodes, room
+from planner.faces import gates, money, nodes, room
 from planner.faces.difference import Change, Difference, Value
 from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
@@ -29,6 +29,7 @@ def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
     yield from nodes.services(plan)
     if isinstance(plan, MetalPlan) and plan.fabric is not None:
         yield room.fabric(plan.fabric)
+    yield from gates.gates(plan)
     if plan.storage is not None:
         yield room.storage(plan.storage)
     if isinstance(plan, AwsPlan):
@@ -57,17 +58,30 @@ def verdict(plan: AwsPlan | MetalPlan) -> Text:
 
 def difference_text(name: str, changed: Difference, plan: AwsPlan | MetalPlan) -> RenderableType:
     """How the plan of the stack `name` differs from what it is compared with."""
-    rows = ((change.path, _shown(change.before), _shown(change.after), _gain(change)) for change in changed.numbers)
     parts: list[RenderableType] = [Text("\n".join(changed.assignments))] if changed.assignments else []
-    heading = ("number", *changed.between, "by")
-    parts.append(table(heading, rows) if changed.numbers else Text("no number changes"))
-    for title, findings in (("new", changed.new), ("changed", changed.changed), ("gone", changed.gone)):
+    listed = table(difference_headings(changed), difference_rows(changed))
+    parts.append(listed if changed.numbers else Text("no number changes"))
+    for title, findings in changed.findings.items():
         if findings:
             parts.append(section(f"{title} findings", findings_table(findings)))
-    if not (changed.new or changed.changed or changed.gone):
+    if not any(changed.findings.values()):
         parts.append(Text("no finding comes or goes"))
-    title = f"{name}, changed" if changed.assignments else f"{name} against {changed.between[0]}"
-    return Group(section(title, *parts), verdict(plan))
+    return Group(section(difference_title(name, changed), *parts), verdict(plan))
+
+
+def difference_title(name: str, changed: Difference) -> str:
+    """What is compared with what."""
+    return f"{name}, changed" if changed.assignments else f"{name} against {changed.between[0]}"
+
+
+def difference_headings(changed: Difference) -> tuple[str, ...]:
+    return "number", *changed.between, "by"
+
+
+def difference_rows(changed: Difference) -> Iterator[tuple[str, ...]]:
+    """Each number before and after, and how much more or less it is."""
+    for change in changed.numbers:
+        yield change.path, _shown(change.before), _shown(change.after), _gain(change)
 
 
 def explanation_text(name: str, explained: Explanation) -> RenderableType:

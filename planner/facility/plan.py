@@ -53,7 +53,7 @@ def plan_facility(facility: Facility, machines: Iterable[Machines]) -> FacilityP
         heat=heats,
         cooling_tons=tons(needed.it_kw),
         litres_per_minute=flow,
-        racks=tuple(_line(rack, rack_circuits(facility, rack)) for rack in packed.racks),
+        racks=tuple(_line(rack, facility.racks.units, rack_circuits(facility, rack)) for rack in packed.racks),
         misfits=tuple(each.name for each in packed.misfits),
         circuit_kw=circuit_of(facility).usable_kw,
         facility_kw=facility_kw(needed.it_kw, facility.pue),
@@ -75,8 +75,9 @@ def rack_circuits(facility: Facility, rack: Rack) -> RackCircuits:
     return circuits(rack, circuit_of(facility), facility.feeds)
 
 
-def _line(rack: Rack, wired: RackCircuits) -> RackLine:
+def _line(rack: Rack, height: int, wired: RackCircuits) -> RackLine:
     return RackLine(
+        height=height,
         machines=tuple(each.name for each in rack.placed),
         nodes=rack.nodes,
         units=rack.units,

@@ -9,12 +9,13 @@ from planner.facility.power import Power
 
 @dataclass(frozen=True, kw_only=True)
 class RackLine:
-    """A rack of the plan: its machines from the bottom up, and what they take.
+    """A rack of the plan, of `height` units: its machines from the bottom up, and what they take.
 
     `circuits` counts those of one feed, and `on_circuits` has the machines on each; with two feeds both are alike.
     `overloads` are the machines that draw more than circuits of this kind can bring to their cords.
     """
 
+    height: int
     machines: tuple[str, ...]
     nodes: int
     units: int

@@ -49,35 +49,43 @@ def effective_part(pause_s: float, every_s: float, mttf_h: float, restart_s: flo
 
 @dataclass(frozen=True, kw_only=True)
 class Tier:
-    """A place that checkpoints are written to: how long training stands for one, how long reading one back takes."""
+    """A place that checkpoints are written to, and how long training stands for one."""
 
     name: str
     pause_s: float
-    restore_s: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class TierPlan:
-    """Intervals of a tier, and the part of the time that is lost at Young's."""
+    """A place for checkpoints: its pause, the intervals that lose least, and what is lost.
+
+    `overhead` is the part of the time that checkpoints and repeated work take at Young's interval, `effective_part` the
+    effective training time ratio there, and `own_effective_part` that at the interval which the run has.
+    """
 
     name: str
+    pause_s: float
     young_s: float
     daly_s: float
     overhead: float
     effective_part: float
+    own_effective_part: float
 
 
-def plan_tiers(tiers: Iterable[Tier], mttf_h: float, restart_s: float = 0.0) -> tuple[TierPlan, ...]:
-    """Each tier as if it were the only one. `restart_s` is what a restart takes beside reading the checkpoint."""
-    return tuple(_tier(tier, mttf_h, restart_s) for tier in tiers)
+def plan_tiers(tiers: Iterable[Tier], every_s: float, mttf_h: float, restart_s: float) -> tuple[TierPlan, ...]:
+    """Each tier as if it were the only one, for a run that saves `every_s` and takes `restart_s` to go on."""
+    return tuple(_tier(tier, every_s, mttf_h, restart_s) for tier in tiers)
 
 
-def _tier(tier: Tier, mttf_h: float, restart_s: float) -> TierPlan:
+def _tier(tier: Tier, every_s: float, mttf_h: float, restart_s: float) -> TierPlan:
     young_s = young_seconds(tier.pause_s, mttf_h)
+    best, own = (effective_part(tier.pause_s, each, mttf_h, restart_s) for each in (young_s, every_s))
     return TierPlan(
         name=tier.name,
+        pause_s=tier.pause_s,
         young_s=young_s,
         daly_s=daly_seconds(tier.pause_s, mttf_h),
         overhead=least_overhead(tier.pause_s, mttf_h),
-        effective_part=effective_part(tier.pause_s, young_s, mttf_h, restart_s + tier.restore_s),
+        effective_part=best,
+        own_effective_part=own,
     )

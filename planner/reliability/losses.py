@@ -51,17 +51,21 @@ def idle_gpus(gpus: int, failed: int = 1) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class FailureCost:
-    """What one failure costs: the whole job's time, in hours, in GPU hours, and in US dollars."""
+    """What one failure costs: the whole job's time in hours, in GPU hours, in US dollars where they have a price."""
 
     hours: float
     gpu_hours: float
-    usd: float
+    usd: float | None
 
 
-def failure_cost(gpus: int, usd_per_gpu_hour: float, *, every_s: float, restart_s: float) -> FailureCost:
+def failure_cost(gpus: int, usd_per_gpu_hour: float | None, *, every_s: float, restart_s: float) -> FailureCost:
     """Half an interval of work that is done again, and the restart with the wait for a node, on all GPUs."""
     hours = (every_s / 2 + restart_s) / SECONDS_PER_HOUR
-    return FailureCost(hours=hours, gpu_hours=hours * gpus, usd=hours * gpus * usd_per_gpu_hour)
+    return FailureCost(
+        hours=hours,
+        gpu_hours=hours * gpus,
+        usd=hours * gpus * usd_per_gpu_hour if usd_per_gpu_hour is not None else None,
+    )
 
 
 def saves_in_notice(pause_s: float, notice_s: float = SPOT_NOTICE_S) -> bool:

@@ -1,11 +1,19 @@
 """Gangs, replicas and reserves on the same nodes."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from catalogue.types import UsageClass
-from planner.placement import Room, Spread, placed, room, shared_nodes, wants_placement_group
+from planner.faces.nodes import sharing_words
+from planner.faces.page.whole import page
+from planner.faces.text import plan_text
+from planner.placement import Room, Spread, placed, room, shared_nodes, sharing, wants_placement_group
+from tests.planner.faces.page.reading import read
+from tests.planner.faces.test_text import printed
+from tests.planner.stacks import planned
 
 
 def test_two_replicas_leave_56_gpus_of_64_whatever_the_placement() -> None:
@@ -94,3 +102,27 @@ def test_a_block_gets_no_placement_group() -> None:
     assert wants_placement_group(32, UsageClass.SPOT)
     assert not wants_placement_group(32, UsageClass.CAPACITY_BLOCK)
     assert not wants_placement_group(0, UsageClass.ON_DEMAND)
+
+
+def test_services_share_a_pool() -> None:
+    """A08, IN08: five nodes of 8; 2 to 4 replicas of 3 GPUs, packed two to a node, and 1 to 3 of 8, a node each."""
+    found = sharing(5, 8, [(3, 2, 4), (8, 1, 3)], gang_nodes=1)
+    assert found.fewest == Room(free_gpus=26, empty_nodes=3)
+    assert found.most == Room(free_gpus=4, empty_nodes=0)
+    assert found.nodes == 6
+    assert sharing(4, 8, [(3, 2, 4), (8, 1, 3)]).most is None
+
+
+def test_every_face_says_what_services_leave() -> None:
+    """A08: three nodes with two replicas of 4 GPUs, which take one of them; with seven no node is empty."""
+    changes = {"pools.2.count": 3, "serving.services.0.minReplicas": 2, "serving.services.0.maxReplicas": 5}
+    plan = planned("prod", changes)
+    shared = plan.sharing["inference"]
+    assert (shared.fewest, shared.most) == (Room(free_gpus=16, empty_nodes=2), Room(free_gpus=4, empty_nodes=0))
+    left = "16 GPUs free, 2 nodes empty, then 4 GPUs free, 0 nodes empty"
+    words = f"{left}; all replicas and the largest gang need 3 of its nodes"
+    assert words in " ".join(printed(plan_text("prod", plan), 160).split())
+    assert words in read(page("prod", plan)).all("section", id="services")[0].words()
+    assert "not all replicas find a node" in sharing_words(plan.pools["inference"], replace(shared, most=None))
+    assert "training" not in plan.sharing
+    assert planned("prod", {"serving.services.0.tensorParallel": 16}).sharing == {}

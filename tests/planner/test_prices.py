@@ -12,8 +12,9 @@ from catalogue.instances import INSTANCES
 from catalogue.prices import RATES, SERVICES
 from catalogue.types import UsageClass
 from planner.cost.lines import Prices
-from planner.cost.stack import Around, Purchase, allocation, fsx_service, stack_prices
+from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
 from planner.cost.traffic import Traffic
+from planner.faces.money import price_facts
 from tests.planner.stacks import planned
 
 OD, SPOT, BLOCK = UsageClass.ON_DEMAND, UsageClass.SPOT, UsageClass.CAPACITY_BLOCK
@@ -117,10 +118,11 @@ def test_use_is_assumed_and_says_so() -> None:
 def test_costs_are_told_apart_by_purpose() -> None:
     """Z18: who pays for what: the shares add up to the whole."""
     prices_ = planned("prod").prices
-    shares = allocation(prices_)
+    shares = prices_.by_purpose
     assert set(shares) == {"system", "training", "inference", "platform", "storage", "traffic"}
     assert shares["training"] == pytest.approx(440.32)
     assert sum(shares.values()) == pytest.approx(prices_.hourly, abs=0.005)
+    assert "training 440.32, " in str(dict(price_facts(prices_))["an hour of"])
 
 
 def test_pool_without_a_price_is_named_and_not_free() -> None:

@@ -39,6 +39,14 @@ def test_status_follows_from_what_is_known() -> None:
     assert [check.status for check in open_checks(checks)] == [*[Status.MISSING] * 7, Status.CONFIRM]
 
 
+def test_prices_are_written_in_dollars() -> None:
+    """I09: 250,000 and not 2.5e+05; cents below a hundred."""
+    dear, cheap = Amount(usd=300_000, low=250_000, high=375_000), Amount(usd=70, low=60.5, high=250)
+    bom = Bom(lines=(bought(Part.GPU, "server", 8, dear), bought(Part.CABLING, "cable", 64, cheap)))
+    notes = [check.note for check in bill_checks(bom)][:2]
+    assert notes == ["250,000 to 375,000 USD each", "60.50 to 250 USD each"]
+
+
 def test_room_is_confirmed_by_its_owner() -> None:
     """I02, A12: power, circuits and heat; a room that nobody described is missing."""
     known = tuple(room_checks(planned_kw=112.04, rooms_kw=140, circuits=24, deliver_to="hall-2"))

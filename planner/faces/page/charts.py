@@ -1,25 +1,27 @@
-"""Curves and bars."""
+"""Curves over common axes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
-from planner.faces.layout import Part, quantity
-from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line, scrolling
+from planner.faces.layout import quantity
+from planner.faces.page.elements import Child, Markup, drawing, element, label, line, scrolling
 from planner.faces.page.racks import legend
 from planner.faces.page.style import SERIES
 
+_RANGED = ", with the range of its prices"
 _WIDTH, _HEIGHT = 380.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 12.0, 26.0, 36.0
-_BAR = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """A line of points (x, y)."""
+    """A line of points (x, y). `band` is what each y may be, as (x, low, high); `dots` are points that are marked."""
 
     name: str
     points: Sequence[tuple[float, float]]
+    band: Sequence[tuple[float, float, float]] = ()
+    dots: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,8 @@ def curves(
 ) -> Markup:
     """Curves over common axes; y begins at 0."""
     across = [point[0] for each in lines for point in each.points]
-    up = _ceiling(max(point[1] for each in lines for point in each.points))
+    tops = [high for each in lines for *_, high in (*each.points, *each.band)]
+    up = _ceiling(max(tops))
     low, high = min(across), max(across)
 
     def part(value: float) -> float:
@@ -61,9 +64,12 @@ def curves(
 
     shapes: list[Child] = [*_grid(up, y, above), *_ticks(low, high, x, at)]
     for index, each in enumerate(lines):
+        if each.band:
+            shapes.append(_band(each, index, at, above))
         path = "M" + " L".join(f"{at(left):.1f} {above(top):.1f}" for left, top in each.points)
         ends = " ".join(f"{left:g},{top:.6g}" for left, top in each.points)
         shapes.append(element("path", d=path, class_=f"curve s{index}", data_curve=each.name, data_points=ends))
+        shapes.extend(_dot(each.name, index, at(left), above(top), left) for left, top in each.dots)
     shown = [mark for mark in marks if low <= mark.x <= high]
     for index, mark in enumerate(shown):
         shapes.append(
@@ -72,14 +78,28 @@ def curves(
                 _TOP,
                 at(mark.x),
                 _HEIGHT - _BOTTOM,
-                class_=f"mark s{(index + 2) % SERIES}",
+                class_=f"mark{' odd' if index % 2 else ''} s{(index + len(lines)) % SERIES}",
                 data_x=f"{mark.x:.6g}",
             )
         )
     svg = drawing(id_, title, said, (_WIDTH, _HEIGHT), *shapes)
-    names = {each.name: index for index, each in enumerate(lines)}
-    names |= {f"{mark.name}: {x.written(mark.x)}": (index + 2) % SERIES for index, mark in enumerate(shown)}
+    names = {f"{each.name}{_RANGED if each.band else ''}": index for index, each in enumerate(lines)}
+    names |= {f"{mark.name}: {x.written(mark.x)}": (index + len(lines)) % SERIES for index, mark in enumerate(shown)}
     return element("figure", element("figcaption", title), svg, legend(names), class_="chart")
+
+
+def _band(curve: Curve, index: int, at: Callable[[float], float], above: Callable[[float], float]) -> Markup:
+    """What lies between the curve's least and most values."""
+    there = [(left, low) for left, low, _ in curve.band]
+    back = [(left, high) for left, _, high in reversed(curve.band)]
+    path = "M" + " L".join(f"{at(left):.1f} {above(value):.1f}" for left, value in (*there, *back)) + "Z"
+    ends = " ".join(f"{left:g},{low:.6g},{high:.6g}" for left, low, high in curve.band)
+    return element("path", d=path, class_=f"band c{index}", data_band=curve.name, data_points=ends)
+
+
+def _dot(name: str, index: int, x: float, y: float, value: float) -> Markup:
+    place = {"cx": f"{x:.1f}", "cy": f"{y:.1f}"}
+    return element("circle", r="4", class_=f"c{index}", data_dot=name, data_x=f"{value:.6g}", **place)
 
 
 def _grid(top: float, axis: Axis, above: Callable[[float], float]) -> Iterator[Markup]:
@@ -114,58 +134,6 @@ def short(value: float) -> str:
         if abs(value) >= size:
             return f"{quantity(round(value / size, 1))}{letter}"
     return quantity(round(value, 2))
-
-
-def memory_bar(id_: str, of: str, parts: Sequence[Part], capacity_gb: float) -> Markup:
-    """Memory by part; what does not fit runs past the mark of the capacity."""
-    shown = [part for part in parts if part.gb > 0]
-    used = sum(part.gb for part in shown)
-    most = max(used, capacity_gb)
-    shapes: list[Child] = [box(0, 0, _BAR * capacity_gb / most, 40, class_="free")]
-    end = 0.0
-    for index, part in enumerate(shown):
-        width = _BAR * part.gb / most
-        tip = element("title", f"{part.name}: {part.gb:.1f} GB")
-        colour = f"c{index % SERIES}"
-        shapes.append(box(end, 4, width, 32, tip, class_=colour, data_part=part.name, data_gb=round(part.gb, 6)))
-        end += width
-    mark = min(_BAR * capacity_gb / most, _BAR - 2)
-    shapes.append(line(mark, 0, mark, 40, class_="limit", vector_effect="non-scaling-stroke"))
-    beyond = f"; {used - capacity_gb:.1f} GB too many" if used > capacity_gb else ""
-    said = f"{used:.1f} of {quantity(capacity_gb)} GB {of}{beyond}"
-    svg = drawing(
-        id_,
-        f"Memory of {of}",
-        f"{said}. " + ", ".join(f"{part.name} {part.gb:.1f}" for part in shown),
-        (_BAR, 40),
-        *shapes,
-        preserveAspectRatio="none",
-        data_capacity_gb=capacity_gb,
-    )
-    names = {f"{part.name} {part.gb:.1f}": index % SERIES for index, part in enumerate(shown)}
-    caption = element("figcaption", said, class_="error" if beyond else None)
-    return element("figure", caption, svg, legend(names), class_="bar")
-
-
-def ranges(id_: str, title: str, unit: str, rows: Sequence[tuple[str, float, float, float]]) -> Markup:
-    """Bars with the range that each value may lie in: (name, value, low, high)."""
-    most, row, left = max(high for *_, high in rows) or 1.0, 34.0, 4.0
-    width = 380.0 - 2 * left - 4
-    shapes: list[Child] = []
-    for index, (name, value, low, high) in enumerate(rows):
-        y = index * row
-        shapes.append(label(left, y + 12, name if len(name) <= 48 else f"{name[:47]}…", "start"))
-        shapes.append(label(380 - left, y + 12, f"{value:,.2f}", "end"))
-        bar = box(left, y + 16, width * value / most, 11, element("title", f"{name}: {low:,.2f} to {high:,.2f} {unit}"))
-        shapes.append(element("g", bar, class_="c0", data_name=name, data_value=f"{value:.6g}"))
-        if low == high:
-            continue
-        ends = left + width * low / most, left + width * high / most
-        shapes.append(line(ends[0], y + 21.5, ends[1], y + 21.5, class_="spread"))
-        shapes.extend(line(end, y + 18, end, y + 25, class_="spread") for end in ends)
-    said = f"{len(rows)} bars in {unit}; the thin lines are the ranges."
-    svg = drawing(id_, title, said, (380.0, len(rows) * row), *shapes)
-    return element("figure", element("figcaption", title), svg, class_="chart")
 
 
 def wide(svg: Markup, said: str) -> Markup:

@@ -7,9 +7,10 @@ from planner.cost.lines import Prices
 from planner.cost.owned import LIFE_YEARS
 from planner.faces.layout import quantity, usd
 from planner.faces.money import owned_facts, price_facts
-from planner.faces.page.charts import Axis, Curve, Mark, curves, ranges, short
+from planner.faces.page.bars import ranges
+from planner.faces.page.charts import Axis, Curve, Mark, curves, short
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table
-from planner.procurement import Check, Status
+from planner.procurement import Check, Status, open_checks
 from planner.quotas import QuotaNeed
 from planner.types import MetalPlan
 
@@ -44,22 +45,33 @@ def purchase(plan: MetalPlan) -> Markup:
     """What is bought, what the years cost, and renting the same."""
     owned, cloud = plan.owned, plan.cloud
     spans = range(LIFE_YEARS + 1)
-    lines = [Curve(name="owned", points=[(float(span), owned.over(span).usd) for span in spans])]
+    spent_by = [(float(span), owned.over(span)) for span in spans]
+    band = [(span, amount.low, amount.high) for span, amount in spent_by]
+    lines = [Curve(name="owned", points=[(span, amount.usd) for span, amount in spent_by], band=band)]
     if cloud:
         spent = [(0.0, 0.0), *((float(year.years), year.cloud_usd) for year in cloud.years)]
-        lines.append(Curve(name="rented on AWS", points=spent))
+        low, high = (
+            each / cloud.cloud_usd_per_hour for each in (cloud.cloud_low_usd_per_hour, cloud.cloud_high_usd_per_hour)
+        )
+        ranged = [(span, low * usd_, high * usd_) for span, usd_ in spent]
+        lines.append(Curve(name="rented on AWS", points=spent, band=ranged))
     even = cloud.break_even_months if cloud else None
     marks = [Mark(name="break-even after years", x=even / _MONTHS)] if even is not None else []
     drawn = curves(
         "cost-drawing",
         "USD spent after so many years",
-        f"At the end of {LIFE_YEARS} years {', '.join(f'{one.name} {usd(one.points[-1][1])} USD' for one in lines)}.",
+        f"At the end of {LIFE_YEARS} years {', '.join(map(_end, lines))}.",
         lines,
         Axis(name="years", steps=LIFE_YEARS),
         Axis(name="USD", written=short),
         marks,
     )
     return section("cost", "Cost", facts(owned_facts(plan.bom, owned, cloud)), drawn if owned.purchase.usd else None)
+
+
+def _end(curve: Curve) -> str:
+    ranged = f" ({usd(curve.band[-1][1])} to {usd(curve.band[-1][2])})" if curve.band else ""
+    return f"{curve.name} {usd(curve.points[-1][1])} USD{ranged}"
 
 
 def quotas(needs: tuple[QuotaNeed, ...]) -> Markup:
@@ -89,18 +101,19 @@ def bill(bom: Bom, checklist: tuple[Check, ...]) -> Markup:
     summary = table("Purchase by part, USD", ("part", "lines", "USD", "from", "to"), parts, range(1, 5))
     headings = ("part", "item", "count", "spares", "paid", "USD", "note")
     lines = table("Bill of materials", headings, map(_line, bom.lines), (2, 3, 5))
+    left = open_checks(checklist)
+    done = tuple(each for each in checklist if each.status is Status.DERIVED)
     checks = table(
         "Procurement checklist",
         ("state", "section", "item", "note"),
-        ((str(each.status), each.section, each.item, each.note) for each in checklist),
+        ((str(each.status), each.section, each.item, each.note) for each in (*left, *done)),
     )
-    missing = sum(each.status is not Status.DERIVED for each in checklist)
     return section(
         "bill",
         "Bill of materials",
         summary if any(amount.usd for amount in bom.by_part().values()) else None,
         folded(f"{len(bom.lines)} lines, {len(bom.unpriced)} of them without a price", lines),
-        folded(f"checklist: {len(checklist)} lines, {missing} to confirm or missing", checks),
+        folded(f"checklist: {len(checklist)} lines, {len(left)} missing or to confirm", checks),
     )
 
 

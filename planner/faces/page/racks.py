@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.faces.page.elements import Child, Markup, box, drawing, element, label, table
+from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line, table, together
 from planner.faces.page.style import SERIES
 from planner.facility.machines import Machines
 from planner.facility.types import FacilityPlan, RackLine
@@ -12,6 +12,7 @@ from planner.facility.types import FacilityPlan, RackLine
 _SINGLE = 24
 """More racks are drawn as one of each kind, with how many there are."""
 _UNIT, _WIDTH, _EDGE = 8.0, 150.0, 3.0
+_MARKED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +28,7 @@ def racks(plan: FacilityPlan) -> Markup:
     groups = {each.name: each for each in plan.machines}
     alike = _alike(plan.racks)
     colours = {name: index % SERIES for index, name in enumerate(groups)}
-    tallest = max((rack.units for rack in plan.racks), default=0)
-    figures = (elevation(each, groups, colours, tallest) for each in alike)
+    figures = (elevation(each, groups, colours) for each in alike)
     return element(
         "div",
         legend({f"{name} ({each.rack_units} U, {each.watts:,} W)": colours[name] for name, each in groups.items()}),
@@ -57,11 +57,12 @@ def legend(entries: Mapping[str, int]) -> Markup:
     return element("ul", *swatch, class_="legend")
 
 
-def elevation(like: Like, groups: Mapping[str, Machines], colours: Mapping[str, int], tallest: int) -> Markup:
-    """A rack with what stands in it."""
+def elevation(like: Like, groups: Mapping[str, Machines], colours: Mapping[str, int]) -> Markup:
+    """A rack with what stands in it, and what is free above. Words stand on top, so that all racks end at the floor."""
     rack, first = like.rack, like.numbers[0]
-    height = (tallest + 1) * _UNIT
-    shapes: list[Child] = [box(0, 0, _WIDTH, height, class_="frame")]
+    height = rack.height * _UNIT + 2 * _EDGE
+    shapes: list[Child] = [box(1, 1, _WIDTH - 2, height - 2, class_="frame")]
+    shapes += [_mark(each, height) for each in range(_MARKED, rack.height, _MARKED) if each > rack.units + 1]
     unit = 0
     for machine in rack.machines:
         group = groups[_group(machine)]
@@ -78,7 +79,7 @@ def elevation(like: Like, groups: Mapping[str, Machines], colours: Mapping[str, 
         if tall >= 2 * _UNIT - 1:
             shapes.append(label(_WIDTH / 2, y + tall / 2 + 4, _fitting(machine), class_="on"))
     named = _numbers(like.numbers)
-    said = f"{len(rack.machines)} machines, {rack.units} U, {rack.kw:.1f} kW"
+    said = f"{len(rack.machines)} machines, {rack.units} of {rack.height} U, {rack.kw:.1f} kW"
     svg = drawing(
         f"rack-{first}",
         f"Rack {named}",
@@ -86,9 +87,17 @@ def elevation(like: Like, groups: Mapping[str, Machines], colours: Mapping[str, 
         (_WIDTH, height),
         *shapes,
         data_racks=len(like.numbers),
+        data_height=rack.height,
         data_watts=round(rack.kw * 1000),
     )
-    return element("figure", svg, element("figcaption", element("b", f"rack {named}"), element("br"), said))
+    return element("figure", element("figcaption", element("b", f"rack {named}"), element("br"), said), svg)
+
+
+def _mark(unit: int, height: float) -> Markup:
+    """A short line at the right edge above so many units, where nothing stands."""
+    y = height - _EDGE - unit * _UNIT
+    mark = line(_WIDTH - 8, y, _WIDTH - 1, y, class_="axis")
+    return together((mark, label(_WIDTH - 10, y + 4, unit, "end", class_="soft")))
 
 
 def _fitting(name: str) -> str:

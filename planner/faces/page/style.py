@@ -4,10 +4,11 @@ from planner.faces.page.elements import Markup
 
 COLOURS = Markup("""
 :root { color-scheme: light dark; --paper: #fff; --on: #fff; --ink: #1b2330; --soft: #556070;
-  --rule: #ccd3dc; --raised: #f3f5f8; --error: #b3261e; --warning: #855300; --good: #1b6e3c;
+  --rule: #ccd3dc; --raised: #f3f5f8; --shade: #8896a6; --error: #b3261e; --warning: #855300; --good: #1b6e3c;
   --c0: #2f6db5; --c1: #257a60; --c2: #a8611c; --c3: #8659b3; --c4: #b84a62; --c5: #5f7d2b; --c6: #6b7684; }
-@media (prefers-color-scheme: dark) { :root { --paper: #12161c; --on: #10141a; --ink: #e6eaf0; --soft: #a3adba;
-  --rule: #3a434f; --raised: #1b2129; --error: #ff9a92; --warning: #f0b95c; --good: #7fd6a0;
+@media screen and (prefers-color-scheme: dark) { :root { --paper: #12161c; --on: #10141a; --ink: #e6eaf0;
+  --soft: #a3adba; --rule: #3a434f; --raised: #1b2129; --shade: #6d7a89;
+  --error: #ff9a92; --warning: #f0b95c; --good: #7fd6a0;
   --c0: #5c9be6; --c1: #4fb596; --c2: #dd9a55; --c3: #ab86d8; --c4: #dd7a8f; --c5: #93b557; --c6: #8e99a8; } }
 """)
 
@@ -20,7 +21,8 @@ svg text { fill: var(--ink); } svg text.soft { fill: var(--soft); } svg text.on 
 .s4 { stroke: var(--c4); } .s5 { stroke: var(--c5); } .s6 { stroke: var(--c6); }
 .link { stroke-opacity: .45; } .curve { fill: none; stroke-width: 2; } .axis { stroke: var(--soft); }
 .grid { stroke: var(--rule); } .frame { fill: none; stroke: var(--soft); } .free { fill: var(--raised); }
-.mark { stroke-width: 1.5; } .limit { stroke: var(--error); stroke-width: 2; }
+.mark { stroke-width: 1.5; } .mark.odd { stroke-dasharray: 5 4; } .limit { stroke: var(--error); stroke-width: 2; }
+.band { fill-opacity: .18; } .exposed { fill: var(--paper); fill-opacity: .55; }
 .spread { stroke: var(--ink); stroke-width: 1.5; }
 """)
 
@@ -43,7 +45,12 @@ table { border-collapse: collapse; width: max-content; max-width: 64rem; font-si
 caption { text-align: left; white-space: nowrap; color: var(--soft); padding: .2rem 0; }
 th, td { padding: .25rem .7rem .25rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.scroll { overflow-x: auto; margin: .6rem 0; }
+.scroll { overflow-x: auto; margin: .6rem 0; --under: var(--paper); background-repeat: no-repeat;
+  background-attachment: local, local, scroll, scroll; background-size: 2rem 100%, 2rem 100%, .5rem 100%, .5rem 100%;
+  background-position: left, right, left, right; background-image:
+  linear-gradient(to right, var(--under) 50%, transparent), linear-gradient(to left, var(--under) 50%, transparent),
+  linear-gradient(to right, var(--shade), transparent), linear-gradient(to left, var(--shade), transparent); }
+details .scroll { --under: var(--raised); }
 details { margin: .5rem 0; padding: .5rem .8rem; background: var(--raised); border-radius: .4rem; }
 summary { cursor: pointer; }
 .badge { font-weight: 700; margin-right: .5rem; } td b { white-space: nowrap; }
@@ -52,19 +59,20 @@ figure { margin: .6rem 0; } figcaption { color: var(--soft); font-size: .9rem; }
 .wide svg { display: block; width: 100%; min-width: 40rem; height: auto; }
 .chart { max-width: 36rem; } .chart > svg, .bar > svg { display: block; width: 100%; height: auto; }
 .bar > svg { height: 1.8rem; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem 2rem; }
 .racks { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-end; }
 .racks figure { width: 9rem; margin: 0; } .racks figure > svg { display: block; width: 100%; height: auto; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: .3rem 0; padding: 0; list-style: none;
   font-size: .9rem; }
 .swatch { display: inline-block; width: .8em; height: .8em; margin-right: .4em; vertical-align: -.05em; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dt { margin-top: .4rem; } .racks figure { width: 47%; }
-  .racks { gap: .6rem; } }
-@media print { body { max-width: none; padding: 0; font-size: 11px; } .scroll { overflow: visible; }
-  .wide svg { min-width: 0; } figure, details, tr { break-inside: avoid; } h2, h3 { break-after: avoid; }
+  .racks { gap: .6rem; } #changes td:first-child { max-width: 11rem; overflow-wrap: anywhere; }
+  #changes td.number { max-width: 6.5rem; white-space: normal; } }
+@media print { :root { font-size: 11px; --ink: #000; --soft: #444; --rule: #bbb; }
+  body { max-width: none; padding: 0; font-size: 1rem; } .scroll { overflow: visible; background: none; }
+  .wide svg { min-width: 0; } figure, tr { break-inside: avoid; } h2, h3, summary { break-after: avoid; }
+  caption, .legend { break-after: avoid; }
+  details::details-content { content-visibility: visible; height: auto; } details { padding: 0; background: none; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
-@media print { :root { --paper: #fff; --on: #fff; --ink: #000; --soft: #444; --rule: #bbb; --raised: #f3f5f8;
-  --error: #b3261e; --warning: #855300; --good: #1b6e3c; } }
 """)
 
 SERIES = 7

@@ -5,15 +5,16 @@ from dataclasses import asdict
 
 from planner.draft import registry
 from planner.faces import nodes
+from planner.faces.difference import Difference
 from planner.faces.layout import quantity
-from planner.faces.page import money, racks
+from planner.faces.page import gates, money, racks
 from planner.faces.page.charts import wide
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table, together
 from planner.faces.page.fabric import fabric_drawing
 from planner.faces.page.style import COLOURS, DRAWINGS, PAGE
 from planner.faces.page.workloads import workloads
 from planner.faces.room import fabric_facts, power_facts, storage_facts
-from planner.faces.text import verdict, words
+from planner.faces.text import difference_headings, difference_rows, difference_title, verdict, words
 from planner.findings import Finding, Severity
 from planner.types import AwsPlan, MetalPlan, PoolPlan
 
@@ -21,8 +22,8 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The page loads nothing and runs nothing."""
 
 
-def page(name: str, plan: AwsPlan | MetalPlan) -> str:
-    """An HTML document that needs nothing beside itself."""
+def page(name: str, plan: AwsPlan | MetalPlan, changed: Difference | None = None) -> str:
+    """An HTML document that needs nothing beside itself: the plan, and above it how it differs from another."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -31,8 +32,26 @@ def page(name: str, plan: AwsPlan | MetalPlan) -> str:
         element("title", f"{name}: plan"),
         element("style", COLOURS, DRAWINGS, PAGE),
     )
-    body = element("body", element("header", *_header(name, plan)), element("main", *_parts(plan)))
+    body = element(
+        "body", element("header", *_header(name, plan)), element("main", _changes(name, changed), *_parts(plan))
+    )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _changes(name: str, changed: Difference | None) -> Markup | None:
+    """The numbers before and after, and the findings that come, change and go."""
+    if changed is None:
+        return None
+    made = [element("p", each, class_="rule") for each in changed.assignments]
+    rows = list(difference_rows(changed))
+    listed = table(difference_title(name, changed), difference_headings(changed), rows, range(1, 4))
+    below: list[Child] = [listed if rows else element("p", "No number changes.")]
+    for title, findings in changed.findings.items():
+        if findings:
+            below += [element("h3", f"Findings: {title}"), *(_finding(each, opened=False) for each in findings)]
+    if not any(changed.findings.values()):
+        below.append(element("p", "No finding comes or goes."))
+    return section("changes", "What changes", *made, *below)
 
 
 def _header(name: str, plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
@@ -57,6 +76,8 @@ def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
     yield section("pools", "Pools", table("Node pools", headings, map(_pool, plan.pools.values()), (2,)))
     if isinstance(plan, MetalPlan):
         yield from _room(plan)
+    if (tested := gates.gates(plan)) is not None:
+        yield tested
     yield from workloads(plan)
     if plan.storage is not None:
         yield section("storage", "Storage", facts(storage_facts(plan.storage)))
@@ -81,8 +102,8 @@ def _pool(pool: PoolPlan) -> list[Child]:
     return [quantity(cell) if isinstance(cell, int) else None if cell is None else str(cell) for cell in cells]
 
 
-def _finding(finding: Finding) -> Markup:
-    """A finding folded; behind it what led to it."""
+def _finding(finding: Finding, *, opened: bool = True) -> Markup:
+    """A finding folded; behind it what led to it. Errors that stand are `opened`, where they are not listed twice."""
     state = f"accepted {finding.severity}" if finding.waiver else str(finding.severity)
     tone = "soft" if finding.waiver else "error" if finding.severity is Severity.ERROR else "warning"
     summary = together(
@@ -105,4 +126,4 @@ def _finding(finding: Finding) -> Markup:
     below: list[Child] = [facts(causes)]
     if finding.inputs:
         below.append(table("Numbers that it took", ("input", "value"), finding.inputs.items()))
-    return folded(summary, *below, opened=finding.severity is Severity.ERROR and finding.waiver is None)
+    return folded(summary, *below, opened=opened and finding.severity is Severity.ERROR and finding.waiver is None)

@@ -1,11 +1,22 @@
 """Runs and services: memory by part, and the curve of checkpoint intervals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from planner.faces.nodes import device_gb, service_facts, service_parts, training_facts, training_parts
-from planner.faces.page.charts import Axis, Curve, Mark, curves, memory_bar
-from planner.faces.page.elements import Markup, element, facts, section
-from planner.reliability.checkpoints import daly_seconds, overhead, young_seconds
+from planner.faces.forecast import interval, seconds
+from planner.faces.nodes import (
+    device_gb,
+    service_facts,
+    service_parts,
+    sharing_words,
+    training_facts,
+    training_parts,
+)
+from planner.faces.page.bars import memory_bar, step_bar, step_traffic
+from planner.faces.page.charts import Axis, Curve, Mark, curves
+from planner.faces.page.elements import Markup, element, facts, section, table
+from planner.reliability.checkpoints import TierPlan, daly_seconds, overhead, young_seconds
+from planner.storage.need import RunIo
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPlan, MetalPlan, RunPlan
 
@@ -32,18 +43,32 @@ def _run(plan: AwsPlan | MetalPlan, index: int, run: RunPlan) -> Iterator[Markup
         return
     yield facts(training_facts(run, run.training))
     yield memory_bar(f"run-{index}-memory", "a GPU", training_parts(run.training), run.training.memory.gpu_gb)
+    if run.forecast and run.forecast.step:
+        yield step_bar(f"run-{index}-step", run.forecast.step)
+        yield step_traffic(run.forecast.step) if run.forecast.step.traffic else Markup()
     saved = plan.storage.runs.get(run.name) if plan.storage else None
     if saved and run.training.best_checkpoint_seconds is not None:
-        yield checkpoint_curve(f"run-{index}-checkpoints", run.training, saved.io.within_s, saved.io.every_s)
+        yield checkpoint_curve(f"run-{index}-checkpoints", run, run.training, saved.io)
+    if run.tiers:
+        yield _tiers(run.tiers)
 
 
-def checkpoint_curve(id_: str, training: TrainingPlan, pause_s: float, every_s: float) -> Markup:
-    """Time that checkpoints and failures take, over the interval; Young's, Daly's and the run's own are marked."""
-    mttf_h = training.mttf_hours
+def checkpoint_curve(id_: str, run: RunPlan, training: TrainingPlan, io: RunIo) -> Markup:
+    """Time that checkpoints and failures take, over the interval; Young's, Daly's and the run's own are marked.
+
+    Beside the curve of the pause that the run allows stands one for each place that it can write to, with a dot at its
+    own best interval.
+    """
+    mttf_h, pause_s, every_s = training.mttf_hours, io.within_s, io.every_s
     young, daly = young_seconds(pause_s, mttf_h), daly_seconds(pause_s, mttf_h)
-    low, high = min(young / _SPAN, every_s / 2), max(young * _SPAN, every_s * 2)
-    intervals = [low * (high / low) ** (step / _POINTS) for step in range(_POINTS + 1)]
-    points = [(each / _MINUTE, 100 * overhead(pause_s, each, mttf_h)) for each in intervals]
+    allowed = _lost(
+        f"pause of {pause_s:g} s, as allowed",
+        pause_s,
+        mttf_h,
+        min(young / _SPAN, every_s / 2),
+        max(young * _SPAN, every_s * 2),
+    )
+    places = [_place(tier, mttf_h) for tier in run.tiers]
     marks = [
         Mark(name="Young", x=young / _MINUTE),
         Mark(name="Daly", x=daly / _MINUTE),
@@ -53,13 +78,40 @@ def checkpoint_curve(id_: str, training: TrainingPlan, pause_s: float, every_s: 
     return curves(
         id_,
         "Time lost, by the interval between checkpoints",
-        f"Least at {young / _MINUTE:.0f} minutes, {least:.1f} %; "
+        f"With pauses of {pause_s:g} s least at {young / _MINUTE:.0f} minutes, {least:.1f} %; "
         f"this run saves every {every_s / _MINUTE:g} minutes and loses {own:.1f} %.",
-        [Curve(name="lost time", points=points)],
+        [allowed, *places],
         Axis(name="minutes between checkpoints", written=_minutes, logarithmic=True),
         Axis(name="% of the time"),
         marks,
     )
+
+
+def _lost(name: str, pause_s: float, mttf_h: float, low: float, high: float) -> Curve:
+    intervals = [low * (high / low) ** (step / _POINTS) for step in range(_POINTS + 1)]
+    return Curve(name=name, points=[(each / _MINUTE, 100 * overhead(pause_s, each, mttf_h)) for each in intervals])
+
+
+def _place(tier: TierPlan, mttf_h: float) -> Curve:
+    curve = _lost(f"to {tier.name}", tier.pause_s, mttf_h, tier.young_s / _SPAN, tier.young_s * _SPAN)
+    return replace(curve, dots=[(tier.young_s / _MINUTE, 100 * tier.overhead)])
+
+
+def _tiers(tiers: Iterable[TierPlan]) -> Markup:
+    rows = (
+        (
+            tier.name,
+            seconds(tier.pause_s),
+            interval(tier.young_s),
+            interval(tier.daly_s),
+            f"{tier.overhead:.2%}",
+            f"{tier.effective_part:.1%}",
+            f"{tier.own_effective_part:.1%}",
+        )
+        for tier in tiers
+    )
+    headings = ("place", "pause", "Young", "Daly", "lost there", "effective there", "effective as set")
+    return table("Places for checkpoints", headings, rows, range(1, 7))
 
 
 def _minutes(value: float) -> str:
@@ -73,3 +125,6 @@ def _services(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
         yield facts(service_facts(service, pool))
         parts, capacity = service_parts(service), device_gb(pool) * service.pod.gpus
         yield memory_bar(f"service-{index}-memory", "a replica", parts, capacity)
+    if plan.sharing:
+        yield element("h3", "Room beside services")
+        yield facts((pool, sharing_words(plan.pools[pool], shared)) for pool, shared in plan.sharing.items())

@@ -18,7 +18,7 @@ from planner.communication.measured import (
     OUTLIER_INVESTIGATE,
     PUBLISHED,
 )
-from planner.communication.thresholds import Basis, Verdict, all_reduce_threshold, card_threshold
+from planner.communication.thresholds import Origin, Verdict, all_reduce_threshold, card_threshold
 from tests.planner.communication.groups import NODE, ONE_HDR, P4DE, P5, SHARP, nodes
 
 SIZE = 16 * GIB
@@ -48,7 +48,8 @@ def test_published_lines_of_a_node(gpu: str, ranks: int, line: float) -> None:
 def test_threshold_of_a_node(gpu: Gpu, ranks: int, warn: float, fail: float) -> None:
     """NC13, P16: not the same line for every GPU, and not 400 where 460 is healthy."""
     threshold = all_reduce_threshold(Group(gpu=gpu, ranks=ranks), SIZE)
-    assert (threshold.basis, threshold.warn, threshold.fail) == (Basis.MEASURED, warn, fail)
+    assert (threshold.origin, threshold.warn, threshold.fail) == (Origin.MEASURED, warn, fail)
+    assert threshold.expected is not None
     assert threshold.expected >= warn
     assert threshold.source
 
@@ -57,7 +58,7 @@ def test_threshold_of_a_node_without_nvls() -> None:
     """NC13: 360 to 370 GB/s is healthy where NCCL may not add up in the switches, and fails where it may."""
     assert all_reduce_threshold(NODE, SIZE).judge(365) is Verdict.FAIL
     without = all_reduce_threshold(NODE, SIZE, nvls=False)
-    assert without.basis is Basis.DERIVED
+    assert without.origin is Origin.DERIVED
     assert without.judge(365) is Verdict.PASS
     assert without.judge(250) is Verdict.FAIL
 
@@ -65,7 +66,7 @@ def test_threshold_of_a_node_without_nvls() -> None:
 def test_eight_cards_of_400_gbit() -> None:
     """NC14, P17: 350 and 300 follow from 8 x 400 Gb/s; a fabric at half speed fails, which 150 to 180 let through."""
     threshold = all_reduce_threshold(nodes(8), SIZE)
-    assert threshold.basis is Basis.DERIVED
+    assert threshold.origin is Origin.DERIVED
     assert (threshold.expected, threshold.warn, threshold.fail) == pytest.approx((360, 350, 300))
     assert threshold.judge(180) is Verdict.FAIL
     assert threshold.judge(320) is Verdict.WARN
@@ -77,6 +78,7 @@ def test_one_card_of_200_gbit() -> None:
     threshold = all_reduce_threshold(nodes(8, ONE_HDR), SIZE)
     assert threshold.judge(15) is Verdict.FAIL
     assert threshold.judge(24) is Verdict.PASS
+    assert threshold.expected is not None
     assert threshold.expected < 25
 
 
@@ -96,7 +98,7 @@ def test_sums_in_the_switches() -> None:
     threshold = all_reduce_threshold(nodes(8, SHARP), SIZE)
     assert (threshold.expected, threshold.warn, threshold.fail) == pytest.approx((450, 400, 350))
     other = Group(gpu=H200, ranks=64, domains=8, network=SHARP)
-    assert all_reduce_threshold(other, SIZE).basis is Basis.RECORD
+    assert all_reduce_threshold(other, SIZE).origin is Origin.RECORD
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_efa(gpu: Gpu, network: Network, count: int, gib: float, measured: float
     """T3.4: AWS's own results by type, size and cards; p5 is held to 400 of 480 and p4de to 65 of 78 GB/s."""
     group = Group(gpu=gpu, ranks=8 * count, domains=count, network=network)
     threshold = all_reduce_threshold(group, gib * GIB, efa=True)
-    assert threshold.basis is Basis.MEASURED
+    assert threshold.origin is Origin.MEASURED
     assert threshold.expected == measured
     assert threshold.fail == threshold.warn == pytest.approx(floor, abs=0.01)
 
@@ -124,7 +126,7 @@ def test_efa_on_more_nodes_than_were_measured() -> None:
     """NC14: sixteen p5 have one way of their cards: 2 x 127/128 x 17.2 GB at 360 GB/s and 1.39 ms are 355 GB/s, where
     two have 459; 355/459 of the 480 that were measured are 371, of which 309 are demanded."""
     threshold = all_reduce_threshold(nodes(16, P5), SIZE, efa=True)
-    assert threshold.basis is Basis.DERIVED
+    assert threshold.origin is Origin.DERIVED
     assert threshold.expected == pytest.approx(371, abs=0.5)
     assert threshold.fail == pytest.approx(309, abs=0.5)
 
@@ -136,7 +138,7 @@ def test_results_on_efa_at_1_gib() -> None:
         (2, 438),
         (16, 480),
     ]
-    assert all_reduce_threshold(nodes(2, P5), GIB, efa=True).basis is Basis.RECORD
+    assert all_reduce_threshold(nodes(2, P5), GIB, efa=True).origin is Origin.RECORD
 
 
 @pytest.mark.parametrize(
@@ -153,8 +155,9 @@ def test_results_on_efa_at_1_gib() -> None:
 def test_what_nobody_measured_is_recorded(group: Group, size: float, efa: bool) -> None:
     """P19: no gate for unknown types, parts of a node and small messages; the model's number is shown with it."""
     threshold = all_reduce_threshold(group, size, efa=efa)
-    assert threshold.basis is Basis.RECORD
+    assert threshold.origin is Origin.RECORD
     assert threshold.judge(0.1) is Verdict.RECORDED
+    assert threshold.expected is not None
     assert threshold.expected > 0
 
 
@@ -172,18 +175,18 @@ def test_wrong_values_fail_at_any_speed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gbit", "warn", "fail", "basis"),
+    ("gbit", "warn", "fail", "origin"),
     [
-        (400, 385, 360, Basis.MEASURED),
-        (200, 190, 180, Basis.MEASURED),
-        (100, 95, 90, Basis.DERIVED),
-        (800, 760, 720, Basis.DERIVED),
+        (400, 385, 360, Origin.MEASURED),
+        (200, 190, 180, Origin.MEASURED),
+        (100, 95, 90, Origin.DERIVED),
+        (800, 760, 720, Origin.DERIVED),
     ],
 )
-def test_cards(gbit: float, warn: float, fail: float, basis: Basis) -> None:
+def test_cards(gbit: float, warn: float, fail: float, origin: Origin) -> None:
     """FB19, T3.4: 380 of 400 Gb/s is 95 %; 190 of 200 is 95 %, not 98."""
     threshold = card_threshold(gbit)
-    assert threshold.basis is basis
+    assert threshold.origin is origin
     assert (threshold.warn, threshold.fail) == pytest.approx((warn, fail))
     assert threshold.judge(0.955 * gbit) is (Verdict.WARN if gbit == 400 else Verdict.PASS)
 

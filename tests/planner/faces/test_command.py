@@ -237,7 +237,7 @@ def test_a_changed_stack_against_another(capsys: pytest.CaptureFixture[str]) -> 
     ("arguments", "said"),
     [
         (["--against", "h200-32"], "there is no stack and no preset 'h200-32'; did you mean h200-32n?"),
-        (["--against", "dev", "--format", "html"], "format html shows one plan: compare with dev as text or json"),
+        (["--against", "dev", "--format", "csv"], "format csv lists one plan: compare with dev as text, json or html"),
     ],
     ids=str,
 )

@@ -115,6 +115,15 @@ def test_quotas_are_those_to_ask_for() -> None:
     assert not [words for words in shown if words[:2] == ["VPCs", "per"]]
 
 
+def test_cost_of_racks_says_what_redundancy_adds() -> None:
+    """I10: an eighth of the purchase, a tenth of the least and 15 % of the most; renting has a range too."""
+    plan = planned_metal()
+    shown = " ".join(printed(plan_text("metal", plan), 160).split())
+    bought = plan.owned.purchase
+    assert f"{usd(1.125 * bought.usd)} USD ({usd(1.1 * bought.low)} to {usd(1.15 * bought.high)})" in shown
+    assert "440.32 USD an hour on AWS, 440.32 to 607.64 (8 x p5.48xlarge)" in shown
+
+
 def test_cables_are_counted_by_what_they_join() -> None:
     """64 rails to eight leaves, each with its 32 uplinks wired, as the fabric is to grow to 16 nodes."""
     assert "64 to nodes, 256 leaf to spine" in printed(plan_text("metal", planned_metal()))

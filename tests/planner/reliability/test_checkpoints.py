@@ -1,9 +1,14 @@
 """Intervals between checkpoints, and what is lost at them (T01, T10)."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalogue.types import Nvme
+from planner.faces.forecast import tier_facts
+from planner.faces.page.whole import page
 from planner.reliability.checkpoints import (
     Tier,
     daly_seconds,
@@ -14,6 +19,11 @@ from planner.reliability.checkpoints import (
     young_seconds,
 )
 from planner.reliability.mttf import modelled_mttf_hours
+from planner.storage.need import RunIo
+from planner.storage.tiers import LOCAL, SHARED, checkpoint_tiers
+from planner.storage.types import RunStorage
+from tests.planner.faces.page.reading import read
+from tests.planner.stacks import planned, planned_metal
 
 
 @pytest.mark.parametrize(
@@ -91,18 +101,54 @@ def test_effective_part() -> None:
 def test_tiers_of_one_run() -> None:
     """T01: 115 h between failures: 10 s to local disks every 48 min, 60 s to Lustre every 117, 300 s to a store 263."""
     hours = 115
-    tiers = (
-        Tier(name="nvme", pause_s=10),
-        Tier(name="lustre", pause_s=60, restore_s=100),
-        Tier(name="s3", pause_s=300),
-    )
-    nvme, lustre, store = plan_tiers(tiers, hours, restart_s=200)
+    tiers = (Tier(name="nvme", pause_s=10), Tier(name="lustre", pause_s=60), Tier(name="s3", pause_s=300))
+    nvme, lustre, store = plan_tiers(tiers, 3600, hours, 300)
     assert [round(each.young_s / 60) for each in (nvme, lustre, store)] == [48, 117, 263]
     assert [each.name for each in (nvme, lustre, store)] == ["nvme", "lustre", "s3"]
     assert lustre.overhead == pytest.approx(0.0170, abs=0.0001)
     assert lustre.daly_s == daly_seconds(60, hours)
     assert lustre.effective_part == pytest.approx(1 - 60 / (lustre.young_s + 60) - (300 + lustre.young_s / 2) / 414_000)
+    assert lustre.own_effective_part == pytest.approx(1 - 60 / 3660 - 2100 / 414_000)
     assert nvme.effective_part > lustre.effective_part > store.effective_part
+
+
+STORED = RunIo(name="x", nodes=3, checkpoint_gb=600, every_s=3600)
+
+
+def test_places_for_checkpoints_of_nodes_that_no_reference_has() -> None:
+    """T01: 200 GB of each of three nodes to four drives of 4 GB/s are 12.5 s; 600 GB at 40 GB/s 15 s, and 20 s where
+    the nodes send 10 each. What has no drives, saves nothing or reaches nothing has no place."""
+    drives = Nvme(count=4, size_gb=3840)
+    run = RunStorage(io=STORED, node_gb_per_s=25, nvme=drives, restore_s=None, staging_s=None)
+    assert [(each.name, each.pause_s) for each in checkpoint_tiers(run, 40)] == [(LOCAL, 12.5), (SHARED, 15)]
+    slow = replace(run, node_gb_per_s=10, nvme=None)
+    assert [(each.name, each.pause_s) for each in checkpoint_tiers(slow, 40)] == [(SHARED, 20)]
+    assert [*checkpoint_tiers(replace(slow, node_gb_per_s=0), 40)] == []
+    assert [*checkpoint_tiers(replace(run, io=replace(STORED, checkpoint_gb=0)), 40)] == []
+
+
+def test_every_face_shows_the_places() -> None:
+    """T01: their intervals and what is left for training, in a plan, in text, and as curves that are lowest there."""
+    plan = planned_metal()
+    run = plan.runs["llama-3-70b-pretrain"]
+    assert [tier.name for tier in run.tiers] == [LOCAL, SHARED]
+    assert run.training is not None
+    assert run.forecast is not None
+    assert plan.storage is not None
+    io = plan.storage.runs[run.name].io
+    allowed = plan_tiers([Tier(name="allowed", pause_s=io.within_s)], io.every_s, run.training.mttf_hours, 600)
+    assert allowed[0].own_effective_part == run.forecast.effective_part
+    shown = dict(tier_facts(run.tiers))
+    document = read(page("metal", plan))
+    for tier in run.tiers:
+        assert f"best every {tier.young_s / 60:.0f} min: {tier.effective_part:.1%}" in str(shown[f"to {tier.name}"])
+        (curve,) = document.all("path", data_curve=f"to {tier.name}")
+        points = [tuple(map(float, point.split(","))) for point in curve.attributes["data-points"].split()]
+        assert min(points, key=lambda point: point[1])[0] == pytest.approx(tier.young_s / 60, rel=1e-4)
+        (dot,) = document.all("circle", data_dot=f"to {tier.name}")
+        assert dot.number("x") == pytest.approx(tier.young_s / 60, rel=1e-4)
+    unsaved = planned("prod", {"training.runs.0.checkpoint": None, "waivers": []})
+    assert unsaved.runs[run.name].tiers == ()
 
 
 def test_quarter_of_an_hour_to_local_disks_costs_little() -> None:

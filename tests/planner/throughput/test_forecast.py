@@ -1,10 +1,17 @@
 """What joins a pool's GPUs, and what a run comes to (A17, HW22, KJ08)."""
 
+from dataclasses import replace
+
 import pytest
 
 from planner.communication.group import Network
-from planner.forecast import Saving, forecast
+from planner.cost.amounts import NOTHING
+from planner.faces.forecast import forecast_facts
+from planner.faces.layout import usd
+from planner.faces.outputs import numbers
+from planner.forecast import Aim, GpuHour, Saving, forecast
 from planner.interconnect import Switching, cluster_of
+from planner.metal import gpu_hour
 from tests.planner.stacks import planned, planned_metal
 
 
@@ -65,10 +72,15 @@ def test_pool_without_gpus_is_no_cluster() -> None:
     assert cluster_of(planned().pools["system"]) is None
 
 
+AIM = Aim(tokens=8.64e10, tokens_per_step=4_000_000, flops_per_token=6e9)
+GPU_HOUR = GpuHour(usd=2.5, basis="told")
+
+
 def test_days_with_failures() -> None:
     """HW22, KJ08: 8.64e10 tokens at a million/s are a day; 60 s each hour, and 600 s and half an hour every 10 h, leave
-    0.917 of the time: 1.09 days, 2.6 failures, 6 restarts for 95 of 100 runs."""
-    found = forecast(None, 1e6, 10, tokens=8.64e10, saving=Saving(pause_s=60, every_s=3600), usd_per_hour=100)
+    0.917 of the time: 1.09 days, 2.6 failures, 6 restarts for 95 of 100 runs. 40 GPUs at 2.5 USD are 100 USD/h."""
+    saving = Saving(pause_s=60, every_s=3600)
+    found = forecast(None, 1e6, 10, gpus=40, aim=AIM, saving=saving, price=GPU_HOUR)
     part = 1 - 60 / 3660 - (600 + 1800) / 36_000
     assert found.effective_part == pytest.approx(part)
     assert found.days == pytest.approx(1 / part)
@@ -77,17 +89,80 @@ def test_days_with_failures() -> None:
     assert found.usd == pytest.approx(2400 / part)
 
 
+def test_budget_is_that_of_training_alone() -> None:
+    """C11: 21,600 steps, 5.184e20 operations, a day and 2,400 USD, whatever fails."""
+    budget = forecast(None, 1e6, 10, gpus=40, aim=AIM, price=GPU_HOUR).budget
+    assert budget is not None
+    assert (budget.steps, budget.flops, budget.days, budget.usd) == pytest.approx((21_600, 5.184e20, 1, 2400))
+
+
+def test_cost_of_a_failure_follows_the_price() -> None:
+    """T11: half an hour again and ten minutes until it goes on, on 40 GPUs: 26.7 GPU hours, 66.7 USD."""
+    saving = Saving(pause_s=60, every_s=3600)
+    lost = forecast(None, 1e6, 10, gpus=40, saving=saving, price=GPU_HOUR).failure
+    assert lost is not None
+    assert (lost.hours, lost.gpu_hours, lost.usd) == pytest.approx((2 / 3, 80 / 3, 200 / 3))
+    unpriced = forecast(None, 1e6, 10, gpus=40, saving=saving).failure
+    assert unpriced is not None
+    assert (unpriced.gpu_hours, unpriced.usd) == (lost.gpu_hours, None)
+    assert forecast(None, 1e6, 10, gpus=40, price=GPU_HOUR).failure is None
+
+
 def test_what_is_not_told_is_not_guessed() -> None:
     """A17: no tokens, no days; no checkpoints, nothing about failures' cost; a run that never gets on has no end."""
-    assert forecast(None, 1e6, 10).days is None
-    undisturbed = forecast(None, 1e6, 10, tokens=8.64e10)
+    assert forecast(None, 1e6, 10, gpus=8).days is None
+    undisturbed = forecast(None, 1e6, 10, gpus=8, aim=AIM)
     assert undisturbed.effective_part is None
     assert undisturbed.days == pytest.approx(1)
     assert undisturbed.usd is None
-    stuck = forecast(None, 1e6, 0.01, tokens=8.64e10, saving=Saving(pause_s=60, every_s=3600))
+    stuck = forecast(None, 1e6, 0.01, gpus=8, aim=AIM, saving=Saving(pause_s=60, every_s=3600))
     assert (stuck.effective_part, stuck.days) == (0, None)
+    assert ("takes", "for ever: failures take all of the time") in [*forecast_facts(stuck)]
 
 
 def test_run_that_fails_all_the_time_has_no_number_of_restarts() -> None:
     """KJ08: a million years of failures every hour are no case for a restart policy."""
-    assert forecast(None, 1.0, 1, tokens=1e15).restarts is None
+    assert forecast(None, 1.0, 1, gpus=8, aim=replace(AIM, tokens=1e15)).restarts is None
+
+
+TOKENS = {"training.runs.0.tokensBillion": 20}
+
+
+def test_racks_of_ones_own_cost_by_the_hour_too() -> None:
+    """C11, T11: the purchase over five years with power, staff and support, for each hour of each GPU of the run."""
+    planned_ = planned_metal(TOKENS)
+    found = planned_.runs["llama-3-70b-pretrain"].forecast
+    assert found is not None
+    assert found.price is not None
+    assert found.days is not None
+    assert found.usd is not None
+    owned = planned_.owned
+    yearly = owned.running.power.usd + owned.running.staff.usd + owned.running.support.usd
+    hourly = (owned.purchase.usd + 5 * yearly) / (5 * 8760)
+    assert found.price.usd == pytest.approx(hourly / 64)
+    assert found.usd == pytest.approx(found.days * 24 * hourly)
+    assert found.price.basis == "purchase over 5 years, power, staff and support"
+    shown = dict(forecast_facts(found))
+    assert shown["costs"] == f"{usd(found.usd)} USD at {hourly / 64:.2f} USD a GPU hour ({found.price.basis})"
+    gang = numbers(planned_)["gangs"]["llama-3-70b-pretrain"]
+    assert (gang["days"], gang["usd"]) == (round(found.days, 1), round(found.usd))
+
+
+def test_rented_nodes_cost_their_own_price() -> None:
+    """C11: eight p5.48xlarge at 55.04 USD an hour, without what stands around them."""
+    found = planned("prod", TOKENS).runs["llama-3-70b-pretrain"].forecast
+    assert found is not None
+    assert found.price == GpuHour(usd=55.04 / 8, basis="on-demand price of p5.48xlarge")
+    assert found.days is not None
+    assert found.usd == pytest.approx(found.days * 24 * 8 * 55.04)
+
+
+def test_what_nobody_priced_costs_nothing_that_one_could_tell() -> None:
+    """C11: a part without a price is said to be missing, and nothing but such parts is no price."""
+    metal = planned_metal()
+    partly = replace(metal.bom, lines=(replace(metal.bom.lines[0], each=None), *metal.bom.lines[1:]))
+    price = gpu_hour(metal.owned, partly)
+    assert price is not None
+    assert price.basis.endswith(", without what has no price")
+    assert gpu_hour(replace(metal.owned, purchase=NOTHING), partly) is None
+    assert gpu_hour(replace(metal.owned, gpus=0), metal.bom) is None

@@ -7,19 +7,24 @@ from hypothesis import strategies as st
 from catalogue.gpus import H100
 from catalogue.models import MODELS
 from planner.communication.group import Cluster, Network
-from planner.communication.traffic import exchanges
+from planner.communication.traffic import Axis, exchanges
+from planner.faces.forecast import forecast_facts
+from planner.faces.layout import quantity
+from planner.faces.page.whole import page
 from planner.step import (
     FORMULAS,
     Phase,
     PhaseTime,
     StepTime,
     communication_share,
-    exchange_s,
     pipeline_bubble,
     step_time,
+    timed,
 )
 from planner.training.job import Job, Layout
 from tests.planner.communication.groups import CLUSTER, ONE_HDR
+from tests.planner.faces.page.reading import read
+from tests.planner.stacks import planned_metal
 
 LLAMA_8B, LLAMA_70B = MODELS["llama-3-8b"], MODELS["llama-3-70b"]
 MEGATRON = Job(sequence=4096, accumulation=16, sharding="zero1")
@@ -146,10 +151,10 @@ def test_exchanges_of_a_step_are_timed_where_their_ranks_lie() -> None:
     """C13: the same all-reduces take longer when tensor parallel ranks lie in several nodes."""
     (inside,) = exchanges(LLAMA_70B, MEGATRON, Layout(tensor=8))
     (across,) = exchanges(LLAMA_70B, MEGATRON, Layout(tensor=16))
-    assert exchange_s(across, CLUSTER) > 1.2 * exchange_s(inside, CLUSTER)
+    assert timed(across, CLUSTER).seconds > 1.2 * timed(inside, CLUSTER).seconds
     alone = Cluster(gpu=H100, domain_gpus=8)
     with pytest.raises(ValueError, match="no network"):
-        exchange_s(across, alone)
+        timed(across, alone)
 
 
 @given(
@@ -169,3 +174,24 @@ def test_estimates_are_possible(tensor: int, pipeline: int, data: int, accumulat
     ]
     assert steps[1].seconds <= steps[0].seconds
     assert all(0 < step.mfu < 0.6 and 0 <= step.communication_share < 1 for step in steps)
+
+
+def test_every_face_shows_what_a_step_sends() -> None:
+    """P14: tensor and data parallelism of a plan: bytes of a GPU, how NCCL carries them, and the seconds they take."""
+    layout = {"training.runs.0.parallelism": {"tensor": 4, "pipeline": 2}, "training.runs.0.accumulation": 6}
+    plan = planned_metal(layout)
+    forecast = plan.runs["llama-3-70b-pretrain"].forecast
+    assert forecast is not None
+    assert forecast.step is not None
+    traffic = forecast.step.traffic
+    assert {each.exchange.axis for each in traffic} == {Axis.TENSOR, Axis.PIPELINE, Axis.DATA}
+    spent = sum(each.exchange_s for each in forecast.step.phases if each.phase is not Phase.LOAD)
+    assert sum(each.seconds for each in traffic) == pytest.approx(spent)
+    words = dict(forecast_facts(forecast))["a GPU sends"]
+    assert words is not None
+    listed = next(each for each in read(page("m", plan)).all("table") if "sends in a step" in each.children[0].words())
+    rows = [[cell.words() for cell in row.all("td")] for row in listed.all("tr")[1:]]
+    for each, row in zip(traffic, rows, strict=True):
+        sent = each.exchange.sent_bytes / 1e9
+        assert (row[0], row[4]) == (f"{each.exchange.axis} {each.exchange.collective}", f"{sent:,.2f}")
+        assert f"{quantity(round(sent, 2))} GB of {row[0]} in {row[6]}" in words

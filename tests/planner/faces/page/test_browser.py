@@ -20,13 +20,25 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on PATH")
 WIDTHS = (390, 1440)
 SCHEMES = {"dark": 0, "light": 1}
+PAPER = 718
+"""Width of A4 without the margins of 1 cm that browsers leave, in CSS pixels."""
 MEASURE = """
 const out = {};
 for (const frame of document.querySelectorAll('iframe')) {
-  const doc = frame.contentDocument, body = frame.contentWindow.getComputedStyle(doc.body);
+  const doc = frame.contentDocument;
+  if (frame.id.endsWith('-print')) {
+    for (const { media } of doc.styleSheets[0].cssRules) {
+      if (media?.mediaText.includes('print')) media.mediaText = 'all';
+      else if (media?.mediaText.includes('screen')) media.mediaText = 'not all';
+    }
+  }
+  const body = frame.contentWindow.getComputedStyle(doc.body);
   const sizes = [...doc.querySelectorAll('svg[role=img]')].map(each => each.getBoundingClientRect());
   out[frame.id] = { inner: frame.contentWindow.innerWidth, width: doc.documentElement.scrollWidth,
-    paper: body.backgroundColor, drawings: sizes.map(size => [size.width, size.height]) };
+    paper: body.backgroundColor, drawings: sizes.map(size => [size.width, size.height]),
+    text: parseFloat(body.fontSize), cell: parseFloat(getComputedStyle(doc.querySelector('td')).fontSize),
+    wide: [...doc.querySelectorAll('.scroll')].filter(each => each.scrollWidth > frame.clientWidth).length,
+    hidden: [...doc.querySelectorAll('details > *')].filter(each => !each.checkVisibility()).length };
 }
 document.title = 'done'; document.body.textContent = JSON.stringify(out);
 """
@@ -59,25 +71,59 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in plans
         for width in WIDTHS
     )
+    frames += "".join(
+        f'<iframe id="{name}-print" src="{name}.html" width="{PAPER}" height="900" style="border:0"></iframe>'
+        for name in plans
+    )
     wrapper = f"<!DOCTYPE html><body>{frames}<script>onload = () => {{ {MEASURE} }}</script></body>"
     (folder / "measure.html").write_text(wrapper, encoding="utf-8")
     return folder
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_pages_fit_their_window(pages: Path, scheme: str) -> None:
-    """A telephone's and a screen's; the paper follows the person's colour scheme."""
-    dom = browse(pages / "measure.html", scheme, "--dump-dom")
+@pytest.fixture(scope="module", params=SCHEMES)
+def measured(pages: Path, request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    """A colour scheme, and what a browser that prefers it makes of each page at each width and on paper."""
+    dom = browse(pages / "measure.html", request.param, "--dump-dom")
     found = re.search(r"<body>(.*)</body>", dom, re.DOTALL)
     assert found, dom[:500]
-    measured = json.loads(unescape(found[1]))
-    assert len(measured) == 4 * len(WIDTHS)
-    for name, seen in measured.items():
+    seen = json.loads(unescape(found[1]))
+    assert len(seen) == 4 * (len(WIDTHS) + 1)
+    return request.param, seen
+
+
+def test_pages_fit_their_window(measured: tuple[str, dict[str, Any]]) -> None:
+    """A telephone's and a screen's; the paper follows the person's colour scheme."""
+    scheme, pages_ = measured
+    for name, seen in pages_.items():
+        if name.endswith("-print"):
+            continue
         assert seen["inner"] == int(name.rpartition("-")[2])
         assert seen["width"] <= seen["inner"], name
         assert seen["paper"] == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 28)"}[scheme]
+        assert seen["hidden"], "nothing is folded on a screen"
         assert seen["drawings"]
         assert all(width > 100 and height > 20 for width, height in seen["drawings"]), name
+
+
+def test_pages_are_whole_on_paper(measured: tuple[str, dict[str, Any]]) -> None:
+    """A4: white whatever the scheme, nothing folded, no table cut off, small type that tables and text share."""
+    _, pages_ = measured
+    for name in ("aws", "refused", "metal", "large"):
+        seen = pages_[f"{name}-print"]
+        assert seen["paper"] == "rgb(255, 255, 255)"
+        assert (seen["wide"], seen["hidden"]) == (0, 0), name
+        assert seen["width"] <= PAPER, name
+        assert (seen["text"], seen["cell"]) == (11, pytest.approx(9.9))
+        assert all(90 < width <= PAPER and height > 15 for width, height in seen["drawings"]), name
+
+
+def test_a_page_is_printed(pages: Path) -> None:
+    """As a document of a few sheets, dark scheme or not."""
+    file = pages / "metal.pdf"
+    browse(pages / "metal.html", "dark", f"--print-to-pdf={file}", "--no-pdf-header-footer")
+    content = file.read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert 4 <= len(re.findall(rb"/Type\s*/Page\b", content)) <= 14
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.faces.forecast import seconds
+from planner.faces.page.charts import Axis, Curve, curves
 from planner.faces.page.elements import Markup, element, table
 from planner.faces.page.picture import PICTURE, picture
 from planner.faces.page.whole import page
 from planner.plan import plan
+from planner.step import FORMULAS, Phase
 from planner.types import AwsPlan, MetalPlan
 from settings.load import from_sections
 from settings.presets import preset_names
@@ -88,6 +91,27 @@ def test_racks_hold_what_the_plan_puts_there(changes: dict[str, Any]) -> None:
     assert drawn == pytest.approx(planned_.facility.power.it_kw * 1000)
 
 
+def test_racks_stand_on_the_floor_and_are_as_high_as_they_are() -> None:
+    """42 U beside 48 U: each unit is as large, the lowest machine as far from the end, and words stand above."""
+    planned_ = planned_site()
+    first, second, *_ = planned_.facility.racks
+    racks = (replace(first, height=42), replace(second, height=48))
+    document = shown(replace(planned_, facility=replace(planned_.facility, racks=racks)))
+    low, high = document.all("svg", data_racks="")
+    heights = [float(each.attributes["viewbox"].split()[3]) for each in (low, high)]
+    assert (low.number("height"), high.number("height")) == (42, 48)
+    assert heights[1] - heights[0] == 6 * 8
+    ends = []
+    for svg, height in zip((low, high), heights, strict=True):
+        lowest = svg.all("rect", data_machine="")[0]
+        ends.append(height - float(lowest.attributes["y"]) - float(lowest.attributes["height"]))
+        assert all(float(each.attributes["y"]) > 0 for each in svg.all("rect", data_machine=""))
+    assert ends[0] == ends[1] == pytest.approx(4, abs=0.1)
+    figures = [each for each in document.all("figure") if each.all("svg", data_racks="")]
+    assert [child.tag for child in figures[0].children] == ["figcaption", "svg"]
+    assert f"{first.units} of 42 U" in figures[0].words()
+
+
 @pytest.mark.parametrize("amperes", [60, 16])
 def test_rack_power_is_listed_by_circuit(amperes: int) -> None:
     """The loads of a feed's circuits add up to the rack. A node of 10.2 kW takes two circuits of 9.2 kW."""
@@ -142,6 +166,81 @@ def test_cost_over_the_years_is_the_plans() -> None:
     assert rented[-1] == pytest.approx((5, planned_.cloud.years[-1].cloud_usd), rel=1e-4)
 
 
+def test_cost_has_the_range_of_its_prices() -> None:
+    """The band holds the curve, and ends at the sums of the least and the most prices."""
+    planned_ = planned_metal()
+    (band,) = shown(planned_).all("path", data_band="owned")
+    points = [tuple(map(float, point.split(","))) for point in band.attributes["data-points"].split()]
+    after = planned_.owned.over(5)
+    assert points[-1] == pytest.approx((5, after.low, after.high), rel=1e-4)
+    assert all(low < planned_.owned.over(years).usd < high for years, low, high in points)
+    words = next(each for each in shown(planned_).all("svg", role="img") if "years" in each.children[0].words()).words()
+    assert f"{after.low:,.0f} to {after.high:,.0f}" in words
+    assert planned_.cloud is not None
+    (rented,) = shown(planned_).all("path", data_band="rented on AWS")
+    last = [float(part) for part in rented.attributes["data-points"].split()[-1].split(",")]
+    cloud = planned_.cloud
+    hours = 5 * 8760
+    assert last == pytest.approx(
+        [5, cloud.cloud_low_usd_per_hour * hours, cloud.cloud_high_usd_per_hour * hours], rel=1e-4
+    )
+    assert cloud.cloud_low_usd_per_hour <= cloud.cloud_usd_per_hour < cloud.cloud_high_usd_per_hour
+    assert cloud.cloud_high_usd_per_hour == pytest.approx(8 * 75.955, rel=1e-4)
+
+
+def test_a_band_stays_on_the_paper() -> None:
+    """Of ten times what the curve reaches, too."""
+    wide = Curve(name="some", points=[(0, 1), (5, 2)], band=[(0, 0, 10), (5, 1, 20)])
+    document = read(curves("c", "t", "s", [wide], Axis(name="x"), Axis(name="y")))
+    (band,) = document.all("path", data_band="some")
+    heights = [float(part.split()[1]) for part in band.attributes["d"].strip("MZ").split(" L")]
+    assert 0 < min(heights) < max(heights) <= 240
+    assert "some, with the range of its prices" in document.words()
+
+
+def test_a_step_is_drawn_to_scale() -> None:
+    """A17: each phase and the bubble as wide as its time; the table has their numbers and formulas."""
+    planned_ = planned_metal(
+        {**MODEL, "training.runs.0.parallelism": {"pipeline": 4}, "training.runs.0.accumulation": 6}
+    )
+    forecast = planned_.runs["llama-3-70b-pretrain"].forecast
+    assert forecast is not None
+    assert forecast.step is not None
+    step, document = forecast.step, shown(planned_)
+    (svg,) = [each for each in document.all("svg", role="img") if each.all("rect", data_seconds="")]
+    widths = {each.attributes["data-part"]: float(each.attributes["width"]) for each in svg.all("rect", data_part="")}
+    times = {str(each.phase): each.seconds for each in step.phases} | {"bubble": step.bubble_s}
+    assert set(widths) == {name for name, took in times.items() if took}
+    assert widths == pytest.approx({name: 1000 * times[name] / step.seconds for name in widths}, abs=0.06)
+    assert sum(widths.values()) == pytest.approx(1000, abs=0.4)
+    boxes = svg.all("rect", data_part="")
+    ends = [float(each.attributes["x"]) + float(each.attributes["width"]) for each in boxes]
+    assert [float(each.attributes["x"]) for each in boxes[1:]] == pytest.approx(ends[:-1], abs=0.11)
+    (listed,) = [each for each in document.all("table") if "A step by phase" in each.children[0].words()]
+    rows = {row.all("td")[0].words(): [cell.words() for cell in row.all("td")] for row in listed.all("tr")[1:]}
+    assert set(rows) == {*map(str, Phase), "bubble"}
+    assert rows["backward"][5] == FORMULAS[Phase.BACKWARD]
+    assert rows["bubble"][1] == seconds(step.bubble_s)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0, "0 s"), (0.0094, "9.4 ms"), (3.2e-6, "3.2 us"), (1.0, "1 s"), (99.96, "100 s"), (4321, "4,321 s")],
+)
+def test_times_as_they_are_read(value: float, written: str) -> None:
+    """Three digits and no powers of ten."""
+    assert seconds(value) == written
+
+
+def test_what_is_left_to_do_stands_first() -> None:
+    """I02: what is missing, then what somebody has to confirm, then what follows from the stack."""
+    (listed,) = [each for each in shown(planned_metal()).all("table") if "checklist" in each.children[0].words()]
+    states = [row.all("td")[0].words() for row in listed.all("tr")[1:]]
+    assert len(states) == len(planned_metal().checklist)
+    assert states == sorted(states, key=["missing", "to confirm", "derived"].index)
+    assert len(set(states)) > 1
+
+
 def test_hourly_prices_add_up() -> None:
     """The bars of a stack on AWS sum to its price an hour."""
     planned_ = planned("prod")
@@ -155,7 +254,7 @@ def test_checkpoint_curve_is_lowest_at_youngs_interval() -> None:
     training = planned_.runs["llama-3-70b-pretrain"].training
     assert training is not None
     assert training.best_checkpoint_seconds is not None
-    (curve,) = shown(planned_).all("path", data_curve="lost time")
+    (curve,) = shown(planned_).all("path", data_curve="pause of 60 s, as allowed")
     points = [tuple(map(float, point.split(","))) for point in curve.attributes["data-points"].split()]
     lowest = min(points, key=lambda point: point[1])
     assert lowest[0] * 60 == pytest.approx(training.best_checkpoint_seconds, rel=0.06)
@@ -196,9 +295,12 @@ def test_no_name_of_a_stack_is_markup() -> None:
     runs = {HOSTILE: replace(run, name=HOSTILE, pool=HOSTILE, queue=HOSTILE)}
     services = {HOSTILE: replace(service, name=HOSTILE, pool=HOSTILE)}
     lines = tuple(replace(each, name=HOSTILE, basis=HOSTILE) for each in cloud.prices.lines)
-    prices = replace(cloud.prices, lines=lines, unpriced=(HOSTILE,), assumptions=(HOSTILE,))
+    by_purpose = {HOSTILE: 1.0}
+    prices = replace(cloud.prices, lines=lines, by_purpose=by_purpose, unpriced=(HOSTILE,), assumptions=(HOSTILE,))
     bom = replace(cloud.bom, lines=tuple(replace(each, item=HOSTILE, note=HOSTILE) for each in cloud.bom.lines))
-    check_harmless(page(HOSTILE, replace(cloud, pools=pools, runs=runs, services=services, prices=prices, bom=bom)))
+    gates, sharing = {HOSTILE: cloud.gates["training"]}, {HOSTILE: cloud.sharing["inference"]}
+    named = replace(cloud, pools=pools, gates=gates, runs=runs, services=services, sharing=sharing)
+    check_harmless(page(HOSTILE, replace(named, prices=prices, bom=bom)))
     machine = replace(metal.facility.machines[0], name=HOSTILE)
     rack = replace(metal.facility.racks[0], machines=(f"{HOSTILE}-0",), on_circuits=((f"{HOSTILE}-0",),))
     facility = replace(metal.facility, machines=(machine,), racks=(rack,), misfits=(HOSTILE,))

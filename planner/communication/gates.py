@@ -1,0 +1,118 @@
+"""What nodes must reach before they are given work: a pool's tests, with what each is judged by.
+
+All-reduce, all-gather and reduce-scatter are those of nccl-tests, in GB/s of bus bandwidth, which every size and number
+of GPUs shares. A transfer between two cards is ib_write_bw's with GPUDirect RDMA, in Gb/s one way, copies are those of
+nvbandwidth, in GB/s one way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.communication.collectives import Collective
+from planner.communication.group import Cluster, Group
+from planner.communication.measured import GIB
+from planner.communication.thresholds import (
+    Threshold,
+    all_reduce_threshold,
+    card_threshold,
+    copy_thresholds,
+    ring_threshold,
+)
+
+SIZES_GIB = (1.0, 8.0, 16.0)
+"""Messages: a quick one that is recorded, the least that shows a rate, and the one that most figures are for."""
+
+_RINGS = (Collective.ALL_GATHER, Collective.REDUCE_SCATTER)
+
+
+class Reach(StrEnum):
+    """What a test goes through."""
+
+    NODE = "inside a node"
+    FABRIC = "between nodes"
+    CARDS = "between two cards"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """A test and what its result must reach: pass from `threshold.warn` on, fail below `threshold.fail`.
+
+    `size_gib` is the message of an operation of NCCL. `unit` is that of the threshold's rates.
+    """
+
+    test: str
+    reach: Reach
+    nodes: int
+    gpus: int
+    size_gib: float | None
+    unit: str
+    threshold: Threshold
+
+
+def gates_of(cluster: Cluster, nodes: int, *, efa: bool = False) -> tuple[Gate, ...]:
+    """The tests of so many nodes of a pool: each node alone, two of them, and all.
+
+    Nodes without a network of their own are tested alone.
+    """
+    spans = dict.fromkeys(span for span in (2, nodes) if cluster.network is not None and 2 <= span <= nodes)
+    tests = [*_alone(cluster)] if cluster.domain_gpus > 1 else []
+    for span in spans:
+        tests += _across(cluster.group(span * cluster.domain_gpus), span, efa=efa)
+    if cluster.network is not None and not efa and nodes > 1:
+        rate = cluster.network.gbit_per_s
+        tests.append(
+            Gate(
+                test="ib_write_bw",
+                reach=Reach.CARDS,
+                nodes=2,
+                gpus=2,
+                size_gib=None,
+                unit="Gb/s",
+                threshold=card_threshold(rate),
+            )
+        )
+    return (*tests, *_copies(cluster)) if cluster.domain_gpus > 1 else tuple(tests)
+
+
+def _copies(cluster: Cluster) -> Iterator[Gate]:
+    for other, threshold in copy_thresholds(cluster.gpu.name).items():
+        yield Gate(
+            test=f"copy with a {other}",
+            reach=Reach.NODE,
+            nodes=1,
+            gpus=1 if other == "host" else 2,
+            size_gib=None,
+            unit="GB/s",
+            threshold=threshold,
+        )
+
+
+def _alone(cluster: Cluster) -> Iterator[Gate]:
+    group = cluster.group(cluster.domain_gpus)
+    for size in SIZES_GIB:
+        yield _gate(Collective.ALL_REDUCE, Reach.NODE, group, 1, size, all_reduce_threshold(group, size * GIB))
+
+
+def _across(group: Group, nodes: int, *, efa: bool) -> Iterator[Gate]:
+    for size in SIZES_GIB:
+        threshold = all_reduce_threshold(group, size * GIB, efa=efa)
+        yield _gate(Collective.ALL_REDUCE, Reach.FABRIC, group, nodes, size, threshold)
+    for collective in _RINGS:
+        size = SIZES_GIB[-1]
+        threshold = ring_threshold(collective, group, size * GIB, efa=efa)
+        yield _gate(collective, Reach.FABRIC, group, nodes, size, threshold)
+
+
+def _gate(
+    collective: Collective, reach: Reach, group: Group, nodes: int, size_gib: float, threshold: Threshold
+) -> Gate:
+    return Gate(
+        test=str(collective),
+        reach=reach,
+        nodes=nodes,
+        gpus=group.ranks,
+        size_gib=size_gib,
+        unit="GB/s",
+        threshold=threshold,
+    )

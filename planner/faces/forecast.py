@@ -1,0 +1,112 @@
+"""What a run comes to, as text: a step by its phases, tokens, days, money, failures, places for checkpoints."""
+
+from collections.abc import Iterable, Iterator
+
+from catalogue.units import BYTES_PER_GB
+from planner.faces.layout import quantity, usd
+from planner.forecast import Forecast
+from planner.reliability.checkpoints import TierPlan
+from planner.step import FORMULAS, ExchangeTime, StepTime
+
+BUBBLE = "bubble"
+BUBBLE_FORMULA = "(forward + backward) x (pipeline stages - 1) / micro-batches"
+_MINUTE = 60
+_BYTES_PER_MB = 10**6
+_DIGITS = 99.95
+
+
+def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
+    """The forecast in sentences; what the run does not say is left out."""
+    if forecast.step:
+        yield "step time", _step(forecast.step)
+        yield "a GPU sends", ", ".join(map(_sent, forecast.step.traffic)) or None
+    if forecast.budget:
+        budget = forecast.budget
+        yield "to train", f"{_large(budget.tokens)} tokens: {budget.steps:,.0f} steps, {budget.flops:.2g} FLOP"
+    if forecast.days is not None:
+        yield "takes", _days(forecast, forecast.days)
+    elif forecast.budget:
+        yield "takes", "for ever: failures take all of the time"
+    if forecast.price:
+        whole = f"{usd(forecast.usd)} USD at " if forecast.usd is not None else ""
+        yield "costs", f"{whole}{forecast.price.usd:.2f} USD a GPU hour ({forecast.price.basis})"
+    if forecast.failure:
+        lost = forecast.failure
+        money = f", {usd(lost.usd)} USD" if lost.usd is not None else ""
+        yield "a failure", f"takes {lost.hours * _MINUTE:.0f} min, {lost.gpu_hours:,.0f} GPU hours{money}"
+
+
+def tier_facts(tiers: Iterable[TierPlan]) -> Iterator[tuple[str, str | None]]:
+    """Each place for checkpoints with its best interval, and the time that is left for training."""
+    for tier in tiers:
+        kept = f"{tier.effective_part:.1%} effective, {tier.own_effective_part:.1%} as set"
+        yield f"to {tier.name}", f"pause {seconds(tier.pause_s)}, best every {interval(tier.young_s)}: {kept}"
+
+
+def interval(seconds_: float) -> str:
+    """A time between checkpoints, in minutes from ten minutes on."""
+    return f"{seconds_ / _MINUTE:,.0f} min" if seconds_ >= 10 * _MINUTE else seconds(seconds_)
+
+
+def phases(step: StepTime) -> list[tuple[str, float, float, float, float, str]]:
+    """The step's parts: name, seconds, those of computing, of exchanges, of exchanges in the open, and the formula."""
+    rows = [
+        (str(each.phase), each.seconds, each.compute_s, each.exchange_s, each.exposed_s, FORMULAS[each.phase])
+        for each in step.phases
+    ]
+    return [*rows, (BUBBLE, step.bubble_s, 0.0, 0.0, 0.0, BUBBLE_FORMULA)]
+
+
+def seconds(value: float) -> str:
+    """A time with three digits, in the unit that suits it."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if value >= size:
+            many = value / size
+            return f"{many:,.0f} {unit}" if many >= _DIGITS else f"{many:.3g} {unit}"
+    return "0 s"
+
+
+def _step(step: StepTime) -> str:
+    parts = ", ".join(f"{name} {seconds(took)}" for name, took, *_ in phases(step) if took)
+    share = f"{step.communication_share:.0%} of it communication alone"
+    return f"{seconds(step.seconds)} ({parts}), {share}; {step.tokens_per_s:,.0f} tokens/s, MFU {step.mfu:.0%}"
+
+
+def _sent(each: ExchangeTime) -> str:
+    exchange, beside = each.exchange, ", hidden" if each.exchange.hidden else ""
+    size = f"{quantity(round(exchange.sent_bytes / BYTES_PER_GB, 2))} GB"
+    return f"{size} of {exchange.axis} {exchange.collective} in {seconds(each.seconds)} ({each.algorithm}{beside})"
+
+
+def exchange_row(each: ExchangeTime) -> tuple[str, ...]:
+    """An exchange with its message, how often it is sent, and what carries it."""
+    exchange = each.exchange
+    return (
+        f"{exchange.axis} {exchange.collective}",
+        f"{exchange.ranks:,}",
+        f"{exchange.size_bytes / _BYTES_PER_MB:,.1f}",
+        f"{exchange.times:,}",
+        f"{exchange.sent_bytes / BYTES_PER_GB:,.2f}",
+        f"{each.bus_gb_per_s:,.1f}",
+        seconds(each.seconds),
+        f"{each.algorithm}, {each.protocol}",
+        "beside computing" if exchange.hidden else "in the open",
+    )
+
+
+def _days(forecast: Forecast, days: float) -> str:
+    parts = [f"{quantity(round(days, 1))} days"]
+    if forecast.effective_part is not None:
+        parts.append(f"{forecast.effective_part:.1%} of them effective")
+    if forecast.failures is not None:
+        parts.append(f"{quantity(round(forecast.failures, 1))} failures")
+    if forecast.restarts is not None:
+        parts.append(f"restarts that are enough in 95 of 100 runs: {forecast.restarts}")
+    return ", ".join(parts)
+
+
+def _large(value: float) -> str:
+    for size, word in ((1e12, "trillion"), (1e9, "billion")):
+        if value >= size:
+            return f"{quantity(round(value / size, 2))} {word}"
+    return f"{value:,.0f}"
