@@ -6,7 +6,8 @@ repository. Rates are of one port, one way.
 
 from datetime import date
 
-from catalogue.metal_types import Generation, Nic, PurchasePrice
+from catalogue.network_types import Generation, Nic
+from catalogue.types import PurchasePrice
 
 _AUGUST_2026 = date(2026, 8, 1)
 _IDS = "PCI ID repository"
@@ -18,8 +19,7 @@ _BF3 = f"BlueField-3 DPU controller user manual; {_IDS}"
 
 
 def _budget(low: float, high: float) -> PurchasePrice:
-    source = "public budget figures per card; approximate"
-    return PurchasePrice(usd=(low + high) / 2, low=low, high=high, as_of=_AUGUST_2026, source=source)
+    return PurchasePrice.between(low, high, _AUGUST_2026, "public budget figures per card; approximate")
 
 
 def _nic(
@@ -33,10 +33,8 @@ def _nic(
 ) -> Nic:
     return Nic(
         name=name,
-        link=generation.link,
         generation=generation,
         ports=ports,
-        gbit_per_s=generation.gbit_per_s,
         pci_device_id=pci_device_id,
         source=source,
         price=price,

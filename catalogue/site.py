@@ -6,9 +6,10 @@ from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from catalogue.metal_types import Nic, PurchasePrice, Server, StorageServer, Switch
+from catalogue.metal_types import Server, StorageServer
 from catalogue.model_types import Model
-from catalogue.types import Catalogue, Gpu, Instance, Price, Rate
+from catalogue.network_types import Nic, Switch
+from catalogue.types import Catalogue, Gpu, Instance, Price, PurchasePrice, Rate
 
 Path = tuple[str | int, ...]
 Problem = tuple[Path, str]

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from catalogue.metal_types import Cooling, Generation, NicRole, PurchasePrice, Server, StorageServer, Switch
+from catalogue.metal_types import Cooling, Server, StorageServer
+from catalogue.network_types import Generation, NicRole, Switch
 from catalogue.optics import CableType
+from catalogue.types import PurchasePrice
 from planner.bom import Bom, BomLine, Part, bought, included, spares
 from planner.cost.amounts import Amount
 from planner.fabric.cabling import Span

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from catalogue.metal_types import NicGroup, NicRole
+from catalogue.network_types import NicGroup, NicRole
 from planner.communication.constants import EFA_LATENCY_US, NETWORK_PART
 from planner.communication.group import Cluster, Network
 from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan

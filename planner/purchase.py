@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from catalogue.metal_types import Cooling, Nic, NicGroup, NicRole, Server, StorageServer, Switch
+from catalogue.metal_types import Cooling, Server, StorageServer
+from catalogue.network_types import Nic, NicGroup, NicRole, Switch
 from catalogue.types import Catalogue
 from planner.bom import Bom
 from planner.bom_metal import CableRuns, RoomOrder, metal_bom

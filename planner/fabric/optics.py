@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from catalogue.metal_types import Generation
+from catalogue.network_types import Generation
 from catalogue.optics import CABLES, CableType
 from planner.fabric.cabling import Link, Span
 from planner.fabric.design import FabricDesign

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catalogue.metal_types import NicGroup, NicRole, Switch
+from catalogue.network_types import NicGroup, NicRole, Switch
 from planner.fabric.addresses import rail_networks
 from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.design import Demand, Topology

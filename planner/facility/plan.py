@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from catalogue.metal_types import Cooling, StorageServer, Switch
+from catalogue.metal_types import Cooling, StorageServer
+from catalogue.network_types import Switch
 from planner.facility.circuits import RackCircuits, circuits
 from planner.facility.cooling import heat, litres_per_minute, tons
 from planner.facility.machines import Kind, Machines, kw, servers, storage_servers, switches

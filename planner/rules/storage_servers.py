@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from math import ceil
 
-from catalogue.metal_types import Media, NicRole, StorageServer
+from catalogue.metal_types import Media, StorageServer
+from catalogue.network_types import NicRole
 from catalogue.storage_servers import NVME_TB, SSD_TB
 from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity

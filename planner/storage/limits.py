@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from catalogue.metal_types import Link, NicGroup, NicRole
+from catalogue.network_types import Link, NicGroup, NicRole
 from catalogue.units import gbit_per_s, gbyte_per_s
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from catalogue.metal_types import Link, NicGroup, Switch
+from catalogue.network_types import Link, NicGroup, Switch
 from catalogue.units import gbyte_per_s
 from planner.draft import MetalDraft, metal_rule
 from planner.fabric.bandwidth import node_gbyte_per_s

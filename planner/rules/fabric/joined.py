@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from catalogue.metal_types import NicGroup, Switch
+from catalogue.network_types import NicGroup, Switch
 from planner.draft import MetalDraft
 from planner.fabric.plan import Asked, asked, compute_cards, on_fabric
 from planner.fabric.topology import Growth

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from catalogue.metal_types import NicRole
+from catalogue.network_types import NicRole
 from planner.draft import MetalDraft, metal_rule
 from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.design import Topology

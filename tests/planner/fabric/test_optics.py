@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogue.metal_types import Generation
+from catalogue.network_types import Generation
 from catalogue.optics import CableKind
 from planner.fabric.cabling import Link, Span, links
 from planner.fabric.design import Demand, FabricDesign, Topology

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from catalogue.metal_types import NicRole
+from catalogue.network_types import NicRole
 from catalogue.tables import SHIPPED
 from planner.draft import registry
 from planner.findings import Severity
