@@ -91,9 +91,14 @@ def plan_fabric(
     )
 
 
+def joins(pool: MetalPoolPlan) -> bool:
+    """Whether the pool's nodes join the compute fabric: those for training do. A service's replica lives on one."""
+    return pool.role == "training" and pool.rails > 0
+
+
 def on_fabric(pools: Iterable[MetalPoolPlan]) -> list[MetalPoolPlan]:
-    """Pools whose nodes join the compute fabric: training pools. A service's replica lives on one node."""
-    return [pool for pool in pools if pool.role == "training" and pool.rails]
+    """Pools whose nodes join the compute fabric."""
+    return [pool for pool in pools if joins(pool)]
 
 
 def asked(section: FabricSection, pools: Mapping[str, MetalPoolPlan], switches: Mapping[str, Switch]) -> Asked | None:

@@ -8,6 +8,7 @@ from catalogue.network_types import NicRole
 from catalogue.storage_servers import NVME_TB, SSD_TB
 from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
+from planner.rules.known import known_pools
 from planner.storage.limits import client_gb_per_s, ports_needed, storage_link
 from planner.storage.lustre import LustreServers
 from planner.storage.plan import lustre_servers
@@ -67,12 +68,11 @@ def storage_network(draft: MetalDraft) -> Iterable[Observation]:
             )
             continue
         compute = lustre is not None and lustre.network == "compute"
-        for index, pool in enumerate(draft.settings.pools):
-            plan = draft.pools.get(pool.name)
-            if plan and plan.gpus_per_node and not client_gb_per_s(plan.server.nics, link, compute=compute):
+        for pool_path, pool, plan in known_pools(draft):
+            if plan.gpus_per_node and not client_gb_per_s(plan.server.nics, link, compute=compute):
                 over = "compute fabric" if compute else "storage network"
                 yield Observation(
-                    path=f"pools[{index}].server",
+                    path=f"{pool_path}.server",
                     sentence=f"a {plan.server.name} has no {link} port on the {over}, and {row.name} has no other",
                     remedy="take storage servers with the nodes' kind of ports"
                     + ("" if compute or lustre is None else ", or set storage.lustre.network to compute"),
