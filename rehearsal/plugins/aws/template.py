@@ -9,7 +9,6 @@ from .life import parameters
 from .row import Autoname, Change, Object, Row, words
 from .tagging import ec2
 
-HEAD = words("name namePrefix description updateDefaultVersion defaultVersion tags tagsAll region")
 DATA = words(
     "blockDeviceMappings capacityReservationSpecification cpuOptions creditSpecification description disableApiStop "
     "disableApiTermination ebsOptimized enclaveOptions hibernationOptions iamInstanceProfile imageId "
