@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .life import parameters
-from .row import Autoname, Change, Object, Row, words
+from .row import EC2_ARN, Autoname, Change, Object, Row, words
 from .tagging import ec2
 
 DATA = words(
@@ -73,7 +73,7 @@ ROWS: dict[str, Row] = {
         delete="delete_launch_template",
         key={"LaunchTemplateId": "{LaunchTemplateId}"},
         id="{LaunchTemplateId}",
-        arn="arn:{partition}:ec2:{region}:{account}:launch-template/{id}",
+        arn=EC2_ARN + "launch-template/{id}",
         inside="LaunchTemplateData",
         names={
             "name": "LaunchTemplateName",
