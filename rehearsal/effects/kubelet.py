@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -16,8 +15,6 @@ from rehearsal.effects.quantities import Amounts
 from rehearsal.effects.workqueue import WorkQueue
 from rehearsal.effects.world import World
 from rehearsal.kube.client import ApiError
-
-log = logging.getLogger(__name__)
 
 Object = Mapping[str, Any]
 WORKERS = 8
