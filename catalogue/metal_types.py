@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from catalogue.network_types import NicGroup, NicRole
+from catalogue.network_types import NicGroup, NicRole, of_role
 from catalogue.types import Architecture, Gpu, Nvme, PurchasePrice
 
 
@@ -95,7 +95,7 @@ class Server:
     @property
     def rails(self) -> int:
         """Compute ports, each a rail of the fabric."""
-        return sum(group.ports for group in self.nics if group.role is NicRole.COMPUTE)
+        return sum(group.ports for group in of_role(self.nics, NicRole.COMPUTE))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Row types of the network: ports, the cards and switches that they sit in. Plain and frozen."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -107,6 +108,11 @@ class NicGroup:
     def ports(self) -> int:
         """Ports of all cards of the group."""
         return self.nic.ports * self.count
+
+
+def of_role(groups: Iterable[NicGroup], role: NicRole) -> tuple[NicGroup, ...]:
+    """The groups of cards that are for that."""
+    return tuple(group for group in groups if group.role is role)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -221,6 +221,11 @@ class Instance:
         """The family of the type: p5 of p5.48xlarge."""
         return self.type.partition(".")[0]
 
+    @property
+    def ultraserver(self) -> bool:
+        """Whether it is a part of an UltraServer, whose instances NVLink joins."""
+        return self.family == "p6e-gb200"
+
     def price(self, usage: UsageClass) -> Price | None:
         """Price per hour of the type when it is bought in this way, None where none is recorded."""
         match usage:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catalogue.network_types import NicGroup, NicRole, Switch
+from catalogue.network_types import NicGroup, NicRole, Switch, of_role
 from planner.fabric.addresses import rail_networks
 from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.design import Demand, Topology
@@ -128,9 +128,9 @@ def asked(section: FabricSection, pools: Mapping[str, MetalPoolPlan], switches: 
     )
 
 
-def compute_cards(pool: MetalPoolPlan) -> list[NicGroup]:
+def compute_cards(pool: MetalPoolPlan) -> tuple[NicGroup, ...]:
     """The groups of cards of a pool's server that are rails of the fabric."""
-    return [group for group in pool.server.nics if group.role is NicRole.COMPUTE]
+    return of_role(pool.server.nics, NicRole.COMPUTE)
 
 
 def _preset(section: FabricSection, ask: Asked, topology: Topology) -> Preset:

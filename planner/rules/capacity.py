@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from catalogue.types import Accelerator
+from catalogue.units import MIB_PER_GIB
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.rules.known import known_pools, placed_runs, runs, services
 from planner.types import AwsPoolPlan
-
-_MIB_PER_GIB = 1024
 
 
 @aws_rule(
@@ -180,7 +179,7 @@ def shm_below_memory(draft: Draft) -> Iterable[Observation]:
     for path, run in runs(draft):
         plan = draft.runs.get(run.name)
         if plan and plan.pod.shm_mib >= plan.pod.memory_mib:
-            limit = plan.pod.memory_mib // _MIB_PER_GIB
+            limit = plan.pod.memory_mib // MIB_PER_GIB
             yield Observation(
                 path=f"{path}.shmGib",
                 sentence=f"{run.shm_gib} GiB of shared memory do not fit below the pod's memory limit of {limit} GiB, "
@@ -208,11 +207,11 @@ def node_too_small(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"{path}.pool",
                 sentence=f"a pod would be left with {plan.pod.cpu_millicores // 1000} cores and "
-                f"{plan.pod.memory_mib // _MIB_PER_GIB} GiB of a {draft.pools[plan.pool].hardware}",
+                f"{plan.pod.memory_mib // MIB_PER_GIB} GiB of a {draft.pools[plan.pool].hardware}",
                 remedy="take a larger size for the pool",
                 subject=plan.name,
                 inputs={
                     "CPU": f"{plan.pod.cpu_millicores // 1000} cores",
-                    "memory": f"{plan.pod.memory_mib // _MIB_PER_GIB} GiB",
+                    "memory": f"{plan.pod.memory_mib // MIB_PER_GIB} GiB",
                 },
             )

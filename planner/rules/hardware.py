@@ -46,14 +46,8 @@ def switch_unknown(draft: MetalDraft) -> Iterable[Observation]:
 )
 def storage_server_unknown(draft: MetalDraft) -> Iterable[Observation]:
     """Storage servers are rows of the catalogue."""
-    lustre, ceph = draft.settings.storage.lustre, draft.settings.storage.ceph
-    named = {}
-    if lustre is not None:
-        named = {"storage.lustre.server": lustre.server, "storage.lustre.mdsServer": lustre.mds_server}
-    if ceph is not None:
-        named = {"storage.ceph.server": ceph.server}
-    for path, name in named.items():
-        yield from _unknown(path, "storageServers", name, draft.catalogue.storage_servers)
+    for each in draft.settings.storage.servers:
+        yield from _unknown(f"storage.{each.key}", "storageServers", each.row, draft.catalogue.storage_servers)
 
 
 def _unknown(path: str, table: str, name: str, known: Mapping[str, object]) -> Iterable[Observation]:

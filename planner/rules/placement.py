@@ -223,7 +223,7 @@ def spot_is_rare(draft: AwsDraft) -> Iterable[Observation]:
 def ultraserver_apart(draft: AwsDraft) -> Iterable[Observation]:
     """NVLink between the nodes of an UltraServer needs more than device plugins, which this program does not bring."""
     for path, pool, plan in known_pools(draft):
-        if plan.instance.family == "p6e-gb200":
+        if plan.instance.ultraserver:
             yield Observation(
                 path=f"{path}.instanceType",
                 sentence=f"the {plan.gpus_per_node} GPUs of a {pool.instance_type} share NVLink with 17 more nodes "

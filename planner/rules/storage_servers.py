@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from math import ceil
 
 from catalogue.metal_types import Media, StorageServer
-from catalogue.network_types import NicRole
+from catalogue.network_types import NicRole, of_role
 from catalogue.storage_servers import NVME_TB, SSD_TB
 from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
@@ -92,7 +92,7 @@ def lustre_servers_fit(draft: MetalDraft) -> Iterable[Observation]:
     """An object server uses bays and cards that it has, and enough drives for one group of its parity."""
     for servers in _lustre(draft):
         row, width = servers.server, servers.redundancy.width
-        cards = sum(group.count for group in row.nics if group.role is NicRole.STORAGE)
+        cards = sum(group.count for group in of_role(row.nics, NicRole.STORAGE))
         wrong = (
             ("drivesPerServer", servers.drives, "drives", row.drives, f"take at most {row.drives}"),
             ("nicsPerServer", servers.cards or 0, "storage cards", cards, f"take at most {cards}"),
@@ -198,14 +198,8 @@ def lustre_one_loss(draft: MetalDraft) -> Iterable[Observation]:
 
 def _rows(draft: MetalDraft) -> Iterator[tuple[str, StorageServer]]:
     """The rows in use, with their settings paths."""
-    storage, rows = draft.settings.storage, draft.catalogue.storage_servers
-    named: list[tuple[str, str]] = []
-    if storage.lustre is not None:
-        named += [("storage.lustre.server", storage.lustre.server)]
-        named += [("storage.lustre.mdsServer", storage.lustre.mds_server)]
-    if storage.ceph is not None:
-        named += [("storage.ceph.server", storage.ceph.server)]
-    return ((path, rows[name]) for path, name in named if name in rows)
+    rows = draft.catalogue.storage_servers
+    return ((f"storage.{each.key}", rows[each.row]) for each in draft.settings.storage.servers if each.row in rows)
 
 
 def _lustre(draft: MetalDraft) -> Iterator[LustreServers]:
@@ -228,6 +222,6 @@ def _reach(draft: MetalDraft, target: float) -> str:
     slower = min(limits.servers_network, limits.servers_drives)
     more = ceil(servers.count * target / slower - 1e-9)
     row = draft.catalogue.storage_servers[servers.server]
-    rate = max(group.nic.gbit_per_s for group in row.nics if group.role is NicRole.STORAGE)
+    rate = max(group.nic.gbit_per_s for group in of_role(row.nics, NicRole.STORAGE))
     ports = ports_needed(target / servers.count, rate)
     return f"take {more} servers, or {ports} ports of {rate} Gb/s in each where drives allow it, or {lower}"

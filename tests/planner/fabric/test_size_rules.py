@@ -128,6 +128,14 @@ def test_storage_on_the_fabric_has_ports() -> None:
     assert not found("fabric-storage-ports", fewer)
 
 
+def test_a_card_of_a_storage_server_may_have_two_ports() -> None:
+    """FB03: nicsPerServer counts cards of object servers; each port of theirs takes one of the fabric's."""
+    dual = {"storage.lustre.server": "OSS 48x7.68TB 100GbE", "storage.lustre.nicsPerServer": 1}
+    changes = {**dual, "storage.lustre.network": "compute", "fabric.storagePorts": 4 * 2 + 2 * 1}
+    assert not found("fabric-storage-ports", changes)
+    assert "take 10 ports" in one("fabric-storage-ports", {**changes, "fabric.storagePorts": 9}).sentence
+
+
 def test_one_switch_in_production() -> None:
     """FB05: production is told that one switch carries everything; four spines are not one."""
     finding = one("fabric-one-switch", {"fabric.topology": "single", "lifecycle.protect": True})
