@@ -1,8 +1,8 @@
 """Rows of hardware that the settings name, and rows that a site adds."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
+from catalogue.site import meant
 from planner.draft import Draft, MetalDraft, metal_rule, rule
 from planner.findings import Observation
 
@@ -52,12 +52,9 @@ def storage_server_unknown(draft: MetalDraft) -> Iterable[Observation]:
 
 def _unknown(path: str, table: str, name: str, known: Mapping[str, object]) -> Iterable[Observation]:
     if name not in known:
-        plain = {each.casefold(): each for each in known}
-        near = get_close_matches(name.casefold(), plain, n=1)
-        remedy = f"did you mean {plain[near[0]]}?" if near else f"known: {', '.join(known) or 'none'}"
         yield Observation(
             path=path,
             sentence=f"the catalogue has no {name!r} among its {table}",
-            remedy=f"{remedy} (gpucluster:catalogue.{table} adds rows)",
+            remedy=f"{meant(name, known)} (gpucluster:catalogue.{table} adds rows)",
             subject=name,
         )

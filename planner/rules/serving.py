@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from catalogue.model_types import Model
+from catalogue.site import meant
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
 from planner.placement import placed
@@ -28,11 +28,10 @@ def model_unknown(draft: Draft) -> Iterable[Observation]:
     known = draft.catalogue.models
     for path, user in workloads(draft):
         if user.model is not None and user.model not in known:
-            near = get_close_matches(user.model, known, n=1)
             yield Observation(
                 path=f"{path}.model",
                 sentence=f"the catalogue has no model {user.model!r}",
-                remedy=f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}",
+                remedy=meant(user.model, known),
                 subject=user.name,
             )
 
