@@ -59,13 +59,14 @@ _MOST_SWITCH_PORTS = 2048
 
 @dataclass(frozen=True, kw_only=True)
 class Nic:
-    """A network card. `pci_device_id` without the vendor (15b3: NVIDIA)."""
+    """A network card. `pci_device_id` without the vendor (15b3: NVIDIA). `rdma`: it has RDMA devices."""
 
     name: str
     generation: Generation
     ports: int
     pci_device_id: str
     source: str
+    rdma: bool = True
     price: PurchasePrice | None = None
 
     def __post_init__(self) -> None:

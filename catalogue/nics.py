@@ -29,6 +29,7 @@ def _nic(
     source: str,
     *,
     ports: int = 1,
+    rdma: bool = True,
     price: PurchasePrice | None = None,
 ) -> Nic:
     return Nic(
@@ -37,6 +38,7 @@ def _nic(
         ports=ports,
         pci_device_id=pci_device_id,
         source=source,
+        rdma=rdma,
         price=price,
     )
 
@@ -59,8 +61,8 @@ NICS = {
         _nic("BlueField-3 NDR", Generation.NDR, "a2dc", _BF3),
         _nic("BlueField-3 400GbE", Generation.ETHERNET_400G, "a2dc", _BF3),
         _nic("BlueField-3 200GbE dual", Generation.ETHERNET_200G, "a2dc", _BF3, ports=2),
-        _nic("10GbE dual", Generation.ETHERNET_10G, "1563", "Intel X550 datasheet; " + _IDS, ports=2),
-        _nic("1GbE", Generation.ETHERNET_1G, "1533", "Intel I210 datasheet; " + _IDS),
+        _nic("10GbE dual", Generation.ETHERNET_10G, "1563", "Intel X550 datasheet; " + _IDS, ports=2, rdma=False),
+        _nic("1GbE", Generation.ETHERNET_1G, "1533", "Intel I210 datasheet; " + _IDS, rdma=False),
     )
 }
 """Rows by name."""

@@ -150,9 +150,7 @@ def rdma_devices(draft: MetalDraft) -> Iterable[Observation]:
     if draft.settings.fabric.kind == "ethernet":
         return
     for path, pool, group in cards_of(draft):
-        others = [
-            other.nic.name for other in pool.server.nics if other is not group and other.nic.pci_device_id in _RDMA
-        ]
+        others = [other.nic.name for other in pool.server.nics if other is not group and other.nic.rdma]
         if not group.hcas and others:
             yield Observation(
                 path=path,
@@ -161,10 +159,6 @@ def rdma_devices(draft: MetalDraft) -> Iterable[Observation]:
                 remedy="add hcas in the order of the GPUs, as ibdev2netdev shows them, to a row of your own",
                 subject=pool.name,
             )
-
-
-_RDMA = frozenset({"101b", "101d", "1021", "1023", "a2dc"})
-"""PCI device ids of cards with RDMA."""
 
 
 @metal_rule(
