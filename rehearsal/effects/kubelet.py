@@ -149,13 +149,7 @@ class Kubelet:
         if run is not None:
             self._forget(key, run)
         self._release(key, pod["spec"]["nodeName"])
-        meta = pod["metadata"]
-        path = self._world.kube.path("v1", "Pod", meta["namespace"], meta["name"])
-        try:
-            self._world.kube.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}})
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
+        self._world.erase(pod)
         return None
 
     def _forget(self, key: str, run: PodRun) -> None:
