@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import count
 
 from catalogue.types import UsageClass
 
@@ -42,6 +43,27 @@ def placed(nodes: int, gpus_per_node: int, sizes: Iterable[int], how: Spread = S
 def room(free: Sequence[int], gpus_per_node: int) -> Room:
     """Sum up what `placed` left."""
     return Room(free_gpus=sum(free), empty_nodes=sum(gpus == gpus_per_node for gpus in free))
+
+
+def shared_nodes(
+    gang_nodes: int, gpus_per_node: int, sizes: Iterable[int], reserved_gpus: int = 0, how: Spread = Spread.PACK
+) -> int:
+    """Fewest equal nodes on which a gang, the replicas and a reserve of free GPUs have room beside each other.
+
+    Raises ValueError if a replica is larger than a node, as no number of nodes holds it.
+    """
+    wanted = list(sizes)
+    if max(wanted, default=0) > gpus_per_node:
+        raise ValueError(f"a replica of {max(wanted)} GPUs does not fit on a node of {gpus_per_node}")
+
+    def suffice(nodes: int) -> bool:
+        free = placed(nodes, gpus_per_node, wanted, how)
+        if free is None:
+            return False
+        left = room(free, gpus_per_node)
+        return left.empty_nodes >= gang_nodes and left.free_gpus - gang_nodes * gpus_per_node >= reserved_gpus
+
+    return next(nodes for nodes in count(gang_nodes) if suffice(nodes))
 
 
 def wants_placement_group(efa: int, usage: UsageClass) -> bool:

@@ -79,6 +79,14 @@ def room_checks(*, planned_kw: float, rooms_kw: float | None, circuits: int, del
     )
 
 
+def open_checks(checks: Iterable[Check]) -> tuple[Check, ...]:
+    """Those that are not done: what is missing first."""
+    order = [Status.MISSING, Status.CONFIRM]
+    return tuple(
+        sorted((check for check in checks if check.status in order), key=lambda check: order.index(check.status))
+    )
+
+
 def _counted(line: BomLine) -> str:
     more = f" and {line.spares} spare" if line.spares and line.count else ""
     return f"{line.count or line.spares:g} x {line.item}{more}"

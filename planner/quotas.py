@@ -1,6 +1,6 @@
 """Service quotas that a stack on AWS needs, beside what a new account has."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from catalogue import quotas
@@ -88,3 +88,8 @@ def _vcpu(fleets: Iterable[Fleet]) -> Iterable[QuotaNeed]:
         summed[quota.name] = (quota, vcpu + fleet.count * fleet.instance.vcpu, [*parts, part])
     for quota, vcpu, parts in summed.values():
         yield QuotaNeed(quota=quota, need=vcpu, basis=", ".join(parts))
+
+
+def requests(needs: Iterable[QuotaNeed]) -> Mapping[str, float]:
+    """What to ask Service Quotas for, by the quota's name: the quotas of which a new account has too little."""
+    return {need.quota.name: need.need for need in needs if need.beyond_default}

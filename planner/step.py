@@ -91,6 +91,11 @@ def pipeline_bubble(layout: Layout, accumulation: int) -> float:
     return pipeline_borders(layout) / (accumulation + pipeline_borders(layout))
 
 
+def communication_share(compute_s: float, exposed_s: float) -> float:
+    """Part of a step that its exposed communication takes; a faster fabric shortens that part only."""
+    return exposed_s / (compute_s + exposed_s)
+
+
 def step_time(
     model: Model,
     job: Job,

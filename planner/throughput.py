@@ -1,4 +1,4 @@
-"""Throughput and duration of training. Peak rates in dense TFLOP/s of one GPU, MFU between 0 and 1.
+"""Throughput, duration and price of training. Peak rates in dense TFLOP/s of one GPU, MFU between 0 and 1.
 
 MFU, model FLOP utilisation, is the part of the peak rate that the model's own operations take. Source of the counts:
 Chowdhery et al. 2022 (PaLM), appendix B.
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
-from catalogue.units import SECONDS_PER_DAY
+from catalogue.units import HOURS_PER_DAY, SECONDS_PER_DAY
 
 _FLOPS_PER_PARAMETER = 6
 _ATTENTION_FLOPS = 12
@@ -96,11 +96,36 @@ def claim(model: Model, gpus: int, peak_tflops_: float, *, tokens_per_s_: float,
     )
 
 
+def days_to_train(flops: float, gpus: int, peak_tflops_: float, mfu_: float = TYPICAL_MFU) -> float:
+    """Days until so many floating-point operations are done."""
+    return flops / (mfu_ * gpus * peak_tflops_ * _FLOPS_PER_TFLOP) / SECONDS_PER_DAY
+
+
 def flops_per_day(gpus: int, peak_tflops_: float, mfu_: float = TYPICAL_MFU) -> float:
     """Floating-point operations of a day."""
     return mfu_ * gpus * peak_tflops_ * _FLOPS_PER_TFLOP * SECONDS_PER_DAY
 
 
-def days_to_train(flops: float, gpus: int, peak_tflops_: float, mfu_: float = TYPICAL_MFU) -> float:
-    """Days until so many floating-point operations are done."""
-    return flops / flops_per_day(gpus, peak_tflops_, mfu_)
+@dataclass(frozen=True, kw_only=True)
+class TrainingBudget:
+    """What a number of tokens takes: operations, steps of the optimizer, days, and US dollars."""
+
+    tokens: float
+    flops: float
+    steps: float
+    days: float
+    usd: float
+
+
+def training_budget(
+    tokens: float, flops_per_token_: float, tokens_per_step: int, tokens_per_s_: float, usd_per_hour: float
+) -> TrainingBudget:
+    """The time is that of training alone: failures and checkpoints divide it by the effective part of the time."""
+    days = tokens / tokens_per_s_ / SECONDS_PER_DAY
+    return TrainingBudget(
+        tokens=tokens,
+        flops=tokens * flops_per_token_,
+        steps=tokens / tokens_per_step,
+        days=days,
+        usd=days * HOURS_PER_DAY * usd_per_hour,
+    )

@@ -13,6 +13,7 @@ from planner.step import (
     Phase,
     PhaseTime,
     StepTime,
+    communication_share,
     exchange_s,
     pipeline_bubble,
     step_time,
@@ -136,14 +137,9 @@ def test_loading_waits_only_for_slow_storage() -> None:
 
 def test_a_faster_fabric_shortens_its_own_part_only() -> None:
     """HW26: 10 s of communication made 100 ms is 100 times faster; beside 40 s of computing the step is 1.25 times."""
-
-    def step(exposed: float) -> StepTime:
-        backward = PhaseTime(phase=Phase.BACKWARD, compute_s=40, exchange_s=exposed, exposed_s=exposed)
-        return StepTime(phases=(backward,), bubble_s=0, tokens=1, tokens_per_s=1, mfu=0)
-
-    slow, fast = step(10), step(0.1)
-    assert slow.communication_share == pytest.approx(0.2)
-    assert slow.seconds / fast.seconds == pytest.approx(50 / 40.1)
+    assert communication_share(40, 10) == pytest.approx(0.2)
+    slow, fast = (40 / (1 - communication_share(40, exposed)) for exposed in (10, 0.1))
+    assert slow / fast == pytest.approx(50 / 40.1)
 
 
 def test_exchanges_of_a_step_are_timed_where_their_ranks_lie() -> None:

@@ -15,6 +15,7 @@ from planner.throughput import (
     model_flops_per_token,
     peak_tflops,
     tokens_per_s,
+    training_budget,
 )
 from planner.training.job import Job, Layout, global_batch, tokens_per_step
 
@@ -122,3 +123,12 @@ def test_global_batch_is_of_data_parallel_ranks() -> None:
     assert global_batch(job, Layout(tensor=8, data=8)) == 32
     assert tokens_per_step(job, Layout(tensor=8, data=8)) == 131_072
     assert global_batch(job, Layout(data=64)) == 256
+
+
+def test_budget_of_a_training() -> None:
+    """C11: a million tokens/s for ten days are 8.64e11 tokens, 216,000 steps of 4 million; at 100 USD/h 24,000 USD."""
+    budget = training_budget(8.64e11, 6e9, 4_000_000, 1e6, 100)
+    assert budget.days == pytest.approx(10)
+    assert budget.steps == pytest.approx(216_000)
+    assert budget.usd == pytest.approx(24_000)
+    assert budget.flops == pytest.approx(5.184e21)
