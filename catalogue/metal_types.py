@@ -1,56 +1,10 @@
-"""Row types of what stands in racks: servers, network cards, switches, optics, storage servers. Plain and frozen."""
+"""Row types of the machines that stand in racks: servers and storage servers. Plain and frozen."""
 
-import re
 from dataclasses import dataclass
-from datetime import date
 from enum import StrEnum
 
-from catalogue.types import Architecture, Gpu, Nvme
-
-RDMA_DEVICE = re.compile(r"(?!mlx\d+$)[a-z][a-z0-9_]*\d")
-"""A whole name of an RDMA device. A driver's name, such as mlx5, would stand for all of its devices."""
-
-
-class Link(StrEnum):
-    """What a port speaks."""
-
-    INFINIBAND = "infiniband"
-    ETHERNET = "ethernet"
-
-
-class Generation(StrEnum):
-    """Generation of a port, which decides its rate and its connector."""
-
-    EDR = "edr"
-    HDR = "hdr"
-    NDR = "ndr"
-    XDR = "xdr"
-    ETHERNET_1G = "1gbe"
-    ETHERNET_10G = "10gbe"
-    ETHERNET_25G = "25gbe"
-    ETHERNET_100G = "100gbe"
-    ETHERNET_200G = "200gbe"
-    ETHERNET_400G = "400gbe"
-    ETHERNET_800G = "800gbe"
-
-    @property
-    def link(self) -> Link:
-        """What ports of the generation speak."""
-        return Link.ETHERNET if self.value.endswith("gbe") else Link.INFINIBAND
-
-    @property
-    def gbit_per_s(self) -> int:
-        """Rate of a port, Gb/s one way. There is none of 300 Gb/s."""
-        infiniband = {Generation.EDR: 100, Generation.HDR: 200, Generation.NDR: 400, Generation.XDR: 800}
-        return infiniband.get(self) or int(self.value.removesuffix("gbe"))
-
-
-class NicRole(StrEnum):
-    """What a server's card is for. Only compute cards are rails of the fabric."""
-
-    COMPUTE = "compute"
-    STORAGE = "storage"
-    MANAGEMENT = "management"
+from catalogue.network_types import NicGroup, NicRole, of_role
+from catalogue.types import Architecture, Gpu, Nvme, PurchasePrice
 
 
 class Cooling(StrEnum):
@@ -69,23 +23,6 @@ class Media(StrEnum):
     HDD = "hdd"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PurchasePrice:
-    """US dollars to buy one, approximate: the range it was seen in, when and where."""
-
-    usd: float
-    low: float
-    high: float
-    as_of: date
-    source: str
-
-    def __post_init__(self) -> None:
-        if not 0 < self.low <= self.usd <= self.high:
-            raise ValueError(f"price {self.usd} lies outside its own range {self.low}..{self.high}")
-
-
-_MOST_CARD_PORTS = 8
-_MOST_SWITCH_PORTS = 2048
 _MOST_SUPPLIES = 64
 
 
@@ -94,59 +31,6 @@ def _some(what: str, **values: float) -> None:
     for name, value in values.items():
         if value <= 0:
             raise ValueError(f"{what}: {name.replace('_', ' ')} is {value:g}, and must be above 0")
-
-
-def _agree(generation: Generation, link: Link, gbit_per_s: int) -> None:
-    """Raises ValueError for a row whose port is no port of its generation."""
-    if (generation.link, generation.gbit_per_s) != (link, gbit_per_s):
-        right = f"{generation.link} at {generation.gbit_per_s} Gb/s"
-        raise ValueError(f"a port of {generation} is {right}, not {link} at {gbit_per_s} Gb/s")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Nic:
-    """A network card. Rate of one port in Gb/s, one way; `pci_device_id` without the vendor (15b3: NVIDIA)."""
-
-    name: str
-    link: Link
-    generation: Generation
-    ports: int
-    gbit_per_s: int
-    pci_device_id: str
-    source: str
-    price: PurchasePrice | None = None
-
-    def __post_init__(self) -> None:
-        _agree(self.generation, self.link, self.gbit_per_s)
-        if not 1 <= self.ports <= _MOST_CARD_PORTS:
-            raise ValueError(f"a card has 1 to {_MOST_CARD_PORTS} ports, not {self.ports}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class NicGroup:
-    """Equal cards of a server. `hcas` are the RDMA device names in rail order, empty where unknown.
-
-    `ports_per_cage` is 2 where the server leads two ports to one twin-port cage (DGX H100: 8 ports in 4 cages).
-    """
-
-    nic: Nic
-    count: int
-    role: NicRole
-    hcas: tuple[str, ...] = ()
-    ports_per_cage: int = 1
-
-    def __post_init__(self) -> None:
-        """Raises ValueError where `hcas` are not one whole device name for each port."""
-        if self.ports_per_cage < 1:
-            raise ValueError(f"a cage holds at least one port, not {self.ports_per_cage}")
-        if self.hcas and not (len(set(self.hcas)) == self.ports and all(map(RDMA_DEVICE.fullmatch, self.hcas))):
-            names = ", ".join(self.hcas)
-            raise ValueError(f"hcas ({names}) must name each of {self.ports} ports' devices, such as mlx5_0")
-
-    @property
-    def ports(self) -> int:
-        """Ports of all cards of the group."""
-        return self.nic.ports * self.count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,44 +95,7 @@ class Server:
     @property
     def rails(self) -> int:
         """Compute ports, each a rail of the fabric."""
-        return sum(group.ports for group in self.nics if group.role is NicRole.COMPUTE)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PortSplit:
-    """Each port of a switch as `ways` ports of a slower generation."""
-
-    generation: Generation
-    ways: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Switch:
-    """A switch: `ports` of `gbit_per_s` each (one way), in cages of `ports_per_cage`. `managed`: runs its own SM."""
-
-    name: str
-    link: Link
-    generation: Generation
-    ports: int
-    gbit_per_s: int
-    ports_per_cage: int
-    max_w: int
-    rack_units: int
-    managed: bool
-    sharp: bool
-    source: str
-    splits: tuple[PortSplit, ...] = ()
-    price: PurchasePrice | None = None
-
-    def __post_init__(self) -> None:
-        _agree(self.generation, self.link, self.gbit_per_s)
-        if not 2 <= self.ports <= _MOST_SWITCH_PORTS or not 1 <= self.ports_per_cage <= self.ports:
-            raise ValueError(
-                f"a switch has 2 to {_MOST_SWITCH_PORTS} ports, not {self.ports} in cages of {self.ports_per_cage}"
-            )
-        for split in self.splits:
-            if split.generation.gbit_per_s * split.ways != self.gbit_per_s or split.generation.link is not self.link:
-                raise ValueError(f"{split.ways} ports of {split.generation} are not one of {self.generation}")
+        return sum(group.ports for group in of_role(self.nics, NicRole.COMPUTE))
 
 
 @dataclass(frozen=True, kw_only=True)

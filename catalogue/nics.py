@@ -6,7 +6,8 @@ repository. Rates are of one port, one way.
 
 from datetime import date
 
-from catalogue.metal_types import Generation, Nic, PurchasePrice
+from catalogue.network_types import Generation, Nic
+from catalogue.types import PurchasePrice
 
 _AUGUST_2026 = date(2026, 8, 1)
 _IDS = "PCI ID repository"
@@ -18,8 +19,7 @@ _BF3 = f"BlueField-3 DPU controller user manual; {_IDS}"
 
 
 def _budget(low: float, high: float) -> PurchasePrice:
-    source = "public budget figures per card; approximate"
-    return PurchasePrice(usd=(low + high) / 2, low=low, high=high, as_of=_AUGUST_2026, source=source)
+    return PurchasePrice.between(low, high, _AUGUST_2026, "public budget figures per card; approximate")
 
 
 def _nic(
@@ -29,16 +29,16 @@ def _nic(
     source: str,
     *,
     ports: int = 1,
+    rdma: bool = True,
     price: PurchasePrice | None = None,
 ) -> Nic:
     return Nic(
         name=name,
-        link=generation.link,
         generation=generation,
         ports=ports,
-        gbit_per_s=generation.gbit_per_s,
         pci_device_id=pci_device_id,
         source=source,
+        rdma=rdma,
         price=price,
     )
 
@@ -61,8 +61,8 @@ NICS = {
         _nic("BlueField-3 NDR", Generation.NDR, "a2dc", _BF3),
         _nic("BlueField-3 400GbE", Generation.ETHERNET_400G, "a2dc", _BF3),
         _nic("BlueField-3 200GbE dual", Generation.ETHERNET_200G, "a2dc", _BF3, ports=2),
-        _nic("10GbE dual", Generation.ETHERNET_10G, "1563", "Intel X550 datasheet; " + _IDS, ports=2),
-        _nic("1GbE", Generation.ETHERNET_1G, "1533", "Intel I210 datasheet; " + _IDS),
+        _nic("10GbE dual", Generation.ETHERNET_10G, "1563", "Intel X550 datasheet; " + _IDS, ports=2, rdma=False),
+        _nic("1GbE", Generation.ETHERNET_1G, "1533", "Intel I210 datasheet; " + _IDS, rdma=False),
     )
 }
 """Rows by name."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from catalogue.metal_types import Generation
+from catalogue.network_types import Generation
 
 
 class Connector(StrEnum):

@@ -5,14 +5,14 @@ Nobody publishes list prices of most of these; the ranges are those of resellers
 
 from datetime import date
 
-from catalogue.metal_types import PurchasePrice
+from catalogue.types import PurchasePrice
 
 _SHOPS = "resellers' pages, single pieces; approximate"
 _BUDGETS = "public budgets of machine rooms; approximate"
 
 
 def _price(low: float, high: float, source: str) -> PurchasePrice:
-    return PurchasePrice(usd=(low + high) / 2, low=low, high=high, as_of=date(2026, 8, 1), source=source)
+    return PurchasePrice.between(low, high, date(2026, 8, 1), source)
 
 
 PARTS = {

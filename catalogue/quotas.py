@@ -4,7 +4,32 @@ AWS raises many of them with use, so an account's own numbers may be higher. A c
 of AWS's pages: the console's Service Quotas page has it by the name.
 """
 
-from catalogue.types import Quota, QuotaUnit, UsageClass
+from dataclasses import dataclass
+from enum import StrEnum
+
+from catalogue.types import UsageClass
+
+
+class QuotaUnit(StrEnum):
+    """What a service quota counts."""
+
+    VCPU = "vCPU"
+    COUNT = "count"
+    GIB = "GiB"
+    TIB = "TiB"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quota:
+    """A service quota of an AWS account and region, with what a new account has. `code` as Service Quotas names it."""
+
+    name: str
+    service: str
+    code: str | None
+    default: float
+    unit: QuotaUnit
+    source: str
+
 
 _EC2 = "AWS General Reference, Amazon EC2 instance type quotas"
 _VPC = "VPC user guide, Amazon VPC quotas"
@@ -19,6 +44,10 @@ def _vcpu(name: str, code: str | None, default: int = 0) -> Quota:
 
 def _count(name: str, service: str, code: str, default: int, source: str) -> Quota:
     return Quota(name=name, service=service, code=code, default=default, unit=QuotaUnit.COUNT, source=source)
+
+
+def _fsx(name: str, code: str) -> Quota:
+    return Quota(name=name, service="fsx", code=code, default=100_800, unit=QuotaUnit.GIB, source=_FSX)
 
 
 _STANDARD = "Standard (A, C, D, H, I, M, R, T, Z)"
@@ -64,20 +93,6 @@ GP3_STORAGE = Quota(
     source="EBS user guide, quotas",
 )
 FSX_STORAGE = {
-    "SCRATCH_2": Quota(
-        name="Lustre Scratch storage capacity",
-        service="fsx",
-        code="L-AD2FC696",
-        default=100_800,
-        unit=QuotaUnit.GIB,
-        source=_FSX,
-    ),
-    "PERSISTENT_2": Quota(
-        name="Lustre Persistent_2 storage capacity",
-        service="fsx",
-        code="L-8F1B9C74",
-        default=100_800,
-        unit=QuotaUnit.GIB,
-        source=_FSX,
-    ),
+    "SCRATCH_2": _fsx("Lustre Scratch storage capacity", "L-AD2FC696"),
+    "PERSISTENT_2": _fsx("Lustre Persistent_2 storage capacity", "L-8F1B9C74"),
 }

@@ -6,9 +6,10 @@ from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from catalogue.metal_types import Nic, PurchasePrice, Server, StorageServer, Switch
+from catalogue.metal_types import Server, StorageServer
 from catalogue.model_types import Model
-from catalogue.types import Catalogue, Gpu, Instance, Price, Rate
+from catalogue.network_types import Nic, Switch
+from catalogue.types import Catalogue, Gpu, Instance, Price, PurchasePrice, Rate
 
 Path = tuple[str | int, ...]
 Problem = tuple[Path, str]
@@ -33,8 +34,8 @@ NAMED: dict[Any, str] = {Gpu: "gpus", Nic: "nics"}
 KEYS: dict[Any, str] = {Instance: "type"}
 """The field that holds a row's name, where it is not `name`."""
 
-_WRITTEN = {"services": "prices", "storage_servers": "storageServers"}
-"""Tables that are called otherwise in a stack file."""
+_WRITTEN = {"services": "prices"}
+"""Tables whose rows a stack file has under another name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class _Wrong(Exception):  # noqa: N818 - never leaves this module
 
 
 def with_site_rows(shipped: Catalogue, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Sited:
-    """Add rows, given as plain data by table with the row types' field names.
+    """Add rows, given as plain data with the row types' field names, by what a stack file calls their table.
 
     A row starts from the shipped row that `like` names, or must be complete. A row with a shipped one's name takes its
     place. A row that cannot be taken is left out and named in `problems`, with its path in the stack file's spelling.
@@ -62,18 +63,18 @@ def with_site_rows(shipped: Catalogue, rows: Mapping[str, Sequence[Mapping[str, 
     problems: list[Problem] = []
     for table, kind in KINDS.items():
         written = _WRITTEN.get(table, table)
-        known = dict(getattr(catalogue, table))
+        known, where = dict(getattr(catalogue, table)), camel(written)
         seen: set[str] = set()
-        for index, row in enumerate(rows.get("prices" if table == "services" else table, ())):
+        for index, row in enumerate(rows.get(written, ())):
             name = str(row["name"])
             if name in seen:
-                problems.append(((written, index, "name"), f"{name!r} stands here twice; keep one of the rows"))
+                problems.append(((where, index, "name"), f"{name!r} stands here twice; keep one of the rows"))
                 continue
             seen.add(name)
             try:
                 known[name] = _row(kind, row, getattr(shipped, table), catalogue)
             except _Wrong as wrong:
-                problems.append(((written, index, *wrong.path), wrong.sentence))
+                problems.append(((where, index, *wrong.path), wrong.sentence))
         catalogue = replace(catalogue, **{table: known})
     return Sited(catalogue=catalogue, problems=tuple(problems))
 
@@ -87,7 +88,7 @@ def _row(kind: type, row: Mapping[str, Any], shipped: Mapping[str, Any], catalog
     if like is None:
         return _built(kind, given, (), catalogue)
     if like not in shipped:
-        raise _Wrong(("like",), f"no shipped row is called {like!r}; {_meant(like, shipped)}")
+        raise _Wrong(("like",), f"no shipped row is called {like!r}; {meant(like, shipped)}")
     hints = get_type_hints(kind)
     changed = {name: _value(hints[name], value, (camel(name),), catalogue) for name, value in given.items()}
     return _made(lambda: replace(shipped[like], **changed), ())
@@ -111,7 +112,7 @@ def _value(hint: Any, value: Any, path: Path, catalogue: Catalogue) -> Any:
     if hint in NAMED:
         table: Mapping[str, Any] = getattr(catalogue, NAMED[hint])
         if value not in table:
-            raise _Wrong(path, f"the catalogue has no {hint.__name__} {value!r}; {_meant(value, table)}")
+            raise _Wrong(path, f"the catalogue has no {hint.__name__} {value!r}; {meant(value, table)}")
         return table[value]
     if isinstance(hint, type) and is_dataclass(hint):
         return _built(hint, {name: each for name, each in value.items() if each is not None}, path, catalogue)
@@ -132,10 +133,11 @@ def _made(make: Any, path: Path) -> Any:
         raise _Wrong(path, f"{error}; correct the row") from None
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
-    names = list(known)
-    near = get_close_matches(word, names, n=1)
-    return f"did you mean {near[0]}?" if near else f"known: {', '.join(names) or 'none'}"
+def meant(word: str, known: Iterable[str]) -> str:
+    """What to say after a name that no row has: the near one, whatever its case, or all of them."""
+    names = {name.casefold(): name for name in known}
+    near = get_close_matches(word.casefold(), names, n=1)
+    return f"did you mean {names[near[0]]}?" if near else f"known: {', '.join(names.values()) or 'none'}"
 
 
 def camel(name: str) -> str:

@@ -6,8 +6,10 @@ PM1733 (NVMe), PM1643a (SAS) and Seagate Exos X20 (disks). Maxima are approximat
 
 from datetime import date
 
-from catalogue.metal_types import Media, NicGroup, NicRole, PurchasePrice, StorageServer
+from catalogue.metal_types import Media, StorageServer
+from catalogue.network_types import NicGroup, NicRole
 from catalogue.nics import NICS
+from catalogue.types import PurchasePrice
 
 NVME_TB = (0.96, 1.92, 3.84, 7.68, 15.36, 30.72, 61.44, 122.88)
 """Sizes of data-centre SSDs made to be read from; half a step less is kept free for writing."""

@@ -6,13 +6,14 @@ Switches". In-network reduction (SHARP): none in Switch-IB (SB7700, SB7790), all
 
 from datetime import date
 
-from catalogue.metal_types import Generation, PortSplit, PurchasePrice, Switch
+from catalogue.network_types import Generation, PortSplit, Switch
+from catalogue.types import PurchasePrice
 
 _AUGUST_2026 = date(2026, 8, 1)
 
 
 def _seen(low: float, high: float, source: str) -> PurchasePrice:
-    return PurchasePrice(usd=(low + high) / 2, low=low, high=high, as_of=_AUGUST_2026, source=f"{source}; approximate")
+    return PurchasePrice.between(low, high, _AUGUST_2026, f"{source}; approximate")
 
 
 def _switch(
@@ -31,10 +32,8 @@ def _switch(
 ) -> Switch:
     return Switch(
         name=name,
-        link=generation.link,
         generation=generation,
         ports=ports,
-        gbit_per_s=generation.gbit_per_s,
         ports_per_cage=ports_per_cage,
         max_w=watts,
         rack_units=rack_units,
@@ -54,7 +53,6 @@ _SN5000 = "Spectrum-4 SN5000 switch systems user manual: 64 x 800GbE or 128 x 40
 _SN4000 = "Spectrum-3 SN4000 switch systems hardware user manual (power approximate)"
 _SN3000 = "Spectrum-2 SN3000 switch systems hardware user manual (power approximate)"
 _SN2201 = "Spectrum SN2000 switch systems hardware user manual; 48 x 1GBASE-T, its 4 x 100GbE uplinks not counted"
-
 
 _HDR_MANAGED = _seen(10_000, 22_000, "public budget figures and list prices with tax taken off")
 _HDR_UNMANAGED = _seen(10_000, 18_000, "public budget figures and list prices with tax taken off")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import date
 
-from catalogue.metal_types import PurchasePrice
+from catalogue.types import PurchasePrice
 
 _MAY_2025 = date(2025, 5, 1)
 _TIERS = "consultancy article on H100 clusters, May 2025; approximate"
@@ -44,7 +44,7 @@ TIERS = {
 
 
 def _estimate(low: float, high: float) -> PurchasePrice:
-    return PurchasePrice(usd=(low + high) / 2, low=low, high=high, as_of=_MAY_2025, source=_ESTIMATES)
+    return PurchasePrice.between(low, high, _MAY_2025, _ESTIMATES)
 
 
 ESTIMATES = {

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from catalogue.model_types import Model
 
 if TYPE_CHECKING:
-    from catalogue.metal_types import Nic, PurchasePrice, Server, StorageServer, Switch
+    from catalogue.metal_types import Server, StorageServer
+    from catalogue.network_types import Nic, Switch
 
 
 class InterfaceType(StrEnum):
@@ -57,6 +58,12 @@ class Interface(NamedTuple):
     interface_type: InterfaceType
 
 
+def _within(what: str, usd: float, low: float, high: float) -> None:
+    """Raises ValueError for dollars outside the range they were seen in."""
+    if not 0 < low <= usd <= high:
+        raise ValueError(f"{what} {usd} lies outside its own range {low}..{high}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Price:
     """US dollars per hour, approximate: what was seen, the range it was seen in, when and where."""
@@ -68,8 +75,7 @@ class Price:
     source: str
 
     def __post_init__(self) -> None:
-        if not 0 < self.low <= self.usd_per_hour <= self.high:
-            raise ValueError(f"price {self.usd_per_hour} lies outside its own range {self.low}..{self.high}")
+        _within("price", self.usd_per_hour, self.low, self.high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +90,26 @@ class Rate:
     source: str
 
     def __post_init__(self) -> None:
-        if not 0 < self.low <= self.usd <= self.high:
-            raise ValueError(f"rate {self.usd} lies outside its own range {self.low}..{self.high}")
+        _within("rate", self.usd, self.low, self.high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PurchasePrice:
+    """US dollars to buy one, approximate: the range it was seen in, when and where."""
+
+    usd: float
+    low: float
+    high: float
+    as_of: date
+    source: str
+
+    def __post_init__(self) -> None:
+        _within("price", self.usd, self.low, self.high)
+
+    @classmethod
+    def between(cls, low: float, high: float, as_of: date, source: str) -> "PurchasePrice":
+        """The price of which only a range is known: its middle."""
+        return cls(usd=(low + high) / 2, low=low, high=high, as_of=as_of, source=source)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,27 +127,6 @@ class MigProfile:
     def memory_gb(self) -> int:
         """Memory of one slice, as the profile's name states it."""
         return int(self.name.partition(".")[2].partition("gb")[0])
-
-
-class QuotaUnit(StrEnum):
-    """What a service quota counts."""
-
-    VCPU = "vCPU"
-    COUNT = "count"
-    GIB = "GiB"
-    TIB = "TiB"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quota:
-    """A service quota of an AWS account and region, with what a new account has. `code` as Service Quotas names it."""
-
-    name: str
-    service: str
-    code: str | None
-    default: float
-    unit: QuotaUnit
-    source: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +221,11 @@ class Instance:
         """The family of the type: p5 of p5.48xlarge."""
         return self.type.partition(".")[0]
 
+    @property
+    def ultraserver(self) -> bool:
+        """Whether it is a part of an UltraServer, whose instances NVLink joins."""
+        return self.family == "p6e-gb200"
+
     def price(self, usage: UsageClass) -> Price | None:
         """Price per hour of the type when it is bought in this way, None where none is recorded."""
         match usage:
@@ -242,5 +250,5 @@ class Catalogue:
     models: Mapping[str, Model]
     services: Mapping[str, Price]
     rates: Mapping[str, Rate]
-    parts: "Mapping[str, PurchasePrice]"
+    parts: Mapping[str, PurchasePrice]
     digests: Mapping[str, str]

@@ -1,12 +1,14 @@
 """Conversions between the units of the field, so that bits and bytes, GB and GiB are never mixed by hand.
 
-Rates of a link are Gb/s and rates of data GB/s, both one way; NVLink's usual figure counts both ways.
+Rates of a link are Gb/s and rates of data GB/s, both one way; NVLink's usual figure counts both ways (900 GB/s are 450
+each way).
 """
 
 BITS_PER_BYTE = 8
 BYTES_PER_GB = 10**9
 BYTES_PER_GIB = 2**30
 GIB_PER_TIB = 1024
+MIB_PER_GIB = 1024
 GB_PER_TB = 1000
 HOURS_PER_DAY = 24
 HOURS_PER_MONTH = 730
@@ -23,11 +25,6 @@ def gbyte_per_s(gbit_per_s: float) -> float:
 def gbit_per_s(gbyte_per_s_: float) -> float:
     """Gb/s of a stream of so many GB/s one way."""
     return gbyte_per_s_ * BITS_PER_BYTE
-
-
-def one_way(both_ways: float) -> float:
-    """What goes one way over a link whose figure counts both ways (NVLink: 900 GB/s are 450 each way)."""
-    return both_ways / 2
 
 
 def gb(gib: float) -> float:

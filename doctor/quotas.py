@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from catalogue.quotas import INSTANCE_QUOTAS
-from catalogue.types import Quota, QuotaUnit, UsageClass
+from catalogue.quotas import INSTANCE_QUOTAS, Quota, QuotaUnit
+from catalogue.types import UsageClass
 from doctor.account import AbsentError, Account, UnansweredError
 from doctor.case import Case
 from doctor.results import Result, Status, judged

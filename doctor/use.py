@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from catalogue import quotas
-from catalogue.types import Quota, UsageClass
+from catalogue.quotas import Quota
+from catalogue.types import UsageClass
 from catalogue.units import GIB_PER_TIB
 from doctor.account import AbsentError, Account
 from doctor.case import Case

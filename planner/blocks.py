@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from catalogue.types import Price
+from catalogue.units import HOURS_PER_DAY
 from planner.cost.amounts import Amount
 
 MAX_INSTANCES = 64
@@ -22,7 +23,6 @@ _TERMINATION = timedelta(minutes=30)
 _SCALE_DOWN = timedelta(minutes=40)
 _ULTRASERVER_MARGIN = timedelta(minutes=60)
 _LAST_CHECKPOINT = timedelta(minutes=5)
-_HOURS_PER_DAY = 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ def days(start: date, end: date) -> int:
 
 def hours(start: date, end: date) -> int:
     """Hours of a block, each of which is paid."""
-    return days(start, end) * _HOURS_PER_DAY
+    return days(start, end) * HOURS_PER_DAY
 
 
 def is_sold(days_: int) -> bool:

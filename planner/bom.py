@@ -1,6 +1,6 @@
 """Bills of materials: what is bought, or rented by the hour, in the ten sections in which a cluster is designed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -104,8 +104,3 @@ def included(part: Part, item: str, count: float, where: str) -> BomLine:
 def free(item: str, note: str) -> BomLine:
     """Software without a price."""
     return BomLine(part=Part.SOFTWARE, item=item, count=1, basis=Basis.FREE, note=note)
-
-
-def joined(bills: Iterable[Bom]) -> Bom:
-    """Several bills as one."""
-    return Bom(lines=tuple(line for bill in bills for line in bill.lines))

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from catalogue.metal_types import Cooling, Generation, NicRole, PurchasePrice, Server, StorageServer, Switch
+from catalogue.metal_types import Cooling, Server, StorageServer
+from catalogue.network_types import Generation, NicRole, Switch, of_role
 from catalogue.optics import CableType
+from catalogue.types import PurchasePrice
 from planner.bom import Bom, BomLine, Part, bought, included, spares
 from planner.cost.amounts import Amount
 from planner.fabric.cabling import Span
@@ -106,11 +108,10 @@ def _servers(servers: Sequence[tuple[Server, int]], shelf: Shelf) -> Iterator[Bo
 def _cards(servers: Sequence[tuple[Server, int]], shelf: Shelf) -> Iterator[BomLine]:
     """Cards of the compute fabric, which come with the servers; the spare ones do not."""
     for server, count in servers:
-        for group in server.nics:
-            if group.role is NicRole.COMPUTE:
-                kept = spares(count * group.count, shelf.cards)
-                yield included(Part.INTERCONNECT, group.nic.name, count * group.count, server.name)
-                yield bought(Part.INTERCONNECT, f"spare {group.nic.name}", 0, amount(group.nic.price), shelf=kept)
+        for group in of_role(server.nics, NicRole.COMPUTE):
+            kept = spares(count * group.count, shelf.cards)
+            yield included(Part.INTERCONNECT, group.nic.name, count * group.count, server.name)
+            yield bought(Part.INTERCONNECT, f"spare {group.nic.name}", 0, amount(group.nic.price), shelf=kept)
 
 
 def _stores(stores: Sequence[tuple[StorageServer, int]], shelf: Shelf) -> Iterator[BomLine]:

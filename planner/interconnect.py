@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from catalogue.metal_types import NicGroup, NicRole
+from catalogue.network_types import NicRole, of_role
 from planner.communication.constants import EFA_LATENCY_US, NETWORK_PART
 from planner.communication.gates import Gate, gates_of
 from planner.communication.group import Cluster, Network
@@ -49,19 +49,15 @@ def pool_gates(pools: Iterable[PoolPlan], switching: Switching | None = None) ->
 
 def _of_racks(pool: MetalPoolPlan, how: Switching) -> Network | None:
     """All compute ports at the slowest one's rate. Where leaves have fewer ports up than down, all traffic goes up."""
-    groups = [group for group in pool.server.nics if group.role is NicRole.COMPUTE]
+    groups = of_role(pool.server.nics, NicRole.COMPUTE)
     if not groups:
         return None
     return Network(
         nics=sum(group.ports for group in groups),
-        gbit_per_s=min(_rate(group) for group in groups),
+        gbit_per_s=min(group.nic.gbit_per_s for group in groups),
         sharp=how.sharp,
         part=NETWORK_PART / max(1.0, how.oversubscription),
     )
-
-
-def _rate(group: NicGroup) -> float:
-    return group.nic.gbit_per_s
 
 
 def _on_aws(pool: PoolPlan) -> Network | None:

@@ -1,11 +1,11 @@
 """What a node leaves to pods, and what a pod that takes the node, or a share of it, may ask for."""
 
 from catalogue.types import Instance
+from catalogue.units import MIB_PER_GIB
 
 METAL_MAX_PODS = 110
 """Pods of a node in racks: the kubelet's own default."""
 
-_MIB_PER_GIB = 1024
 _VM_OVERHEAD_PERMILLE = 75
 _EVICTION_MIB = 100
 _PAGE_BYTES = 4096
@@ -42,7 +42,7 @@ def allocatable_memory_mib(instance: Instance, max_pods: int, efa: int) -> int:
     Of the nominal memory go 7.5 % for firmware and kernel (Karpenter's vmMemoryOverheadPercent), the huge pages of the
     EFA driver, 255 MiB + 11 MiB per pod for the kubelet (nodeadm), and the eviction threshold.
     """
-    visible = instance.memory_gib * _MIB_PER_GIB * (1000 - _VM_OVERHEAD_PERMILLE) // 1000
+    visible = instance.memory_gib * MIB_PER_GIB * (1000 - _VM_OVERHEAD_PERMILLE) // 1000
     return visible - hugepages_mib(efa) - _kubelet_memory_mib(max_pods)
 
 
@@ -51,7 +51,7 @@ def metal_allocatable_memory_mib(memory_gib: int, max_pods: int) -> int:
 
     The kernel describes every page of 4 KiB in 64 bytes (Linux, struct page); the kubelet's share is that of EKS nodes.
     """
-    memory_mib = memory_gib * _MIB_PER_GIB
+    memory_mib = memory_gib * MIB_PER_GIB
     return memory_mib - memory_mib * _PAGE_RECORD_BYTES // _PAGE_BYTES - _kubelet_memory_mib(max_pods)
 
 
@@ -76,4 +76,4 @@ def pod_share(allocatable_cpu: int, allocatable_memory: int, part: int, whole: i
     """
     cpu = (allocatable_cpu - _DAEMON_CPU_MILLICORES) * part // whole
     memory = (allocatable_memory - _DAEMON_MEMORY_MIB) * part // whole
-    return max(0, cpu // 1000 * 1000), max(0, memory // _MIB_PER_GIB * _MIB_PER_GIB)
+    return max(0, cpu // 1000 * 1000), max(0, memory // MIB_PER_GIB * MIB_PER_GIB)

@@ -89,7 +89,7 @@ def _block(pool: AwsPool, instance: Instance, today: date) -> BlockPlan | None:
     return BlockPlan(
         reservation=booked.id,
         zone_id=booked.zone,
-        times=block_times(booked.start, booked.end, ultraserver=instance.family == "p6e-gb200"),
+        times=block_times(booked.start, booked.end, ultraserver=instance.ultraserver),
         nodes=nodes_on(pool.count, booked.start, booked.end, today),
     )
 

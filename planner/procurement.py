@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from catalogue.types import QuotaUnit
+from catalogue.quotas import QuotaUnit
 from planner.bom import Basis, Bom, BomLine
 from planner.quotas import QuotaNeed
 

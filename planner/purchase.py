@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from catalogue.metal_types import Cooling, Nic, NicGroup, NicRole, Server, StorageServer, Switch
+from catalogue.metal_types import Cooling, Server, StorageServer
+from catalogue.network_types import Nic, NicRole, Switch, of_role
 from catalogue.types import Catalogue
 from planner.bom import Bom
 from planner.bom_metal import CableRuns, RoomOrder, metal_bom
@@ -54,13 +55,7 @@ def plan_purchase(
 
 
 def _stores(settings: MetalSettings, rows: Mapping[str, StorageServer]) -> list[tuple[StorageServer, int]]:
-    lustre, ceph = settings.storage.lustre, settings.storage.ceph
-    named = []
-    if lustre is not None:
-        named += [(lustre.server, lustre.count), (lustre.mds_server, lustre.mds_count)]
-    if ceph is not None:
-        named += [(ceph.server, ceph.count)]
-    return [(rows[name], count) for name, count in named if name in rows]
+    return [(rows[each.row], each.count) for each in settings.storage.servers if each.row in rows]
 
 
 def _storage_network(
@@ -73,17 +68,12 @@ def _storage_network(
     if settings.storage.lustre is not None and settings.storage.lustre.network == "compute":
         return None
     cards = [(row.nics, count) for row, count in servers] + [(row.nics, count) for row, count in stores]
-    groups = [(group, count) for nics, count in cards for group in storage_cards(nics)]
+    groups = [(group, count) for nics, count in cards for group in of_role(nics, NicRole.STORAGE)]
     if not groups:
         return None
     ports = sum(group.ports * count for group, count in groups)
     nic = max((group.nic for group, _ in groups), key=lambda card: card.gbit_per_s)
     return cheapest_switches(nic, ports, switches.values())
-
-
-def storage_cards(nics: Iterable[NicGroup]) -> list[NicGroup]:
-    """The groups of cards that are for storage."""
-    return [group for group in nics if group.role is NicRole.STORAGE]
 
 
 def cheapest_switches(nic: Nic, ports: int, switches: Iterable[Switch]) -> tuple[Switch, int] | None:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from catalogue import quotas
-from catalogue.types import Instance, Quota, UsageClass
+from catalogue.quotas import Quota
+from catalogue.types import Instance, UsageClass
 from catalogue.units import GIB_PER_TIB
 
 _PLATFORM_INTERFACES_PER_ZONE = 2

@@ -23,7 +23,6 @@ class Resource:
     secret: frozenset[str] = frozenset()
     protect: bool = False
     depends_on: tuple[str, ...] = ()
-    property_dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ignore_changes: tuple[str, ...] = ()
     replace_on_changes: tuple[str, ...] = ()
     timeouts: Mapping[str, str] = field(default_factory=dict)

@@ -14,7 +14,6 @@ PROTECTED_TYPES = (
 """What holds data, or takes everything with it."""
 
 EDGES_PER_RESOURCE = 6
-STACK = "pulumi:pulumi:Stack"
 
 
 def explicit_provider(graph: Graph) -> Iterator[Finding]:

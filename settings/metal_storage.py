@@ -1,5 +1,6 @@
 """Storage servers of one's own: Lustre or Ceph."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -42,6 +43,16 @@ class Ceph(Section):
         return self
 
 
+@dataclass(frozen=True)
+class Servers:
+    """Equal servers of a file system: what they are for, the key below `storage` that names their row, how many."""
+
+    role: Literal["oss", "mds", "osd"]
+    key: str
+    row: str
+    count: int
+
+
 class MetalStorage(Section):
     """The shared file system: Lustre or Ceph, and what is expected of it."""
 
@@ -57,3 +68,13 @@ class MetalStorage(Section):
         if self.lustre is None and self.ceph is None:
             raise SectionError([(("lustre",), "is missing, and so is ceph; add one of them")])
         return self
+
+    @property
+    def servers(self) -> tuple[Servers, ...]:
+        """What it stands on: object and metadata servers of Lustre, or hosts of Ceph."""
+        if self.lustre is not None:
+            return (
+                Servers("oss", "lustre.server", self.lustre.server, self.lustre.count),
+                Servers("mds", "lustre.mdsServer", self.lustre.mds_server, self.lustre.mds_count),
+            )
+        return (Servers("osd", "ceph.server", self.ceph.server, self.ceph.count),) if self.ceph else ()

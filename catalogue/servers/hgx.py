@@ -5,10 +5,11 @@ system with the same board, until the tool's figure is entered as a row of the s
 """
 
 from catalogue import gpus
-from catalogue.metal_types import Cooling, NicGroup, PowerSupplies, PurchasePrice, Server
+from catalogue.metal_types import Cooling, PowerSupplies, Server
+from catalogue.network_types import NicGroup
 from catalogue.processors import cpu
 from catalogue.servers.rows import BOARD_W, COMPUTE, DRIVES, MANAGEMENT, STORAGE, cards, price, supplies
-from catalogue.types import Gpu, Nvme
+from catalogue.types import Gpu, Nvme, PurchasePrice
 
 _CARDS = (
     cards(COMPUTE, "ConnectX-7 NDR", 8),

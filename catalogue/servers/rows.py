@@ -2,9 +2,10 @@
 
 from datetime import date
 
-from catalogue.metal_types import NicGroup, NicRole, PowerSupplies, PurchasePrice
+from catalogue.metal_types import PowerSupplies
+from catalogue.network_types import NicGroup, NicRole
 from catalogue.nics import NICS
-from catalogue.types import Nvme
+from catalogue.types import Nvme, PurchasePrice
 
 _AUGUST_2026 = date(2026, 8, 1)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from catalogue.metal_types import RDMA_DEVICE
+from catalogue.network_types import RDMA_DEVICE
 
 POD_INTERFACE = "eth0"
 """The interface that every pod has, whatever else is attached; bootstrap goes over it."""

@@ -1,12 +1,11 @@
 """Modules and cables to buy: transceivers counted apart from the fibres, and which kind of cable a length takes."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from catalogue.metal_types import Generation
+from catalogue.network_types import Generation
 from catalogue.optics import CABLES, CableType
-from planner.fabric.cabling import Link, Span
+from planner.fabric.cabling import Span
 from planner.fabric.design import FabricDesign
 
 
@@ -88,30 +87,3 @@ def kinds(span: Span, generation: Generation, cables: Sequence[CableType] = CABL
 def longest_m(span: Span, cable: CableType) -> float:
     """The longest that a cable of the kind can be on such a link."""
     return cable.card_max_m if span is Span.NODE_LEAF else cable.switch_max_m
-
-
-@dataclass(frozen=True, kw_only=True)
-class CableLine:
-    """Cables of one kind: how many, and the longest. `kind` is None where no kind is long enough."""
-
-    span: Span
-    kind: CableType | None
-    count: int
-    longest_m: float
-
-
-def cable_lines(links: Iterable[Link], generation: Generation) -> list[CableLine]:
-    """Cables by span and kind. Raises ValueError for links without length."""
-    lengths: Counter[tuple[Span, float]] = Counter()
-    for link in links:
-        if link.length_m is None:
-            raise ValueError(f"{link.label} has no length; give positions to planner.fabric.cabling.links")
-        lengths[link.span, link.length_m] += 1
-    lines: dict[tuple[Span, CableType | None], tuple[int, float]] = {}
-    for (span, length), count in sorted(lengths.items()):
-        kind = cable_for(span, generation, length)
-        lines[span, kind] = (lines.get((span, kind), (0, 0.0))[0] + count, length)
-    return [
-        CableLine(span=span, kind=kind, count=count, longest_m=length)
-        for (span, kind), (count, length) in lines.items()
-    ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catalogue.metal_types import NicGroup, NicRole, Switch
+from catalogue.network_types import NicGroup, NicRole, Switch, of_role
 from planner.fabric.addresses import rail_networks
 from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.design import Demand, Topology
@@ -91,9 +91,14 @@ def plan_fabric(
     )
 
 
+def joins(pool: MetalPoolPlan) -> bool:
+    """Whether the pool's nodes join the compute fabric: those for training do. A service's replica lives on one."""
+    return pool.role == "training" and pool.rails > 0
+
+
 def on_fabric(pools: Iterable[MetalPoolPlan]) -> list[MetalPoolPlan]:
-    """Pools whose nodes join the compute fabric: training pools. A service's replica lives on one node."""
-    return [pool for pool in pools if pool.role == "training" and pool.rails]
+    """Pools whose nodes join the compute fabric."""
+    return [pool for pool in pools if joins(pool)]
 
 
 def asked(section: FabricSection, pools: Mapping[str, MetalPoolPlan], switches: Mapping[str, Switch]) -> Asked | None:
@@ -123,9 +128,9 @@ def asked(section: FabricSection, pools: Mapping[str, MetalPoolPlan], switches: 
     )
 
 
-def compute_cards(pool: MetalPoolPlan) -> list[NicGroup]:
+def compute_cards(pool: MetalPoolPlan) -> tuple[NicGroup, ...]:
     """The groups of cards of a pool's server that are rails of the fabric."""
-    return [group for group in pool.server.nics if group.role is NicRole.COMPUTE]
+    return of_role(pool.server.nics, NicRole.COMPUTE)
 
 
 def _preset(section: FabricSection, ask: Asked, topology: Topology) -> Preset:

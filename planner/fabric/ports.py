@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from catalogue.metal_types import Nic, Switch
+from catalogue.network_types import Nic, Switch
 
 
 @dataclass(frozen=True, kw_only=True)

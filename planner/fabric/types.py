@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from catalogue.metal_types import NicGroup, Switch
+from catalogue.network_types import NicGroup, Switch
 from planner.fabric.optics import Optics
 from planner.fabric.ports import Radix
 from planner.fabric.topology import Growth

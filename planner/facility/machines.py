@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from catalogue.metal_types import Cooling, PowerSupplies, Server, StorageServer, Switch
+from catalogue.metal_types import Cooling, PowerSupplies, Server, StorageServer
+from catalogue.network_types import Switch
 
 _CORDS = 2
 """Power cords of a switch or a storage server, one for each feed."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from catalogue.metal_types import Cooling, StorageServer, Switch
+from catalogue.metal_types import Cooling, StorageServer
+from catalogue.network_types import Switch
 from planner.facility.circuits import RackCircuits, circuits
 from planner.facility.cooling import heat, litres_per_minute, tons
 from planner.facility.machines import Kind, Machines, kw, servers, storage_servers, switches
@@ -27,13 +28,7 @@ def inventory(
 ) -> tuple[Machines, ...]:
     """All machines of a site. `fabric` is (name, row, count) of its switches; unknown rows are left out."""
     nodes = [servers(pool.name, pool.server, pool.count) for pool in pools]
-    named: list[tuple[str, str, int]] = []
-    if storage.lustre is not None:
-        named += [("oss", storage.lustre.server, storage.lustre.count)]
-        named += [("mds", storage.lustre.mds_server, storage.lustre.mds_count)]
-    if storage.ceph is not None:
-        named += [("osd", storage.ceph.server, storage.ceph.count)]
-    stores = [storage_servers(name, rows[row], count) for name, row, count in named if row in rows]
+    stores = [storage_servers(each.role, rows[each.row], each.count) for each in storage.servers if each.row in rows]
     return (*nodes, *stores, *(switches(name, row, count) for name, row, count in fabric))
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from catalogue.types import Accelerator, UsageClass
+from catalogue.types import Accelerator
+from catalogue.units import MIB_PER_GIB
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.rules.known import known_pools, placed_runs, runs, services
 from planner.types import AwsPoolPlan
-
-_MIB_PER_GIB = 1024
 
 
 @aws_rule(
@@ -40,13 +40,12 @@ def instance_unknown(draft: AwsDraft) -> Iterable[Observation]:
 )
 def pool_without_gpu(draft: Draft) -> Iterable[Observation]:
     """Training and inference pools have GPUs; the system pool has none to waste."""
-    for index, pool in enumerate(draft.settings.pools):
-        plan = draft.pools.get(pool.name)
+    for path, pool, plan in known_pools(draft):
         neuron = isinstance(plan, AwsPoolPlan) and plan.instance.accelerator is Accelerator.NEURON
-        if plan and not neuron and (plan.gpus_per_node == 0) is not (pool.role == "system"):
+        if not neuron and (plan.gpus_per_node == 0) is not (pool.role == "system"):
             has = f"has {plan.gpus_per_node} GPUs" if plan.gpus_per_node else "has no GPU"
             yield Observation(
-                path=f"pools[{index}].{draft.hardware_key}",
+                path=f"{path}.{draft.hardware_key}",
                 sentence=f"{plan.hardware} {has}, and the pool's role is {pool.role}",
                 remedy=_other_hardware(draft, gpus=pool.role != "system"),
                 subject=pool.name,
@@ -63,11 +62,10 @@ def pool_without_gpu(draft: Draft) -> Iterable[Observation]:
 )
 def accelerator_not_gpu(draft: AwsDraft) -> Iterable[Observation]:
     """Inferentia and Trainium are no GPUs: everything that is installed and run here is made for CUDA."""
-    for index, pool in enumerate(draft.settings.pools):
-        plan = draft.pools.get(pool.name)
-        if plan and plan.instance.accelerator is Accelerator.NEURON:
+    for path, pool, plan in known_pools(draft):
+        if plan.instance.accelerator is Accelerator.NEURON:
             yield Observation(
-                path=f"pools[{index}].instanceType",
+                path=f"{path}.instanceType",
                 sentence=f"{pool.instance_type} has {plan.instance.neuron_count} x Neuron, on which neither CUDA nor "
                 "NCCL runs",
                 remedy="take a g or p type, or an m7i size for the system pool",
@@ -92,12 +90,11 @@ def _other_hardware(draft: Draft, *, gpus: bool) -> str:
 )
 def capacity_not_offered(draft: AwsDraft) -> Iterable[Observation]:
     """A pool buys its instances in a way that AWS sells them."""
-    for index, pool in enumerate(draft.settings.pools):
-        plan = draft.pools.get(pool.name)
-        if plan and UsageClass(pool.capacity) not in plan.instance.usage_classes:
+    for path, pool, plan in known_pools(draft):
+        if plan.usage not in plan.instance.usage_classes:
             offered = ", ".join(sorted(plan.instance.usage_classes))
             yield Observation(
-                path=f"pools[{index}].capacity",
+                path=f"{path}.capacity",
                 sentence=f"AWS does not sell {pool.instance_type} as {pool.capacity}",
                 remedy=f"it is sold as {offered}",
                 subject=pool.name,
@@ -113,13 +110,12 @@ def capacity_not_offered(draft: AwsDraft) -> Iterable[Observation]:
 )
 def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
     """A gang starts only if its pool has a node for every pod; what inference reserves is no part of it."""
-    for index, run in enumerate(draft.settings.training.runs):
-        pool = draft.pools.get(run.pool)
-        if pool and run.nodes > pool.count:
+    for path, run, pool in placed_runs(draft):
+        if run.nodes > pool.count:
             reserved = sum(service.gpus for service in draft.services.values())
             gpus = run.nodes * pool.gpus_per_node
             yield Observation(
-                path=f"training.runs[{index}].nodes",
+                path=f"{path}.nodes",
                 sentence=f"the gang takes {run.nodes} nodes ({gpus} GPUs) and pool {pool.name} has {pool.count} "
                 f"({pool.gpus} GPUs; inference reserves {reserved} of its own), so it would wait for ever",
                 remedy=f"set nodes to at most {pool.count} or the pool's count to {run.nodes}",
@@ -138,11 +134,11 @@ def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
 def gang_fits_queue(draft: Draft) -> Iterable[Observation]:
     """A queue's cap leaves room for each gang that is sent to it."""
     caps = {queue.name: queue.gpus for queue in draft.settings.scheduling.queues}
-    for index, run in enumerate(draft.settings.training.runs):
+    for path, run in runs(draft):
         cap, plan = caps.get(run.queue), draft.runs.get(run.name)
         if cap is not None and plan and plan.gpus > cap:
             yield Observation(
-                path=f"training.runs[{index}].queue",
+                path=f"{path}.queue",
                 sentence=f"the gang takes {plan.gpus} GPUs and queue {run.queue} is capped at {cap}",
                 remedy=f"raise the queue's gpus to {plan.gpus} or send the run to another queue",
                 subject=run.name,
@@ -180,12 +176,12 @@ def gangs_wait_in_line(draft: Draft) -> Iterable[Observation]:
 )
 def shm_below_memory(draft: Draft) -> Iterable[Observation]:
     """Shared memory counts against the pod's memory limit, so it stays below it."""
-    for index, run in enumerate(draft.settings.training.runs):
+    for path, run in runs(draft):
         plan = draft.runs.get(run.name)
         if plan and plan.pod.shm_mib >= plan.pod.memory_mib:
-            limit = plan.pod.memory_mib // _MIB_PER_GIB
+            limit = plan.pod.memory_mib // MIB_PER_GIB
             yield Observation(
-                path=f"training.runs[{index}].shmGib",
+                path=f"{path}.shmGib",
                 sentence=f"{run.shm_gib} GiB of shared memory do not fit below the pod's memory limit of {limit} GiB, "
                 f"which is what a {draft.pools[run.pool].hardware} leaves",
                 remedy=f"set it to at most {max(1, limit // 2)}, half of the limit",
@@ -202,19 +198,20 @@ def shm_below_memory(draft: Draft) -> Iterable[Observation]:
 )
 def node_too_small(draft: Draft) -> Iterable[Observation]:
     """After the node's own daemons, a pod that takes its share still gets at least a core and a GiB."""
-    runs = ((f"training.runs[{index}]", run.name) for index, run in enumerate(draft.settings.training.runs))
-    services = ((f"serving.services[{index}]", item.name) for index, item in enumerate(draft.settings.serving.services))
-    for path, name in (*runs, *services):
-        plan = draft.runs.get(name) if path.startswith("training") else draft.services.get(name)
+    planned = (
+        *((path, draft.runs.get(run.name)) for path, run in runs(draft)),
+        *((path, draft.services.get(service.name)) for path, service in services(draft)),
+    )
+    for path, plan in planned:
         if plan and not (plan.pod.cpu_millicores and plan.pod.memory_mib):
             yield Observation(
                 path=f"{path}.pool",
                 sentence=f"a pod would be left with {plan.pod.cpu_millicores // 1000} cores and "
-                f"{plan.pod.memory_mib // _MIB_PER_GIB} GiB of a {draft.pools[plan.pool].hardware}",
+                f"{plan.pod.memory_mib // MIB_PER_GIB} GiB of a {draft.pools[plan.pool].hardware}",
                 remedy="take a larger size for the pool",
-                subject=name,
+                subject=plan.name,
                 inputs={
                     "CPU": f"{plan.pod.cpu_millicores // 1000} cores",
-                    "memory": f"{plan.pod.memory_mib // _MIB_PER_GIB} GiB",
+                    "memory": f"{plan.pod.memory_mib // MIB_PER_GIB} GiB",
                 },
             )

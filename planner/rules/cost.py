@@ -40,8 +40,7 @@ def budget(draft: AwsDraft) -> Iterable[Observation]:
 )
 def purchase_budget(draft: MetalDraft) -> Iterable[Observation]:
     """The purchase as a whole, item by item, stays within its budget."""
-    limit = draft.settings.budget.max_purchase_usd if draft.settings.budget else None
-    cost = draft.bom.cost()
+    limit, cost = _purchase_limit(draft), draft.bom.cost()
     if limit is not None and cost.usd > limit:
         part, dearest = max(draft.bom.by_part().items(), key=lambda each: each[1].usd)
         yield Observation(
@@ -63,8 +62,7 @@ def purchase_budget(draft: MetalDraft) -> Iterable[Observation]:
 )
 def purchase_range(draft: MetalDraft) -> Iterable[Observation]:
     """Prices are ranges: a budget that holds the likely sum may not hold the dear one."""
-    limit = draft.settings.budget.max_purchase_usd if draft.settings.budget else None
-    cost = draft.bom.cost()
+    limit, cost = _purchase_limit(draft), draft.bom.cost()
     if limit is not None and cost.usd <= limit < cost.high:
         yield Observation(
             path="budget.maxPurchaseUsd",
@@ -86,7 +84,7 @@ def purchase_range(draft: MetalDraft) -> Iterable[Observation]:
 )
 def purchase_unpriced(draft: MetalDraft) -> Iterable[Observation]:
     """A part without a recorded price is not free, so the budget says nothing about it."""
-    if draft.settings.budget is None or draft.settings.budget.max_purchase_usd is None:
+    if _purchase_limit(draft) is None:
         return
     for line in draft.bom.unpriced:
         yield Observation(
@@ -138,6 +136,10 @@ def owned_hourly_budget(draft: MetalDraft) -> Iterable[Observation]:
             remedy=f"raise the budget to {hourly.usd:.2f}, or buy fewer nodes",
             inputs={"hourly": f"{hourly.usd:.2f} USD/h", "limit": f"{limit:.2f} USD/h"},
         )
+
+
+def _purchase_limit(draft: MetalDraft) -> float | None:
+    return draft.settings.budget.max_purchase_usd if draft.settings.budget else None
 
 
 def _round(usd: float) -> str:

@@ -1,8 +1,8 @@
 """Rows of hardware that the settings name, and rows that a site adds."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
+from catalogue.site import meant
 from planner.draft import Draft, MetalDraft, metal_rule, rule
 from planner.findings import Observation
 
@@ -46,24 +46,15 @@ def switch_unknown(draft: MetalDraft) -> Iterable[Observation]:
 )
 def storage_server_unknown(draft: MetalDraft) -> Iterable[Observation]:
     """Storage servers are rows of the catalogue."""
-    lustre, ceph = draft.settings.storage.lustre, draft.settings.storage.ceph
-    named = {}
-    if lustre is not None:
-        named = {"storage.lustre.server": lustre.server, "storage.lustre.mdsServer": lustre.mds_server}
-    if ceph is not None:
-        named = {"storage.ceph.server": ceph.server}
-    for path, name in named.items():
-        yield from _unknown(path, "storageServers", name, draft.catalogue.storage_servers)
+    for each in draft.settings.storage.servers:
+        yield from _unknown(f"storage.{each.key}", "storageServers", each.row, draft.catalogue.storage_servers)
 
 
 def _unknown(path: str, table: str, name: str, known: Mapping[str, object]) -> Iterable[Observation]:
     if name not in known:
-        plain = {each.casefold(): each for each in known}
-        near = get_close_matches(name.casefold(), plain, n=1)
-        remedy = f"did you mean {plain[near[0]]}?" if near else f"known: {', '.join(known) or 'none'}"
         yield Observation(
             path=path,
             sentence=f"the catalogue has no {name!r} among its {table}",
-            remedy=f"{remedy} (gpucluster:catalogue.{table} adds rows)",
+            remedy=f"{meant(name, known)} (gpucluster:catalogue.{table} adds rows)",
             subject=name,
         )

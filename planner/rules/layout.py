@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
-from planner.rules.runs import known_runs
+from planner.rules.known import known_runs
 from planner.step import pipeline_bubble
 from planner.training.job import Layout
 from planner.training.layout import (

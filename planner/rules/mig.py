@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from planner.draft import Draft, rule
 from planner.findings import Observation
 from planner.mig import profile
+from planner.rules.known import known_pools, services
 
 
 @rule(
@@ -16,13 +17,12 @@ from planner.mig import profile
 )
 def mig_profile(draft: Draft) -> Iterable[Observation]:
     """A pool's MIG profile is one that its GPU offers."""
-    for index, pool in enumerate(draft.settings.pools):
-        plan = draft.pools.get(pool.name)
-        if pool.mig is None or plan is None or plan.gpu is None or profile(plan.gpu, pool.mig):
+    for path, pool, plan in known_pools(draft):
+        if pool.mig is None or plan.gpu is None or profile(plan.gpu, pool.mig):
             continue
         offered = ", ".join(f"{each.name} ({each.count} a GPU)" for each in plan.gpu.mig)
         yield Observation(
-            path=f"pools[{index}].mig",
+            path=f"{path}.mig",
             sentence=f"{plan.gpu.name} has no MIG profile {pool.mig}"
             + ("" if offered else ", as it cannot be cut at all"),
             remedy=f"take one of {offered}" if offered else "remove the key",
@@ -34,11 +34,11 @@ def mig_profile(draft: Draft) -> Iterable[Observation]:
 @rule("mig-one-slice", "K10", formula="tensorParallel = 1", source="NVIDIA MIG user guide, application considerations")
 def mig_one_slice(draft: Draft) -> Iterable[Observation]:
     """A replica on slices takes one of them: slices have no peer-to-peer path that NCCL could use."""
-    for index, service in enumerate(draft.settings.serving.services):
+    for path, service in services(draft):
         plan = draft.pools.get(service.pool)
         if plan and plan.mig and service.tensor_parallel > 1:
             yield Observation(
-                path=f"serving.services[{index}].tensorParallel",
+                path=f"{path}.tensorParallel",
                 sentence=f"a replica would join {service.tensor_parallel} slices {plan.mig.name} of pool {plan.name}, "
                 "which cannot reach each other",
                 remedy="set it to 1 and take a larger profile, or whole GPUs",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from planner.addressing import AWS_RESERVED_ADDRESSES
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
+from planner.rules.known import known_pools, placed_runs
 
 
 @aws_rule(
@@ -36,15 +37,12 @@ def subnet_size(draft: AwsDraft) -> Iterable[Observation]:
 )
 def efa_limit(draft: AwsDraft) -> Iterable[Observation]:
     """A launch template asks for no more EFA interfaces than EC2 attaches, and for no more per card than fit."""
-    for index, pool in enumerate(draft.settings.pools):
-        plan = draft.pools.get(pool.name)
-        if plan is None:
-            continue
+    for path, pool, plan in known_pools(draft):
         per_card = Counter(interface.network_card_index for interface in plan.interfaces)
         crowded = [card.index for card in plan.instance.cards if per_card[card.index] > card.max_interfaces]
         if plan.efa > plan.instance.efa_max or crowded:
             yield Observation(
-                path=f"pools[{index}].instanceType",
+                path=f"{path}.instanceType",
                 sentence=f"{pool.instance_type} would get {plan.efa} EFA interfaces where EC2 allows "
                 f"{plan.instance.efa_max}" + (f", and too many on card {crowded[0]}" if crowded else ""),
                 remedy="correct the cards of its catalogue row",
@@ -66,11 +64,10 @@ def efa_limit(draft: AwsDraft) -> Iterable[Observation]:
 )
 def gang_without_efa(draft: AwsDraft) -> Iterable[Observation]:
     """A gang over several nodes has a fabric: without EFA its collectives run on TCP, and nothing says so."""
-    for index, run in enumerate(draft.settings.training.runs):
-        plan = draft.pools.get(run.pool)
-        if plan and plan.gpus_per_node and run.nodes > 1 and plan.efa == 0:
+    for path, run, plan in placed_runs(draft):
+        if plan.gpus_per_node and run.nodes > 1 and plan.efa == 0:
             yield Observation(
-                path=f"training.runs[{index}].pool",
+                path=f"{path}.pool",
                 sentence=f"{run.nodes} nodes of {plan.instance.type} would talk over TCP, 10 to 19 times slower than "
                 "EFA, as the type has no EFA interface",
                 remedy=f"take a type with EFA ({', '.join(_efa_types(draft))}) or one node",

@@ -18,11 +18,10 @@ from planner.blocks import (
 )
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
-from planner.types import AwsPoolPlan
+from planner.rules.known import known_pools, placed_runs
 
 if TYPE_CHECKING:
     from settings.aws import AwsPool, Reservation
-    from settings.workloads import TrainingRun
 
 _BLOCKS = "EC2 user guide, Capacity Blocks for ML"
 _MINUTE = "%Y-%m-%d %H:%M UTC"
@@ -140,7 +139,7 @@ def block_ended(draft: AwsDraft) -> Iterable[Observation]:
 )
 def block_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
     """A block ends hard, whatever runs: a run in it saves its state on the way."""
-    for path, run, pool in _runs(draft):
+    for path, run, pool in placed_runs(draft):
         if pool.block is None:
             continue
         times = pool.block.times
@@ -176,7 +175,7 @@ def block_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
 )
 def spot_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
     """A run on spot capacity saves its state, as EC2 takes the nodes back with two minutes' notice."""
-    for path, run, pool in _runs(draft):
+    for path, run, pool in placed_runs(draft):
         if pool.usage is UsageClass.SPOT and run.checkpoint is None:
             yield Observation(
                 path=f"{path}.checkpoint",
@@ -197,13 +196,12 @@ def spot_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
 )
 def spot_is_rare(draft: AwsDraft) -> Iterable[Observation]:
     """Large EFA nodes are seldom on the spot market, a whole gang of them less so."""
-    for index, pool in enumerate(draft.settings.pools):
-        plan = draft.pools.get(pool.name)
-        if plan and plan.usage is UsageClass.SPOT and plan.instance.efa_max >= _RARE_FROM_EFA:
+    for path, pool, plan in known_pools(draft):
+        if plan.usage is UsageClass.SPOT and plan.instance.efa_max >= _RARE_FROM_EFA:
             spot, on_demand = plan.instance.spot, plan.instance.on_demand
             saving = f", for {1 - spot.usd_per_hour / on_demand.usd_per_hour:.0%} off" if spot and on_demand else ""
             yield Observation(
-                path=f"pools[{index}].capacity",
+                path=f"{path}.capacity",
                 sentence=f"spot capacity of {pool.instance_type} is rare{saving}, and a gang waits until all of its "
                 "nodes are there at once",
                 remedy="fall back on capacity-block or on-demand when the nodes do not come",
@@ -224,21 +222,12 @@ def spot_is_rare(draft: AwsDraft) -> Iterable[Observation]:
 )
 def ultraserver_apart(draft: AwsDraft) -> Iterable[Observation]:
     """NVLink between the nodes of an UltraServer needs more than device plugins, which this program does not bring."""
-    for index, pool in enumerate(draft.settings.pools):
-        plan = draft.pools.get(pool.name)
-        if plan and plan.instance.family == "p6e-gb200":
+    for path, pool, plan in known_pools(draft):
+        if plan.instance.ultraserver:
             yield Observation(
-                path=f"pools[{index}].instanceType",
+                path=f"{path}.instanceType",
                 sentence=f"the {plan.gpus_per_node} GPUs of a {pool.instance_type} share NVLink with 17 more nodes "
                 "only through NVIDIA's DRA driver and ComputeDomains, which this program does not install",
                 remedy="install them beside it, or keep tensor parallelism inside a node",
                 subject=pool.name,
             )
-
-
-def _runs(draft: AwsDraft) -> Iterator[tuple[str, TrainingRun, AwsPoolPlan]]:
-    """Runs whose pool is planned, each with its settings path."""
-    for index, run in enumerate(draft.settings.training.runs):
-        pool = draft.pools.get(run.pool)
-        if pool is not None:
-            yield f"training.runs[{index}]", run, pool

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from catalogue.types import QuotaUnit
+from catalogue.quotas import QuotaUnit
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
 

@@ -8,8 +8,8 @@ from planner.findings import Observation, Severity
 from planner.reliability.checkpoints import overhead
 from planner.reliability.losses import SPOT_MOST_LOST_MINUTES, covered_hours, failure_cost, idle_gpus
 from planner.reliability.mttf import Mttf, planning_mttf
-from planner.rules.runs import known_runs
-from planner.types import AwsPoolPlan
+from planner.rules.known import known_runs, placed_runs, timed_runs
+from planner.types import AwsPoolPlan, PoolPlan
 
 _MOST_LOSS = 0.05
 _RSC = "Kokolis et al. 2024, Revisiting Reliability in Large-Scale Machine Learning Research Clusters"
@@ -29,10 +29,9 @@ def checkpoint_interval(draft: Draft) -> Iterable[Observation]:
 
     Spot instances end long before the hardware fails; `spot-checkpoints` is about them.
     """
-    spot = _spot_pools(draft)
     for seen in known_runs(draft):
         best, checkpoint = seen.training.best_checkpoint_seconds, seen.run.checkpoint
-        if best is None or checkpoint is None or seen.run.pool in spot:
+        if best is None or checkpoint is None or _is_spot(seen.pool):
             continue
         mttf = planning_mttf(seen.plan.gpus)
         pause, every = checkpoint.within_seconds, checkpoint.every_minutes * 60
@@ -64,21 +63,18 @@ def checkpoint_interval(draft: Draft) -> Iterable[Observation]:
 )
 def restarts_run_out(draft: Draft) -> Iterable[Observation]:
     """A run that is long enough to fail several times may begin again as often."""
-    for seen in known_runs(draft):
-        forecast = seen.plan.forecast
-        if forecast is None or forecast.restarts is None or forecast.failures is None or forecast.days is None:
-            continue
-        if forecast.restarts > seen.run.restarts:
+    for seen, forecast, days in timed_runs(draft):
+        if forecast.restarts is not None and forecast.restarts > seen.run.restarts:
             mttf = planning_mttf(seen.plan.gpus)
             yield Observation(
                 path=f"{seen.path}.restarts",
                 sentence=f"{seen.run.restarts} restarts are used up in "
                 f"{covered_hours(seen.run.restarts, mttf.hours):.0f} h on average at {_told(mttf)}, and the run takes "
-                f"{forecast.days:.0f} days, in which about {forecast.failures:.0f} failures each restart all workers",
+                f"{days:.0f} days, in which about {forecast.failures:.0f} failures each restart all workers",
                 remedy=f"set it to {forecast.restarts}, with checkpoints that another number of GPUs can read",
                 subject=seen.run.name,
                 inputs={
-                    "run": f"{forecast.days:.1f} d",
+                    "run": f"{days:.1f} d",
                     "MTTF": f"{mttf.hours:.1f} h",
                     "restarts": str(seen.run.restarts),
                 },
@@ -94,19 +90,16 @@ def restarts_run_out(draft: Draft) -> Iterable[Observation]:
 )
 def run_without_checkpoints(draft: Draft) -> Iterable[Observation]:
     """A run that will fail once at least does not begin at its first step again."""
-    for seen in known_runs(draft):
-        forecast = seen.plan.forecast
-        if seen.run.checkpoint or forecast is None or forecast.failures is None or forecast.days is None:
-            continue
-        if forecast.failures >= 1:
+    for seen, forecast, days in timed_runs(draft):
+        if seen.run.checkpoint is None and (forecast.failures or 0) >= 1:
             mttf = planning_mttf(seen.plan.gpus)
             yield Observation(
                 path=f"{seen.path}.checkpoint",
-                sentence=f"the run takes {forecast.days:.1f} days without failures, about {forecast.failures:.0f} are "
+                sentence=f"the run takes {days:.1f} days without failures, about {forecast.failures:.0f} are "
                 f"to be expected at {_told(mttf)}, and it says nothing about checkpoints",
                 remedy="add checkpoint with everyMinutes and withinSeconds",
                 subject=seen.run.name,
-                inputs={"run": f"{forecast.days:.1f} d", "MTTF": f"{mttf.hours:.1f} h"},
+                inputs={"run": f"{days:.1f} d", "MTTF": f"{mttf.hours:.1f} h"},
             )
 
 
@@ -118,11 +111,10 @@ def run_without_checkpoints(draft: Draft) -> Iterable[Observation]:
 )
 def spot_checkpoints(draft: AwsDraft) -> Iterable[Observation]:
     """A run on spot instances loses at most a quarter of an hour when AWS takes them back."""
-    spot = _spot_pools(draft)
-    for index, run in enumerate(draft.settings.training.runs):
-        if run.pool in spot and run.checkpoint and run.checkpoint.every_minutes > SPOT_MOST_LOST_MINUTES:
+    for path, run, pool in placed_runs(draft):
+        if pool.usage is UsageClass.SPOT and run.checkpoint and run.checkpoint.every_minutes > SPOT_MOST_LOST_MINUTES:
             yield Observation(
-                path=f"training.runs[{index}].checkpoint.everyMinutes",
+                path=f"{path}.checkpoint.everyMinutes",
                 sentence=f"pool {run.pool} is spot, which may end at any time, and a checkpoint is due every "
                 f"{run.checkpoint.every_minutes:g} min only",
                 remedy=f"set it to at most {SPOT_MOST_LOST_MINUTES}",
@@ -131,10 +123,9 @@ def spot_checkpoints(draft: AwsDraft) -> Iterable[Observation]:
             )
 
 
-def _spot_pools(draft: Draft) -> set[str]:
-    """Pools whose instances AWS may take back at any time."""
-    pools = draft.pools.items()
-    return {name for name, pool in pools if isinstance(pool, AwsPoolPlan) and pool.usage is UsageClass.SPOT}
+def _is_spot(pool: PoolPlan) -> bool:
+    """Whether AWS may take the pool's instances back at any time."""
+    return isinstance(pool, AwsPoolPlan) and pool.usage is UsageClass.SPOT
 
 
 def _told(mttf: Mttf) -> str:

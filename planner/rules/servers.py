@@ -8,6 +8,7 @@ from catalogue.units import gb
 from planner.draft import MetalDraft, metal_rule
 from planner.facility.power import supplied_w, survives_a_feed
 from planner.findings import Observation, Severity
+from planner.rules.known import known_pools
 
 _CONSTANT_LOAD = "NVIDIA DGX user guides, redundancy of the power supplies"
 _COOLED = "Data sheets of the catalogue's servers"
@@ -179,6 +180,4 @@ def server_retrofit(draft: MetalDraft) -> Iterable[Observation]:
 
 def _servers(draft: MetalDraft) -> Iterator[tuple[str, str, Server]]:
     """Settings path, pool and server of every planned pool."""
-    for index, pool in enumerate(draft.settings.pools):
-        if pool.name in draft.pools:
-            yield f"pools[{index}].server", pool.name, draft.pools[pool.name].server
+    return ((f"{path}.server", pool.name, plan.server) for path, pool, plan in known_pools(draft))

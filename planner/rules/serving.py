@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from catalogue.model_types import Model
+from catalogue.site import meant
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
 from planner.placement import placed
+from planner.rules.known import known_pools, services, workloads
 from planner.serving.memory import Quantization, serving_memory, smallest_tensor
 from planner.training.layout import tensor_degrees
 from planner.types import PoolPlan, ServicePlan
@@ -24,17 +25,14 @@ _SHORTEST_LENGTH = 256
 @rule("model-unknown", "C01", formula="model in the catalogue's models", source="Definition of the stack file")
 def model_unknown(draft: Draft) -> Iterable[Observation]:
     """Every service, and every run that names a model, names a row of the model catalogue."""
-    runs = ((f"training.runs[{i}]", run.name, run.model) for i, run in enumerate(draft.settings.training.runs))
-    services = ((f"serving.services[{i}]", it.name, it.model) for i, it in enumerate(draft.settings.serving.services))
     known = draft.catalogue.models
-    for path, name, model in (*runs, *services):
-        if model is not None and model not in known:
-            near = get_close_matches(model, known, n=1)
+    for path, user in workloads(draft):
+        if user.model is not None and user.model not in known:
             yield Observation(
                 path=f"{path}.model",
-                sentence=f"the catalogue has no model {model!r}",
-                remedy=f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}",
-                subject=name,
+                sentence=f"the catalogue has no model {user.model!r}",
+                remedy=meant(user.model, known),
+                subject=user.name,
             )
 
 
@@ -47,13 +45,13 @@ def model_unknown(draft: Draft) -> Iterable[Observation]:
 )
 def tensor_parallel(draft: Draft) -> Iterable[Observation]:
     """Tensor parallelism divides the heads and the KV heads, and stays inside a node."""
-    for index, service in enumerate(draft.settings.serving.services):
-        size, path = service.tensor_parallel, f"serving.services[{index}].tensorParallel"
+    for path, service in services(draft):
+        size = service.tensor_parallel
         model, pool = draft.catalogue.models.get(service.model), draft.pools.get(service.pool)
         if model and size not in tensor_degrees(model, size):
             fitting = tensor_degrees(model, pool.gpus_per_node if pool else size)
             yield Observation(
-                path=path,
+                path=f"{path}.tensorParallel",
                 sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
                 remedy=f"take one of {', '.join(map(str, fitting))}",
                 subject=service.name,
@@ -61,7 +59,7 @@ def tensor_parallel(draft: Draft) -> Iterable[Observation]:
             )
         if pool and 0 < pool.gpus_per_node < size:
             yield Observation(
-                path=path,
+                path=f"{path}.tensorParallel",
                 sentence=f"{size} GPUs are more than the {pool.gpus_per_node} of a {pool.hardware}",
                 remedy=f"take at most {pool.gpus_per_node}, or larger nodes for pool {pool.name}",
                 subject=service.name,
@@ -72,11 +70,11 @@ def tensor_parallel(draft: Draft) -> Iterable[Observation]:
 @rule("model-context", "IN12", formula="maxModelLen <= context of the model", source="config.json of the model")
 def model_context(draft: Draft) -> Iterable[Observation]:
     """A service does not promise more context than the model was trained for."""
-    for index, service in enumerate(draft.settings.serving.services):
+    for path, service in services(draft):
         model = draft.catalogue.models.get(service.model)
         if model and service.max_model_len > model.context:
             yield Observation(
-                path=f"serving.services[{index}].maxModelLen",
+                path=f"{path}.maxModelLen",
                 sentence=f"{service.max_model_len} tokens are more than the {model.context} of {model.name}",
                 remedy=f"set it to at most {model.context}",
                 subject=service.name,
@@ -94,14 +92,14 @@ def model_context(draft: Draft) -> Iterable[Observation]:
 )
 def model_fits_gpus(draft: Draft) -> Iterable[Observation]:
     """Beside the weights there is KV cache for at least one sequence of full length."""
-    for index, service in enumerate(draft.settings.serving.services):
+    for path, service in services(draft):
         plan = draft.services.get(service.name)
         if plan is None or plan.full_sequences:
             continue
         pool = draft.pools[service.pool]
         gpu_gb = _device_gb(pool)
         yield Observation(
-            path=f"serving.services[{index}].tensorParallel",
+            path=f"{path}.tensorParallel",
             sentence=f"{plan.weights_gb} GB of weights leave {plan.pod.gpus} x {gpu_gb:g} GB room for "
             f"{max(0, plan.kv_cache_tokens)} tokens of KV cache, and one sequence has {service.max_model_len}",
             remedy=_what_fits(draft.catalogue.models[service.model], service, plan, pool),
@@ -150,11 +148,11 @@ def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan
 )
 def service_precision(draft: Draft) -> Iterable[Observation]:
     """The GPU computes in bf16, which the published models are in and the server asks for."""
-    for index, service in enumerate(draft.settings.serving.services):
+    for path, service in services(draft):
         gpu = draft.pools[service.pool].gpu if service.name in draft.services else None
         if gpu is not None and gpu.bf16_tflops is None:
             yield Observation(
-                path=f"serving.services[{index}].pool",
+                path=f"{path}.pool",
                 sentence=f"{gpu.name} (compute capability {gpu.compute_capability}) does not compute in bf16, and "
                 f"{service.model} is published in it",
                 remedy=f"take GPUs of compute capability 8.0 or later for pool {service.pool}",
@@ -172,11 +170,11 @@ def service_precision(draft: Draft) -> Iterable[Observation]:
 )
 def fp8_weights_only(draft: Draft) -> Iterable[Observation]:
     """Without FP8 tensor cores quantized weights save memory, and the computation is as slow as in 16 bits."""
-    for index, service in enumerate(draft.settings.serving.services):
+    for path, service in services(draft):
         gpu = draft.pools[service.pool].gpu if service.name in draft.services else None
         if gpu is not None and gpu.fp8_tflops is None and service.quantization == "fp8":
             yield Observation(
-                path=f"serving.services[{index}].quantization",
+                path=f"{path}.quantization",
                 sentence=f"{gpu.name} (compute capability {gpu.compute_capability}) has no FP8 tensor cores, so fp8 "
                 "weights are widened for every computation",
                 remedy="take GPUs of compute capability 8.9 or later for speed, or keep it for the memory it saves",
@@ -191,13 +189,12 @@ def replicas_that_fit(pool: PoolPlan, wanted: Iterable[tuple[ServicePlan, int]])
     return placed(pool.count, pool.devices_per_node, sizes) is not None
 
 
-def _shared_pools(draft: Draft) -> Iterable[tuple[int, PoolPlan, list[ServicePlan]]]:
-    """Pools with their services (index in the settings first), where each replica fits on a node by itself."""
-    for index, pool in enumerate(draft.settings.pools):
-        plan = draft.pools.get(pool.name)
-        services = [service for service in draft.services.values() if service.pool == pool.name]
-        if plan and services and all(service.pod.gpus <= plan.devices_per_node for service in services):
-            yield index, plan, services
+def _shared_pools(draft: Draft) -> Iterable[tuple[str, PoolPlan, list[ServicePlan]]]:
+    """Pools with their services (settings path first), where each replica fits on a node by itself."""
+    for path, _, pool in known_pools(draft):
+        sharing = [service for service in draft.services.values() if service.pool == pool.name]
+        if sharing and all(service.pod.gpus <= pool.devices_per_node for service in sharing):
+            yield path, pool, sharing
 
 
 @rule(
@@ -211,12 +208,12 @@ def _shared_pools(draft: Draft) -> Iterable[tuple[int, PoolPlan, list[ServicePla
 )
 def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
     """The replicas that always run fit on the pool, none across two nodes."""
-    for index, pool, services in _shared_pools(draft):
-        if not replicas_that_fit(pool, ((service, service.min_replicas) for service in services)):
-            replicas = ", ".join(f"{item.min_replicas} of {item.pod.gpus} for {item.name}" for item in services)
-            gpus = sum(item.gpus for item in services)
+    for path, pool, sharing in _shared_pools(draft):
+        if not replicas_that_fit(pool, ((service, service.min_replicas) for service in sharing)):
+            replicas = ", ".join(f"{item.min_replicas} of {item.pod.gpus} for {item.name}" for item in sharing)
+            gpus = sum(item.gpus for item in sharing)
             yield Observation(
-                path=f"pools[{index}].count",
+                path=f"{path}.count",
                 sentence=f"its services always run replicas on {gpus} GPUs ({replicas}), "
                 f"and {pool.count} x {pool.hardware} with {pool.devices_per_node} each cannot hold them",
                 remedy="raise the count, or lower minReplicas or tensorParallel",
@@ -234,12 +231,12 @@ def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
 )
 def replicas_may_wait(draft: Draft) -> Iterable[Observation]:
     """The autoscaler's upper end fits on the pool as well, or further replicas stay Pending."""
-    for index, pool, services in _shared_pools(draft):
-        now = replicas_that_fit(pool, ((service, service.min_replicas) for service in services))
-        if now and not replicas_that_fit(pool, ((service, service.max_replicas) for service in services)):
-            gpus = sum(service.max_replicas * service.pod.gpus for service in services)
+    for path, pool, sharing in _shared_pools(draft):
+        now = replicas_that_fit(pool, ((service, service.min_replicas) for service in sharing))
+        if now and not replicas_that_fit(pool, ((service, service.max_replicas) for service in sharing)):
+            gpus = sum(service.max_replicas * service.pod.gpus for service in sharing)
             yield Observation(
-                path=f"pools[{index}].count",
+                path=f"{path}.count",
                 sentence=f"at maxReplicas its services want {gpus} GPUs, and the pool has "
                 f"{pool.devices_per_node * pool.count}",
                 remedy="replicas beyond that stay Pending; raise the count or lower maxReplicas",

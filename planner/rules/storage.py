@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.rules.known import runs
 from planner.storage import fsx, local
 from planner.storage.need import local_write_seconds, shared_write_gb_per_s, staged_gb_per_node
 from planner.storage.types import RunStorage, StoragePlan
@@ -81,7 +82,7 @@ def fsx_efa_client_setup(draft: AwsDraft) -> Iterable[Observation]:
 )
 def checkpoint_write(draft: Draft) -> Iterable[Observation]:
     """A checkpoint is written in the time that training may stand still, or before the next one where it is copied."""
-    for path, run, storage in _runs(draft):
+    for path, run, storage in _stored(draft):
         asked, there = shared_write_gb_per_s(run.io), min(storage.write_gb_per_s, run.nodes_gb_per_s)
         if asked <= there or not there:
             continue
@@ -139,7 +140,7 @@ def checkpoints_together(draft: Draft) -> Iterable[Observation]:
 )
 def checkpoint_local_write(draft: Draft) -> Iterable[Observation]:
     """A checkpoint that goes to the nodes' own disks first is on them in the time training may stand still."""
-    for path, run, _ in _runs(draft):
+    for path, run, _ in _stored(draft):
         rate = local.write_gb_per_s(run.nvme)
         if not run.io.local or not rate:
             continue
@@ -165,7 +166,7 @@ def checkpoint_local_write(draft: Draft) -> Iterable[Observation]:
 )
 def nvme_capacity(draft: Draft) -> Iterable[Observation]:
     """What a run keeps on its nodes' own disks leaves a fifth of them free."""
-    for path, run, _ in _runs(draft):
+    for path, run, _ in _stored(draft):
         needed, raw = local.local_gb(run.io), local.raw_gb(run.nvme)
         if local.fits(run.io, run.nvme):
             continue
@@ -214,11 +215,11 @@ def storage_capacity(draft: Draft) -> Iterable[Observation]:
     )
 
 
-def _runs(draft: Draft) -> Iterator[tuple[str, RunStorage, StoragePlan]]:
+def _stored(draft: Draft) -> Iterator[tuple[str, RunStorage, StoragePlan]]:
     """Runs whose storage is planned, with their settings paths."""
-    for index, run in enumerate(draft.settings.training.runs):
+    for path, run in runs(draft):
         if draft.storage is not None and run.name in draft.storage.runs:
-            yield f"training.runs[{index}]", draft.storage.runs[run.name], draft.storage
+            yield path, draft.storage.runs[run.name], draft.storage
 
 
 def _bottleneck(run: RunStorage, storage: StoragePlan) -> str:

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 from math import ceil
 
-from catalogue.metal_types import Media, NicRole, StorageServer
+from catalogue.metal_types import Media, StorageServer
+from catalogue.network_types import NicRole, of_role
 from catalogue.storage_servers import NVME_TB, SSD_TB
 from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
+from planner.rules.known import known_pools
 from planner.storage.limits import client_gb_per_s, ports_needed, storage_link
 from planner.storage.lustre import LustreServers
 from planner.storage.plan import lustre_servers
@@ -66,12 +68,11 @@ def storage_network(draft: MetalDraft) -> Iterable[Observation]:
             )
             continue
         compute = lustre is not None and lustre.network == "compute"
-        for index, pool in enumerate(draft.settings.pools):
-            plan = draft.pools.get(pool.name)
-            if plan and plan.gpus_per_node and not client_gb_per_s(plan.server.nics, link, compute=compute):
+        for pool_path, pool, plan in known_pools(draft):
+            if plan.gpus_per_node and not client_gb_per_s(plan.server.nics, link, compute=compute):
                 over = "compute fabric" if compute else "storage network"
                 yield Observation(
-                    path=f"pools[{index}].server",
+                    path=f"{pool_path}.server",
                     sentence=f"a {plan.server.name} has no {link} port on the {over}, and {row.name} has no other",
                     remedy="take storage servers with the nodes' kind of ports"
                     + ("" if compute or lustre is None else ", or set storage.lustre.network to compute"),
@@ -91,7 +92,7 @@ def lustre_servers_fit(draft: MetalDraft) -> Iterable[Observation]:
     """An object server uses bays and cards that it has, and enough drives for one group of its parity."""
     for servers in _lustre(draft):
         row, width = servers.server, servers.redundancy.width
-        cards = sum(group.count for group in row.nics if group.role is NicRole.STORAGE)
+        cards = sum(group.count for group in of_role(row.nics, NicRole.STORAGE))
         wrong = (
             ("drivesPerServer", servers.drives, "drives", row.drives, f"take at most {row.drives}"),
             ("nicsPerServer", servers.cards or 0, "storage cards", cards, f"take at most {cards}"),
@@ -197,14 +198,8 @@ def lustre_one_loss(draft: MetalDraft) -> Iterable[Observation]:
 
 def _rows(draft: MetalDraft) -> Iterator[tuple[str, StorageServer]]:
     """The rows in use, with their settings paths."""
-    storage, rows = draft.settings.storage, draft.catalogue.storage_servers
-    named: list[tuple[str, str]] = []
-    if storage.lustre is not None:
-        named += [("storage.lustre.server", storage.lustre.server)]
-        named += [("storage.lustre.mdsServer", storage.lustre.mds_server)]
-    if storage.ceph is not None:
-        named += [("storage.ceph.server", storage.ceph.server)]
-    return ((path, rows[name]) for path, name in named if name in rows)
+    rows = draft.catalogue.storage_servers
+    return ((f"storage.{each.key}", rows[each.row]) for each in draft.settings.storage.servers if each.row in rows)
 
 
 def _lustre(draft: MetalDraft) -> Iterator[LustreServers]:
@@ -227,6 +222,6 @@ def _reach(draft: MetalDraft, target: float) -> str:
     slower = min(limits.servers_network, limits.servers_drives)
     more = ceil(servers.count * target / slower - 1e-9)
     row = draft.catalogue.storage_servers[servers.server]
-    rate = max(group.nic.gbit_per_s for group in row.nics if group.role is NicRole.STORAGE)
+    rate = max(group.nic.gbit_per_s for group in of_role(row.nics, NicRole.STORAGE))
     ports = ports_needed(target / servers.count, rate)
     return f"take {more} servers, or {ports} ports of {rate} Gb/s in each where drives allow it, or {lower}"

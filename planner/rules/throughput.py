@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
-from planner.rules.runs import Seen, known_runs
+from planner.rules.known import Seen, known_runs, timed_runs
 from planner.throughput import Claim, claim, peak_tflops
 from planner.types import AwsPoolPlan
 
@@ -110,15 +110,14 @@ def network_bound(draft: Draft) -> Iterable[Observation]:
 )
 def run_takes_years(draft: Draft) -> Iterable[Observation]:
     """The tokens of a run go through its GPUs within a year."""
-    for seen in known_runs(draft):
-        forecast = seen.plan.forecast
-        if forecast is None or forecast.days is None or forecast.days <= _MOST_DAYS:
+    for seen, forecast, days in timed_runs(draft):
+        if days <= _MOST_DAYS:
             continue
-        times = forecast.days / _MOST_DAYS
+        times = days / _MOST_DAYS
         yield Observation(
             path=f"{seen.path}.tokensBillion",
             sentence=f"{seen.run.tokens_billion:g} billion tokens of {seen.model.name} take {seen.plan.gpus} "
-            f"{seen.gpu.name} {forecast.days:,.0f} days at {forecast.tokens_per_s:,.0f} tokens/s",
+            f"{seen.gpu.name} {days:,.0f} days at {forecast.tokens_per_s:,.0f} tokens/s",
             remedy=f"take {times:.0f} times as many GPUs for a year, or at most "
             f"{(seen.run.tokens_billion or 0) / times:,.0f} billion tokens",
             subject=seen.run.name,
@@ -139,17 +138,17 @@ def run_takes_years(draft: Draft) -> Iterable[Observation]:
 )
 def block_ends_before_run(draft: AwsDraft) -> Iterable[Observation]:
     """The tokens of a run go through its GPUs before their capacity block ends, which it does hard."""
-    for seen in known_runs(draft):
-        forecast, block = seen.plan.forecast, draft.pools[seen.run.pool].block
-        if forecast is None or forecast.days is None or block is None:
+    for seen, forecast, days in timed_runs(draft):
+        block = draft.pools[seen.run.pool].block
+        if block is None:
             continue
         there = (block.times.checkpoint_by - block.times.start) / timedelta(days=1)
-        if forecast.days > there:
+        if days > there:
             yield Observation(
                 path=f"{seen.path}.tokensBillion",
-                sentence=f"the run takes {forecast.days:.1f} days at {forecast.tokens_per_s:,.0f} tokens/s, and the "
+                sentence=f"the run takes {days:.1f} days at {forecast.tokens_per_s:,.0f} tokens/s, and the "
                 f"block of pool {seen.run.pool} has {there:.1f} until its last checkpoint is due",
                 remedy="go on in another block from that checkpoint, or buy a longer one",
                 subject=seen.run.name,
-                inputs={"run": f"{forecast.days:.1f} d", "block": f"{there:.1f} d"},
+                inputs={"run": f"{days:.1f} d", "block": f"{there:.1f} d"},
             )

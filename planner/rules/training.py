@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
-from planner.rules.runs import Seen, known_runs
+from planner.rules.known import Seen, known_runs
 from planner.training.advice import smallest_change, smallest_world
 
 

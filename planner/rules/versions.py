@@ -6,6 +6,7 @@ from catalogue.images import PLATFORM_IMAGES, is_pinned
 from catalogue.versions import END_OF_LIFE, KUBERNETES, STANDARD_SUPPORT_ENDS
 from planner.draft import AwsDraft, Draft, MetalDraft, aws_rule, metal_rule, rule
 from planner.findings import Observation, Severity
+from planner.rules.known import workloads
 
 
 @aws_rule(
@@ -82,13 +83,9 @@ def image_not_pinned(draft: Draft) -> Iterable[Observation]:
     """In production (lifecycle.protect) every image has a digest, or somebody has said why not."""
     if not draft.settings.lifecycle.protect:
         return
-    runs = ((f"training.runs[{index}].image", run.image) for index, run in enumerate(draft.settings.training.runs))
-    services = (
-        (f"serving.services[{index}].image", service.image)
-        for index, service in enumerate(draft.settings.serving.services)
-    )
+    users = ((f"{path}.image", user.image) for path, user in workloads(draft))
     platform = (("lifecycle.protect", image) for image in PLATFORM_IMAGES)
-    for path, image in (*runs, *services, *platform):
+    for path, image in (*users, *platform):
         if not is_pinned(image, draft.catalogue.digests):
             yield Observation(
                 path=path,

@@ -25,7 +25,6 @@ class ServingMemory:
     `overhead_gb` is what activations and CUDA graphs take: 3 GB a GPU are assumed, as no vendor figure exists.
     """
 
-    usable_gb: float
     weights_gb: float
     overhead_gb: float
     kv_cache_gb: float
@@ -53,7 +52,6 @@ def serving_memory(
     per_token = kv_bytes_per_token(model, kv_cache_dtype)
     copies = tensor if model.latent else 1
     return ServingMemory(
-        usable_gb=usable,
         weights_gb=weights,
         overhead_gb=overhead,
         kv_cache_gb=pool,

@@ -1,10 +1,10 @@
 """Rates that servers and clients of a shared file system can reach, in GB/s one way."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
-from catalogue.metal_types import Link, NicGroup, NicRole
+from catalogue.network_types import Link, NicGroup, NicRole, of_role
 from catalogue.units import gbit_per_s, gbyte_per_s
 
 
@@ -32,17 +32,20 @@ class Limits:
         return min(parts, key=lambda name: parts[name])
 
 
+def in_use(groups: Iterable[NicGroup], role: NicRole, cards: int | None = None) -> tuple[NicGroup, ...]:
+    """A machine's cards of that role: all, or so many `cards` of its first such group."""
+    found = of_role(groups, role)
+    return found if cards is None else tuple(replace(group, count=cards, hcas=()) for group in found[:1])
+
+
 def network_gb_per_s(groups: Iterable[NicGroup], role: NicRole, cards: int | None = None) -> float:
-    """GB/s of all ports of a machine's cards of that role. `cards` replaces the count of its first such group."""
-    of_role = [group for group in groups if group.role is role]
-    if cards is not None:
-        return gbyte_per_s(of_role[0].nic.ports * of_role[0].nic.gbit_per_s * cards) if of_role else 0.0
-    return sum(gbyte_per_s(group.ports * group.nic.gbit_per_s) for group in of_role)
+    """GB/s of all ports of the cards that are `in_use`."""
+    return sum(gbyte_per_s(group.ports * group.nic.gbit_per_s) for group in in_use(groups, role, cards))
 
 
 def storage_link(groups: Iterable[NicGroup]) -> Link | None:
     """What a storage server's storage cards speak; None if it has none."""
-    return next((group.nic.link for group in groups if group.role is NicRole.STORAGE), None)
+    return next((group.nic.link for group in of_role(groups, NicRole.STORAGE)), None)
 
 
 def client_gb_per_s(groups: Sequence[NicGroup], link: Link, *, compute: bool) -> float:

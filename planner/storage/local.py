@@ -9,19 +9,13 @@ FILL = 0.8
 NODE_READ_WARNING_GB_PER_S = 25.0
 """Above this a node reads more than CephFS clients are known to sustain (25 to 30 GB/s)."""
 
-_DRIVE_READ_GB_PER_S = 6.9
 _DRIVE_WRITE_GB_PER_S = 4.0
-"""Approximate: data-centre PCIe 4 drives of 3.84 TB (Samsung PM9A3 data sheet: 6.9 and 4.1 GB/s)."""
+"""Approximate: data-centre PCIe 4 drives of 3.84 TB (Samsung PM9A3 data sheet: 4.1 GB/s)."""
 
 
 def raw_gb(nvme: Nvme | None) -> float:
     """Decimal GB of a node's NVMe."""
     return float(nvme.count * nvme.size_gb) if nvme else 0.0
-
-
-def read_gb_per_s(nvme: Nvme | None) -> float:
-    """GB/s that a node reads from its NVMe striped as RAID 0, approximately."""
-    return nvme.count * _DRIVE_READ_GB_PER_S if nvme else 0.0
 
 
 def write_gb_per_s(nvme: Nvme | None) -> float:

@@ -3,7 +3,8 @@ Configuration Requirements"."""
 
 from dataclasses import dataclass
 
-from catalogue.metal_types import Link, NicRole, StorageServer
+from catalogue.metal_types import StorageServer
+from catalogue.network_types import Link, NicRole
 from planner.storage.limits import Limits, network_gb_per_s
 from planner.storage.redundancy import Redundancy, usable
 

@@ -42,13 +42,6 @@ def replicated(copies: int) -> Redundancy:
     return Redundancy(data=1, parity=copies - 1)
 
 
-def raid6(drives: int) -> Redundancy:
-    """RAID-6 over so many drives: two of them hold parity. Raises ValueError below four."""
-    if drives < 4:
-        raise ValueError(f"RAID-6 takes at least 4 drives, not {drives}")
-    return Redundancy(data=drives - 2, parity=2)
-
-
 def usable(raw: float, redundancy: Redundancy) -> float:
     """What is left of `raw` capacity, in its unit."""
     return raw / redundancy.amplification

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from rehearsal.effects import addonobjects
 from rehearsal.effects.addonobjects import NAMESPACE, ConfigurationError, Object
-from rehearsal.effects.aws import CloudError
+from rehearsal.effects.controller import Controller
 from rehearsal.effects.world import World
-from rehearsal.kube.client import ApiError, Unreachable
-
-log = logging.getLogger(__name__)
 
 MANAGER = "eks"
 INTERVAL = 0.5
@@ -24,33 +17,17 @@ INTERVAL = 0.5
 PATIENCE_SECONDS = 20.0
 
 
-class Addons:
+class Addons(Controller):
     """Installs, updates and removes the add-ons of one cluster as the AWS API describes them."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
+        super().__init__(world, "add-ons", INTERVAL)
         self._installed: dict[str, tuple[str, list[Object]]] = {}
         self._since: dict[str, float] = {}
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="addons", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join(10.0)
-
-    def _run(self) -> None:
-        while not self._stopped.wait(INTERVAL):
-            try:
-                for addon in self._world.aws.addons(self._world.cluster):
-                    self._reconcile(addon)
-            except (CloudError, ApiError, Unreachable, ClientError, BotoCoreError) as error:
-                log.warning("add-ons of %s: %s", self._world.cluster, error)
-            except Exception:
-                log.exception("add-ons of %s", self._world.cluster)
+    def reconcile(self) -> None:
+        for addon in self._world.aws.addons(self._world.cluster):
+            self._reconcile(addon)
 
     def _reconcile(self, addon: Mapping[str, Any]) -> None:
         name, status = str(addon["addonName"]), str(addon["status"])

@@ -21,7 +21,6 @@ class Machine:
     gpu: str | None
     gpu_count: int
     gpu_memory: int
-    max_efa: int
     interfaces: int
     addresses_per_interface: int
     local_nvme: int
@@ -39,7 +38,6 @@ def machine(raw: Mapping[str, Any]) -> Machine:
         gpu=gpus[0]["Name"] if gpus else None,
         gpu_count=sum(each["Count"] for each in gpus),
         gpu_memory=gpus[0]["MemoryInfo"]["SizeInMiB"] if gpus else 0,
-        max_efa=(network.get("EfaInfo") or {}).get("MaximumEfaInterfaces", 0),
         interfaces=_interfaces_of_first_card(network),
         addresses_per_interface=network["Ipv4AddressesPerInterface"],
         local_nvme=(raw.get("InstanceStorageInfo") or {}).get("TotalSizeInGB", 0),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -16,8 +15,6 @@ from rehearsal.effects.quantities import Amounts
 from rehearsal.effects.workqueue import WorkQueue
 from rehearsal.effects.world import World
 from rehearsal.kube.client import ApiError
-
-log = logging.getLogger(__name__)
 
 Object = Mapping[str, Any]
 WORKERS = 8
@@ -152,13 +149,7 @@ class Kubelet:
         if run is not None:
             self._forget(key, run)
         self._release(key, pod["spec"]["nodeName"])
-        meta = pod["metadata"]
-        path = self._world.kube.path("v1", "Pod", meta["namespace"], meta["name"])
-        try:
-            self._world.kube.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}})
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
+        self._world.erase(pod)
         return None
 
     def _forget(self, key: str, run: PodRun) -> None:

@@ -8,38 +8,18 @@ Probes are judged by time, not by counting ticks: a container fails its start-up
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rehearsal.effects.nodeobject import now as stamp
+from rehearsal.effects.probes import Object, Probing, resolve_port
 from rehearsal.effects.program import TIME_SCALE, Exit, Program
 
-Object = Mapping[str, Any]
 Phase = Literal["waiting", "running", "terminated"]
 
 RUNTIME_REASONS = ("StartError", "ContainerCannotRun")
 BACKOFF_FIRST, BACKOFF_MOST, BACKOFF_RESET = 10.0, 300.0, 600.0
 LOOK_AGAIN = 0.25
-
-
-@dataclass
-class Probing:
-    """One probe of a running container: since when it fails, and with what; `passed` is its last answer."""
-
-    spec: Object
-    failing_since: float | None = None
-    why: str = ""
-    passed: bool = False
-
-    @property
-    def budget(self) -> float:
-        """Seconds of life a container may fail the probe before something happens."""
-        return float(self.spec.get("failureThreshold", 3)) * float(self.spec.get("periodSeconds", 10))
-
-    @property
-    def delay(self) -> float:
-        return float(self.spec.get("initialDelaySeconds", 0))
 
 
 @dataclass
@@ -236,17 +216,3 @@ class Container:
             "state": self.state(),
         }
         return {**result, "lastState": self.last or {}}
-
-
-def resolve_port(probe: Object, container: Object) -> int | None:
-    """The number of a probe's port, which may be given by the name of a container port."""
-    for kind in ("httpGet", "tcpSocket", "grpc"):
-        port = (probe.get(kind) or {}).get("port")
-        if isinstance(port, int):
-            return port
-        if isinstance(port, str):
-            if port.isdigit():
-                return int(port)
-            named = [each for each in container.get("ports") or [] if each.get("name") == port]
-            return int(named[0]["containerPort"]) if named else None
-    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,8 +16,6 @@ from rehearsal.effects.nodeobject import is_ready
 from rehearsal.effects.nodeobject import now as stamp
 from rehearsal.effects.program import Exit, Launch, LaunchError
 from rehearsal.effects.world import World
-
-log = logging.getLogger(__name__)
 
 Object = Mapping[str, Any]
 RETRY_SECONDS = 2.0

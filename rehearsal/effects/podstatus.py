@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rehearsal.effects.lifecycle import Container
@@ -121,7 +121,3 @@ def restart_allowed(pod: Object, container: Container) -> bool:
     if container.role == "init":
         return policy != "Never" and not container.succeeded()
     return policy == "Always" or (policy == "OnFailure" and not container.succeeded())
-
-
-def names(containers: Iterable[Container]) -> list[str]:
-    return [each.name for each in containers]

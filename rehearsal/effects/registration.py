@@ -156,7 +156,10 @@ class Registration:
         self._applied[host.node] = wanted
 
     def remove(self, host: Host) -> None:
-        """The machine is gone: the cloud's node controller deletes the Node, its pods follow."""
+        """The machine is gone: the cloud's node controller deletes the Node, the garbage collector its pods.
+
+        The collector's waiting time is left out.
+        """
         self._world.hosts.drop(host.node)
         self._world.contents.forget(f"host:{host.node}:")
         self._applied.pop(host.node, None)
@@ -165,14 +168,4 @@ class Registration:
         self._world.kube.delete(nodeobject.lease(host.node, None))
         for pod in self._world.stores["pods"].all():
             if pod["spec"].get("nodeName") == host.node:
-                self._end(pod)
-
-    def _end(self, pod: Described) -> None:
-        """What the garbage collector of pods does for a node that is gone, without its waiting time."""
-        meta = pod["metadata"]
-        path = self._world.kube.path("v1", "Pod", meta["namespace"], meta["name"])
-        try:
-            self._world.kube.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}})
-        except ApiError as error:
-            if error.code not in (404, 409):
-                raise
+                self._world.erase(pod)

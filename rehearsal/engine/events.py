@@ -12,7 +12,6 @@ from typing import Any
 
 QUIET = frozenset({"same", "refresh", "read", "read-discard", "discard"})
 """Operations that change nothing."""
-COMPONENTS = "components"
 HALVES = frozenset({"create-replacement", "delete-replaced"})
 """The two steps of a replacement; the engine tells a `replace` as well."""
 

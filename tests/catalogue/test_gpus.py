@@ -4,7 +4,7 @@ import pytest
 
 from catalogue.gpus import A10G, A100_40, A100_80, B200, B300, GB200, GPUS, H100, H200, L4, L40S, RTX_3060, RTX_3080, T4
 from catalogue.types import Gpu, MigProfile
-from catalogue.units import SECONDS_PER_DAY, one_way
+from catalogue.units import SECONDS_PER_DAY
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_rows_are_the_vendors_t3_5(
     """B02-B05, T3.5: memory, bandwidth, dense peaks, power, NVLink, clock and label."""
     assert (gpu.memory_gb, gpu.bf16_tflops, gpu.fp8_tflops, gpu.tdp_w) == (memory_gb, bf16, fp8, tdp_w)
     assert gpu.memory_tb_per_s == pytest.approx(tb_per_s, rel=0.03)
-    assert gpu.nvlink_one_way_gb_per_s == one_way(nvlink_both_ways)
+    assert gpu.nvlink_one_way_gb_per_s == nvlink_both_ways / 2
     assert (gpu.max_sm_clock_mhz, gpu.product) == (clock, label)
 
 

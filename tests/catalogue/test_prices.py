@@ -3,10 +3,11 @@
 import pytest
 
 from catalogue import quotas
-from catalogue.metal_types import Generation
+from catalogue.network_types import Generation
 from catalogue.parts import PARTS
 from catalogue.prices import RATES, SERVICES
-from catalogue.types import Per, Quota, Rate, UsageClass
+from catalogue.quotas import Quota
+from catalogue.types import Per, Rate, UsageClass
 from planner.fabric.cabling import Span
 from planner.fabric.optics import cable_for
 

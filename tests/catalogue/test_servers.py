@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from catalogue.metal_types import Cooling, Cpu, Media, NicRole, PowerSupplies
+from catalogue.metal_types import Cooling, Cpu, Media, PowerSupplies
+from catalogue.network_types import NicRole
 from catalogue.processors import CORES, cpu
 from catalogue.servers import SERVERS
 from catalogue.storage_servers import SSD_TB, STORAGE_SERVERS

@@ -109,9 +109,6 @@ class RecordingMonitor(mocks.MockMonitor):
             secret=frozenset(key for key, value in wire.items() if has_secret(value)),
             protect=request.protect,
             depends_on=tuple(request.dependencies),
-            property_dependencies={
-                key: tuple(sorted(value.urns)) for key, value in request.propertyDependencies.items()
-            },
             ignore_changes=tuple(request.ignoreChanges),
             replace_on_changes=tuple(request.replaceOnChanges),
             timeouts={

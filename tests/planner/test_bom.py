@@ -9,7 +9,7 @@ from catalogue.parts import PARTS
 from catalogue.servers import SERVERS
 from catalogue.storage_servers import STORAGE_SERVERS
 from catalogue.switches import SWITCHES
-from planner.bom import Basis, Bom, Part, joined, spares
+from planner.bom import Basis, Bom, Part, spares
 from planner.bom_metal import RoomOrder, metal_bom
 from planner.cost.amounts import Amount
 from planner.plan import MetalPlan
@@ -147,12 +147,6 @@ def test_storage_network_takes_the_cheapest_switch_that_fits() -> None:
     assert more
     assert more[1] > 3
     assert cheapest_switches(nic, 8, [SWITCHES["QM9700"]]) is None
-
-
-def test_bills_are_joined() -> None:
-    """I01: two sites' bills add up."""
-    bom = one_switch().bom
-    assert joined([bom, bom]).cost().usd == pytest.approx(2 * bom.cost().usd)
 
 
 @settings(max_examples=12, deadline=None)

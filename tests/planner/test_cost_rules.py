@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogue.metal_types import PurchasePrice
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue
+from catalogue.types import Catalogue, PurchasePrice
 from planner.bom import Part
 from tests.planner.site import TODAY, found, planned_site
 

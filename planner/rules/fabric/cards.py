@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from catalogue.metal_types import Link, NicGroup, Switch
+from catalogue.network_types import Link, NicGroup, Switch
 from catalogue.units import gbyte_per_s
 from planner.draft import MetalDraft, metal_rule
 from planner.fabric.bandwidth import node_gbyte_per_s
@@ -12,6 +12,7 @@ from planner.fabric.plan import compute_cards
 from planner.fabric.ports import radix
 from planner.findings import Observation, Severity
 from planner.rules.fabric.joined import cards_of, joined, switch_of
+from planner.rules.known import placed_runs
 from planner.types import MetalPoolPlan
 
 _NEGOTIATED = 'NVIDIA DGX SuperPOD cabling design guide, "Mixing Widths and Rates"'
@@ -124,12 +125,11 @@ def few_cards(draft: MetalDraft) -> Iterable[Observation]:
 )
 def gang_without_fabric(draft: MetalDraft) -> Iterable[Observation]:
     """A gang over several nodes has compute cards: without them its collectives run on the management network."""
-    for index, run in enumerate(draft.settings.training.runs):
-        pool = draft.pools.get(run.pool)
-        if pool and pool.gpus_per_node and run.nodes > 1 and not pool.rails:
+    for path, run, pool in placed_runs(draft):
+        if pool.gpus_per_node and run.nodes > 1 and not pool.rails:
             rate = max((group.nic.gbit_per_s for group in pool.server.nics), default=0)
             yield Observation(
-                path=f"training.runs[{index}].pool",
+                path=f"{path}.pool",
                 sentence=f"{run.nodes} nodes of {pool.hardware} have no compute card and would share "
                 f"{rate} Gb/s ({gbyte_per_s(rate):g} GB/s) with everything else",
                 remedy="take a server with compute cards, or one node",
@@ -150,9 +150,7 @@ def rdma_devices(draft: MetalDraft) -> Iterable[Observation]:
     if draft.settings.fabric.kind == "ethernet":
         return
     for path, pool, group in cards_of(draft):
-        others = [
-            other.nic.name for other in pool.server.nics if other is not group and other.nic.pci_device_id in _RDMA
-        ]
+        others = [other.nic.name for other in pool.server.nics if other is not group and other.nic.rdma]
         if not group.hcas and others:
             yield Observation(
                 path=path,
@@ -161,10 +159,6 @@ def rdma_devices(draft: MetalDraft) -> Iterable[Observation]:
                 remedy="add hcas in the order of the GPUs, as ibdev2netdev shows them, to a row of your own",
                 subject=pool.name,
             )
-
-
-_RDMA = frozenset({"101b", "101d", "1021", "1023", "a2dc"})
-"""PCI device ids of cards with RDMA."""
 
 
 @metal_rule(

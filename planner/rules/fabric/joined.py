@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from catalogue.metal_types import NicGroup, Switch
+from catalogue.network_types import NicGroup, Switch
 from planner.draft import MetalDraft
-from planner.fabric.plan import Asked, asked, compute_cards, on_fabric
+from planner.fabric.plan import Asked, asked, compute_cards, joins
 from planner.fabric.topology import Growth
+from planner.rules.known import known_pools
 from planner.types import MetalPoolPlan
 
 
@@ -27,9 +28,7 @@ def growth_of(draft: MetalDraft) -> Growth | None:
 
 def joined(draft: MetalDraft) -> Iterator[tuple[str, MetalPoolPlan]]:
     """Pools on the fabric, each with its settings path."""
-    for index, pool in enumerate(draft.settings.pools):
-        for plan in on_fabric(plan for plan in draft.pools.values() if plan.name == pool.name):
-            yield f"pools[{index}]", plan
+    return ((path, plan) for path, _, plan in known_pools(draft) if joins(plan))
 
 
 def cards_of(draft: MetalDraft) -> Iterator[tuple[str, MetalPoolPlan, NicGroup]]:

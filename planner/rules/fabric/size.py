@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from catalogue.metal_types import NicRole
+from catalogue.network_types import NicRole
 from planner.draft import MetalDraft, metal_rule
 from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.design import Topology
@@ -11,6 +11,7 @@ from planner.fabric.ports import leaf_split
 from planner.fabric.topology import most_nodes
 from planner.findings import Observation, Severity
 from planner.rules.fabric.joined import ask_of, growth_of, joined
+from planner.storage.limits import in_use
 
 _SUPERPOD = "NVIDIA DGX SuperPOD reference architecture, compute fabric"
 _CAPACITY = "nodes <= units x (ports / 2 - spare); units = ports // rails, with three tiers ports // 2 // rails x ports"
@@ -97,10 +98,10 @@ def fabric_storage_ports(draft: MetalDraft) -> Iterable[Observation]:
     if lustre is None or lustre.network != "compute":
         return
     needed = 0
-    for name, count in ((lustre.server, lustre.count), (lustre.mds_server, lustre.mds_count)):
-        row = draft.catalogue.storage_servers.get(name)
-        cards = sum(group.ports for group in row.nics if group.role is NicRole.STORAGE) if row else 1
-        needed += count * min(cards, lustre.nics_per_server or cards)
+    for each in draft.settings.storage.servers:
+        row = draft.catalogue.storage_servers.get(each.row)
+        cards = in_use(row.nics, NicRole.STORAGE, lustre.nics_per_server if each.role == "oss" else None) if row else ()
+        needed += each.count * (sum(group.ports for group in cards) or 1)
     there = draft.settings.fabric.storage_ports
     if there < needed:
         yield Observation(

@@ -9,7 +9,6 @@ import os
 import re
 import socket
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -174,13 +173,6 @@ def write_kubeconfig(launch: Launch, directory: Path) -> Path:
     target = directory / "kubeconfig"
     places.write(target, json.dumps(config).encode())
     return target
-
-
-def wait_for_end(process: Process, patience: float) -> None:
-    """Waits for a short-lived process; kills it after `patience` seconds."""
-    begun = time.monotonic()
-    if process.wait(patience) is None and time.monotonic() - begun >= patience:
-        process.stop(1.0)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .account import CallError
-from .row import MINUTE, Autoname, Change, Followup, Object, Row, Wait, words
+from .row import EC2_ARN, MINUTE, Autoname, Change, Followup, Object, Row, Wait, words
 from .tagging import ec2
 
-ARN = "arn:{partition}:ec2:{region}:{account}:"
 IN_USE = ("DependencyViolation",)
 
 
@@ -111,7 +110,7 @@ ROWS: dict[str, Row] = {
         delete="delete_vpc",
         key={"VpcIds": "{VpcId}", "VpcId": "{VpcId}"},
         id="{VpcId}",
-        arn=ARN + "vpc/{id}",
+        arn=EC2_ARN + "vpc/{id}",
         names={"assignGeneratedIpv6CidrBlock": "AmazonProvidedIpv6CidrBlock"},
         defaults={"enableDnsSupport": True, "instanceTenancy": "default"},
         apart=tuple(VPC_ATTRIBUTES),
@@ -132,7 +131,7 @@ ROWS: dict[str, Row] = {
         delete="delete_subnet",
         key={"SubnetIds": "{SubnetId}", "SubnetId": "{SubnetId}"},
         id="{SubnetId}",
-        arn=ARN + "subnet/{id}",
+        arn=EC2_ARN + "subnet/{id}",
         defaults={name: False for name in SUBNET_ATTRIBUTES if name != "privateDnsHostnameTypeOnLaunch"}
         | {"ipv6Native": False},
         apart=tuple(SUBNET_ATTRIBUTES),
@@ -152,7 +151,7 @@ ROWS: dict[str, Row] = {
         delete=_gateway_delete,
         key={"InternetGatewayIds": "{InternetGatewayId}"},
         id="{InternetGatewayId}",
-        arn=ARN + "internet-gateway/{id}",
+        arn=EC2_ARN + "internet-gateway/{id}",
         apart=("vpcId",),
         computed=("vpcId",),
         after=_gateway_after,
@@ -167,7 +166,7 @@ ROWS: dict[str, Row] = {
         delete="release_address",
         key={"AllocationIds": "{AllocationId}", "AllocationId": "{AllocationId}"},
         id="{AllocationId}",
-        arn=ARN + "elastic-ip/{id}",
+        arn=EC2_ARN + "elastic-ip/{id}",
         names={"privateIp": "PrivateIpAddress"},
         force_new=words("domain customerOwnedIpv4Pool ipamPoolId networkBorderGroup publicIpv4Pool address"),
         computed=words("domain networkBorderGroup publicIpv4Pool"),
@@ -199,7 +198,7 @@ ROWS: dict[str, Row] = {
         delete="delete_placement_group",
         key={"GroupNames": "{name}", "GroupName": "{name}"},
         id="{name}",
-        arn=ARN + "placement-group/{name}",
+        arn=EC2_ARN + "placement-group/{name}",
         names={"name": "GroupName", "placementGroupId": "GroupId"},
         autoname=Autoname(),
         force_new=words("name strategy partitionCount spreadLevel"),

@@ -7,10 +7,9 @@ from typing import Any
 from zlib import crc32
 
 from .account import CallError
-from .row import MINUTE, Change, Object, Row, Wait, words
+from .row import EC2_ARN, MINUTE, Change, Object, Row, Wait, words
 from .tagging import ec2
 
-ARN = "arn:{partition}:ec2:{region}:{account}:"
 DESTINATIONS = {
     "destinationCidrBlock": "DestinationCidrBlock",
     "destinationIpv6CidrBlock": "DestinationIpv6CidrBlock",
@@ -142,7 +141,7 @@ ROWS: dict[str, Row] = {
         delete="delete_route_table",
         key={"RouteTableIds": "{RouteTableId}", "RouteTableId": "{RouteTableId}"},
         id="{RouteTableId}",
-        arn=ARN + "route-table/{id}",
+        arn=EC2_ARN + "route-table/{id}",
         names={
             "routes.cidrBlock": "DestinationCidrBlock",
             "routes.ipv6CidrBlock": "DestinationIpv6CidrBlock",
@@ -190,7 +189,7 @@ ROWS: dict[str, Row] = {
         delete=_endpoint_delete,
         key={"VpcEndpointIds": "{VpcEndpointId}"},
         id="{VpcEndpointId}",
-        arn=ARN + "vpc-endpoint/{id}",
+        arn=EC2_ARN + "vpc-endpoint/{id}",
         names={"policy": "PolicyDocument"},
         defaults={"vpcEndpointType": "Gateway"},
         documents=("policy",),

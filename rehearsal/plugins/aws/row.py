@@ -13,6 +13,7 @@ from .shapes import Names
 
 MINUTE = 60.0
 PROPAGATION = 2 * MINUTE  # how long the provider allows IAM and new objects to become visible (propagationTimeout)
+EC2_ARN = "arn:{partition}:ec2:{region}:{account}:"  # what comes before kind and id of an object of EC2
 
 
 def words(text: str) -> tuple[str, ...]:

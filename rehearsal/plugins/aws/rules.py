@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .row import MINUTE, Autoname, Change, Object, Row, words
+from .row import EC2_ARN, MINUTE, Autoname, Change, Object, Row, words
 from .tagging import ec2
 
 SOURCES = {
@@ -90,7 +90,7 @@ def _rule(direction: str) -> Row:
         delete=delete,
         key={"SecurityGroupRuleIds": "{SecurityGroupRuleId}"},
         id="{SecurityGroupRuleId}",
-        arn="arn:{partition}:ec2:{region}:{account}:security-group-rule/{id}",
+        arn=EC2_ARN + "security-group-rule/{id}",
         names={"securityGroupId": "GroupId"},
         prepare=_permission,
         force_new=("securityGroupId",),
@@ -109,7 +109,7 @@ ROWS: dict[str, Row] = {
         delete=_group_delete,
         key={"GroupIds": "{GroupId}"},
         id="{GroupId}",
-        arn="arn:{partition}:ec2:{region}:{account}:security-group/{id}",
+        arn=EC2_ARN + "security-group/{id}",
         names={"name": "GroupName"},
         autoname=Autoname(),
         defaults={"description": "Managed by Pulumi", "revokeRulesOnDelete": False},

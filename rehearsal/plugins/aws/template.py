@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .life import parameters
-from .row import Autoname, Change, Object, Row, words
+from .row import EC2_ARN, Autoname, Change, Object, Row, words
 from .tagging import ec2
 
-HEAD = words("name namePrefix description updateDefaultVersion defaultVersion tags tagsAll region")
 DATA = words(
     "blockDeviceMappings capacityReservationSpecification cpuOptions creditSpecification description disableApiStop "
     "disableApiTermination ebsOptimized enclaveOptions hibernationOptions iamInstanceProfile imageId "
@@ -74,7 +73,7 @@ ROWS: dict[str, Row] = {
         delete="delete_launch_template",
         key={"LaunchTemplateId": "{LaunchTemplateId}"},
         id="{LaunchTemplateId}",
-        arn="arn:{partition}:ec2:{region}:{account}:launch-template/{id}",
+        arn=EC2_ARN + "launch-template/{id}",
         inside="LaunchTemplateData",
         names={
             "name": "LaunchTemplateName",

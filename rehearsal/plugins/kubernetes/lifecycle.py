@@ -39,7 +39,6 @@ from rehearsal.plugins.servicer import InitFailed, PluginError
 from rehearsal.plugins.wire import UNKNOWN, Path, decode, encode, has_unknown
 
 MANAGER = "__fieldManager"
-DELETE_SECONDS = 600.0
 
 
 class Resources:

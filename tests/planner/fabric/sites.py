@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from catalogue.metal_types import NicRole, Server
+from catalogue.metal_types import Server
+from catalogue.network_types import NicRole
 from catalogue.nics import NICS
 from catalogue.tables import SHIPPED
 from catalogue.types import Catalogue

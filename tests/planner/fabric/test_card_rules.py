@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from catalogue.metal_types import NicRole
+from catalogue.network_types import NicRole
 from catalogue.tables import SHIPPED
 from planner.findings import Severity
 from tests.planner.fabric.sites import ROCE, ROCE_CARDS, one, with_cards, with_server
@@ -106,8 +106,7 @@ def test_a_site_s_own_switch() -> None:
     [
         {"name": "odd", "like": "QM9700", "ports": 0},
         {"name": "odd", "like": "QM9700", "ports": 10**15},
-        {"name": "odd", "like": "QM9700", "gbitPerS": 300},
-        {"name": "odd", "like": "QM9700", "link": "ethernet"},
+        {"name": "odd", "like": "SN5600", "generation": "ndr"},
         {"name": "odd", "like": "QM9700", "portsPerCage": 0},
     ],
 )

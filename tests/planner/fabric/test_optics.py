@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogue.metal_types import Generation
+from catalogue.network_types import Generation
 from catalogue.optics import CableKind
-from planner.fabric.cabling import Link, Span, links
+from planner.fabric.cabling import Span, links
 from planner.fabric.design import Demand, FabricDesign, Topology
 from planner.fabric.names import names
-from planner.fabric.optics import CableLine, Optics, cable_for, cable_lines, optics
+from planner.fabric.optics import Optics, cable_for, optics
 from planner.fabric.room import Racking, Room, arranged, length_m
 from planner.fabric.topology import design
 
@@ -97,19 +97,6 @@ def test_kind_of_cable(span: Span, generation: Generation, length: float, kind: 
     assert (found.kind if found else None) == kind
 
 
-def test_cables_by_kind() -> None:
-    """Worked out by hand: 3 cables, of which two are of one kind and one is longer than any."""
-    lengths = (2.0, 1.0, 500.0)
-    plan = [Link(Span.NODE_LEAF, f"node-{n}", 0, "leaf-01", n, None, metres) for n, metres in enumerate(lengths)]
-    copper = cable_for(Span.NODE_LEAF, Generation.NDR, 2)
-    assert cable_lines(plan, Generation.NDR) == [
-        CableLine(span=Span.NODE_LEAF, kind=copper, count=2, longest_m=2.0),
-        CableLine(span=Span.NODE_LEAF, kind=None, count=1, longest_m=500.0),
-    ]
-    with pytest.raises(ValueError, match="has no length"):
-        cable_lines([plan[0]._replace(length_m=None)], Generation.NDR)
-
-
 def test_lengths() -> None:
     """Worked out by hand: in a rack 10 units are 0.44 m, and 1 m of slack; two racks on, up, along, down."""
     room = Room(racks_per_row=4, rack_pitch_m=0.6, row_pitch_m=2.5, tray_m=2.4, slack_m=0.5)
@@ -129,4 +116,4 @@ def test_everything_has_a_place_of_its_own(made: FabricDesign) -> None:
     assert len({(place.rack, place.up_m) for place in places.values()}) == len(places)
     plan = list(links(made, named, places))
     assert all(link.length_m is not None and 0 < link.length_m < 30 for link in plan)
-    assert sum(line.count for line in cable_lines(plan, Generation.NDR)) == made.cables
+    assert len(plan) == made.cables

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from catalogue.metal_types import NicRole
+from catalogue.network_types import NicRole
 from catalogue.tables import SHIPPED
 from planner.draft import registry
 from planner.findings import Severity
@@ -126,6 +126,14 @@ def test_storage_on_the_fabric_has_ports() -> None:
     assert not found("fabric-storage-ports"), "a fabric of its own"
     fewer = {**changes, "fabric.storagePorts": 6, "storage.lustre.nicsPerServer": 1}
     assert not found("fabric-storage-ports", fewer)
+
+
+def test_a_card_of_a_storage_server_may_have_two_ports() -> None:
+    """FB03: nicsPerServer counts cards of object servers; each port of theirs takes one of the fabric's."""
+    dual = {"storage.lustre.server": "OSS 48x7.68TB 100GbE", "storage.lustre.nicsPerServer": 1}
+    changes = {**dual, "storage.lustre.network": "compute", "fabric.storagePorts": 4 * 2 + 2 * 1}
+    assert not found("fabric-storage-ports", changes)
+    assert "take 10 ports" in one("fabric-storage-ports", {**changes, "fabric.storagePorts": 9}).sentence
 
 
 def test_one_switch_in_production() -> None:

@@ -1,6 +1,7 @@
 """Storage servers for the tests: round figures, so that results can be worked out by hand."""
 
-from catalogue.metal_types import NicGroup, NicRole, StorageServer
+from catalogue.metal_types import StorageServer
+from catalogue.network_types import NicGroup, NicRole
 from catalogue.nics import NICS
 
 

@@ -43,10 +43,10 @@ def test_no_disks_hold_nothing() -> None:
     """B09: a node without NVMe stages nothing."""
     assert local.fits(RunIo(name="r", nodes=1), None)
     assert not local.fits(RunIo(name="r", nodes=1, dataset_gb=1, staging=Staging.FULL), None)
-    assert local.write_gb_per_s(None) == local.read_gb_per_s(None) == 0
+    assert local.write_gb_per_s(None) == 0
 
 
 def test_drives_add_up() -> None:
-    """G17: one data-centre drive reads about 7 GB/s and writes about 4; eight do eight times that."""
-    assert local.read_gb_per_s(ONE_TB) == pytest.approx(7, abs=0.2)
+    """G17: one data-centre drive writes about 4 GB/s; eight do eight times that."""
+    assert local.write_gb_per_s(ONE_TB) == pytest.approx(4, abs=0.2)
     assert local.write_gb_per_s(Nvme(count=8, size_gb=3840)) == pytest.approx(32, abs=1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalogue.metal_types import Link, NicRole
+from catalogue.network_types import Link, NicRole
 from catalogue.servers import SERVERS
 from catalogue.storage_servers import STORAGE_SERVERS
 from planner.storage.limits import client_gb_per_s, network_gb_per_s, ports_needed, storage_link

@@ -1,0 +1,88 @@
+"""What several rules look at: pools, runs and services of which enough is known, each with its settings path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from catalogue.model_types import Model
+from catalogue.types import Gpu
+from planner.draft import AwsDraft, Draft, MetalDraft
+from planner.forecast import Forecast
+from planner.training.plan import TrainingPlan
+from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan
+
+if TYPE_CHECKING:
+    from settings.aws import AwsPool
+    from settings.metal import MetalPool
+    from settings.pools import Pool
+    from settings.workloads import Service, TrainingRun
+
+
+@overload
+def known_pools(draft: AwsDraft) -> Iterator[tuple[str, AwsPool, AwsPoolPlan]]: ...
+@overload
+def known_pools(draft: MetalDraft) -> Iterator[tuple[str, MetalPool, MetalPoolPlan]]: ...
+@overload
+def known_pools(draft: Draft) -> Iterator[tuple[str, Pool, PoolPlan]]: ...
+def known_pools(draft: Draft) -> Iterator[tuple[str, Any, Any]]:
+    """Pools whose hardware is known."""
+    for index, pool in enumerate(draft.settings.pools):
+        if pool.name in draft.pools:
+            yield f"pools[{index}]", pool, draft.pools[pool.name]
+
+
+def runs(draft: Draft) -> Iterator[tuple[str, TrainingRun]]:
+    """All runs."""
+    return ((f"training.runs[{index}]", run) for index, run in enumerate(draft.settings.training.runs))
+
+
+def services(draft: Draft) -> Iterator[tuple[str, Service]]:
+    """All services."""
+    return ((f"serving.services[{index}]", service) for index, service in enumerate(draft.settings.serving.services))
+
+
+def workloads(draft: Draft) -> Iterator[tuple[str, TrainingRun | Service]]:
+    """All runs, then all services."""
+    yield from runs(draft)
+    yield from services(draft)
+
+
+@overload
+def placed_runs(draft: AwsDraft) -> Iterator[tuple[str, TrainingRun, AwsPoolPlan]]: ...
+@overload
+def placed_runs(draft: MetalDraft) -> Iterator[tuple[str, TrainingRun, MetalPoolPlan]]: ...
+@overload
+def placed_runs(draft: Draft) -> Iterator[tuple[str, TrainingRun, PoolPlan]]: ...
+def placed_runs(draft: Draft) -> Iterator[tuple[str, TrainingRun, Any]]:
+    """Runs whose pool's hardware is known."""
+    return ((path, run, draft.pools[run.pool]) for path, run in runs(draft) if run.pool in draft.pools)
+
+
+class Seen(NamedTuple):
+    """A run of which everything is known. `path` is its path in the settings."""
+
+    path: str
+    run: TrainingRun
+    plan: RunPlan
+    training: TrainingPlan
+    model: Model
+    pool: PoolPlan
+    gpu: Gpu
+
+
+def known_runs(draft: Draft) -> Iterator[Seen]:
+    """The runs that name a model, in the order of the settings."""
+    for path, run, pool in placed_runs(draft):
+        plan = draft.runs.get(run.name)
+        if plan and plan.training and pool.gpu is not None:
+            model = draft.catalogue.models[plan.training.model]
+            yield Seen(path, run, plan, plan.training, model, pool, pool.gpu)
+
+
+def timed_runs(draft: Draft) -> Iterator[tuple[Seen, Forecast, float]]:
+    """The runs that say how many tokens they train on, with what these come to, and the days they take."""
+    for seen in known_runs(draft):
+        forecast = seen.plan.forecast
+        if forecast is not None and forecast.days is not None:
+            yield seen, forecast, forecast.days
