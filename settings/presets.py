@@ -1,8 +1,6 @@
 """Shipped stacks that a stack file builds on: `preset: NAME`, and whatever the file says besides."""
 
 from collections.abc import Mapping
-from copy import deepcopy
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +14,10 @@ def preset_names() -> list[str]:
 
 def preset(name: str) -> dict[str, Any]:
     """The sections of a shipped preset. Raises KeyError if there is none of that name."""
-    if name not in preset_names():
-        raise KeyError(name)
-    return deepcopy(_parsed(name))
-
-
-@cache
-def _parsed(name: str) -> dict[str, Any]:
     from settings.stackfile import parse
 
+    if name not in preset_names():
+        raise KeyError(name)
     return parse(PRESETS / f"{name}.yaml")
 
 

@@ -1,6 +1,8 @@
 """Parsing a stack file as the Pulumi CLI does: YAML 1.2 booleans, and no key twice."""
 
 import re
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,11 @@ def parse(path: Path) -> dict[str, Any]:
 
 def read(text: str, name: str) -> Any:
     """What a YAML text says; errors call it `name`. Raises SettingsError if it is not YAML."""
+    return deepcopy(_read(text, name))
+
+
+@lru_cache(maxsize=256)
+def _read(text: str, name: str) -> Any:
     try:
         content = yaml.load(text, _Loader)  # noqa: S506
     except yaml.YAMLError as error:

@@ -23,6 +23,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:.* has been deprecated in favor of:DeprecationWarning")
 
 
+SHARING = (
+    "tests/doctor/",
+    "tests/rehearsal/cloud/",
+    "tests/rehearsal/plugins/aws/",
+    "tests/planner/faces/page/test_browser.py",
+)
+"""Where tests share something that takes seconds to make: a server of the account, a browser's pages."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share go to one worker, so that what they share is made once."""
+    for item in items:
+        where = next((each for each in SHARING if item.nodeid.startswith(each)), None)
+        if where is not None:
+            item.add_marker(pytest.mark.xdist_group(where))
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Engine tests find the built tools on PATH; build them if they are missing."""
     if any(item.get_closest_marker("engine") for item in session.items):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
 from enum import Enum
+from functools import cache
 from inspect import getattr_static
 from typing import Any
 
@@ -24,7 +25,8 @@ KINDS: Mapping[str, type[AwsPlan] | type[MetalPlan]] = {"aws": AwsPlan, "metal":
 
 CAMEL = ConfigDict(alias_generator=to_camel)
 
-_PLAIN: Mapping[object, type] = {kind: kind for kind in (int, float, str, bool)}
+_PLAIN: Mapping[object, type] = {told: kind for kind in (int, float, str, bool) for told in (kind, kind.__name__)}
+"""By the type and by its name, which is what an annotation is where annotations are not evaluated."""
 
 
 def document(plan: AwsPlan | MetalPlan) -> dict[str, Any]:
@@ -67,7 +69,8 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} has no place in a plan")
 
 
-def derived(kind: type) -> dict[str, type]:
+@cache
+def derived(kind: type) -> Mapping[str, type]:
     """The properties of a dataclass that are plain values, with their types."""
     properties = {
         name: attribute.fget.__annotations__.get("return")

@@ -41,7 +41,7 @@ def circuits(rack: Rack, circuit: Circuit, feeds: int) -> RackCircuits:
     """Assign a rack's machines to circuits of one kind, in order.
 
     A machine that draws more than a circuit carries takes several in equal parts, as far as its cords reach: half of
-    them with two feeds.
+    them with two feeds. The order is that of the rack, as cables are pulled: larger circuits may then need one more.
     """
     assigned: list[Feed] = []
     misfits: list[str] = []

@@ -139,5 +139,6 @@ def test_circuits_are_never_overloaded(loads: list[float], amperes: float, more:
     assert len(connected) + len(wired.misfits) == len(loads)
     larger = circuits(Rack(placed=placed), Circuit(volts=400, phases=3, amperes=amperes * more), feeds)
     assert set(larger.misfits) <= set(wired.misfits)
-    if not wired.misfits:
-        assert larger.per_feed <= wired.per_feed
+    # Machines take the circuits in their order, so two neighbours always hold more than one circuit carries.
+    carried = sum(each.kw for each in wired.feeds if each.feed == "A")
+    assert wired.per_feed // 2 * circuit.usable_kw <= carried + 1e-6
