@@ -20,7 +20,7 @@ from planner.procurement import bill_checks, block_checks, quota_checks
 from planner.quotas import Fleet, QuotaNeed, quota_needs
 from planner.storage.plan import plan_aws_storage
 from planner.types import AwsPlan, AwsPoolPlan
-from planner.workloads import plan_runs, plan_services, plan_sharing, with_tiers
+from planner.workloads import plan_runs, plan_services, plan_sharing
 
 if TYPE_CHECKING:
     from settings.model import AwsSettings
@@ -64,7 +64,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         today=today,
         pools=pools,
         subnets=subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values()),
-        runs=with_tiers(plan_runs(settings.training.runs, pools, catalogue.models), storage),
+        runs=plan_runs(settings.training.runs, pools, catalogue.models, storage),
         services=plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s),
         storage=storage,
         prices=_prices(settings, catalogue, pools, nat_gateways, today),

@@ -21,7 +21,7 @@ from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
 from planner.storage.plan import plan_metal_storage
 from planner.types import MetalPlan
-from planner.workloads import plan_runs, plan_services, plan_sharing, with_tiers
+from planner.workloads import plan_runs, plan_services, plan_sharing
 
 if TYPE_CHECKING:
     from settings.model import MetalSettings
@@ -66,14 +66,14 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
     gpus = totals(pools.values()).gpus
     cost = owned(bom.cost(), gpus=gpus, power_usd_per_year=facility.yearly_usd, people=people_for(gpus))
     price = gpu_hour(cost, bom)
-    runs = plan_runs(settings.training.runs, pools, catalogue.models, _switching(settings, fabric), price)
+    runs = plan_runs(settings.training.runs, pools, catalogue.models, storage, _switching(settings, fabric), price)
     return MetalDraft(
         settings=settings,
         catalogue=catalogue,
         site_problems=sited.problems,
         today=today,
         pools=pools,
-        runs=with_tiers(runs, storage),
+        runs=runs,
         services=plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s),
         fabric=fabric,
         storage=storage,

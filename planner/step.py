@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from catalogue.model_types import Model
-from catalogue.units import BYTES_PER_GB
 from planner.communication.collectives import Algorithm, Collective, Protocol
 from planner.communication.group import Cluster
 from planner.communication.nccl import fastest
 from planner.communication.traffic import Axis, Exchange, exchanges, pipeline_borders
+from planner.storage.need import text_gb
 from planner.throughput import mfu, model_flops_per_token, peak_tflops
 from planner.training.job import Job, Layout, tokens_per_step
 from planner.training.states import bytes_per_parameter, states_per_gpu
@@ -24,7 +24,6 @@ KERNEL_PART = 0.6
 OVERLAP = 0.8
 """Part of a phase's computation beside which an exchange can go on (assumed; buckets and prefetch leave the rest)."""
 
-_TOKEN_BYTES = 4
 _LOGIT_BYTES = 4
 _LOGIT_PASSES = 3
 _BYTES_PER_TB = 1e12
@@ -96,7 +95,7 @@ class StepTime:
     @property
     def communication_share(self) -> float:
         """Part of the step in which nothing but communication goes on; a faster fabric shortens that part only."""
-        exposed_s = sum(each.exposed_s for each in self.phases)
+        exposed_s = sum(each.exposed_s for each in self.phases if each.phase is not Phase.LOAD)
         return communication_share(self.seconds - exposed_s, exposed_s)
 
 
@@ -141,7 +140,7 @@ def step_time(
     optimizer = _phase(Phase.OPTIMIZER, optimizer_s, _of(sent, job, Phase.OPTIMIZER), job, 0.0)
     bubble_s = (forward.seconds + backward.seconds) * pipeline_borders(layout) / job.accumulation
     beside_s = forward.seconds + loss.seconds + backward.seconds + optimizer.seconds + bubble_s
-    load_s = tokens * _TOKEN_BYTES / (storage_gb_per_s * BYTES_PER_GB) if storage_gb_per_s else 0.0
+    load_s = text_gb(tokens) / storage_gb_per_s if storage_gb_per_s else 0.0
     load = PhaseTime(phase=Phase.LOAD, compute_s=0.0, exchange_s=load_s, exposed_s=max(0.0, load_s - beside_s))
     rate = tokens / (beside_s + load.seconds)
     return StepTime(

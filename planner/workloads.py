@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
+from catalogue.units import MIB_PER_GIB
 from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, Saving, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.mig import product_label
 from planner.nodes import pod_share
 from planner.placement import Sharing, sharing
-from planner.reliability.checkpoints import plan_tiers
+from planner.reliability.checkpoints import TierPlan, plan_tiers
 from planner.serving.memory import decode_tokens_per_s, serving_memory
 from planner.serving.startup import load_seconds, scale_up_seconds, startup_seconds
 from planner.step import step_time
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from settings.workloads import Service, TrainingRun
 
 _BILLION = 10**9
-_MIB_PER_GIB = 1024
 _MB_PER_GB = 1000
 _SHM_MIB_PER_GPU = 2048
 
@@ -38,15 +37,17 @@ def plan_runs(
     runs: Iterable[TrainingRun],
     pools: Mapping[str, PoolPlan],
     models: Mapping[str, Model],
+    storage: StoragePlan | None,
     switching: Switching | None = None,
     price: GpuHour | None = None,
 ) -> dict[str, RunPlan]:
     """The runs whose pool is planned and has GPUs, by name. Their memory and speed follow where they name a model.
 
-    `price` is what an hour of a GPU costs where the pools are not rented, which have their own.
+    `storage` is where they read from and save to, `price` what an hour of a GPU costs where the pools are not rented:
+    those have their own.
     """
     return {
-        run.name: _run(run, pool, models, switching, price)
+        run.name: _run(run, pool, models, storage, switching, price)
         for run in runs
         if (pool := pools.get(run.pool)) is not None and pool.gpus_per_node
     }
@@ -66,23 +67,11 @@ def _job(run: TrainingRun) -> Job:
     )
 
 
-def with_tiers(runs: Mapping[str, RunPlan], storage: StoragePlan | None) -> dict[str, RunPlan]:
-    """The runs with the places for their checkpoints, where they save and the file system is known."""
-    return {name: _with_tiers(run, storage) for name, run in runs.items()}
-
-
-def _with_tiers(run: RunPlan, storage: StoragePlan | None) -> RunPlan:
-    saved = storage.runs.get(run.name) if storage else None
-    if run.training is None or saved is None or storage is None:
-        return run
-    places = checkpoint_tiers(saved, storage.write_gb_per_s)
-    return replace(run, tiers=plan_tiers(places, saved.io.every_s, run.training.mttf_hours, RESTART_SECONDS))
-
-
 def _run(
     run: TrainingRun,
     pool: PoolPlan,
     models: Mapping[str, Model],
+    storage: StoragePlan | None,
     switching: Switching | None,
     price: GpuHour | None,
 ) -> RunPlan:
@@ -103,11 +92,21 @@ def _run(
             efa=efa,
             cpu_millicores=cpu,
             memory_mib=memory,
-            shm_mib=run.shm_gib * _MIB_PER_GIB,
+            shm_mib=run.shm_gib * MIB_PER_GIB,
         ),
         training=training,
-        forecast=_forecast(run, pool, model, training, switching, price) if model and training else None,
+        forecast=_forecast(run, pool, model, training, storage, switching, price) if model and training else None,
+        tiers=_tiers(run, training, storage) if training and storage else (),
     )
+
+
+def _tiers(run: TrainingRun, training: TrainingPlan, storage: StoragePlan) -> tuple[TierPlan, ...]:
+    """The places for the run's checkpoints, where it saves any."""
+    saved = storage.runs.get(run.name)
+    if saved is None:
+        return ()
+    places = checkpoint_tiers(saved, storage.write_gb_per_s)
+    return plan_tiers(places, saved.io.every_s, training.mttf_hours, RESTART_SECONDS)
 
 
 def _training(run: TrainingRun, gpu: Gpu, gpus: int, model: Model) -> TrainingPlan:
@@ -122,6 +121,7 @@ def _forecast(
     pool: PoolPlan,
     model: Model,
     training: TrainingPlan,
+    storage: StoragePlan | None,
     switching: Switching | None,
     price: GpuHour | None,
 ) -> Forecast:
@@ -129,7 +129,10 @@ def _forecast(
     cluster, layout = cluster_of(pool, switching), training.layout
     reached = run.nodes == 1 or (cluster is not None and cluster.network is not None)
     fits = covers(layout, run.nodes * pool.gpus_per_node) and layout.pipeline <= model.layers
-    step = step_time(model, training.job, layout, cluster) if cluster and reached and fits else None
+    step = None
+    if cluster and reached and fits:
+        rate = storage.read_gb_per_s if storage and storage.read_gb_per_s else None
+        step = step_time(model, training.job, layout, cluster, storage_gb_per_s=rate)
     saved = run.checkpoint
     aim = None
     if run.tokens_billion is not None:

@@ -122,7 +122,7 @@ def _serve(
             max_replicas=service.max_replicas,
             waiting_per_replica=service.waiting_per_replica,
             startup_seconds=planned.startup_seconds,
-            spare_replica=_spare_gpus(plan, pool) >= planned.pod.gpus,
+            spare_replica=_has_room(plan, pool, planned.pod.gpus),
             api_key=tokens[API_TOKEN],
             hub_token=tokens[HUB_TOKEN],
             monitors=services.monitors,
@@ -135,10 +135,13 @@ def _serve(
     }
 
 
-def _spare_gpus(plan: Plan, pool: GpuPool) -> int:
-    """GPUs of the pool that no service takes even with all its replicas."""
+def _has_room(plan: Plan, pool: GpuPool, gpus: int) -> bool:
+    """Whether one more replica of so many GPUs finds a node while every service has all of its own, wherever they are.
+
+    If no node had so many GPUs free, all nodes together would have at most one fewer each.
+    """
     taken = sum(each.max_replicas * each.pod.gpus for each in plan.services.values() if each.pool == pool.name)
-    return pool.count * pool.gpus - taken
+    return pool.count * pool.gpus - taken > pool.count * (gpus - 1)
 
 
 def _load(

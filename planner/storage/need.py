@@ -83,9 +83,9 @@ def restore_seconds(size_gb: float, gb_per_s: float, full_readers: int = 1) -> f
     return size_gb * full_readers / gb_per_s
 
 
-def text_gb_per_s(tokens_per_s: float, bytes_per_token: int = _BYTES_PER_TOKEN) -> float:
-    """What reading text asks for: token ids of two to four bytes, each read once."""
-    return tokens_per_s * bytes_per_token / BYTES_PER_GB
+def text_gb(tokens: float, bytes_per_token: int = _BYTES_PER_TOKEN) -> float:
+    """GB of text as token ids of two to four bytes; GB/s where tokens are those of a second."""
+    return tokens * bytes_per_token / BYTES_PER_GB
 
 
 def samples_gb_per_s(samples_per_s_per_gpu: float, gpus: int, sample_mb: float) -> float:

@@ -1,6 +1,10 @@
 """Gangs and model services."""
 
-from tests.planner.stacks import planned, rules, sections
+import pytest
+
+from planner.step import Phase
+from planner.types import AwsPlan, MetalPlan
+from tests.planner.stacks import planned, planned_metal, rules, sections
 
 
 def test_gang_takes_every_gpu_and_efa_interface_of_its_nodes() -> None:
@@ -38,3 +42,15 @@ def test_runs_of_one_pool_wait_in_line() -> None:
     """A08: two gangs of the whole pool are no error: the second waits, and the plan says so."""
     (run,) = sections()["training"]["runs"]
     assert rules(planned(changes={"training.runs": [run, {**run, "name": "second"}]})) == ["gangs-wait-in-line"]
+
+
+@pytest.mark.parametrize("plan", [planned("prod"), planned_metal()], ids=["aws", "metal"])
+def test_a_step_reads_its_text_from_the_planned_storage(plan: AwsPlan | MetalPlan) -> None:
+    """A17: four bytes a token at what the file system reads, beside the computing as long as that takes longer."""
+    (run,) = plan.runs.values()
+    assert run.forecast is not None
+    assert run.forecast.step is not None
+    assert plan.storage is not None
+    (load,) = (each for each in run.forecast.step.phases if each.phase is Phase.LOAD)
+    assert load.exchange_s == pytest.approx(run.forecast.step.tokens * 4e-9 / plan.storage.read_gb_per_s)
+    assert load.exchange_s > 0 == load.exposed_s

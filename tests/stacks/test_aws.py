@@ -173,6 +173,22 @@ def test_a_stack_without_services_needs_no_tokens() -> None:
     assert graph.of_type("Tokens", "InferenceService") == []
 
 
+@pytest.mark.parametrize(("small", "surge"), [(1, 1), (3, 0), (6, 0)])
+def test_an_update_surges_only_where_one_more_replica_finds_a_node(small: int, surge: int) -> None:
+    """Q05: three replicas of two GPUs and one of four leave six of sixteen: three on each node, if it comes to that."""
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:pools"][2] |= {"instanceType": "g6e.48xlarge", "count": 2}
+    (service,) = config["gpucluster:serving"]["services"]
+    config["gpucluster:serving"]["services"] = [
+        {**service, "name": "small", "tensorParallel": 2, "maxReplicas": small},
+        {**service, "name": "large", "tensorParallel": 4, "maxReplicas": 1},
+    ]
+    config["gpucluster:budget"] = {"maxHourlyUsd": 150}
+    graph = run_program(config, stack="dev")
+    strategy = graph.one("service-large-deployment").inputs["spec"]["strategy"]["rollingUpdate"]
+    assert strategy["maxSurge"] == surge
+
+
 def test_spot_pools_are_bought_as_spot() -> None:
     training = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2, "capacity": "spot"}
     inference = {"name": "inference", "role": "inference", "instanceType": "g6e.xlarge", "count": 1}

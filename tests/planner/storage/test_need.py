@@ -17,7 +17,7 @@ from planner.storage.need import (
     staged_gb_per_node,
     staging_seconds,
     target_gb_per_s,
-    text_gb_per_s,
+    text_gb,
 )
 
 
@@ -73,9 +73,9 @@ def test_restoring_from_every_node_reads_the_checkpoint_as_often() -> None:
 
 def test_text_is_negligible_beside_checkpoints() -> None:
     """ST01, T3.8: 80,000 tokens/s of 4 bytes are 0.32 MB/s; a checkpoint of the same run asks for 16.5 GB/s."""
-    assert text_gb_per_s(80_000) == pytest.approx(0.00032)
-    assert text_gb_per_s(80_000, 2) == pytest.approx(0.00016)
-    assert text_gb_per_s(80_000) * 10_000 < rate_gb_per_s(checkpoint_gb(70.6e9), 60)
+    assert text_gb(80_000) == pytest.approx(0.00032)
+    assert text_gb(80_000, 2) == pytest.approx(0.00016)
+    assert text_gb(80_000) * 10_000 < rate_gb_per_s(checkpoint_gb(70.6e9), 60)
 
 
 def test_images_are_not() -> None:
