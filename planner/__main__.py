@@ -17,6 +17,7 @@ from planner.faces.assignments import Assignment, AssignmentError, assigned, ass
 from planner.faces.difference import Difference, difference
 from planner.faces.document import document, plain, text
 from planner.faces.explain import Explanation, UnknownRuleError, Verdict, explain
+from planner.faces.layout import counted
 from planner.plan import AwsPlan, MetalPlan, draft, plan
 from settings.errors import SettingsError, meant, written
 from settings.load import from_file, from_sections, on_its_preset, sections_in
@@ -160,7 +161,7 @@ def _save(shown: Shown, options: argparse.Namespace) -> None:
     except OSError as error:
         raise UsageError(f"{options.out}: {error.strerror}") from None
     count = len(shown.plan.errors)
-    print(f"{options.out}: the plan of {shown.name}, {count} {'error' if count == 1 else 'errors'}")
+    print(f"{options.out}: the plan of {shown.name}, {counted(count, 'error')}")
 
 
 def _stack(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:

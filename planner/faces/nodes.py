@@ -7,7 +7,7 @@ from rich.text import Text
 
 from catalogue.types import UsageClass
 from planner.faces.forecast import forecast_facts, tier_facts
-from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
+from planner.faces.layout import Part, bar, counted, facts, legend, quantity, section, table
 from planner.placement import Room, Sharing
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
@@ -44,7 +44,7 @@ def _offers(pool: PoolPlan) -> Iterator[str]:
         if pool.efa:
             yield f"{pool.efa} EFA"
     if isinstance(pool, MetalPoolPlan) and pool.rails:
-        yield f"{pool.rails} {'rail' if pool.rails == 1 else 'rails'}"
+        yield counted(pool.rails, "rail")
 
 
 def runs(plan: Plan) -> Iterator[RenderableType]:
@@ -71,10 +71,10 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
     }
     yield "model", f"{training.model}, {job.method}, {job.precision}, {job.sharding}, recompute {job.recompute}"
     yield "parallel", ", ".join(f"{name} {degree}" for name, degree in degrees.items() if degree > 1) or "none"
-    batch = f"{training.global_batch:,} sequences of {job.sequence:,}, {training.tokens_per_step:,} tokens"
+    batch = f"{counted(training.global_batch, 'sequence')} of {job.sequence:,}, {training.tokens_per_step:,} tokens"
     yield "step", batch
     yield "speed", f"{training.tokens_per_s:,} tokens/s at a typical utilisation"
-    yield "interruption", f"every {quantity(round(training.mttf_hours, 1))} h on {run.gpus} GPUs"
+    yield "interruption", f"every {quantity(round(training.mttf_hours, 1))} h on {counted(run.gpus, 'GPU')}"
     if training.best_checkpoint_seconds is not None:
         yield "checkpoint", f"every {training.best_checkpoint_seconds / 60:.0f} min loses least"
     yield from tier_facts(run.tiers)
@@ -126,7 +126,10 @@ def service_facts(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, s
     gpu = pool.gpu.name if pool.gpu else "GPU"
     replicas = f"{service.min_replicas} to {service.max_replicas}"
     yield "replicas", f"{replicas} of {service.pod.gpus} {gpu} in pool {service.pool}"
-    yield "KV cache", f"{max(0, service.kv_cache_tokens):,} tokens, {service.full_sequences:,} sequences of full length"
+    yield (
+        "KV cache",
+        f"{max(0, service.kv_cache_tokens):,} tokens, {counted(service.full_sequences, 'sequence')} of full length",
+    )
     yield "start", f"weights in {quantity(round(service.load_seconds, 1))} s, probe waits {service.startup_seconds:,} s"
 
 

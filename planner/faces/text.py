@@ -10,7 +10,7 @@ from planner.faces import gates, money, nodes, room
 from planner.faces.difference import Change, Difference, Value
 from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
-from planner.faces.layout import facts, quantity, section, table
+from planner.faces.layout import counted, facts, quantity, section, table
 from planner.types import AwsPlan, MetalPlan
 
 _MOST_READINGS = 24
@@ -51,7 +51,7 @@ def verdict(plan: AwsPlan | MetalPlan) -> Text:
     """How many findings there are of each kind, and what that means for a deployment."""
     errors, warnings = len(plan.errors), len([each for each in plan.warnings if each.waiver is None])
     accepted = len(plan.findings) - errors - warnings
-    counts = f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}, {accepted} accepted"
+    counts = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}, {accepted} accepted"
     text = Text(f"findings: {counts}; ", "bold")
     return text + (Text("the stack is refused", "bold red") if errors else Text("nothing stops it", "bold green"))
 
@@ -108,10 +108,6 @@ def explanation_text(name: str, explained: Explanation) -> RenderableType:
     if explained.findings:
         parts.append(findings_table(explained.findings))
     return section(explained.rule, *parts)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def words(field: str) -> str:
