@@ -100,11 +100,6 @@ def quantity(value: float) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
-def counted(number: int, noun: str) -> str:
-    """So many of something: 1 node, 2 nodes."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def usd(value: float) -> str:
     """US dollars, to the cent below a thousand."""
     return f"{value:,.2f}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -7,7 +7,8 @@ from rich.text import Text
 
 from catalogue.types import UsageClass
 from planner.faces.forecast import forecast_facts, tier_facts
-from planner.faces.layout import Part, bar, counted, facts, legend, quantity, section, table
+from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
+from planner.faces.wording import counted
 from planner.placement import Room, Sharing
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan

@@ -10,7 +10,8 @@ from planner.faces import gates, money, nodes, room
 from planner.faces.difference import Change, Difference, Value
 from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
-from planner.faces.layout import counted, facts, quantity, section, table
+from planner.faces.layout import facts, quantity, section, table
+from planner.faces.wording import counted
 from planner.types import AwsPlan, MetalPlan
 
 _MOST_READINGS = 24
