@@ -65,7 +65,7 @@ recover: setup ## settle what a killed pulumi left; REAL=1 for the stack of your
 ##@ Checks
 
 quick: setup ## tests that need no built tools
-	@$(RUN) pytest -n 2 --dist loadgroup -m 'not engine' $(ARGS)
+	@$(RUN) pytest -n 3 --dist loadgroup -m 'not engine' $(ARGS)
 
 test: lint types contracts quick engine ## everything CI runs
 

@@ -33,11 +33,15 @@ SHARING = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share go to one worker, so that what they share is made once."""
+    """Tests that share go to one worker, so that what they share is made once; first, as they wait for it at times."""
+
+    def shared(item: pytest.Item) -> str | None:
+        return next((each for each in SHARING if item.nodeid.startswith(each)), None)
+
     for item in items:
-        where = next((each for each in SHARING if item.nodeid.startswith(each)), None)
-        if where is not None:
+        if where := shared(item):
             item.add_marker(pytest.mark.xdist_group(where))
+    items.sort(key=lambda item: shared(item) is None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
