@@ -118,7 +118,7 @@ def quick_tier() -> Figure:
     """Wall time of `make quick`."""
     began = time.monotonic()
     subprocess.run(["make", "quick"], cwd=ROOT, check=True, capture_output=True, timeout=600)
-    return Figure("make quick", time.monotonic() - began, 90, "s", "the whole quick tier, three workers, as some tests wait")
+    return Figure("make quick", time.monotonic() - began, 90, "s", "the whole quick tier, three workers")
 
 
 def machine() -> str:
