@@ -57,8 +57,24 @@ _MOST_CARD_PORTS = 8
 _MOST_SWITCH_PORTS = 2048
 
 
+class _Ported:
+    """What follows for a card or a switch from the generation of its ports."""
+
+    generation: Generation
+
+    @property
+    def link(self) -> Link:
+        """What its ports speak."""
+        return self.generation.link
+
+    @property
+    def gbit_per_s(self) -> int:
+        """Rate of one port, Gb/s one way."""
+        return self.generation.gbit_per_s
+
+
 @dataclass(frozen=True, kw_only=True)
-class Nic:
+class Nic(_Ported):
     """A network card. `pci_device_id` without the vendor (15b3: NVIDIA). `rdma`: it has RDMA devices."""
 
     name: str
@@ -72,16 +88,6 @@ class Nic:
     def __post_init__(self) -> None:
         if not 1 <= self.ports <= _MOST_CARD_PORTS:
             raise ValueError(f"a card has 1 to {_MOST_CARD_PORTS} ports, not {self.ports}")
-
-    @property
-    def link(self) -> Link:
-        """What its ports speak."""
-        return self.generation.link
-
-    @property
-    def gbit_per_s(self) -> int:
-        """Rate of one port, Gb/s one way."""
-        return self.generation.gbit_per_s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +131,7 @@ class PortSplit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Switch:
+class Switch(_Ported):
     """A switch: `ports` of a generation, in cages of `ports_per_cage`. `managed`: runs its own SM."""
 
     name: str
@@ -148,13 +154,3 @@ class Switch:
         for split in self.splits:
             if split.generation.gbit_per_s * split.ways != self.gbit_per_s or split.generation.link is not self.link:
                 raise ValueError(f"{split.ways} ports of {split.generation} are not one of {self.generation}")
-
-    @property
-    def link(self) -> Link:
-        """What its ports speak."""
-        return self.generation.link
-
-    @property
-    def gbit_per_s(self) -> int:
-        """Rate of one port, Gb/s one way."""
-        return self.generation.gbit_per_s
