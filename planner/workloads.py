@@ -106,7 +106,7 @@ def _tiers(run: TrainingRun, training: TrainingPlan, storage: StoragePlan) -> tu
     if saved is None:
         return ()
     places = checkpoint_tiers(saved, storage.write_gb_per_s)
-    return plan_tiers(places, saved.io.every_s, training.mttf_hours, RESTART_SECONDS)
+    return plan_tiers(places, training.mttf_hours, RESTART_SECONDS)
 
 
 def _training(run: TrainingRun, gpu: Gpu, gpus: int, model: Model) -> TrainingPlan:

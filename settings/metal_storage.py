@@ -60,6 +60,9 @@ class MetalStorage(Section):
     ceph: Ceph | None = None
     target_gb_per_s: Annotated[float | None, Field(gt=0, le=100_000, description="reads wanted, GB/s one way")] = None
     data_tib: Annotated[float | None, Field(gt=0, le=10_000_000, description="what it must hold")] = None
+    object_store_gb_per_s: Annotated[
+        float | None, Field(gt=0, le=100_000, description="what one writer gives to an object store, GB/s; None = none")
+    ] = None
 
     @model_validator(mode="after")
     def _one_file_system(self) -> Self:

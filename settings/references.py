@@ -31,6 +31,7 @@ def across_sections(data: Any) -> list[Problem]:
             for problem in (
                 *_pool(pools, ("training", "runs", index, "pool"), run.get("pool"), "training"),
                 *_queue(queues, ("training", "runs", index, "queue"), run.get("queue")),
+                *_object_store(data, ("training", "runs", index, "checkpoint", "objectStoreHours"), run),
             )
         ),
         *(
@@ -95,6 +96,15 @@ def _pool(pools: Mapping[int, Mapping[str, Any]], path: Path, name: Any, role: s
 def _queue(queues: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
     if isinstance(name, str) and queues and name not in _names(queues):
         yield path, _unknown(name, "queue", _names(queues))
+
+
+def _object_store(data: Mapping[str, Any], path: Path, run: Mapping[str, Any]) -> Iterable[Problem]:
+    """Copies to an object store that nobody has: on AWS each stack has a bucket."""
+    platform, storage, checkpoint = data.get("platform"), data.get("storage"), run.get("checkpoint")
+    metal = isinstance(platform, Mapping) and platform.get("kind") == "metal"
+    has_none = isinstance(storage, Mapping) and storage.get("objectStoreGbPerS") is None
+    if metal and has_none and isinstance(checkpoint, Mapping) and checkpoint.get("objectStoreHours") is not None:
+        yield path, "there is no object store; add storage.objectStoreGbPerS, or remove the key"
 
 
 def _unknown(name: str, kind: str, known: Sequence[str]) -> str:

@@ -11,11 +11,12 @@ from components.platform.pods import PodShape
 from components.serving.inference import InferenceService, InferenceServiceArgs
 from components.serving.tokens import Tokens, TokensArgs
 from components.serving.weights import Weights, WeightsArgs
-from components.training.job import TrainingJob, TrainingJobArgs
+from components.training.backup import Backup, BackupArgs
+from components.training.job import Saving, TrainingJob, TrainingJobArgs
 from planner.types import Plan, PodResources, ServicePlan
 from settings.load import Loaded
 from settings.model import Settings
-from settings.workloads import Service, TrainingRun
+from settings.workloads import Checkpoint, Service, TrainingRun
 from stacks.platform import GpuPool, Platform
 from stacks.services import CHECKPOINTS, DATA, WEIGHTS, Services
 
@@ -61,6 +62,7 @@ def _train(
 
     def start(run: TrainingRun, pool: GpuPool) -> pulumi.Output[str]:
         planned, prefix = plan.runs[run.name], f"checkpoints/{run.name}"
+        uri = pulumi.Output.format("s3://{0}/{1}", bucket, prefix)
         granted = platform.object_store.writer(
             f"run-{run.name}-identity", prefix=prefix, namespace=namespace, account=run.name, opts=inside
         )
@@ -82,11 +84,32 @@ def _train(
             checkpoint_claim=services.claims[CHECKPOINTS],
             operator=services.training_operator,
             nodes_ready=pool.nodes_ready,
-            env={"CHECKPOINT_URI": pulumi.Output.format("s3://{0}/{1}", bucket, prefix)},
+            env={"CHECKPOINT_URI": uri},
+            saving=_saving(run.checkpoint),
         )
-        return TrainingJob(f"run-{run.name}", args, inside).run
+        job = TrainingJob(f"run-{run.name}", args, inside)
+        if run.checkpoint and run.checkpoint.object_store_hours:
+            backup = BackupArgs(
+                run=run.name,
+                namespace=namespace,
+                image=pinned(versions.AWS_CLI_IMAGE),
+                account=job.account,
+                checkpoint_claim=services.claims[CHECKPOINTS],
+                uri=uri,
+                hours=run.checkpoint.object_store_hours,
+            )
+            Backup(f"backup-{run.name}", backup, inside)
+        return job.run
 
     return {run.name: start(run, platform.pools[run.pool]) for run in settings.training.runs}
+
+
+def _saving(checkpoint: Checkpoint | None) -> Saving | None:
+    """What the script is told of the stack file's words about checkpoints."""
+    if checkpoint is None:
+        return None
+    every, on = (round(minutes * 60) for minutes in (checkpoint.every_minutes, checkpoint.on_file_system_minutes))
+    return Saving(every_seconds=every, keep=checkpoint.keep, local=checkpoint.local, file_system_seconds=on)
 
 
 def _serve(

@@ -2,9 +2,12 @@
 
 import gc
 import os
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
+
+from tests.reaper import reaping
 
 # An Output in an f-string becomes a warning text and goes on; this makes the SDK raise instead.
 os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"
@@ -32,16 +35,26 @@ SHARING = (
 """Where tests share something that takes seconds to make: a server of the account, a browser's pages."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share go to one worker, so that what they share is made once; first, as they wait for it at times."""
+    """Tests that share go to one worker, so that what they share is made once; first, as they wait for it at times.
+
+    Engine tests share the cluster of their directory; tests/engine, which has several, has a rule and an order of its
+    own.
+    """
+
+    def engine(item: pytest.Item) -> bool:
+        return item.get_closest_marker("engine") is not None
 
     def shared(item: pytest.Item) -> str | None:
+        if engine(item):
+            return None if item.nodeid.startswith("tests/engine/") else str(item.path.parent)
         return next((each for each in SHARING if item.nodeid.startswith(each)), None)
 
     for item in items:
         if where := shared(item):
             item.add_marker(pytest.mark.xdist_group(where))
-    items.sort(key=lambda item: shared(item) is None)
+    items.sort(key=lambda item: not engine(item) and shared(item) is None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -59,6 +72,16 @@ def _tune_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reaped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Engine tests leave no site behind, not even where they are interrupted or killed."""
+    if not any(item.get_closest_marker("engine") for item in request.session.items):
+        yield
+        return
+    with reaping(tmp_path_factory.getbasetemp()):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,13 +3,13 @@
 import hashlib
 import shlex
 from dataclasses import dataclass
-from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
 from components.platform.accounts import service_account
+from components.platform.copying import copying_container
 
 MODELS = "/models"
 SUB_PATH = "models"
@@ -49,8 +49,8 @@ class Weights(Component):
         account = service_account(self, args.service_account, args.namespace, args.granted)
         self.path = f"{MODELS}/{args.service}-{_digest(args.source)}"
         claim = core.PersistentVolumeClaimVolumeSourceArgs(claim_name=args.claim)
-        look = _container(args.image, "look", ["sh", "-c", look_script(args.source)])
-        copy = _container(
+        look = copying_container(args.image, "look", ["sh", "-c", look_script(args.source)])
+        copy = copying_container(
             args.image,
             "copy",
             ["aws"],
@@ -93,24 +93,6 @@ def look_script(source: str) -> str:
     """Fails where nothing lies below `source`: to `aws s3 sync` that is no error, and the server would start empty."""
     sentence = f"no object lies below {source}/: upload the weights there, or correct the address in the stack file"
     return f"aws s3 ls {shlex.quote(source + '/')} > /dev/null || {{ echo {shlex.quote(sentence)} >&2; exit 1; }}"
-
-
-def _container(image: str, name: str, command: list[str], **rest: Any) -> k8s.core.v1.ContainerArgs:
-    """One that says in its pod's status what it printed last, if it fails."""
-    core = k8s.core.v1
-    return core.ContainerArgs(
-        name=name,
-        image=image,
-        command=command,
-        termination_message_policy="FallbackToLogsOnError",
-        resources=core.ResourceRequirementsArgs(
-            requests={"cpu": "1", "memory": "1Gi"}, limits={"cpu": "2", "memory": "2Gi"}
-        ),
-        security_context=core.SecurityContextArgs(
-            allow_privilege_escalation=False, capabilities=core.CapabilitiesArgs(drop=["ALL"])
-        ),
-        **rest,
-    )
 
 
 def _digest(*values: str) -> str:

@@ -20,7 +20,38 @@ CONTAINER = "pytorch"
 """The operator's webhook refuses a replica without a container of this name (KJ01)."""
 
 OPERATORS_OWN = ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT")
-DATA, CHECKPOINTS = "/data", "/checkpoints"
+DATA, CHECKPOINTS, LOCAL = "/data", "/checkpoints", "/local-checkpoints"
+
+
+def saves(run: str) -> str:
+    """Where on the claim of the checkpoints those of a run lie."""
+    return f"checkpoints/{run}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saving:
+    """When a run saves and how many saves it keeps; the script reads it from its environment (T01).
+
+    `local` gives every pod a directory on its node's own disks to save to, from where each save goes on to the file
+    system every `file_system_seconds`. A save is a directory, whole when it holds `SHA256SUMS`, which is written last.
+    """
+
+    every_seconds: int
+    keep: int
+    local: bool = False
+    file_system_seconds: int = 0
+
+    def env(self) -> dict[str, pulumi.Input[str]]:
+        """What the script is told."""
+        told = {
+            "CHECKPOINT_DIR": CHECKPOINTS,
+            "CHECKPOINT_EVERY_SECONDS": str(self.every_seconds),
+            "CHECKPOINT_KEEP": str(self.keep),
+        }
+        if self.local:
+            seconds = str(self.file_system_seconds or self.every_seconds)
+            told |= {"CHECKPOINT_LOCAL_DIR": LOCAL, "CHECKPOINT_FILE_SYSTEM_SECONDS": seconds}
+        return dict(told)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +81,7 @@ class TrainingJobArgs:
     operator: pulumi.Resource
     nodes_ready: pulumi.Resource
     env: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    saving: Saving | None = None
 
     def __post_init__(self) -> None:
         if self.nodes < 1:
@@ -70,6 +102,8 @@ def environment(shape: PodShape, extra: Mapping[str, pulumi.Input[str]]) -> list
 def pod_template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, Any]:
     """Pod template of every replica. `/dev/shm` is memory, limited below the pod's own limit (AA06)."""
     claims = {"data": (args.data_claim, True), "checkpoints": (args.checkpoint_claim, False)}
+    saving = args.saving.env() if args.saving else {}
+    local = [LOCAL] if args.saving and args.saving.local else []
     return {
         "metadata": {"labels": {"gpucluster/run": args.run}},
         "spec": {
@@ -85,13 +119,14 @@ def pod_template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str,
                     "command": ["torchrun"],
                     "args": list(args.script),
                     "terminationMessagePolicy": "FallbackToLogsOnError",
-                    "env": environment(args.shape, args.env),
+                    "env": environment(args.shape, {**saving, **args.env}),
                     "resources": args.shape.resources(),
                     # Registering memory with the EFA device locks it (NW03).
                     "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
                     "volumeMounts": [
                         {"name": "data", "mountPath": DATA, "readOnly": True},
-                        {"name": "checkpoints", "mountPath": CHECKPOINTS, "subPath": f"checkpoints/{args.run}"},
+                        {"name": "checkpoints", "mountPath": CHECKPOINTS, "subPath": saves(args.run)},
+                        *({"name": "local", "mountPath": path} for path in local),
                         {"name": "shm", "mountPath": SHM},
                     ],
                 }
@@ -102,6 +137,8 @@ def pod_template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str,
                     for name, (claim, read_only) in claims.items()
                 ),
                 {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{args.shape.shm_mib}Mi"}},
+                # The kubelet's directory is on the node's own disks, striped (its user data says so).
+                *({"name": "local", "emptyDir": {}} for _ in local),
             ],
         },
     }
@@ -129,10 +166,11 @@ class TrainingJob(Component):
     """A PyTorchJob. The run is there when the API server has it; it starts when the queue lets the gang in."""
 
     run: pulumi.Output[str]
+    account: pulumi.Output[str]
 
     def __init__(self, name: str, args: TrainingJobArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        account = service_account(self, args.run, args.namespace, args.granted)
+        self.account = service_account(self, args.run, args.namespace, args.granted)
         job = k8s.apiextensions.CustomResource(
             self.named("job"),
             api_version="kubeflow.org/v1",
@@ -143,7 +181,7 @@ class TrainingJob(Component):
                 # Pods go before the job does, or its queue is refused to be deleted while they still count.
                 annotations={"pulumi.com/deletionPropagationPolicy": "foreground"},
             ),
-            spec=pytorch_job(args, account),
+            spec=pytorch_job(args, self.account),
             opts=self.child(
                 depends_on=[args.operator, args.nodes_ready],
                 # The operator never touches pods that run: a changed spec would stand in the API and change nothing.

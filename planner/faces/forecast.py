@@ -39,8 +39,14 @@ def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
 def tier_facts(tiers: Iterable[TierPlan]) -> Iterator[tuple[str, str | None]]:
     """Each place for checkpoints with its best interval, and the time that is left for training."""
     for tier in tiers:
-        kept = f"{tier.effective_part:.1%} effective, {tier.own_effective_part:.1%} as set"
-        yield f"to {tier.name}", f"pause {seconds(tier.pause_s)}, best every {interval(tier.young_s)}: {kept}"
+        best = f"best every {interval(tier.young_s)}: {tier.effective_part:.1%} effective"
+        own = f"{tier.own_effective_part:.1%} as set (every {interval(tier.every_s)}{stands(tier)})"
+        yield f"to {tier.name}", f"pause {seconds(tier.pause_s)}, {best}, {own}"
+
+
+def stands(tier: TierPlan) -> str:
+    """What is to be said where training goes on while the place gets its save."""
+    return "" if tier.waits else ", beside the training"
 
 
 def interval(seconds_: float) -> str:

@@ -5,12 +5,14 @@ from itertools import groupby
 
 from rich.console import RenderableType
 
+from catalogue.units import SECONDS_PER_HOUR
 from planner.fabric.design import FabricDesign
 from planner.fabric.types import FabricPlan
 from planner.faces.layout import facts, quantity, section, table, usd
+from planner.faces.wording import counted
 from planner.facility.types import FacilityPlan, RackLine
 from planner.storage.limits import Limits
-from planner.storage.types import StoragePlan
+from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 
 
 def fabric(plan: FabricPlan) -> RenderableType:
@@ -54,8 +56,7 @@ def storage(plan: StoragePlan) -> RenderableType:
 
 
 def storage_facts(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
-    kind = {"fsx": "FSx for Lustre", "lustre": "Lustre", "ceph": "Ceph"}[plan.kind]
-    yield "file system", f"{kind}{f' over {plan.lnet}' if plan.lnet else ''}, {plan.clients} clients"
+    yield "file system", f"{FILE_SYSTEMS[plan.kind]}{f' over {plan.lnet}' if plan.lnet else ''}, {plan.clients} clients"
     yield "capacity", f"{_tb(plan.usable_tb)} usable of {_tb(plan.raw_tb)}, {_tb(plan.needed_tb)} needed"
     yield "reads", _rate(plan.read_gb_per_s, plan.target_read_gb_per_s, plan.read)
     yield "writes", _rate(plan.write_gb_per_s, plan.target_write_gb_per_s, plan.write)
@@ -63,7 +64,15 @@ def storage_facts(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
         if run.io.checkpoint_gb:
             where = "local disks first" if run.io.local else "straight to the file system"
             size, every, within = run.io.checkpoint_gb, run.io.every_s / 60, run.io.within_s
-            yield f"run {name}", f"{size:,.0f} GB every {every:g} min within {within:g} s, {where}"
+            yield f"run {name}", f"{size:,.0f} GB every {every:g} min within {within:g} s, {where}{_copied(run)}"
+
+
+def _copied(run: RunStorage) -> str:
+    """Where the newest save goes on to from the file system, and how long that takes."""
+    if run.io.object_every_s is None or run.object_copy_s is None:
+        return ""
+    hours = run.io.object_every_s / SECONDS_PER_HOUR
+    return f", every {counted(int(hours), 'hour')} in {run.object_copy_s / 60:.0f} min to the object store"
 
 
 def _rate(rate: float, target: float | None, limits: Limits | None) -> str:

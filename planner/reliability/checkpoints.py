@@ -49,10 +49,12 @@ def effective_part(pause_s: float, every_s: float, mttf_h: float, restart_s: flo
 
 @dataclass(frozen=True, kw_only=True)
 class Tier:
-    """A place that checkpoints are written to, and how long training stands for one."""
+    """A place that checkpoints get to every `every_s`, and how long one takes: training stands for it if it `waits`."""
 
     name: str
     pause_s: float
+    every_s: float
+    waits: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +62,15 @@ class TierPlan:
     """A place for checkpoints: its pause, the intervals that lose least, and what is lost.
 
     `overhead` is the part of the time that checkpoints and repeated work take at Young's interval, `effective_part` the
-    effective training time ratio there, and `own_effective_part` that at the interval which the run has.
+    effective training time ratio there, both as if training stood for each save. `own_effective_part` is the ratio as
+    the run is set: a save every `every_s`, for which training stands if it `waits`, and every failure sends it back to
+    this place.
     """
 
     name: str
     pause_s: float
+    every_s: float
+    waits: bool
     young_s: float
     daly_s: float
     overhead: float
@@ -72,17 +78,22 @@ class TierPlan:
     own_effective_part: float
 
 
-def plan_tiers(tiers: Iterable[Tier], every_s: float, mttf_h: float, restart_s: float) -> tuple[TierPlan, ...]:
-    """Each tier as if it were the only one, for a run that saves `every_s` and takes `restart_s` to go on."""
-    return tuple(_tier(tier, every_s, mttf_h, restart_s) for tier in tiers)
+def plan_tiers(tiers: Iterable[Tier], mttf_h: float, restart_s: float) -> tuple[TierPlan, ...]:
+    """Each tier as if it were the only one, for a run that takes `restart_s` to go on."""
+    return tuple(_tier(tier, mttf_h, restart_s) for tier in tiers)
 
 
-def _tier(tier: Tier, every_s: float, mttf_h: float, restart_s: float) -> TierPlan:
+def _tier(tier: Tier, mttf_h: float, restart_s: float) -> TierPlan:
     young_s = young_seconds(tier.pause_s, mttf_h)
-    best, own = (effective_part(tier.pause_s, each, mttf_h, restart_s) for each in (young_s, every_s))
+    # A copy that nobody waits for is whole when it has been made: until then the one before is the newest.
+    pause_s, lag_s = (tier.pause_s, 0.0) if tier.waits else (0.0, tier.pause_s)
+    best = effective_part(tier.pause_s, young_s, mttf_h, restart_s)
+    own = effective_part(pause_s, tier.every_s, mttf_h, restart_s + lag_s)
     return TierPlan(
         name=tier.name,
         pause_s=tier.pause_s,
+        every_s=tier.every_s,
+        waits=tier.waits,
         young_s=young_s,
         daly_s=daly_seconds(tier.pause_s, mttf_h),
         overhead=least_overhead(tier.pause_s, mttf_h),

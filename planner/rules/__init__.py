@@ -3,6 +3,7 @@
 from planner.rules import (
     capacity,
     ceph,
+    checkpoints,
     cooling,
     cost,
     fabric,
@@ -27,6 +28,7 @@ from planner.rules import (
 __all__ = [
     "capacity",
     "ceph",
+    "checkpoints",
     "cooling",
     "cost",
     "fabric",

@@ -9,6 +9,7 @@ from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.draft import AwsDraft, Draft, MetalDraft
 from planner.forecast import Forecast
+from planner.storage.types import RunStorage, StoragePlan
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan
 
@@ -86,3 +87,10 @@ def timed_runs(draft: Draft) -> Iterator[tuple[Seen, Forecast, float]]:
         forecast = seen.plan.forecast
         if forecast is not None and forecast.days is not None:
             yield seen, forecast, forecast.days
+
+
+def stored(draft: Draft) -> Iterator[tuple[str, RunStorage, StoragePlan]]:
+    """Runs whose storage is planned, with their settings paths."""
+    for path, run in runs(draft):
+        if draft.storage is not None and run.name in draft.storage.runs:
+            yield path, draft.storage.runs[run.name], draft.storage

@@ -1,16 +1,15 @@
 """The shared file system of AWS, and what runs ask of storage anywhere."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
-from planner.rules.known import runs
+from planner.rules.known import stored
 from planner.storage import fsx, local
-from planner.storage.need import local_write_seconds, shared_write_gb_per_s, staged_gb_per_node
-from planner.storage.types import RunStorage, StoragePlan
+from planner.storage.need import staged_gb_per_node
+from planner.storage.types import FILE_SYSTEMS
 
 _GUIDE = 'FSx for Lustre user guide, "Managing storage capacity" and "EFA-enabled file systems"'
-_TYPES = {"fsx": "FSx for Lustre", "lustre": "Lustre", "ceph": "Ceph"}
 
 
 @aws_rule(
@@ -73,91 +72,6 @@ def fsx_efa_client_setup(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @rule(
-    "checkpoint-write",
-    "ST01",
-    "ST02",
-    "G23",
-    formula="checkpoint bytes / allowed seconds <= min(file system, nodes x network)",
-    source="14 bytes per parameter: ZeRO (Rajbhandari et al. 2020)",
-)
-def checkpoint_write(draft: Draft) -> Iterable[Observation]:
-    """A checkpoint is written in the time that training may stand still, or before the next one where it is copied."""
-    for path, run, storage in _stored(draft):
-        asked, there = shared_write_gb_per_s(run.io), min(storage.write_gb_per_s, run.nodes_gb_per_s)
-        if asked <= there or not there:
-            continue
-        seconds = run.io.every_s if run.io.local else run.io.within_s
-        pace = "copied before the next one is due" if run.io.local else "written"
-        yield Observation(
-            path=f"{path}.checkpoint.{'everyMinutes' if run.io.local else 'withinSeconds'}",
-            sentence=f"a checkpoint of {run.io.checkpoint_gb:.0f} GB {pace} in {seconds:g} s takes {asked:.1f} GB/s, "
-            f"and {_bottleneck(run, storage)} {there:.1f} GB/s, where it would take "
-            f"{run.io.checkpoint_gb / there:.0f} s",
-            remedy=_more_write(draft, run, storage, asked),
-            subject=run.io.name,
-            inputs={
-                "checkpoint": f"{run.io.checkpoint_gb:.1f} GB",
-                "seconds": f"{seconds:g} s",
-                "file system": f"{storage.write_gb_per_s:.1f} GB/s",
-                "nodes": f"{run.nodes_gb_per_s:.1f} GB/s",
-            },
-        )
-
-
-@rule(
-    "checkpoints-together",
-    "ST02",
-    "G23",
-    severity=Severity.WARNING,
-    formula="sum of the runs' checkpoint bytes / allowed seconds <= file system",
-    source="14 bytes per parameter: ZeRO (Rajbhandari et al. 2020)",
-)
-def checkpoints_together(draft: Draft) -> Iterable[Observation]:
-    """Runs that save at the same moment share the file system."""
-    storage = draft.storage
-    if storage is None or storage.target_write_gb_per_s <= storage.write_gb_per_s:
-        return
-    each = [shared_write_gb_per_s(run.io) for run in storage.runs.values()]
-    if max(each) <= storage.write_gb_per_s:
-        yield Observation(
-            path="training.runs",
-            sentence=f"checkpoints of all {sum(rate > 0 for rate in each)} runs at once take "
-            f"{storage.target_write_gb_per_s:.1f} GB/s, and the file system writes {storage.write_gb_per_s:.1f} GB/s",
-            remedy="expect longer pauses when they coincide, or allow them more seconds",
-            inputs={
-                "asked": f"{storage.target_write_gb_per_s:.1f} GB/s",
-                "file system": f"{storage.write_gb_per_s:.1f} GB/s",
-            },
-        )
-
-
-@rule(
-    "checkpoint-local-write",
-    "G17",
-    "G23",
-    formula="checkpoint bytes / nodes / NVMe write rate <= allowed seconds",
-    source="4 GB/s per drive: Samsung PM9A3 data sheet, approximate",
-)
-def checkpoint_local_write(draft: Draft) -> Iterable[Observation]:
-    """A checkpoint that goes to the nodes' own disks first is on them in the time training may stand still."""
-    for path, run, _ in _stored(draft):
-        rate = local.write_gb_per_s(run.nvme)
-        if not run.io.local or not rate:
-            continue
-        seconds = local_write_seconds(run.io, rate)
-        if seconds > run.io.within_s:
-            yield Observation(
-                path=f"{path}.checkpoint.withinSeconds",
-                sentence=f"each of {run.io.nodes} nodes writes {run.io.checkpoint_gb / run.io.nodes:.0f} GB of a "
-                f"checkpoint at about {rate:.0f} GB/s to its own disks, which takes {seconds:.0f} s, not "
-                f"{run.io.within_s:g}",
-                remedy=f"allow {seconds:.0f} seconds, or take nodes with more NVMe drives",
-                subject=run.io.name,
-                inputs={"per node": f"{run.io.checkpoint_gb / run.io.nodes:.1f} GB", "NVMe": f"{rate:.0f} GB/s"},
-            )
-
-
-@rule(
     "nvme-capacity",
     "ST12",
     "B09",
@@ -166,7 +80,7 @@ def checkpoint_local_write(draft: Draft) -> Iterable[Observation]:
 )
 def nvme_capacity(draft: Draft) -> Iterable[Observation]:
     """What a run keeps on its nodes' own disks leaves a fifth of them free."""
-    for path, run, _ in _stored(draft):
+    for path, run, _ in stored(draft):
         needed, raw = local.local_gb(run.io), local.raw_gb(run.nvme)
         if local.fits(run.io, run.nvme):
             continue
@@ -203,7 +117,7 @@ def storage_capacity(draft: Draft) -> Iterable[Observation]:
     yield Observation(
         path=path[storage.kind],
         sentence=f"datasets and checkpoints take {storage.needed_tb:.1f} TB, and of {storage.raw_tb:.1f} TB raw "
-        f"{storage.usable_tb:.1f} TB are usable on {_TYPES[storage.kind]}",
+        f"{storage.usable_tb:.1f} TB are usable on {FILE_SYSTEMS[storage.kind]}",
         remedy=f"take {storage.needed_tb / storage.usable_tb:.2f} times as much, or keep less"
         if storage.usable_tb
         else "give it drives, as its groups of drives hold nothing now",
@@ -213,26 +127,3 @@ def storage_capacity(draft: Draft) -> Iterable[Observation]:
             "usable": f"{storage.usable_tb:.1f} TB",
         },
     )
-
-
-def _stored(draft: Draft) -> Iterator[tuple[str, RunStorage, StoragePlan]]:
-    """Runs whose storage is planned, with their settings paths."""
-    for path, run in runs(draft):
-        if draft.storage is not None and run.name in draft.storage.runs:
-            yield path, draft.storage.runs[run.name], draft.storage
-
-
-def _bottleneck(run: RunStorage, storage: StoragePlan) -> str:
-    if run.nodes_gb_per_s < storage.write_gb_per_s:
-        return f"the storage ports of its {run.io.nodes} nodes carry"
-    bound = f", bound by {storage.write.bound_by}," if storage.write else ""
-    return f"{_TYPES[storage.kind]}{bound} writes"
-
-
-def _more_write(draft: Draft, run: RunStorage, storage: StoragePlan, asked: float) -> str:
-    if isinstance(draft, AwsDraft) and storage.write_gb_per_s < asked:
-        lustre = draft.settings.storage.lustre
-        gib = fsx.capacity_gib_for(asked, lustre.throughput_mbps_per_tib, lustre.efa)
-        return f"set storage.lustre.capacityGib to {gib}, or allow more seconds"
-    where = "" if run.io.local else ", or set checkpoint.local"
-    return f"allow more seconds{where}, or give the slower side more ports"

@@ -24,8 +24,9 @@ class Staging(StrEnum):
 class RunIo:
     """A run's use of storage. A checkpoint of `checkpoint_gb` is due every `every_s` and may take `within_s`.
 
-    With `local` each node writes its part to its own NVMe first, and the file system has until the next checkpoint to
-    take it; otherwise training waits for the file system. `keep` checkpoints stay on the NVMe where they are local.
+    With `local` each node writes its part to its own NVMe first, and the file system has until it is due another one,
+    `shared_every_s` later, to take it; otherwise training waits for the file system. `keep` checkpoints stay on the
+    NVMe where they are local. The newest one is copied to the object store every `object_every_s`, if at all.
     """
 
     name: str
@@ -35,6 +36,8 @@ class RunIo:
     within_s: float = 60.0
     keep: int = 2
     local: bool = False
+    shared_every_s: float = 1800.0
+    object_every_s: float | None = None
     dataset_gb: float = 0.0
     staging: Staging = Staging.NONE
 
@@ -65,7 +68,7 @@ def rate_gb_per_s(size_gb: float, seconds: float) -> float:
 
 def shared_write_gb_per_s(run: RunIo) -> float:
     """What the run's checkpoints ask of the shared file system while they are written to it."""
-    return rate_gb_per_s(run.checkpoint_gb, run.every_s if run.local else run.within_s)
+    return rate_gb_per_s(run.checkpoint_gb, run.shared_every_s if run.local else run.within_s)
 
 
 def target_gb_per_s(runs: Iterable[RunIo]) -> float:
@@ -76,6 +79,11 @@ def target_gb_per_s(runs: Iterable[RunIo]) -> float:
 def local_write_seconds(run: RunIo, node_write_gb_per_s: float) -> float:
     """Seconds until every node has its part of a checkpoint on its own NVMe."""
     return run.checkpoint_gb / run.nodes / node_write_gb_per_s
+
+
+def object_copy_seconds(size_gb: float, copier_gb_per_s: float) -> float:
+    """Seconds to copy a checkpoint to the object store: it is read twice, to check its hashes and to send it."""
+    return 2 * size_gb / copier_gb_per_s
 
 
 def restore_seconds(size_gb: float, gb_per_s: float, full_readers: int = 1) -> float:

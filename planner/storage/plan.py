@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from catalogue.metal_types import StorageServer
 from catalogue.model_types import Model
 from catalogue.types import Nvme
-from catalogue.units import BYTES_PER_GB, BYTES_PER_GIB, GB_PER_TB, GIB_PER_TIB
-from planner.storage import fsx, local
+from catalogue.units import BYTES_PER_GB, BYTES_PER_GIB, GB_PER_TB, GIB_PER_TIB, SECONDS_PER_HOUR
+from planner.storage import fsx, local, s3
 from planner.storage.ceph import CephServers, ceph_limits
 from planner.storage.limits import Limits, client_gb_per_s, storage_link
 from planner.storage.lustre import LustreServers, lnet, lustre_limits
@@ -18,6 +18,7 @@ from planner.storage.need import (
     RunIo,
     Staging,
     checkpoint_gb,
+    object_copy_seconds,
     restore_seconds,
     staging_seconds,
     target_gb_per_s,
@@ -58,6 +59,8 @@ def run_io(run: TrainingRun, models: Mapping[str, Model]) -> RunIo:
         within_s=checkpoint.within_seconds,
         keep=checkpoint.keep,
         local=checkpoint.local,
+        shared_every_s=checkpoint.on_file_system_minutes * 60,
+        object_every_s=checkpoint.object_store_hours and checkpoint.object_store_hours * SECONDS_PER_HOUR,
     )
 
 
@@ -70,12 +73,15 @@ def plan_aws_storage(
     """FSx for Lustre and the runs whose pools are planned."""
     rate = fsx.mb_per_s(lustre.capacity_gib, lustre.throughput_mbps_per_tib) / 1000
     capacity_tb = lustre.capacity_gib / GIB_PER_TIB * TB_PER_TIB
+    # A copier is no matter of GPUs: it runs where ordinary pods do, and that may be the smallest node there is.
+    copier = min((s3.copier_gb_per_s(pool.instance) for pool in pools.values() if pool.role == "system"), default=None)
     used = {
         run.name: _run(
             run_io(run, models),
             rate,
             fsx.client_gb_per_s(pools[run.pool].instance.network_gbit_per_s, lustre.efa and pools[run.pool].efa > 0),
             pools[run.pool].instance.nvme,
+            copier,
         )
         for run in runs
         if run.pool in pools
@@ -91,6 +97,7 @@ def plan_aws_storage(
         target_read_gb_per_s=None,
         target_write_gb_per_s=target_gb_per_s(each.io for each in used.values()),
         runs=used,
+        object_gb_per_s=copier,
     )
 
 
@@ -116,8 +123,9 @@ def plan_metal_storage(
     clients = [pool for pool in pools.values() if pool.gpus_per_node]
     clients_gb_per_s = sum(pool.count * rates[pool.name] for pool in clients)
     read, write = (_limits(servers, clients_gb_per_s, writing=writing) for writing in (False, True))
+    copier = storage.object_store_gb_per_s
     used = {
-        run.name: _run(run_io(run, models), read.gb_per_s, rates[run.pool], pools[run.pool].server.nvme)
+        run.name: _run(run_io(run, models), read.gb_per_s, rates[run.pool], pools[run.pool].server.nvme, copier)
         for run in runs
         if run.pool in pools
     }
@@ -133,6 +141,7 @@ def plan_metal_storage(
         target_read_gb_per_s=storage.target_gb_per_s,
         target_write_gb_per_s=target_gb_per_s(each.io for each in used.values()),
         runs=used,
+        object_gb_per_s=copier,
         read=read,
         write=write,
         lnet=lnet(link, roce=roce and compute) if is_lustre else None,
@@ -157,7 +166,9 @@ def ceph_servers(ceph: Ceph, row: StorageServer) -> CephServers:
     return CephServers(server=row, count=ceph.count, redundancy=scheme)
 
 
-def _run(io: RunIo, read_gb_per_s: float, node_gb_per_s: float, nvme: Nvme | None) -> RunStorage:
+def _run(
+    io: RunIo, read_gb_per_s: float, node_gb_per_s: float, nvme: Nvme | None, copier_gb_per_s: float | None
+) -> RunStorage:
     reached, disks = min(read_gb_per_s, io.nodes * node_gb_per_s), local.write_gb_per_s(nvme)
     staged = io.dataset_gb and io.staging is not Staging.NONE
     return RunStorage(
@@ -167,6 +178,9 @@ def _run(io: RunIo, read_gb_per_s: float, node_gb_per_s: float, nvme: Nvme | Non
         restore_s=restore_seconds(io.checkpoint_gb, reached) if io.checkpoint_gb and reached else None,
         staging_s=staging_seconds(io, storage=read_gb_per_s, node_network=node_gb_per_s, node_write=disks)
         if staged and reached and disks
+        else None,
+        object_copy_s=object_copy_seconds(io.checkpoint_gb, copier_gb_per_s)
+        if io.checkpoint_gb and io.object_every_s and copier_gb_per_s
         else None,
     )
 

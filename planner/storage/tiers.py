@@ -1,4 +1,4 @@
-"""Where a run's checkpoints can be written while it waits for them."""
+"""Where a run's checkpoints can be written: the nodes' own disks, the shared file system, the object store (T01)."""
 
 from collections.abc import Iterator
 
@@ -7,17 +7,21 @@ from planner.storage.local import write_gb_per_s
 from planner.storage.need import local_write_seconds
 from planner.storage.types import RunStorage
 
-LOCAL, SHARED = "local disks", "file system"
+LOCAL, SHARED, OBJECTS = "local disks", "file system", "object store"
 
 
 def checkpoint_tiers(run: RunStorage, shared_gb_per_s: float) -> Iterator[Tier]:
-    """The nodes' own disks, and the file system at what it takes from all clients or at what the run's nodes send.
+    """The nodes' own disks, the file system at what it takes from all clients or at what the run's nodes send, and the
+    object store where the newest save is copied there.
 
-    What is copied on from there, to an object store for one, goes on beside the training and pauses nobody.
+    Training waits for the first place that the run uses. What goes on from there is copied beside the training.
     """
-    if not run.io.checkpoint_gb:
+    io = run.io
+    if not io.checkpoint_gb:
         return
     if disks := write_gb_per_s(run.nvme):
-        yield Tier(name=LOCAL, pause_s=local_write_seconds(run.io, disks))
+        yield Tier(name=LOCAL, pause_s=local_write_seconds(io, disks), every_s=io.every_s)
     if reached := min(shared_gb_per_s, run.nodes_gb_per_s):
-        yield Tier(name=SHARED, pause_s=run.io.checkpoint_gb / reached)
+        yield Tier(name=SHARED, pause_s=io.checkpoint_gb / reached, every_s=io.shared_every_s, waits=not io.local)
+    if io.object_every_s and run.object_copy_s:
+        yield Tier(name=OBJECTS, pause_s=run.object_copy_s, every_s=io.object_every_s, waits=False)

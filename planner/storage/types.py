@@ -8,13 +8,17 @@ from catalogue.types import Nvme
 from planner.storage.limits import Limits
 from planner.storage.need import RunIo
 
+FILE_SYSTEMS: Mapping[str, str] = {"fsx": "FSx for Lustre", "lustre": "Lustre", "ceph": "Ceph"}
+"""What people call each kind of shared file system."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunStorage:
     """A run's use of storage, and what its nodes have: GB/s to the file system each, and their own disks.
 
     `restore_s` is how long reading a checkpoint takes, each node its part; `staging_s` how long the dataset takes to
-    the nodes' disks. None where there is nothing to move, or no way to.
+    the nodes' disks; `object_copy_s` how long one copier takes to bring a checkpoint to the object store. None where
+    there is nothing to move, or no way to.
     """
 
     io: RunIo
@@ -22,6 +26,7 @@ class RunStorage:
     nvme: Nvme | None
     restore_s: float | None
     staging_s: float | None
+    object_copy_s: float | None = None
 
     @property
     def nodes_gb_per_s(self) -> float:
@@ -33,7 +38,8 @@ class RunStorage:
 class StoragePlan:
     """The shared file system. Rates are GB/s one way for all clients together, capacities decimal TB.
 
-    `read` and `write` say what each part allows where the servers are one's own. `needed_tb` is what the runs keep
+    `object_gb_per_s` is what one copier moves to the object store, None without one. `read` and `write` say what each
+    part allows where the servers are one's own. `needed_tb` is what the runs keep
     there, or what the settings say if that is more. `lnet` is the network type of a Lustre of one's own.
     """
 
@@ -47,6 +53,7 @@ class StoragePlan:
     target_read_gb_per_s: float | None
     target_write_gb_per_s: float
     runs: Mapping[str, RunStorage]
+    object_gb_per_s: float | None = None
     read: Limits | None = None
     write: Limits | None = None
     lnet: str | None = None

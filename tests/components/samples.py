@@ -33,6 +33,7 @@ from components.storage.block import BlockStorage
 from components.storage.bucket import Bucket, BucketArgs
 from components.storage.lustre import Lustre, LustreArgs
 from components.storage.lustre_claims import ClaimSpec, LustreClaims, LustreClaimsArgs
+from components.training.backup import Backup, BackupArgs
 from components.training.job import TrainingJob, TrainingJobArgs
 from tests.graph.harness import Recorded, record
 
@@ -133,6 +134,18 @@ def job_args(**changes: Any) -> TrainingJobArgs:
     }
     known.setdefault("nodes_ready", known["operator"])
     return TrainingJobArgs(**{**known, **changes})
+
+
+def backup_args(hours: int = 2) -> BackupArgs:
+    return BackupArgs(
+        run="sft",
+        namespace="training",
+        image="aws-cli:2",
+        account="sft",
+        checkpoint_claim="checkpoints",
+        uri="s3://artefacts/checkpoints/sft",
+        hours=hours,
+    )
 
 
 def weights_args(source: str = "s3://models/llama") -> WeightsArgs:
@@ -253,6 +266,7 @@ SAMPLES: Mapping[str, Make] = {
     "tokens": lambda opts: Tokens(
         "sample", TokensArgs(namespace="inference", values={"hf": pulumi.Output.secret("hush")}), opts
     ),
+    "backup": lambda opts: Backup("sample", backup_args(), opts),
     "weights": lambda opts: Weights("sample", weights_args(), opts),
     **{
         layer.__name__: partial(layer, "sample")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.platform.pods import PodShape
-from components.training.job import TrainingJob
+from components.training.job import Saving, TrainingJob
 from tests.components.samples import built, job_args
 
 
@@ -87,6 +87,25 @@ def test_pods_without_efa_ask_for_none_and_name_no_provider_nc01() -> None:
     plain = PodShape(gpus=1, efa=0, cpu_millicores=1000, memory_mib=2048, shm_mib=1024)
     assert "vpc.amazonaws.com/efa" not in pod(shape=plain)["containers"][0]["resources"]["limits"]
     assert set(env(shape=plain)) == {"NCCL_DEBUG"}
+
+
+def test_the_script_is_told_when_and_where_to_save_t01() -> None:
+    told = env(saving=Saving(every_seconds=900, keep=3))
+    assert {name: value for name, value in told.items() if name.startswith("CHECKPOINT_")} == {
+        "CHECKPOINT_DIR": "/checkpoints",
+        "CHECKPOINT_EVERY_SECONDS": "900",
+        "CHECKPOINT_KEEP": "3",
+    }
+    assert not any(name.startswith("CHECKPOINT_") for name in env())
+
+
+def test_local_saves_go_to_the_nodes_own_disks_and_on_to_the_file_system_t01() -> None:
+    """15 min to the NVMe and 30 to the file system, as the row has it."""
+    saving = Saving(every_seconds=900, keep=3, local=True, file_system_seconds=1800)
+    told, spec = env(saving=saving), pod(saving=saving)
+    assert (told["CHECKPOINT_LOCAL_DIR"], told["CHECKPOINT_FILE_SYSTEM_SECONDS"]) == ("/local-checkpoints", "1800")
+    assert {"name": "local", "emptyDir": {}} in spec["volumes"]
+    assert {"name": "local", "mountPath": "/local-checkpoints"} in spec["containers"][0]["volumeMounts"]
 
 
 def test_nccl_keeps_its_defaults_nc01_nc02_nc03_nc04_nc05_nc06_nc07_nc08_nc09_nc10() -> None:

@@ -1,7 +1,6 @@
 """Sites for the engine tier: one with the dev stack applied, which all share; whoever breaks things opens another."""
 
 import shutil
-import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -13,19 +12,30 @@ from .trees import Tree
 
 END_OF_DEV = "test_dev_destroy"
 """The module that destroys the shared stack."""
+DEV_SITE = "dev_site"
+SITES = (DEV_SITE, "survivor")
+"""The fixtures of sites that several modules share."""
 SCRATCH = pytest.StashKey[pytest.TempPathFactory]()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """First what shares the applied stack, then its end, then the rest of this directory."""
+    """First what shares the applied stack, then its end, then the rest; what shares a site goes to one worker."""
+
+    def shared(item: pytest.Item) -> str | None:
+        used = getattr(item, "fixturenames", ())
+        return next((each for each in SITES if each in used), None)
 
     def turn(item: pytest.Item) -> int:
         if item.path.parent != Path(__file__).parent:
-            return 0
+            return 3
         if item.path.stem == END_OF_DEV:
-            return 2
-        return 1 if "dev" in getattr(item, "fixturenames", ()) else 3
+            return 1
+        return 0 if shared(item) == DEV_SITE else 2
 
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.xdist_group(shared(item) or item.path.stem))
     items.sort(key=turn)
 
 
@@ -42,16 +52,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 @pytest.fixture(scope="session", autouse=True)
-def ended_by_signal(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A request to end is an interrupt, so that the sites are taken down."""
+def scratch(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where the logs of a failure go."""
     pytestconfig.stash[SCRATCH] = tmp_path_factory
-
-    def interrupt(number: int, _: object) -> None:
-        raise KeyboardInterrupt(signal.Signals(number).name)
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture

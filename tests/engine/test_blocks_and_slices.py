@@ -1,4 +1,5 @@
-"""Capacity that is bought in blocks, and GPUs that are cut: a stack of both, applied (PF10, E21, K09, KJ24, KJ25)."""
+"""Capacity that is bought in blocks, GPUs that are cut, and checkpoints in three places: a stack of all, applied
+(PF10, E21, K09, KJ24, KJ25, T01)."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ from .trees import Tree
 pytestmark = pytest.mark.engine
 
 BLOCK = "cr-0123456789abcdef0"
+RUN = "llama-3-8b-sft"
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,13 @@ def booked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
         "pools[2].instanceType": "p5.4xlarge",
         "pools[2].mig": "3g.40gb",
         "training.runs[0].nodes": 1,
-        "training.runs[0].checkpoint": {"everyMinutes": 15, "withinSeconds": 60},
+        "training.runs[0].checkpoint": {
+            "everyMinutes": 15,
+            "withinSeconds": 60,
+            "local": True,
+            "fileSystemMinutes": 30,
+            "objectStoreHours": 2,
+        },
         "serving.services[0].quantization": "fp8",
         "serving.services[0].minReplicas": 2,
         "serving.services[0].maxReplicas": 2,
@@ -83,3 +91,38 @@ def test_a_gpu_that_serves_is_not_cut_again(booked: Rehearsed) -> None:
     until(lambda: state() == "failed", "the MIG manager to refuse")
     assert pool(booked, "inference")[0]["status"]["allocatable"]["nvidia.com/gpu"] == "2"
     assert booked.view().unready() == []
+
+
+def backup(site: Rehearsed, name: str) -> dict[str, Any]:
+    """The end of a copy that is made now: its Job's status."""
+    site.kubectl("create", "job", "-n", "training", f"--from=cronjob/backup-{RUN}", name)
+
+    def ended() -> dict[str, Any]:
+        status: dict[str, Any] = (site.kube.get("batch/v1", "Job", name, "training") or {}).get("status") or {}
+        return status if {each["type"] for each in status.get("conditions") or []} & {"Complete", "Failed"} else {}
+
+    found: dict[str, Any] = until(ended, f"the copy {name} to end")
+    return found
+
+
+def test_the_newest_save_is_copied_to_the_bucket(booked: Rehearsed) -> None:
+    """T01: the schedule is one of the real controller's; what the run saved first is in the bucket, hashes last."""
+    assert backup(booked, "now")["succeeded"] == 1
+    bucket = booked.outputs()["storage"]["bucket"]
+    listed = booked.aws("s3").list_objects_v2(Bucket=bucket, Prefix=f"checkpoints/{RUN}/")["Contents"]
+    assert [each["Key"].rpartition("/")[2] for each in listed] == ["SHA256SUMS", "shard-0.pt"]
+
+
+def test_a_copier_without_its_rights_says_so(booked: Rehearsed) -> None:
+    """And the stack's own identity, put back by the next up, is enough again."""
+    eks = booked.aws("eks")
+    (cluster,) = eks.list_clusters()["clusters"]
+    (held,) = eks.list_pod_identity_associations(clusterName=cluster, serviceAccount=RUN)["associations"]
+    eks.delete_pod_identity_association(clusterName=cluster, associationId=held["associationId"])
+    assert backup(booked, "denied").get("failed")
+    pods = booked.kube.list("v1", "Pod", "training", label_selector="job-name=denied")
+    ends = [each["status"]["containerStatuses"][0]["state"]["terminated"]["message"] for each in pods]
+    assert all("Unable to locate credentials" in each for each in ends)
+    booked.refresh().require()
+    booked.up().require()
+    assert backup(booked, "again")["succeeded"] == 1

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from planner.faces.forecast import interval, seconds
+from planner.faces.forecast import interval, seconds, stands
 from planner.faces.nodes import (
     device_gb,
     service_facts,
@@ -102,6 +102,7 @@ def _tiers(tiers: Iterable[TierPlan]) -> Markup:
         (
             tier.name,
             seconds(tier.pause_s),
+            f"{interval(tier.every_s)}{stands(tier)}",
             interval(tier.young_s),
             interval(tier.daly_s),
             f"{tier.overhead:.2%}",
@@ -110,8 +111,8 @@ def _tiers(tiers: Iterable[TierPlan]) -> Markup:
         )
         for tier in tiers
     )
-    headings = ("place", "pause", "Young", "Daly", "lost there", "effective there", "effective as set")
-    return table("Places for checkpoints", headings, rows, range(1, 7))
+    headings = ("place", "pause", "as set", "Young", "Daly", "lost there", "effective there", "effective as set")
+    return table("Places for checkpoints", headings, rows, (1, *range(3, 8)))
 
 
 def _minutes(value: float) -> str:

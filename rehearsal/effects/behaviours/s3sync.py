@@ -1,4 +1,4 @@
-"""The AWS CLI image: `aws s3 sync|cp` from S3 to a mounted volume, and `aws s3 ls`, if the pod's identity may.
+"""The AWS CLI image: `aws s3 sync|cp` between S3 and a mounted volume, and `aws s3 ls`, if the pod's identity may.
 
 Error texts are those the AWS CLI prints. An empty prefix is no error to `sync`; `ls` prints nothing and exits with 1
 (AWS CLI command reference, `s3 ls`, and its source: `ListCommand` returns 1 where a key prefix matches nothing).
@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from rehearsal.effects.behaviours import identity
+from rehearsal.effects.behaviours import awscli, identity, saves
 from rehearsal.effects.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 START_SECONDS = 5.0
-_FLAGS_WITH_VALUE = ("--region", "--exclude", "--include", "--endpoint-url", "--page-size", "--profile", "--output")
-
-
-class CommandError(Exception):
-    """The command fails with this text, exit code 1."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +35,9 @@ def run(launch: Launch) -> Program:
         for address in listings(launch.argv):
             _look(launch, address)
         lines = [_download(launch, copy) for copy in downloads(launch.argv)]
+        lines += saves.copied(launch)
         result = Exit(0, "")
-    except (CommandError, identity.CredentialsError) as error:
+    except (awscli.CommandError, identity.CredentialsError) as error:
         lines, result = [str(error)], Exit(1, str(error))
     launch.log("\n".join(lines))
     return Ends(launch.now + START_SECONDS / TIME_SCALE, result)
@@ -59,10 +54,10 @@ class Listing:
 
 def listings(argv: Sequence[str]) -> list[Listing]:
     """The `aws s3 ls s3://...` in a command line. Pure."""
-    said = re.search(r"\|\|\s*\{?\s*echo\s+(.+?)\s*>&2", _script(argv))
-    otherwise = " ".join(_split(said[1])) if said else ""
+    said = re.search(r"\|\|\s*\{?\s*echo\s+(.+?)\s*>&2", awscli.script(argv))
+    otherwise = " ".join(awscli.split(said[1])) if said else ""
     found = []
-    for words in _commands(argv):
+    for words in awscli.commands(argv):
         target = next((word for word in words if word.startswith("s3://")), None)
         if target is not None and ["s3", "ls"] in (words[at : at + 2] for at in range(len(words))):
             bucket, _, prefix = target.removeprefix("s3://").partition("/")
@@ -73,65 +68,36 @@ def listings(argv: Sequence[str]) -> list[Listing]:
 def _look(launch: Launch, listing: Listing) -> None:
     who = identity.of(launch)
     found = _listed(launch, Copy(listing.bucket, listing.prefix, ""))
-    _allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{listing.bucket}")
+    awscli.allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{listing.bucket}")
     if not found:
-        raise CommandError(listing.otherwise)
-
-
-def _script(argv: Sequence[str]) -> str:
-    return " ".join(argv) if any(" " in word for word in argv) else shlex.join(argv)
-
-
-def _commands(argv: Sequence[str]) -> list[list[str]]:
-    """The words of each command of a command line, which may be a shell script. Pure."""
-    commands = (_split(command) for command in re.split(r"\n|;|&&|\|\|", _script(argv)))
-    return [[word for word in words if word not in ("exec", "time")] for words in commands]
+        raise awscli.CommandError(listing.otherwise)
 
 
 def downloads(argv: Sequence[str]) -> list[Copy]:
     """The downloads in a command line, which may be a shell script of several commands. Pure."""
     found = []
-    for words in _commands(argv):
+    for words in awscli.commands(argv):
         for index in range(len(words) - 1):
             if words[index : index + 2] in (["s3", "sync"], ["s3", "cp"]):
-                places = _positional(words[index + 2 :])
+                places = awscli.positional(words[index + 2 :])
                 if len(places) >= 2 and places[0].startswith("s3://"):
                     bucket, _, prefix = places[0].removeprefix("s3://").partition("/")
                     found.append(Copy(bucket, prefix, places[1]))
     return found
 
 
-def _split(command: str) -> list[str]:
-    try:
-        return shlex.split(command, comments=True)
-    except ValueError:
-        return command.replace("'", " ").replace('"', " ").split()
-
-
-def _positional(words: Sequence[str]) -> list[str]:
-    result, skip = [], False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in _FLAGS_WITH_VALUE:
-            skip = True
-        elif not word.startswith("-"):
-            result.append(word)
-    return result
-
-
 def _download(launch: Launch, copy: Copy) -> str:
     who = identity.of(launch)
     objects = _listed(launch, copy)
-    _allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{copy.bucket}")
+    awscli.allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{copy.bucket}")
     if not objects:
         return f"nothing lies under s3://{copy.bucket}/{copy.prefix}: nothing is copied, which is no error"
-    _allowed(launch, who, "GetObject", "s3:GetObject", f"arn:aws:s3:::{copy.bucket}/{objects[0]['Key']}")
+    awscli.allowed(launch, who, "GetObject", "s3:GetObject", f"arn:aws:s3:::{copy.bucket}/{objects[0]['Key']}")
     mount = launch.mount_of(copy.target)
     if mount is None:
         return f"copied into {copy.target}, which is on no volume: it is gone with the container"
     if mount.read_only:
-        raise CommandError(f"[Errno 30] Read-only file system: '{copy.target}'")
+        raise awscli.CommandError(f"[Errno 30] Read-only file system: '{copy.target}'")
     root = copy.prefix.rstrip("/")
     files = {
         posixpath.join(mount.inside(copy.target) or "", each["Key"][len(root) :].lstrip("/")): int(each["Size"])
@@ -141,18 +107,9 @@ def _download(launch: Launch, copy: Copy) -> str:
     return f"download: s3://{copy.bucket}/{copy.prefix} to {copy.target}: {len(files)} objects"
 
 
-def _allowed(launch: Launch, who: identity.Identity, operation: str, action: str, resource: str) -> None:
-    if not identity.may(launch, who, action, resource):
-        raise CommandError(
-            f"fatal error: An error occurred (AccessDenied) when calling the {operation} operation: User: "
-            f'{who.session()} is not authorized to perform: {action} on resource: "{resource}" because no '
-            f"identity-based policy allows the {action} action"
-        )
-
-
 def _listed(launch: Launch, copy: Copy) -> list[dict[str, Any]]:
     try:
         pages = launch.world.aws.s3.get_paginator("list_objects_v2").paginate(Bucket=copy.bucket, Prefix=copy.prefix)
         return [each for page in pages for each in page.get("Contents", []) if not each["Key"].endswith("/")]
     except ClientError as error:
-        raise CommandError(f"fatal error: {error}") from error
+        raise awscli.CommandError(f"fatal error: {error}") from error

@@ -1,4 +1,4 @@
-"""The container `pytorch` of a PyTorchJob: a training process that runs on, or fails as torchrun does.
+"""The container `pytorch` of a PyTorchJob: a training process that saves and runs on, or fails as torchrun does.
 
 Source: torchrun's documentation ("rendezvous": the job starts once `--nnodes` nodes have joined) and training-operator
 v1's environment (PET_NNODES counts pods).
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from rehearsal.effects.behaviours import saves
 from rehearsal.effects.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 RENDEZVOUS_SECONDS = 900.0
@@ -21,6 +22,9 @@ def run(launch: Launch) -> Program:
     if problem := rendezvous_problem(launch.argv, launch.env):
         launch.log(problem)
         return Ends(launch.now + RENDEZVOUS_SECONDS / TIME_SCALE, Exit(1, problem))
+    if problem := saves.begin(launch):
+        launch.log(problem)
+        return Ends(launch.now, Exit(1, problem))
     launch.log(f"training: {' '.join(launch.argv)}")
     return Program()
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalogue.tables import SHIPPED
 from catalogue.types import Nvme
 from planner.faces.forecast import tier_facts
 from planner.faces.page.whole import page
@@ -19,8 +20,9 @@ from planner.reliability.checkpoints import (
     young_seconds,
 )
 from planner.reliability.mttf import modelled_mttf_hours
-from planner.storage.need import RunIo
-from planner.storage.tiers import LOCAL, SHARED, checkpoint_tiers
+from planner.storage.need import RunIo, object_copy_seconds
+from planner.storage.s3 import copier_gb_per_s
+from planner.storage.tiers import LOCAL, OBJECTS, SHARED, checkpoint_tiers
 from planner.storage.types import RunStorage
 from tests.planner.faces.page.reading import read
 from tests.planner.stacks import planned, planned_metal
@@ -101,8 +103,10 @@ def test_effective_part() -> None:
 def test_tiers_of_one_run() -> None:
     """T01: 115 h between failures: 10 s to local disks every 48 min, 60 s to Lustre every 117, 300 s to a store 263."""
     hours = 115
-    tiers = (Tier(name="nvme", pause_s=10), Tier(name="lustre", pause_s=60), Tier(name="s3", pause_s=300))
-    nvme, lustre, store = plan_tiers(tiers, 3600, hours, 300)
+    tiers = [
+        Tier(name=name, pause_s=pause, every_s=3600) for name, pause in (("nvme", 10), ("lustre", 60), ("s3", 300))
+    ]
+    nvme, lustre, store = plan_tiers(tiers, hours, 300)
     assert [round(each.young_s / 60) for each in (nvme, lustre, store)] == [48, 117, 263]
     assert [each.name for each in (nvme, lustre, store)] == ["nvme", "lustre", "s3"]
     assert lustre.overhead == pytest.approx(0.0170, abs=0.0001)
@@ -127,6 +131,45 @@ def test_places_for_checkpoints_of_nodes_that_no_reference_has() -> None:
     assert [*checkpoint_tiers(replace(run, io=replace(STORED, checkpoint_gb=0)), 40)] == []
 
 
+def test_three_places_of_one_run() -> None:
+    """T01: saved every 15 min, on the file system every 30, in the object store every 2 h, by a copier of 0.39 GB/s.
+
+    Training stands for the disks only. A copy of 600 GB is whole after 2 x 600/0.390625 = 3,072 s, in which the one
+    before it is the newest: 51 min and half of two hours are lost on average.
+    """
+    io = replace(STORED, local=True, every_s=900, shared_every_s=1800, object_every_s=7200)
+    drives = Nvme(count=4, size_gb=3840)
+    copier = copier_gb_per_s(SHIPPED.instances["m7i.2xlarge"])
+    assert object_copy_seconds(600, copier) == 3072
+    run = RunStorage(
+        io=io,
+        node_gb_per_s=25,
+        nvme=drives,
+        restore_s=None,
+        staging_s=None,
+        object_copy_s=object_copy_seconds(600, copier),
+    )
+    places = [*checkpoint_tiers(run, 40)]
+    assert [(each.name, each.every_s, each.waits) for each in places] == [
+        (LOCAL, 900, True),
+        (SHARED, 1800, False),
+        (OBJECTS, 7200, False),
+    ]
+    disks, system, store = plan_tiers(places, 100, 600)
+    assert disks.own_effective_part == pytest.approx(1 - 12.5 / 912.5 - (600 + 450) / 360_000)
+    assert system.own_effective_part == pytest.approx(1 - (600 + 15 + 900) / 360_000)
+    assert store.own_effective_part == pytest.approx(1 - (600 + 3072 + 3600) / 360_000)
+
+
+@pytest.mark.parametrize(
+    ("size", "rate"),
+    [("m7i.xlarge", 0.1953125), ("m7i.2xlarge", 0.390625), ("m7i.8xlarge", 1.0)],
+)
+def test_a_copier_has_what_its_node_keeps_after_the_burst(size: str, rate: float) -> None:
+    """T01: 12.5 Gb/s for each 32 processors of a node, and one core's hashing above."""
+    assert copier_gb_per_s(SHIPPED.instances[size]) == rate
+
+
 def test_every_face_shows_the_places() -> None:
     """T01: their intervals and what is left for training, in a plan, in text, and as curves that are lowest there."""
     plan = planned_metal()
@@ -136,7 +179,7 @@ def test_every_face_shows_the_places() -> None:
     assert run.forecast is not None
     assert plan.storage is not None
     io = plan.storage.runs[run.name].io
-    allowed = plan_tiers([Tier(name="allowed", pause_s=io.within_s)], io.every_s, run.training.mttf_hours, 600)
+    allowed = plan_tiers([Tier(name="x", pause_s=io.within_s, every_s=io.every_s)], run.training.mttf_hours, 600)
     assert allowed[0].own_effective_part == run.forecast.effective_part
     shown = dict(tier_facts(run.tiers))
     document = read(page("metal", plan))

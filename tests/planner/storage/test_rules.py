@@ -234,6 +234,50 @@ def test_local_checkpoints_must_be_gone_before_the_next() -> None:
     assert not any(seen.rule == "checkpoint-write" for seen in planned("prod", changes).findings)
 
 
+@pytest.mark.parametrize(
+    ("checkpoint", "key", "remedy"),
+    [
+        (
+            {"objectStoreHours": 1},
+            "objectStoreHours",
+            "set it to 2 or more, or give the copier nodes with a faster network",
+        ),
+        ({"objectStoreHours": 2}, None, ""),
+        (
+            {"objectStoreHours": 2, "keep": 1},
+            "keep",
+            "set it to 2 or more, or give the copier nodes with a faster network",
+        ),
+        (
+            {"objectStoreHours": 12, "keep": 1},
+            "keep",
+            "set it to 2 or more, or give the copier nodes with a faster network",
+        ),
+    ],
+)
+def test_a_copy_is_whole_before_the_next_and_before_its_save_goes(
+    checkpoint: dict[str, Any], key: str | None, remedy: str
+) -> None:
+    """T01: 988 GB, read twice at 0.39 GB/s, take 1.4 h; one save that is kept is there for the hour to the next."""
+    changes = {"training.runs.0.checkpoint": {"everyMinutes": 60, "withinSeconds": 120, **checkpoint}}
+    found = [seen for seen in planned("prod", changes).findings if seen.rule == "checkpoint-object-copy"]
+    assert [seen.path for seen in found] == ([f"gpucluster:training.runs[0].checkpoint.{key}"] if key else [])
+    assert all(seen.remedy == remedy and "takes one copier 1.4 h at 0.39 GB/s" in seen.sentence for seen in found)
+
+
+def test_what_goes_on_to_the_file_system_more_rarely_asks_less_of_it() -> None:
+    """ST02, T01: the 988 GB that were too much every five minutes are 0.55 GB/s every half hour."""
+    checkpoint = {"everyMinutes": 5, "withinSeconds": 60, "local": True, "fileSystemMinutes": 30}
+    changes = {
+        "training.runs.0.checkpoint": checkpoint,
+        "storage.lustre": {"deploymentType": "PERSISTENT_2", "capacityGib": 19200, "throughputMbpsPerTib": 125},
+    }
+    assert not any(seen.rule == "checkpoint-write" for seen in planned("prod", changes).findings)
+    checkpoint["fileSystemMinutes"] = 6
+    (finding,) = (seen for seen in planned("prod", changes).findings if seen.rule == "checkpoint-write")
+    assert finding.path == "gpucluster:training.runs[0].checkpoint.fileSystemMinutes"
+
+
 @pytest.mark.parametrize(("seconds", "wrong"), [(0.4, True), (0.5, False)])
 def test_local_checkpoints_are_written_in_time(seconds: float, wrong: bool) -> None:
     """G23: 112.4 GB over 8 nodes are 14.05 GB each, which eight drives of 4 GB/s take in 0.44 s."""

@@ -1,0 +1,106 @@
+"""A CronJob that checks the newest save of a run and copies it to the object store (T01)."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.platform.copying import copying_container
+from components.training.job import CHECKPOINTS, saves
+
+SCRIPT = """\
+set -eu
+IFS='
+'
+cd "$CHECKPOINT_DIR"
+newest=
+for each in $(ls -1t); do
+  if [ -f "$each/SHA256SUMS" ]; then newest=$each; break; fi
+done
+if [ -z "$newest" ]; then
+  echo "no directory of $CHECKPOINT_DIR holds SHA256SUMS yet, so there is nothing whole to copy"
+  exit 0
+fi
+cd "$newest"
+sha256sum --check --quiet SHA256SUMS
+aws s3 sync . "$CHECKPOINT_URI/$newest" --exclude SHA256SUMS --checksum-algorithm SHA256 --no-progress
+aws s3 cp SHA256SUMS "$CHECKPOINT_URI/$newest/SHA256SUMS" --checksum-algorithm SHA256 --no-progress
+"""
+"""A copy that holds SHA256SUMS is whole, as the file goes last; a save whose hashes differ is not copied at all."""
+
+_SECONDS_PER_HOUR = 3600
+_HOURS_PER_DAY = 24
+
+
+def schedule(hours: int) -> str:
+    """Cron's words for every so many hours, counted from midnight. Raises ValueError if a day has no such parts."""
+    if hours < 1 or _HOURS_PER_DAY % hours:
+        raise ValueError(f"a day has no whole number of {hours} h")
+    return "0 0 * * *" if hours == _HOURS_PER_DAY else f"0 */{hours} * * *"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackupArgs:
+    """Copies the newest save of `run` to `uri` every `hours`, as `account`, which may write there.
+
+    The copier runs where ordinary pods do: GPU nodes have no processor to spare.
+    """
+
+    run: str
+    namespace: pulumi.Input[str]
+    image: str
+    account: pulumi.Input[str]
+    checkpoint_claim: pulumi.Input[str]
+    uri: pulumi.Input[str]
+    hours: int
+
+
+class Backup(Component):
+    """The schedule. A copy that takes longer than its interval is ended, and one that waits is never doubled."""
+
+    def __init__(self, name: str, args: BackupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        core = k8s.core.v1
+        copier = copying_container(
+            args.image,
+            "copy",
+            ["sh", "-c", SCRIPT],
+            env=[
+                core.EnvVarArgs(name="CHECKPOINT_DIR", value=CHECKPOINTS),
+                core.EnvVarArgs(name="CHECKPOINT_URI", value=args.uri),
+            ],
+            volume_mounts=[
+                core.VolumeMountArgs(
+                    name="checkpoints", mount_path=CHECKPOINTS, sub_path=saves(args.run), read_only=True
+                )
+            ],
+        )
+        claim = core.PersistentVolumeClaimVolumeSourceArgs(claim_name=args.checkpoint_claim)
+        pod = core.PodSpecArgs(
+            service_account_name=args.account,
+            restart_policy="Never",
+            containers=[copier],
+            volumes=[core.VolumeArgs(name="checkpoints", persistent_volume_claim=claim)],
+        )
+        k8s.batch.v1.CronJob(
+            self.named("schedule"),
+            k8s.batch.v1.CronJobInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=f"backup-{args.run}", namespace=args.namespace),
+                spec=k8s.batch.v1.CronJobSpecArgs(
+                    schedule=schedule(args.hours),
+                    concurrency_policy="Forbid",
+                    successful_jobs_history_limit=1,
+                    failed_jobs_history_limit=3,
+                    job_template=k8s.batch.v1.JobTemplateSpecArgs(
+                        spec=k8s.batch.v1.JobSpecArgs(
+                            backoff_limit=1,
+                            active_deadline_seconds=args.hours * _SECONDS_PER_HOUR,
+                            template=core.PodTemplateSpecArgs(spec=pod),
+                        )
+                    ),
+                ),
+            ),
+            self.child(),
+        )
+        self.register_outputs({"hours": args.hours})

@@ -1,0 +1,148 @@
+"""Whether a run's checkpoints get to their places in time."""
+
+from collections.abc import Iterable
+from math import ceil
+
+from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
+from planner.draft import AwsDraft, Draft, rule
+from planner.findings import Observation, Severity
+from planner.rules.known import stored
+from planner.storage import fsx, local
+from planner.storage.need import local_write_seconds, shared_write_gb_per_s
+from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
+
+
+@rule(
+    "checkpoint-write",
+    "ST01",
+    "ST02",
+    "G23",
+    formula="checkpoint bytes / allowed seconds <= min(file system, nodes x network)",
+    source="14 bytes per parameter: ZeRO (Rajbhandari et al. 2020)",
+)
+def checkpoint_write(draft: Draft) -> Iterable[Observation]:
+    """A checkpoint is written in the time that training may stand still, or before the next one where it is copied."""
+    for path, run, storage in stored(draft):
+        asked, there = shared_write_gb_per_s(run.io), min(storage.write_gb_per_s, run.nodes_gb_per_s)
+        if asked <= there or not there:
+            continue
+        seconds = run.io.shared_every_s if run.io.local else run.io.within_s
+        pace = "copied before the next one is due" if run.io.local else "written"
+        rarer = "fileSystemMinutes" if run.io.shared_every_s > run.io.every_s else "everyMinutes"
+        yield Observation(
+            path=f"{path}.checkpoint.{rarer if run.io.local else 'withinSeconds'}",
+            sentence=f"a checkpoint of {run.io.checkpoint_gb:.0f} GB {pace} in {seconds:g} s takes {asked:.1f} GB/s, "
+            f"and {_bottleneck(run, storage)} {there:.1f} GB/s, where it would take "
+            f"{run.io.checkpoint_gb / there:.0f} s",
+            remedy=_more_write(draft, run, storage, asked),
+            subject=run.io.name,
+            inputs={
+                "checkpoint": f"{run.io.checkpoint_gb:.1f} GB",
+                "seconds": f"{seconds:g} s",
+                "file system": f"{storage.write_gb_per_s:.1f} GB/s",
+                "nodes": f"{run.nodes_gb_per_s:.1f} GB/s",
+            },
+        )
+
+
+@rule(
+    "checkpoints-together",
+    "ST02",
+    "G23",
+    severity=Severity.WARNING,
+    formula="sum of the runs' checkpoint bytes / allowed seconds <= file system",
+    source="14 bytes per parameter: ZeRO (Rajbhandari et al. 2020)",
+)
+def checkpoints_together(draft: Draft) -> Iterable[Observation]:
+    """Runs that save at the same moment share the file system."""
+    storage = draft.storage
+    if storage is None or storage.target_write_gb_per_s <= storage.write_gb_per_s:
+        return
+    each = [shared_write_gb_per_s(run.io) for run in storage.runs.values()]
+    if max(each) <= storage.write_gb_per_s:
+        yield Observation(
+            path="training.runs",
+            sentence=f"checkpoints of all {sum(rate > 0 for rate in each)} runs at once take "
+            f"{storage.target_write_gb_per_s:.1f} GB/s, and the file system writes {storage.write_gb_per_s:.1f} GB/s",
+            remedy="expect longer pauses when they coincide, or allow them more seconds",
+            inputs={
+                "asked": f"{storage.target_write_gb_per_s:.1f} GB/s",
+                "file system": f"{storage.write_gb_per_s:.1f} GB/s",
+            },
+        )
+
+
+@rule(
+    "checkpoint-local-write",
+    "G17",
+    "G23",
+    formula="checkpoint bytes / nodes / NVMe write rate <= allowed seconds",
+    source="4 GB/s per drive: Samsung PM9A3 data sheet, approximate",
+)
+def checkpoint_local_write(draft: Draft) -> Iterable[Observation]:
+    """A checkpoint that goes to the nodes' own disks first is on them in the time training may stand still."""
+    for path, run, _ in stored(draft):
+        rate = local.write_gb_per_s(run.nvme)
+        if not run.io.local or not rate:
+            continue
+        seconds = local_write_seconds(run.io, rate)
+        if seconds > run.io.within_s:
+            yield Observation(
+                path=f"{path}.checkpoint.withinSeconds",
+                sentence=f"each of {run.io.nodes} nodes writes {run.io.checkpoint_gb / run.io.nodes:.0f} GB of a "
+                f"checkpoint at about {rate:.0f} GB/s to its own disks, which takes {seconds:.0f} s, not "
+                f"{run.io.within_s:g}",
+                remedy=f"allow {seconds:.0f} seconds, or take nodes with more NVMe drives",
+                subject=run.io.name,
+                inputs={"per node": f"{run.io.checkpoint_gb / run.io.nodes:.1f} GB", "NVMe": f"{rate:.0f} GB/s"},
+            )
+
+
+@rule(
+    "checkpoint-object-copy",
+    "T01",
+    formula="2 x checkpoint bytes / one copier's rate <= objectStoreHours, and <= keep x interval",
+    source='EC2 user guide, "Amazon EC2 instance network bandwidth"; sha256sum on one core, approximate',
+)
+def checkpoint_object_copy(draft: Draft) -> Iterable[Observation]:
+    """A copy to the object store is whole before the next one begins; it is read twice, once to check its hashes."""
+    for path, run, storage in stored(draft):
+        every, taken, kept = run.io.object_every_s, run.object_copy_s, run.io.keep * run.io.shared_every_s
+        if not every or not taken or taken <= min(every, kept):
+            continue
+        hours, larger = ceil(taken / SECONDS_PER_HOUR), "give the copier nodes with a faster network"
+        size, rate = f"{run.io.checkpoint_gb:.0f} GB", f"{storage.object_gb_per_s:.2f} GB/s"
+        if taken > every:
+            key, then = "objectStoreHours", f"the next copy is due after {every / SECONDS_PER_HOUR:g}"
+            remedy = f"set it to {hours} or more, or {larger}" if hours <= HOURS_PER_DAY else larger
+        else:
+            key, then = "keep", f"a save is on the file system for {kept / SECONDS_PER_HOUR:.1f}"
+            remedy = f"set it to {ceil(taken / run.io.shared_every_s)} or more, or {larger}"
+        yield Observation(
+            path=f"{path}.checkpoint.{key}",
+            sentence=f"copying {size} takes one copier {taken / SECONDS_PER_HOUR:.1f} h at {rate}, and {then}",
+            remedy=remedy,
+            subject=run.io.name,
+            inputs={
+                "checkpoint": size,
+                "copier": rate,
+                "every": f"{every / SECONDS_PER_HOUR:g} h",
+                "keep": str(run.io.keep),
+            },
+        )
+
+
+def _bottleneck(run: RunStorage, storage: StoragePlan) -> str:
+    if run.nodes_gb_per_s < storage.write_gb_per_s:
+        return f"the storage ports of its {run.io.nodes} nodes carry"
+    bound = f", bound by {storage.write.bound_by}," if storage.write else ""
+    return f"{FILE_SYSTEMS[storage.kind]}{bound} writes"
+
+
+def _more_write(draft: Draft, run: RunStorage, storage: StoragePlan, asked: float) -> str:
+    if isinstance(draft, AwsDraft) and storage.write_gb_per_s < asked:
+        lustre = draft.settings.storage.lustre
+        gib = fsx.capacity_gib_for(asked, lustre.throughput_mbps_per_tib, lustre.efa)
+        return f"set storage.lustre.capacityGib to {gib}, or allow more seconds"
+    where = "" if run.io.local else ", or set checkpoint.local"
+    return f"allow more seconds{where}, or give the slower side more ports"
