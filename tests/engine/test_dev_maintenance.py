@@ -1,0 +1,51 @@
+"""A node is taken out for maintenance and put back, as docs/lifecycle.md says (AB07)."""
+
+from typing import Any
+
+import pytest
+
+from .rehearsed import Rehearsed, until
+
+pytestmark = pytest.mark.engine
+
+DRAIN = ("--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=60s")
+
+
+def gang(site: Rehearsed) -> list[dict[str, Any]]:
+    """The pods of the run."""
+    return site.kube.list("v1", "Pod", "training", label_selector="gpucluster/run=llama-3-8b-sft")
+
+
+def phases(site: Rehearsed) -> list[str]:
+    return sorted(pod["status"]["phase"] for pod in gang(site))
+
+
+def test_a_drained_node_is_empty_its_gang_waits_and_goes_on(dev: Rehearsed) -> None:
+    taken = gang(dev)[0]["spec"]["nodeName"]
+    try:
+        dev.kubectl("drain", taken, *DRAIN)
+        until(lambda: phases(dev) == ["Pending", "Running"], "the gang to want its pod back")
+        there = dev.kube.list("v1", "Pod", field_selector=f"spec.nodeName={taken}")
+        owners = {owner["kind"] for pod in there for owner in pod["metadata"]["ownerReferences"]}
+        assert owners == {"DaemonSet"}, "what serves the node itself stays"
+        assert any("has 1 of 2 pods running" in each for each in dev.view().unready())
+    finally:
+        dev.kubectl("uncordon", taken)
+    dev.settled()
+    assert {pod["spec"]["nodeName"] for pod in gang(dev)} >= {taken}
+
+
+def test_a_service_is_away_no_longer_than_its_node(dev: Rehearsed) -> None:
+    """One replica on the only node of its pool: its budget lets it go, and it has nowhere else to be."""
+    (pod,) = dev.kube.list("v1", "Pod", "inference", label_selector="app.kubernetes.io/instance=llama-3-8b")
+    taken = pod["spec"]["nodeName"]
+    try:
+        dev.kubectl("drain", taken, *DRAIN)
+        until(lambda: dev.view().unready(), "the service to be missed")
+    finally:
+        dev.kubectl("uncordon", taken)
+    dev.settled()
+
+
+def test_maintenance_is_no_change_of_the_stack(dev: Rehearsed) -> None:
+    dev.assert_quiet()
