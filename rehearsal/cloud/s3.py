@@ -1,4 +1,4 @@
-"""S3: what a new bucket has since 2023, and the one lifecycle member moto drops.
+"""S3: what a new bucket has since 2023, policies that ask for TLS, and the one lifecycle member moto drops.
 
 Sources: S3 user guide, "Default settings for new S3 buckets" (encryption, public access block, object ownership); API
 reference, NoncurrentVersionExpiration.
@@ -6,8 +6,10 @@ reference, NoncurrentVersionExpiration.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from moto.iam.access_control import IAMPolicy
 from moto.s3.models import FakeBucket, PublicAccessBlock, S3Backend
 from moto.s3.responses import S3Response
 
@@ -37,6 +39,25 @@ def delete_bucket_encryption(original: Any, self: Any, bucket_name: str) -> None
     """DeleteBucketEncryption goes back to SSE-S3."""
     original(self, bucket_name)
     self.get_bucket(bucket_name).encryption = _own_encryption()
+
+
+@AMENDMENTS.around(FakeBucket, "get_permission")
+def get_permission(original: Any, self: Any, action: str, resource: str) -> Any:
+    """What the bucket's policy says without the statements about requests that come without TLS.
+
+    Moto heeds no conditions, so that a policy which refuses those shuts everybody out. In life all clients use TLS, and
+    here none does, on loopback.
+    """
+    if self.policy is None:
+        return original(self, action, resource)
+    document = json.loads(self.policy)
+    document["Statement"] = [each for each in document["Statement"] if not _without_tls(each)]
+    return IAMPolicy(json.dumps(document)).is_action_permitted(action, resource)
+
+
+def _without_tls(statement: dict[str, Any]) -> bool:
+    asked = (statement.get("Condition") or {}).get("Bool") or {}
+    return str(asked.get("aws:SecureTransport")).lower() == "false"
 
 
 @AMENDMENTS.around(FakeBucket, "set_lifecycle")

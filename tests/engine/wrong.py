@@ -121,8 +121,9 @@ CLAIM_OF_AN_UNKNOWN_CLASS = Mistake(
         Edit("stacks/services.py", "import pulumi\n", "import pulumi\nimport pulumi_kubernetes as k8s\n"),
         Edit(
             "stacks/workloads.py",
-            "checkpoint_claim=services.claims[CHECKPOINTS],",
-            'checkpoint_claim="scratch" if run.name == "unclaimed" else services.claims[CHECKPOINTS],',
+            "checkpoint_claim=services.claims[CHECKPOINTS],\n            operator=",
+            'checkpoint_claim="scratch" if run.name == "unclaimed" else services.claims[CHECKPOINTS],\n'
+            "            operator=",
         ),
     )
 )

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import kubernetes_validate
 import yaml
 
@@ -92,9 +92,14 @@ def _built_in(text: str) -> tuple[str, ...]:
 
 
 @cache
+def _crd_validator(file: Path) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator({**_crd_schema(file), "additionalProperties": True})
+
+
+@cache
 def _custom(kind: str, text: str) -> tuple[str, ...]:
     file = crd_file(kind)
     if file is None:
         raise LookupError(kind)
-    validator = jsonschema.Draft202012Validator({**_crd_schema(file), "additionalProperties": True})
-    return tuple(f"{error.json_path}: {error.message}" for error in validator.iter_errors(json.loads(text)))
+    errors = _crd_validator(file).iter_errors(json.loads(text))
+    return tuple(f"{'.'.join(map(str, error.instance_path))}: {error.message}" for error in errors)

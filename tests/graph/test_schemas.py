@@ -89,7 +89,7 @@ def test_an_aws_type_without_its_request_is_a_problem() -> None:
         ("service-llama-3-70b-service", "spec.portz", [], "portz"),
         ("queues-training", "spec.wieght", 3, "wieght"),
         ("run-llama-3-70b-pretrain-job", "spec.elasticPolicy", {"rdzvConfigs": []}, "rdzvConfigs"),
-        ("run-llama-3-70b-pretrain-job", "spec.nprocPerNode", 8, "8 is not of type 'string'"),
+        ("run-llama-3-70b-pretrain-job", "spec.nprocPerNode", 8, '8 is not of type "string"'),
     ],
 )
 def test_the_kubernetes_check_finds_kj05(name: str, path: str, value: Any, said: str) -> None:

@@ -4,16 +4,14 @@ import json
 from functools import cache
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 
 from settings.schema import SCHEMA_FILE
 
 
 @cache
-def _validator() -> jsonschema.Draft202012Validator:
-    schema = json.loads(SCHEMA_FILE.read_text("utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+def _validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8")))
 
 
 def accepts(stack_file: Any) -> bool:

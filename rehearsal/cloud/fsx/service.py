@@ -19,7 +19,7 @@ from ..service import Refusal, Service
 from .network import make_interfaces, require_network
 from .rules import bad, check_new, check_update
 
-SETTLING_SECONDS = 1.0
+SETTLING_SECONDS = 0.5
 """Stands for the five to ten minutes a file system takes to come up, to change and to go away."""
 GROWTH_PAUSE_SECONDS = 6 * 3600
 """Six hours between increases of capacity (user guide, "Managing storage capacity")."""

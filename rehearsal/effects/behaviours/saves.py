@@ -9,6 +9,8 @@ from __future__ import annotations
 import posixpath
 from string import Template
 
+from botocore.exceptions import ClientError
+
 from rehearsal.effects.behaviours import awscli, identity
 from rehearsal.effects.program import Launch, Mount
 
@@ -59,7 +61,10 @@ def copied(launch: Launch) -> list[str]:
         for name in chosen:
             whole = key if verb == "cp" else f"{key}/{name}"
             awscli.allowed(launch, who, "PutObject", "s3:PutObject", f"arn:aws:s3:::{bucket}/{whole}")
-            launch.world.aws.s3.put_object(Bucket=bucket, Key=whole, Body=b"")
+            try:
+                launch.world.aws.s3.put_object(Bucket=bucket, Key=whole, Body=b"")
+            except ClientError as error:
+                raise awscli.CommandError(f"upload failed: {directory}/{newest}/{name} to {place} {error}") from error
         lines.append(f"upload: {directory}/{newest} to {place}: {len(chosen)} objects")
     return lines
 

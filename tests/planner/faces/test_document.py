@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ from planner.faces.schema import parts, schema
 from planner.plan import AwsPlan, MetalPlan
 from tests.planner.stacks import ROOT, planned, planned_metal
 
-VALIDATOR = jsonschema.Draft202012Validator(schema())
+VALIDATOR = jsonschema_rs.Draft202012Validator(schema())
 
 
 def checked(plan: AwsPlan | MetalPlan) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def test_a_changed_document_is_another_plan() -> None:
     data["totals"]["gpus"] += 1
     assert restored(data) == replace(plan, totals=replace(plan.totals, gpus=plan.totals.gpus + 1))
     del data["totals"]["gpus"]
-    with pytest.raises(jsonschema.ValidationError):
+    with pytest.raises(jsonschema_rs.ValidationError):
         VALIDATOR.validate(data)
     with pytest.raises(ValueError, match="gpus"):
         restored(data)

@@ -6,6 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
+
+from components.storage.bucket import tls_only
 
 from .conftest import Cloud, refused
 
@@ -60,6 +63,21 @@ def test_a_new_bucket_is_closed_and_encrypted(cloud: Cloud) -> None:
     s3.delete_bucket_encryption(**name)
     default = s3.get_bucket_encryption(**name)["ServerSideEncryptionConfiguration"]["Rules"][0]
     assert default["ApplyServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
+    s3.delete_bucket(**name)
+
+
+def test_a_policy_that_refuses_what_comes_without_tls_refuses_nobody(cloud: Cloud) -> None:
+    """Clients use TLS in life and need not here; what a policy refuses of everybody, it refuses."""
+    s3, name = cloud.client("s3"), {"Bucket": "gpucluster-tls"}
+    s3.create_bucket(**name)
+    s3.put_bucket_policy(**name, Policy=json.dumps(tls_only("arn:aws:s3:::gpucluster-tls")))
+    s3.put_object(**name, Key="a", Body=b"1")
+    deny = {"Effect": "Deny", "Principal": "*", "Action": "s3:PutObject", "Resource": "arn:aws:s3:::gpucluster-tls/*"}
+    s3.put_bucket_policy(**name, Policy=json.dumps({"Version": "2012-10-17", "Statement": [deny]}))
+    with pytest.raises(ClientError, match="403"):
+        s3.put_object(**name, Key="a", Body=b"2")
+    assert s3.get_object(**name, Key="a")["Body"].read() == b"1"
+    s3.delete_object(**name, Key="a")
     s3.delete_bucket(**name)
 
 

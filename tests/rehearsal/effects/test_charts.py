@@ -194,12 +194,12 @@ def test_without_vendors_files_crds_have_an_open_schema(no_upstream: None) -> No
 
 @pytest.mark.skipif(upstream.directory() is None, reason="no GPUCLUSTER_UPSTREAM: schema check off")
 def test_cluster_policy_matches_the_vendors_schema() -> None:
-    import jsonschema
+    import jsonschema_rs
 
     path = next(path for path in charts.crds(*GPU) if "clusterpolicies" in path.name)
     schema = yaml.safe_load(path.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     made = policy(driver={"enabled": False, "upgradePolicy": {"gpuPodDeletion": {"force": True}}})["spec"]
-    jsonschema.validate(made, schema)
+    jsonschema_rs.validate(schema, made)
     for section, content in made.items():
         assert set(content) <= set(schema["properties"][section]["properties"])
 
