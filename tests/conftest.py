@@ -1,9 +1,11 @@
 """Options and tuning of the whole suite."""
 
+import functools
 import gc
 import os
 from collections.abc import Iterator
 
+import botocore.session
 import hypothesis
 import pytest
 
@@ -11,6 +13,10 @@ from tests.reaper import reaping
 
 # An Output in an f-string becomes a warning text and goes on; this makes the SDK raise instead.
 os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"
+
+
+# Every session reads the services' models, megabytes of JSON; those of one test process share what one has read.
+botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,13 +32,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:.* has been deprecated in favor of:DeprecationWarning")
 
 
-SHARING = (
-    "tests/doctor/",
-    "tests/rehearsal/cloud/",
-    "tests/rehearsal/plugins/aws/",
-    "tests/planner/faces/page/test_browser.py",
-)
-"""Where tests share something that takes seconds to make: a server of the account, a browser's pages."""
+SHARING = {
+    "doctor": ("tests/doctor/",),
+    "cloud": ("tests/rehearsal/cloud/",),
+    "plugin": ("tests/rehearsal/plugins/aws/",),
+    "browser": ("tests/planner/faces/page/test_browser.py",),
+    "SDK": ("tests/stacks/", "tests/components/", "tests/graph/", "tests/test_lifecycle.py"),
+}
+"""Where tests share something that takes seconds to make: a server of the account, pages in a browser, the SDK."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -49,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def shared(item: pytest.Item) -> str | None:
         if engine(item):
             return None if item.nodeid.startswith("tests/engine/") else str(item.path.parent)
-        return next((each for each in SHARING if item.nodeid.startswith(each)), None)
+        return next((what for what, places in SHARING.items() if item.nodeid.startswith(places)), None)
 
     for item in items:
         if where := shared(item):

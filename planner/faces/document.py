@@ -42,11 +42,15 @@ def text(data: Mapping[str, Any]) -> str:
 
 def restored(data: Mapping[str, Any]) -> AwsPlan | MetalPlan:
     """The plan that a document describes. Raises pydantic's ValidationError if it describes none."""
-    # Pydantic takes a configuration for a plain dataclass only where that is one of several types.
-    kind: Any = KINDS[data[PLATFORM]] | None
-    adapter: TypeAdapter[Any] = TypeAdapter(kind, config=CAMEL)
-    plan: AwsPlan | MetalPlan = adapter.validate_json(json.dumps(data))
+    plan: AwsPlan | MetalPlan = _reader(data[PLATFORM]).validate_json(json.dumps(data))
     return plan
+
+
+@cache
+def _reader(platform: str) -> TypeAdapter[Any]:
+    # Pydantic takes a configuration for a plain dataclass only where that is one of several types.
+    kind: Any = KINDS[platform] | None
+    return TypeAdapter(kind, config=CAMEL)
 
 
 def plain(value: Any) -> Any:

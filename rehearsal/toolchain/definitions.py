@@ -15,6 +15,9 @@ from rehearsal.toolchain.go import Report, find, locked
 # An unquoted equals sign is a string in YAML 1.2, which Go reads, and something else in YAML 1.1, which PyYAML reads.
 BARE_EQUALS = re.compile(r"^(\s*- )=$", re.MULTILINE)
 
+OPTIONS = "crd:generateEmbeddedObjectMeta=true,maxDescLen=0"
+"""Without the fields' descriptions, two thirds of the text, which an API server parses, merges and keeps."""
+
 
 @dataclass(frozen=True)
 class ApiSet:
@@ -81,7 +84,7 @@ def crds(name: str, report: Report = print) -> list[Path]:
 
 
 def _recipe(wanted: ApiSet) -> str:
-    recipe = [wanted.packages, sorted(wanted.kept), versions.CONTROLLER_TOOLS, BARE_EQUALS.pattern]
+    recipe = [OPTIONS, wanted.packages, sorted(wanted.kept), versions.CONTROLLER_TOOLS, BARE_EQUALS.pattern]
     return digest(MODULES / wanted.family, recipe)
 
 
@@ -92,7 +95,7 @@ def _generate(name: str, wanted: ApiSet, generator: Path, directory: Path, repor
         paths = [f"paths={package}" for package in wanted.packages]
         run_go(
             what,
-            [generator, "crd:generateEmbeddedObjectMeta=true", *paths, f"output:crd:dir={stage}"],
+            [generator, OPTIONS, *paths, f"output:crd:dir={stage}"],
             find(report),
             directory=MODULES / wanted.family,
             scratch=stage / "scratch",
