@@ -39,14 +39,17 @@ def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
 def tier_facts(tiers: Iterable[TierPlan]) -> Iterator[tuple[str, str | None]]:
     """Each place for checkpoints with its best interval, and the time that is left for training."""
     for tier in tiers:
-        best = f"best every {interval(tier.young_s)}: {tier.effective_part:.1%} effective"
-        own = f"{tier.own_effective_part:.1%} as set (every {interval(tier.every_s)}{stands(tier)})"
-        yield f"to {tier.name}", f"pause {seconds(tier.pause_s)}, {best}, {own}"
+        own, often = f"{tier.own_effective_part:.1%}", as_set(tier)
+        if tier.best is None:
+            yield f"to {tier.name}", f"a copy takes {interval(tier.pause_s)}, {often}: {own} effective from there"
+            continue
+        best = f"best every {interval(tier.best.young_s)}: {tier.best.effective_part:.1%} effective"
+        yield f"to {tier.name}", f"pause {seconds(tier.pause_s)}, {best}, {own} as set ({often})"
 
 
-def stands(tier: TierPlan) -> str:
-    """What is to be said where training goes on while the place gets its save."""
-    return "" if tier.waits else ", beside the training"
+def as_set(tier: TierPlan) -> str:
+    """How often the place gets a save, and whether training goes on meanwhile."""
+    return f"every {interval(tier.every_s)}{'' if tier.waits else ', beside the training'}"
 
 
 def interval(seconds_: float) -> str:

@@ -49,32 +49,45 @@ def effective_part(pause_s: float, every_s: float, mttf_h: float, restart_s: flo
 
 @dataclass(frozen=True, kw_only=True)
 class Tier:
-    """A place that checkpoints get to every `every_s`, and how long one takes: training stands for it if it `waits`."""
+    """A place that checkpoints get to every `every_s`, and how long one takes: training stands for it if it `waits`.
+
+    To a place that is not `direct` training never writes itself: a copier does.
+    """
 
     name: str
     pause_s: float
     every_s: float
     waits: bool = True
+    direct: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best:
+    """The intervals that lose least where training stands for each save, and what is lost at Young's.
+
+    `overhead` is the part of the time that checkpoints and repeated work take, `effective_part` the effective training
+    time ratio.
+    """
+
+    young_s: float
+    daly_s: float
+    overhead: float
+    effective_part: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class TierPlan:
-    """A place for checkpoints: its pause, the intervals that lose least, and what is lost.
+    """A place for checkpoints: how long one takes, and the effective training time ratio as the run is set.
 
-    `overhead` is the part of the time that checkpoints and repeated work take at Young's interval, `effective_part` the
-    effective training time ratio there, both as if training stood for each save. `own_effective_part` is the ratio as
-    the run is set: a save every `every_s`, for which training stands if it `waits`, and every failure sends it back to
-    this place.
+    That is a save every `every_s`, for which training stands if it `waits`, and every failure sends it back to this
+    place. `best` is what would lose least; None for a place that training does not write to itself.
     """
 
     name: str
     pause_s: float
     every_s: float
     waits: bool
-    young_s: float
-    daly_s: float
-    overhead: float
-    effective_part: float
+    best: Best | None
     own_effective_part: float
 
 
@@ -83,20 +96,24 @@ def plan_tiers(tiers: Iterable[Tier], mttf_h: float, restart_s: float) -> tuple[
     return tuple(_tier(tier, mttf_h, restart_s) for tier in tiers)
 
 
+def _best(pause_s: float, mttf_h: float, restart_s: float) -> Best:
+    young_s = young_seconds(pause_s, mttf_h)
+    return Best(
+        young_s=young_s,
+        daly_s=daly_seconds(pause_s, mttf_h),
+        overhead=least_overhead(pause_s, mttf_h),
+        effective_part=effective_part(pause_s, young_s, mttf_h, restart_s),
+    )
+
+
 def _tier(tier: Tier, mttf_h: float, restart_s: float) -> TierPlan:
-    young_s = young_seconds(tier.pause_s, mttf_h)
     # A copy that nobody waits for is whole when it has been made: until then the one before is the newest.
     pause_s, lag_s = (tier.pause_s, 0.0) if tier.waits else (0.0, tier.pause_s)
-    best = effective_part(tier.pause_s, young_s, mttf_h, restart_s)
-    own = effective_part(pause_s, tier.every_s, mttf_h, restart_s + lag_s)
     return TierPlan(
         name=tier.name,
         pause_s=tier.pause_s,
         every_s=tier.every_s,
         waits=tier.waits,
-        young_s=young_s,
-        daly_s=daly_seconds(tier.pause_s, mttf_h),
-        overhead=least_overhead(tier.pause_s, mttf_h),
-        effective_part=best,
-        own_effective_part=own,
+        best=_best(tier.pause_s, mttf_h, restart_s) if tier.direct else None,
+        own_effective_part=effective_part(pause_s, tier.every_s, mttf_h, restart_s + lag_s),
     )

@@ -24,4 +24,4 @@ def checkpoint_tiers(run: RunStorage, shared_gb_per_s: float) -> Iterator[Tier]:
     if reached := min(shared_gb_per_s, run.nodes_gb_per_s):
         yield Tier(name=SHARED, pause_s=io.checkpoint_gb / reached, every_s=io.shared_every_s, waits=not io.local)
     if io.object_every_s and run.object_copy_s:
-        yield Tier(name=OBJECTS, pause_s=run.object_copy_s, every_s=io.object_every_s, waits=False)
+        yield Tier(name=OBJECTS, pause_s=run.object_copy_s, every_s=io.object_every_s, waits=False, direct=False)

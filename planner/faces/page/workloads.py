@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from planner.faces.forecast import interval, seconds, stands
+from planner.faces.forecast import as_set, interval
 from planner.faces.nodes import (
     device_gb,
     service_facts,
@@ -15,7 +15,7 @@ from planner.faces.nodes import (
 from planner.faces.page.bars import memory_bar, step_bar, step_traffic
 from planner.faces.page.charts import Axis, Curve, Mark, curves
 from planner.faces.page.elements import Markup, element, facts, section, table
-from planner.reliability.checkpoints import TierPlan, daly_seconds, overhead, young_seconds
+from planner.reliability.checkpoints import Best, TierPlan, daly_seconds, overhead, young_seconds
 from planner.storage.need import RunIo
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPlan, MetalPlan, RunPlan
@@ -68,7 +68,7 @@ def checkpoint_curve(id_: str, run: RunPlan, training: TrainingPlan, io: RunIo) 
         min(young / _SPAN, every_s / 2),
         max(young * _SPAN, every_s * 2),
     )
-    places = [_place(tier, mttf_h) for tier in run.tiers]
+    places = [_place(tier, best, mttf_h) for tier in run.tiers if (best := tier.best)]
     marks = [
         Mark(name="Young", x=young / _MINUTE),
         Mark(name="Daly", x=daly / _MINUTE),
@@ -92,27 +92,25 @@ def _lost(name: str, pause_s: float, mttf_h: float, low: float, high: float) -> 
     return Curve(name=name, points=[(each / _MINUTE, 100 * overhead(pause_s, each, mttf_h)) for each in intervals])
 
 
-def _place(tier: TierPlan, mttf_h: float) -> Curve:
-    curve = _lost(f"to {tier.name}", tier.pause_s, mttf_h, tier.young_s / _SPAN, tier.young_s * _SPAN)
-    return replace(curve, dots=[(tier.young_s / _MINUTE, 100 * tier.overhead)])
+def _place(tier: TierPlan, best: Best, mttf_h: float) -> Curve:
+    curve = _lost(f"to {tier.name}", tier.pause_s, mttf_h, best.young_s / _SPAN, best.young_s * _SPAN)
+    return replace(curve, dots=[(best.young_s / _MINUTE, 100 * best.overhead)])
 
 
 def _tiers(tiers: Iterable[TierPlan]) -> Markup:
     rows = (
-        (
-            tier.name,
-            seconds(tier.pause_s),
-            f"{interval(tier.every_s)}{stands(tier)}",
-            interval(tier.young_s),
-            interval(tier.daly_s),
-            f"{tier.overhead:.2%}",
-            f"{tier.effective_part:.1%}",
-            f"{tier.own_effective_part:.1%}",
-        )
+        (tier.name, interval(tier.pause_s), as_set(tier), *_best(tier.best), f"{tier.own_effective_part:.1%}")
         for tier in tiers
     )
-    headings = ("place", "pause", "as set", "Young", "Daly", "lost there", "effective there", "effective as set")
+    headings = ("place", "takes", "as set", "Young", "Daly", "lost there", "effective there", "effective as set")
     return table("Places for checkpoints", headings, rows, (1, *range(3, 8)))
+
+
+def _best(best: Best | None) -> tuple[str, ...]:
+    if best is None:
+        return ("",) * 4
+    lost, kept = f"{best.overhead:.2%}", f"{best.effective_part:.1%}"
+    return interval(best.young_s), interval(best.daly_s), lost, kept
 
 
 def _minutes(value: float) -> str:

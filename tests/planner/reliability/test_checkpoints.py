@@ -106,13 +106,14 @@ def test_tiers_of_one_run() -> None:
     tiers = [
         Tier(name=name, pause_s=pause, every_s=3600) for name, pause in (("nvme", 10), ("lustre", 60), ("s3", 300))
     ]
-    nvme, lustre, store = plan_tiers(tiers, hours, 300)
+    planned_tiers = plan_tiers(tiers, hours, 300)
+    assert [each.name for each in planned_tiers] == ["nvme", "lustre", "s3"]
+    nvme, lustre, store = (each.best for each in planned_tiers if each.best)
     assert [round(each.young_s / 60) for each in (nvme, lustre, store)] == [48, 117, 263]
-    assert [each.name for each in (nvme, lustre, store)] == ["nvme", "lustre", "s3"]
     assert lustre.overhead == pytest.approx(0.0170, abs=0.0001)
     assert lustre.daly_s == daly_seconds(60, hours)
     assert lustre.effective_part == pytest.approx(1 - 60 / (lustre.young_s + 60) - (300 + lustre.young_s / 2) / 414_000)
-    assert lustre.own_effective_part == pytest.approx(1 - 60 / 3660 - 2100 / 414_000)
+    assert planned_tiers[1].own_effective_part == pytest.approx(1 - 60 / 3660 - 2100 / 414_000)
     assert nvme.effective_part > lustre.effective_part > store.effective_part
 
 
@@ -184,14 +185,30 @@ def test_every_face_shows_the_places() -> None:
     shown = dict(tier_facts(run.tiers))
     document = read(page("metal", plan))
     for tier in run.tiers:
-        assert f"best every {tier.young_s / 60:.0f} min: {tier.effective_part:.1%}" in str(shown[f"to {tier.name}"])
+        best = tier.best
+        assert best is not None
+        assert f"best every {best.young_s / 60:.0f} min: {best.effective_part:.1%}" in str(shown[f"to {tier.name}"])
         (curve,) = document.all("path", data_curve=f"to {tier.name}")
         points = [tuple(map(float, point.split(","))) for point in curve.attributes["data-points"].split()]
-        assert min(points, key=lambda point: point[1])[0] == pytest.approx(tier.young_s / 60, rel=1e-4)
+        assert min(points, key=lambda point: point[1])[0] == pytest.approx(best.young_s / 60, rel=1e-4)
         (dot,) = document.all("circle", data_dot=f"to {tier.name}")
-        assert dot.number("x") == pytest.approx(tier.young_s / 60, rel=1e-4)
+        assert dot.number("x") == pytest.approx(best.young_s / 60, rel=1e-4)
     unsaved = planned("prod", {"training.runs.0.checkpoint": None, "waivers": []})
     assert unsaved.runs[run.name].tiers == ()
+
+
+def test_a_copier_is_no_pause_in_any_face() -> None:
+    """T01: what is copied beside the training has no best interval, no curve, and its age at a failure in its ratio."""
+    plan = planned("prod")
+    run = plan.runs["llama-3-70b-pretrain"]
+    (store,) = (tier for tier in run.tiers if tier.name == OBJECTS)
+    assert (store.best, store.waits, store.every_s) == (None, False, 6 * 3600)
+    told = dict(tier_facts(run.tiers))[f"to {OBJECTS}"]
+    assert told == "a copy takes 84 min, every 360 min, beside the training: 99.0% effective from there"
+    document = read(page("prod", plan))
+    assert document.all("path", data_curve=f"to {SHARED}")
+    assert not document.all("path", data_curve=f"to {OBJECTS}")
+    assert "360 min, beside the training" in page("prod", plan)
 
 
 def test_quarter_of_an_hour_to_local_disks_costs_little() -> None:
