@@ -126,7 +126,8 @@ def status(options: argparse.Namespace) -> int:
     screen.print(f"AWS at {now.site.cloud_url}, logs in {directory.logs}", highlight=False, soft_wrap=True)
     for label, path in kubeconfigs(directory).items():
         try:
-            cluster = view(label.partition("/")[2], Kube.from_kubeconfig(str(path)))
+            with contextlib.closing(Kube.from_kubeconfig(str(path))) as kube:
+                cluster = view(label.partition("/")[2], kube)
         except (Unreachable, ApiError) as error:
             screen.print(f"cluster {label} does not answer: {error}", style="red", highlight=False)
             continue

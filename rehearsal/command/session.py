@@ -127,8 +127,8 @@ def kubeconfigs(directory: places.SiteDirectory) -> dict[str, Path]:
 
 def _views(directory: places.SiteDirectory) -> Iterator[ClusterView]:
     for name, path in kubeconfigs(directory).items():
-        with contextlib.suppress(Unreachable, ApiError):
-            yield view(name.partition("/")[2], Kube.from_kubeconfig(str(path)))
+        with contextlib.suppress(Unreachable, ApiError), contextlib.closing(Kube.from_kubeconfig(str(path))) as kube:
+            yield view(name.partition("/")[2], kube)
 
 
 def open_session(name: str, root: Path, stack: str, console: Console, meter: Meter) -> Session:
@@ -195,7 +195,8 @@ def _answers(site: supervisor.Site) -> bool:
 def _cluster_answers(kubeconfig: Path) -> bool:
     """Whether an API server answers at all; what it answers is not of interest here."""
     try:
-        Kube.from_kubeconfig(str(kubeconfig)).call("GET", "/readyz", timeout=10.0)
+        with contextlib.closing(Kube.from_kubeconfig(str(kubeconfig))) as kube:
+            kube.call("GET", "/readyz", timeout=10.0)
     except Unreachable:
         return False
     except (ApiError, ValueError):

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,7 @@ class Rehearsed:
     session: Session
     stack: str
     _applied: str = ""
+    _kubes: dict[str, Kube] = field(default_factory=dict)
 
     @property
     def directory(self) -> places.SiteDirectory:
@@ -140,8 +141,17 @@ class Rehearsed:
 
     @property
     def kube(self) -> Kube:
-        """The cluster's API, as its administrator."""
-        return Kube.from_kubeconfig(str(self.kubeconfig))
+        """The cluster's API, as its administrator; one client for each cluster that there was."""
+        path = self.kubeconfig
+        text = path.read_text()
+        if text not in self._kubes:
+            self._kubes[text] = Kube.from_kubeconfig(str(path))
+        return self._kubes[text]
+
+    def close(self) -> None:
+        """Give back the connections."""
+        for each in self._kubes.values():
+            each.close()
 
     def kubectl(self, *words: str) -> str:
         """What kubectl prints, as the cluster's administrator; fails the test with its error."""
@@ -194,7 +204,10 @@ def rehearsed(name: str, tree: Tree, home: Path, stack: str = "dev") -> Iterator
             session.seed(text)
             site = Rehearsed(tree, session, stack, text)
             running.append(site)
-            yield site
+            try:
+                yield site
+            finally:
+                site.close()
         finally:
             running[:] = [each for each in running if each.directory != directory]
             supervisor.stop(directory.path)

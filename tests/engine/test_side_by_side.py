@@ -3,6 +3,7 @@
 import dataclasses
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,9 @@ def before(dev: Rehearsed) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def second(dev: Rehearsed, before: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Rehearsed:
+def second(
+    dev: Rehearsed, before: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Rehearsed]:
     """A stack of another name in the account of the first one; small, and not yet applied."""
     tree = Tree.copy(tmp_path_factory.mktemp(SECOND) / "tree")
     content = yaml.safe_load(tree.text("Pulumi.dev.yaml"))
@@ -42,7 +45,8 @@ def second(dev: Rehearsed, before: dict[str, list[str]], tmp_path_factory: pytes
     first = dev.session
     home = Home(first.engine.cli, first.engine.env)
     engine = open_workspace(dev.directory, home, tree.root, SECOND).engine
-    return Rehearsed(tree, dataclasses.replace(first, engine=engine), SECOND, text)
+    with closing(Rehearsed(tree, dataclasses.replace(first, engine=engine), SECOND, text)) as made:
+        yield made
 
 
 def names(inventory: dict[str, list[str]]) -> set[str]:
