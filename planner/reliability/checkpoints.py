@@ -42,7 +42,7 @@ def effective_part(pause_s: float, every_s: float, mttf_h: float, restart_s: flo
     1 - pause / (interval + pause) - (restart + queue + interval / 2) / MTTF: each failure costs the restart, the wait
     for nodes, and half an interval of work. Source: Kokolis et al. 2024, section 4.
     """
-    lost = pause_s / (every_s + pause_s)
+    lost = stood_part(pause_s, every_s)
     failures = (restart_s + queue_s + every_s / 2) / (mttf_h * SECONDS_PER_HOUR)
     return max(0.0, 1 - lost - failures)
 
@@ -51,7 +51,8 @@ def effective_part(pause_s: float, every_s: float, mttf_h: float, restart_s: flo
 class Tier:
     """A place that checkpoints get to every `every_s`, and how long one takes: training stands for it if it `waits`.
 
-    To a place that is not `direct` training never writes itself: a copier does.
+    To a place that is not `direct` training never writes itself: a copier does. `stood_part` is the part of the time
+    that training stands for saves to another place, from which they go on to this one.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Tier:
     every_s: float
     waits: bool = True
     direct: bool = True
+    stood_part: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +93,11 @@ class TierPlan:
     own_effective_part: float
 
 
+def stood_part(pause_s: float, every_s: float) -> float:
+    """Part of the time that a pause after every interval takes."""
+    return pause_s / (every_s + pause_s)
+
+
 def plan_tiers(tiers: Iterable[Tier], mttf_h: float, restart_s: float) -> tuple[TierPlan, ...]:
     """Each tier as if it were the only one, for a run that takes `restart_s` to go on."""
     return tuple(_tier(tier, mttf_h, restart_s) for tier in tiers)
@@ -109,11 +116,12 @@ def _best(pause_s: float, mttf_h: float, restart_s: float) -> Best:
 def _tier(tier: Tier, mttf_h: float, restart_s: float) -> TierPlan:
     # A copy that nobody waits for is whole when it has been made: until then the one before is the newest.
     pause_s, lag_s = (tier.pause_s, 0.0) if tier.waits else (0.0, tier.pause_s)
+    own = effective_part(pause_s, tier.every_s, mttf_h, restart_s + lag_s)
     return TierPlan(
         name=tier.name,
         pause_s=tier.pause_s,
         every_s=tier.every_s,
         waits=tier.waits,
         best=_best(tier.pause_s, mttf_h, restart_s) if tier.direct else None,
-        own_effective_part=effective_part(pause_s, tier.every_s, mttf_h, restart_s + lag_s),
+        own_effective_part=max(0.0, own - tier.stood_part),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from planner.reliability.checkpoints import Tier
+from planner.reliability.checkpoints import Tier, stood_part
 from planner.storage.local import write_gb_per_s
 from planner.storage.need import local_write_seconds
 from planner.storage.types import RunStorage
@@ -19,9 +19,16 @@ def checkpoint_tiers(run: RunStorage, shared_gb_per_s: float) -> Iterator[Tier]:
     io = run.io
     if not io.checkpoint_gb:
         return
-    if disks := write_gb_per_s(run.nvme):
-        yield Tier(name=LOCAL, pause_s=local_write_seconds(io, disks), every_s=io.every_s)
-    if reached := min(shared_gb_per_s, run.nodes_gb_per_s):
-        yield Tier(name=SHARED, pause_s=io.checkpoint_gb / reached, every_s=io.shared_every_s, waits=not io.local)
+    disks, reached = write_gb_per_s(run.nvme), min(shared_gb_per_s, run.nodes_gb_per_s)
+    local_s = local_write_seconds(io, disks) if disks else 0.0
+    shared_s = io.checkpoint_gb / reached if reached else 0.0
+    stood = stood_part(local_s if io.local else shared_s, io.every_s)
+    if local_s:
+        yield Tier(name=LOCAL, pause_s=local_s, every_s=io.every_s)
+    if shared_s and io.local:
+        yield Tier(name=SHARED, pause_s=shared_s, every_s=io.shared_every_s, waits=False, stood_part=stood)
+    elif shared_s:
+        yield Tier(name=SHARED, pause_s=shared_s, every_s=io.every_s)
     if io.object_every_s and run.object_copy_s:
-        yield Tier(name=OBJECTS, pause_s=run.object_copy_s, every_s=io.object_every_s, waits=False, direct=False)
+        taken, every = run.object_copy_s, io.object_every_s
+        yield Tier(name=OBJECTS, pause_s=taken, every_s=every, waits=False, direct=False, stood_part=stood)

@@ -135,8 +135,9 @@ def test_places_for_checkpoints_of_nodes_that_no_reference_has() -> None:
 def test_three_places_of_one_run() -> None:
     """T01: saved every 15 min, on the file system every 30, in the object store every 2 h, by a copier of 0.39 GB/s.
 
-    Training stands for the disks only. A copy of 600 GB is whole after 2 x 600/0.390625 = 3,072 s, in which the one
-    before it is the newest: 51 min and half of two hours are lost on average.
+    Training stands for the disks only, and does so wherever it goes back to. A copy of 600 GB is whole after
+    2 x 600/0.390625 = 3,072 s, in which the one before it is the newest: 51 min and half of two hours are lost on
+    average.
     """
     io = replace(STORED, local=True, every_s=900, shared_every_s=1800, object_every_s=7200)
     drives = Nvme(count=4, size_gb=3840)
@@ -158,8 +159,8 @@ def test_three_places_of_one_run() -> None:
     ]
     disks, system, store = plan_tiers(places, 100, 600)
     assert disks.own_effective_part == pytest.approx(1 - 12.5 / 912.5 - (600 + 450) / 360_000)
-    assert system.own_effective_part == pytest.approx(1 - (600 + 15 + 900) / 360_000)
-    assert store.own_effective_part == pytest.approx(1 - (600 + 3072 + 3600) / 360_000)
+    assert system.own_effective_part == pytest.approx(1 - 12.5 / 912.5 - (600 + 15 + 900) / 360_000)
+    assert store.own_effective_part == pytest.approx(1 - 12.5 / 912.5 - (600 + 3072 + 3600) / 360_000)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_a_copier_is_no_pause_in_any_face() -> None:
     (store,) = (tier for tier in run.tiers if tier.name == OBJECTS)
     assert (store.best, store.waits, store.every_s) == (None, False, 6 * 3600)
     told = dict(tier_facts(run.tiers))[f"to {OBJECTS}"]
-    assert told == "a copy takes 84 min, every 360 min, beside the training: 99.0% effective from there"
+    assert told == "a copy takes 84 min, every 360 min, beside the training: 98.0% effective from there"
     document = read(page("prod", plan))
     assert document.all("path", data_curve=f"to {SHARED}")
     assert not document.all("path", data_curve=f"to {OBJECTS}")
