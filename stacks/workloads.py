@@ -109,7 +109,7 @@ def _saving(checkpoint: Checkpoint | None) -> Saving | None:
     if checkpoint is None:
         return None
     every, on = (round(minutes * 60) for minutes in (checkpoint.every_minutes, checkpoint.on_file_system_minutes))
-    return Saving(every_seconds=every, keep=checkpoint.keep, local=checkpoint.local, file_system_seconds=on)
+    return Saving(every_seconds=every, keep=checkpoint.keep, file_system_seconds=on if checkpoint.local else None)
 
 
 def _serve(

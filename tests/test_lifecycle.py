@@ -9,7 +9,7 @@ import pytest
 
 from planner.__main__ import main
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import ROOT, run_program, stack_config
+from tests.graph.stackfiles import ROOT, graph_of, run_program, stack_config
 
 PAGE = (ROOT / "docs" / "lifecycle.md").read_text(encoding="utf-8")
 OPTIONS = {"STACK": "--stack", "PRESET": "--preset", "SET": "--set", "AGAINST": "--against"}
@@ -82,7 +82,9 @@ def test_a_second_pool_is_built_beside_the_first_and_takes_over() -> None:
 
 
 def test_the_page_names_what_there_is() -> None:
-    """AB06, AB07: the documents that are generated, the schedule that is copied from, and the test of the drain."""
-    assert (ROOT / "tests" / "engine" / "test_dev_maintenance.py").exists()
-    assert "--from=cronjob/backup-RUN" in PAGE
-    assert {each.name for each in (ROOT / "docs" / "reference").iterdir()} >= {"planner.md", "sizing.md"}
+    """AB06, AB07: the documents that are generated, the test of the drain, and the schedule as the program names it."""
+    named = re.findall(r"`((?:tests|docs|settings)/[\w./]+)`", PAGE)
+    assert {"tests/engine/test_dev_maintenance.py", "settings/schema.json", "docs/reference/"} <= set(named)
+    assert [each for each in named if not (ROOT / each).exists()] == []
+    schedule = graph_of("prod").one("backup-llama-3-70b-pretrain-schedule").inputs["metadata"]["name"]
+    assert f"--from=cronjob/{schedule.replace('llama-3-70b-pretrain', 'RUN')}" in PAGE

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
+from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
 from components._base import Component
 from components.platform.copying import copying_container
 from components.training.job import CHECKPOINTS, saves
@@ -29,15 +30,12 @@ aws s3 cp SHA256SUMS "$CHECKPOINT_URI/$newest/SHA256SUMS" --checksum-algorithm S
 """
 """A copy that holds SHA256SUMS is whole, as the file goes last; a save whose hashes differ is not copied at all."""
 
-_SECONDS_PER_HOUR = 3600
-_HOURS_PER_DAY = 24
-
 
 def schedule(hours: int) -> str:
     """Cron's words for every so many hours, counted from midnight. Raises ValueError if a day has no such parts."""
-    if hours < 1 or _HOURS_PER_DAY % hours:
+    if hours < 1 or HOURS_PER_DAY % hours:
         raise ValueError(f"a day has no whole number of {hours} h")
-    return "0 0 * * *" if hours == _HOURS_PER_DAY else f"0 */{hours} * * *"
+    return "0 0 * * *" if hours == HOURS_PER_DAY else f"0 */{hours} * * *"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +93,7 @@ class Backup(Component):
                     job_template=k8s.batch.v1.JobTemplateSpecArgs(
                         spec=k8s.batch.v1.JobSpecArgs(
                             backoff_limit=1,
-                            active_deadline_seconds=args.hours * _SECONDS_PER_HOUR,
+                            active_deadline_seconds=args.hours * SECONDS_PER_HOUR,
                             template=core.PodTemplateSpecArgs(spec=pod),
                         )
                     ),

@@ -32,14 +32,18 @@ def saves(run: str) -> str:
 class Saving:
     """When a run saves and how many saves it keeps; the script reads it from its environment (T01).
 
-    `local` gives every pod a directory on its node's own disks to save to, from where each save goes on to the file
-    system every `file_system_seconds`. A save is a directory, whole when it holds `SHA256SUMS`, which is written last.
+    With `file_system_seconds` every pod has a directory on its node's own disks to save to, from where a save goes on
+    to the file system that often. A save is a directory, whole when it holds `SHA256SUMS`, which is written last.
     """
 
     every_seconds: int
     keep: int
-    local: bool = False
-    file_system_seconds: int = 0
+    file_system_seconds: int | None = None
+
+    @property
+    def local(self) -> bool:
+        """Whether saves go to the nodes' own disks first."""
+        return self.file_system_seconds is not None
 
     def env(self) -> dict[str, pulumi.Input[str]]:
         """What the script is told."""
@@ -49,8 +53,10 @@ class Saving:
             "CHECKPOINT_KEEP": str(self.keep),
         }
         if self.local:
-            seconds = str(self.file_system_seconds or self.every_seconds)
-            told |= {"CHECKPOINT_LOCAL_DIR": LOCAL, "CHECKPOINT_FILE_SYSTEM_SECONDS": seconds}
+            told |= {
+                "CHECKPOINT_LOCAL_DIR": LOCAL,
+                "CHECKPOINT_FILE_SYSTEM_SECONDS": str(self.file_system_seconds),
+            }
         return dict(told)
 
 
@@ -103,7 +109,7 @@ def pod_template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str,
     """Pod template of every replica. `/dev/shm` is memory, limited below the pod's own limit (AA06)."""
     claims = {"data": (args.data_claim, True), "checkpoints": (args.checkpoint_claim, False)}
     saving = args.saving.env() if args.saving else {}
-    local = [LOCAL] if args.saving and args.saving.local else []
+    local = args.saving is not None and args.saving.local
     return {
         "metadata": {"labels": {"gpucluster/run": args.run}},
         "spec": {
@@ -126,7 +132,7 @@ def pod_template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str,
                     "volumeMounts": [
                         {"name": "data", "mountPath": DATA, "readOnly": True},
                         {"name": "checkpoints", "mountPath": CHECKPOINTS, "subPath": saves(args.run)},
-                        *({"name": "local", "mountPath": path} for path in local),
+                        *([{"name": "local", "mountPath": LOCAL}] if local else []),
                         {"name": "shm", "mountPath": SHM},
                     ],
                 }
@@ -138,7 +144,7 @@ def pod_template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str,
                 ),
                 {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{args.shape.shm_mib}Mi"}},
                 # The kubelet's directory is on the node's own disks, striped (its user data says so).
-                *({"name": "local", "emptyDir": {}} for _ in local),
+                *([{"name": "local", "emptyDir": {}}] if local else []),
             ],
         },
     }

@@ -101,7 +101,7 @@ def test_the_script_is_told_when_and_where_to_save_t01() -> None:
 
 def test_local_saves_go_to_the_nodes_own_disks_and_on_to_the_file_system_t01() -> None:
     """15 min to the NVMe and 30 to the file system, as the row has it."""
-    saving = Saving(every_seconds=900, keep=3, local=True, file_system_seconds=1800)
+    saving = Saving(every_seconds=900, keep=3, file_system_seconds=1800)
     told, spec = env(saving=saving), pod(saving=saving)
     assert (told["CHECKPOINT_LOCAL_DIR"], told["CHECKPOINT_FILE_SYSTEM_SECONDS"]) == ("/local-checkpoints", "1800")
     assert {"name": "local", "emptyDir": {}} in spec["volumes"]

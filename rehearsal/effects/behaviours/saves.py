@@ -1,7 +1,7 @@
 """Checkpoints: the first one that a training process writes, and the newest one on its way to S3.
 
 Files are names and sizes here, so that a save whose hashes differ does not come up; the copier's script itself runs in
-tests/components/test_backup.py.
+tests/rehearsal/cloud/test_backup_script.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from rehearsal.effects.behaviours import awscli, identity
 from rehearsal.effects.program import Launch, Mount
 
-DIRECTORY, NEWEST = "CHECKPOINT_DIR", "newest"
+DIRECTORY = "CHECKPOINT_DIR"
 MANIFEST = "SHA256SUMS"
 FIRST = {"step-0/shard-0.pt": 1 << 30, f"step-0/{MANIFEST}": 1 << 10}
 """What a run saves before its first step: it shows that it can."""
@@ -51,12 +51,12 @@ def copied(launch: Launch) -> list[str]:
     newest = _newest(launch, mount, directory) if mount else None
     if mount is None or newest is None:
         return [f"no directory of {directory} holds {MANIFEST} yet, so there is nothing whole to copy"]
-    files = launch.world.contents.under(mount.volume, f"{mount.inside(directory)}/{newest}")
+    save = f"{mount.inside(directory)}/{newest}"
+    names = [posixpath.relpath(name, save) for name in launch.world.contents.under(mount.volume, save)]
     who, lines = identity.of(launch), []
     for verb, target in uploads:
         place = Template(target).safe_substitute(launch.env, newest=newest)
         bucket, _, key = place.removeprefix("s3://").partition("/")
-        names = [posixpath.basename(name) for name in files]
         chosen = [name for name in names if (name == MANIFEST) == (verb == "cp")]
         for name in chosen:
             whole = key if verb == "cp" else f"{key}/{name}"
