@@ -70,7 +70,8 @@ quick: setup ## tests that need no built tools
 test: lint types contracts quick engine ## everything CI runs
 
 engine: toolchain ## tests that apply stacks with the real engine, three sites at a time
-	@$(RUN) pytest -n 3 --dist loadgroup --no-loadscope-reorder -m engine $(ARGS)
+	@$(RUN) pytest -n 3 --dist loadgroup --no-loadscope-reorder -m engine \
+	  --override-ini 'testpaths=tests/engine tests/rehearsal' $(ARGS)
 
 lint: setup ## ruff: rules and format
 	@$(VENV)/ruff check .

@@ -200,7 +200,7 @@ def last_lines(log: Path, lines: int = 12, reach: int = 65_536) -> str:
 def tree(pid: int) -> list[int]:
     """The pid itself and those of all its descendants that run now."""
     children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
+    for entry in os.scandir("/proc"):
         if entry.name.isdigit() and (stat := _stat(int(entry.name))) is not None:
             children.setdefault(stat[1], []).append(int(entry.name))
     found = [pid]
@@ -225,11 +225,13 @@ def _pss(pid: int) -> int:
 def _stat(pid: int) -> tuple[str, int, int] | None:
     """State letter, parent's pid and start time in clock ticks: fields 3, 4 and 22 of proc_pid_stat(5)."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        # looked at for every process several times a second, for which paths as objects are slow
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
+            content = file.read(1024)
     except OSError:
         return None
-    fields = text[text.rindex(")") + 2 :].split()
-    return fields[0], int(fields[1]), int(fields[19])
+    fields = content[content.rindex(b")") + 2 :].split()
+    return fields[0].decode(), int(fields[1]), int(fields[19])
 
 
 def _boot() -> str:

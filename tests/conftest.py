@@ -1,22 +1,20 @@
 """Options and tuning of the whole suite."""
 
-import functools
 import gc
 import os
 from collections.abc import Iterator
 
-import botocore.session
 import hypothesis
 import pytest
 
+from rehearsal import awsmodels
 from tests.reaper import reaping
 
 # An Output in an f-string becomes a warning text and goes on; this makes the SDK raise instead.
 os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"
 
 
-# Every session reads the services' models, megabytes of JSON; those of one test process share what one has read.
-botocore.session.create_loader = functools.cache(botocore.session.create_loader)
+awsmodels.read_once()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,6 +38,8 @@ SHARING = {
     "SDK": ("tests/stacks/", "tests/components/", "tests/graph/", "tests/test_lifecycle.py"),
 }
 """Where tests share something that takes seconds to make: a server of the account, pages in a browser, the SDK."""
+ENGINE = ("tests/engine/", "tests/rehearsal/")
+"""Where `make engine` looks for its tests; to look at all the others would take every worker some seconds."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -58,6 +58,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             return None if item.nodeid.startswith("tests/engine/") else str(item.path.parent)
         return next((what for what, places in SHARING.items() if item.nodeid.startswith(places)), None)
 
+    if strays := [item.nodeid for item in items if engine(item) and not item.nodeid.startswith(ENGINE)]:
+        raise pytest.UsageError(f"engine tests outside of {' and '.join(ENGINE)}: {', '.join(strays)}")
     for item in items:
         if where := shared(item):
             item.add_marker(pytest.mark.xdist_group(where))

@@ -14,6 +14,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from rehearsal import awsmodels
 from rehearsal.engine import naturalkeys
 from rehearsal.engine.naturalkeys import Clients
 from rehearsal.engine.state import Pending
@@ -118,6 +119,7 @@ def _aws(pending: Pending, around: Surroundings) -> list[str]:
 
 def _clients(pending: Pending, around: Surroundings) -> Clients:
     """boto3 clients with the provider's region, profile and assumed roles."""
+    awsmodels.read_once()
     provider = around.provider
     region = pending.inputs.get("region") or provider.get("region")
     session = boto3.Session(region_name=region, profile_name=provider.get("profile") or None)

@@ -17,9 +17,9 @@ import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Struct
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 from typing_extensions import override
 
+from .protocol import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 from .wire import UNKNOWN, decode, encode
 
 GRPC_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import botocore.client
-import botocore.loaders
-import botocore.session
 import pytest
 
 from catalogue.tables import SHIPPED
@@ -51,15 +49,6 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     yield running
     process.terminate()
     process.wait(10)
-
-
-@pytest.fixture(scope="package", autouse=True)
-def models_read_once() -> Iterator[None]:
-    """Every session reads the services' models anew, which takes longer than all of a check's questions."""
-    loader = botocore.loaders.create_loader()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(botocore.session, "create_loader", lambda *_: loader)
-        yield
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 import jmespath
+from botocore import xform_name
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import (
@@ -18,6 +19,7 @@ from botocore.exceptions import (
     HTTPClientError,
     ParamValidationError,
 )
+from botocore.model import ServiceModel
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
@@ -65,6 +67,7 @@ class Account:
         self.cancelled = cancelled
         self._lock = threading.Lock()
         self._clients: dict[tuple[str, str], Any] = {}
+        self._models: dict[str, tuple[ServiceModel, dict[str, str]]] = {}
         try:
             self._session = Session(profile=settings.profile)
             self._session.get_credentials()
@@ -118,9 +121,14 @@ class Account:
         return jmespath.search(path, reply) if path else reply
 
     def shape(self, service: str, operation: str) -> Any:
-        """The model of a call's parameters (no network, no credentials)."""
-        meta = self.client(service).meta  # it keeps the models it has made
-        return meta.service_model.operation_model(meta.method_to_api_mapping[operation]).input_shape
+        """The model of a call's parameters: no network, no credentials, and no client, which takes longer to make."""
+        with self._lock:
+            if service not in self._models:
+                loader = self._session.get_component("data_loader")
+                model = ServiceModel(loader.load_service_model(service, "service-2"), service)
+                self._models[service] = model, {xform_name(name): name for name in model.operation_names}
+            model, names = self._models[service]
+            return model.operation_model(names[operation]).input_shape
 
     def _assume(self, role: Role) -> None:
         reply = self.call("sts", "assume_role", role.parameters())["Credentials"]

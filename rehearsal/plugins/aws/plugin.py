@@ -7,9 +7,9 @@ from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Struct
-from pulumi.runtime.proto import provider_pb2
 from typing_extensions import override
 
+from ..protocol import provider_pb2
 from ..servicer import Context, InitFailed, Plugin, PluginError, rpc
 from ..wire import Path, decode, encode, has_unknown, path_text
 from . import life, sdk, settings, view

@@ -9,7 +9,6 @@ from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Struct
-from pulumi.runtime.proto import provider_pb2
 
 from rehearsal.kube.client import ApiError, Unreachable
 from rehearsal.plugins.kubernetes import helm_charts
@@ -24,6 +23,8 @@ from rehearsal.plugins.kubernetes.objects import Object, identifier, split_ident
 from rehearsal.plugins.kubernetes.session import Session
 from rehearsal.plugins.servicer import InitFailed, PluginError
 from rehearsal.plugins.wire import UNKNOWN, Path, decode, encode, has_unknown
+
+from ..protocol import provider_pb2
 
 DEFAULT_SECONDS = 300
 REHEARSED = {

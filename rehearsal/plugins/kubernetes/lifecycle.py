@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Struct
-from pulumi.runtime.proto import engine_pb2, provider_pb2
 
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.plugins.kubernetes import awaiting, drift, replacement
@@ -37,6 +36,8 @@ from rehearsal.plugins.kubernetes.objects import (
 from rehearsal.plugins.kubernetes.session import Session
 from rehearsal.plugins.servicer import InitFailed, PluginError
 from rehearsal.plugins.wire import UNKNOWN, Path, decode, encode, has_unknown
+
+from ..protocol import engine_pb2, provider_pb2
 
 MANAGER = "__fieldManager"
 

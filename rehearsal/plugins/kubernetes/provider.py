@@ -6,7 +6,6 @@ from typing import Any
 
 import yaml
 from google.protobuf.empty_pb2 import Empty
-from pulumi.runtime.proto import provider_pb2
 from typing_extensions import override
 
 from rehearsal.plugins.kubernetes import checking, settings
@@ -16,6 +15,8 @@ from rehearsal.plugins.kubernetes.session import Session
 from rehearsal.plugins.kubernetes.settings import ProviderSettings
 from rehearsal.plugins.servicer import Context, Plugin, PluginError, rpc
 from rehearsal.plugins.wire import UNKNOWN, decode, encode
+
+from ..protocol import provider_pb2
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 NOT_REHEARSED = ("kubernetes:helm.sh/", "kubernetes:yaml/", "kubernetes:kustomize/")

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import grpc
-from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.plugins.kubernetes.objects import dig
 from rehearsal.plugins.kubernetes.settings import ProviderSettings
 from rehearsal.plugins.servicer import PluginError
+
+from ..protocol import engine_pb2, engine_pb2_grpc
 
 Severity = Any
 PATIENCE_SECONDS = 60.0

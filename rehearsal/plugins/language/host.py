@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from pulumi.runtime.proto import language_pb2, language_pb2_grpc, plugin_pb2
 from typing_extensions import override
 
+from ..protocol import language_pb2, language_pb2_grpc, plugin_pb2
 from ..servicer import GRPC_OPTIONS, Context, exit_on_interrupt, exit_with_parent, listen
 
 PROGRAM = Path(__file__).with_name("program.py")

@@ -31,6 +31,7 @@ def main() -> int:
     secrets = pulumi.runtime.config.get_config_secret_keys_env()
     pulumi.runtime.set_all_config(pulumi.runtime.config.get_config_env(), secrets)
     pulumi.runtime.configure(pulumi.runtime.Settings(**settings))
+    pulumi.log.debug = _unsaid
     # the SDK leaves tasks behind that nobody awaits once a program has failed; asyncio would list them all
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     loop = asyncio.new_event_loop()
@@ -48,6 +49,13 @@ def main() -> int:
         sys.stdout.flush()
         sys.stderr.flush()
     return 0
+
+
+def _unsaid(*_: object, **__: object) -> None:
+    """In place of a debug message: the SDK has several for each resource, each a call for whose answer it waits.
+
+    The engine shows them if it is run with `--debug`, which no rehearsal does.
+    """
 
 
 def _program(entry: Path) -> None:

@@ -55,14 +55,26 @@ def test_the_first_line_is_the_port_and_an_interrupt_ends_it_quietly(module: str
         assert process.wait(timeout=5) == 0
 
 
-def test_only_what_is_needed_is_imported() -> None:
-    """The engine starts providers anew for every preview: whatever they import delays all of it."""
+@pytest.mark.parametrize(
+    "module",
+    ["rehearsal.plugins.aws.plugin", "rehearsal.plugins.kubernetes.provider", "rehearsal.plugins.language.host"],
+)
+def test_only_what_is_needed_is_imported(module: str) -> None:
+    """The engine starts plugins anew for every preview: whatever they import delays all of it."""
     program = (
-        "import sys, rehearsal.plugins.aws.plugin;"
-        "print([name for name in ('pulumi_aws', 'boto3', 'moto', 'pydantic', 'rich') if name in sys.modules])"
+        f"import sys, {module};"
+        "print([name for name in ('pulumi', 'pulumi_aws', 'boto3', 'moto', 'pydantic', 'rich') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_sdk_and_the_plugins_share_their_messages() -> None:
+    """Whichever comes first; a second definition of a message would be refused by protobuf, or be another class."""
+    first, second = "from rehearsal.plugins.protocol import engine_pb2 as ours", "import pulumi.log"
+    for lines in ((first, second), (second, first)):
+        program = "\n".join([*lines, "assert pulumi.log.engine_pb2.LogRequest is ours.LogRequest"])
+        subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 @pytest.mark.parametrize("module", STUBS)

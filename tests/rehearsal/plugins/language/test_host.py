@@ -26,12 +26,12 @@ class Engine(engine_pb2_grpc.EngineServicer, resource_pb2_grpc.ResourceMonitorSe
 
     def __init__(self) -> None:
         self.errors: list[str] = []
+        self.said: list[str] = []
         self.outputs: dict[str, Any] = {}
 
     @override
     def Log(self, request: Any, context: Any) -> Any:
-        if request.severity == engine_pb2.ERROR:
-            self.errors.append(request.message)
+        (self.errors if request.severity == engine_pb2.ERROR else self.said).append(request.message)
         return Empty()
 
     @override
@@ -107,6 +107,21 @@ def test_a_run_error_is_one_message(engine: tuple[Engine, str], tmp_path: Path) 
     answer = run(engine[1], tmp_path, 'import pulumi\nraise pulumi.RunError("pools.gpu: too small; type 2")')
     assert answer.bail
     assert engine[0].errors == ["pools.gpu: too small; type 2"]
+
+
+def test_messages_reach_the_engine_but_those_that_nobody_is_shown(engine: tuple[Engine, str], tmp_path: Path) -> None:
+    """A debug message is a call whose answer the program would wait for, several times for each resource."""
+    program = """
+        import pulumi
+        pulumi.log.debug("unseen")
+        pulumi.log.info("seen")
+        pulumi.log.warn("heeded")
+        class Own(pulumi.ComponentResource):
+            pass
+        Own("t:m:Own", "name")
+    """
+    assert not run(engine[1], tmp_path, program).error
+    assert engine[0].said == ["seen", "heeded"]
 
 
 def test_an_exception_shows_the_programs_own_lines(engine: tuple[Engine, str], tmp_path: Path) -> None:
