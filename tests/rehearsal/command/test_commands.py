@@ -99,7 +99,8 @@ def trial(tmp_path: Path) -> Iterator[Trial]:
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=PATIENCE)
     for name in ("dev", "other"):
-        made.run("down", "--stack", name)
+        if made.site(name).path.exists():
+            made.run("down", "--stack", name)
     until(lambda: not made.processes(), "every process to end")
 
 
