@@ -21,13 +21,9 @@ NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy", "AmazonEC2
 RELEASE = "1.36.0-20260728"
 
 
-SLOW = 4.0
-"""How much longer than on a quiet machine things may take beside two other sites, as `make engine` runs them."""
-
-
 def until(condition: Callable[[], Any], seconds: float, what: str) -> Any:
     """The first true value of a condition; fails the test if there is none in time."""
-    deadline = time.monotonic() + SLOW * seconds
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if value := condition():
             return value
