@@ -30,6 +30,7 @@ class Registration:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._begun: set[str] = set()
         self._beats: dict[str, float] = {}
         self._applied: dict[str, tuple[dict[str, str], list[dict[str, str]]]] = {}
 
@@ -75,7 +76,7 @@ class Registration:
         """Registers the node if it is not there, and keeps it as the node group and the pod network have it."""
         self._world.hosts.add(host)
         node = self._world.find("nodes", host.node)
-        if node is None:
+        if node is None or host.node in self._begun:
             self._register(host, nodegroup)
             return
         self._follow(host, nodegroup, node)
@@ -89,20 +90,28 @@ class Registration:
             self._status(host, {"conditions": nodeobject.not_ready()})
 
     def _register(self, host: Host, nodegroup: Described) -> None:
-        node = nodeobject.node(host, nodegroup, self._world.region)
+        """Makes the node and what belongs to it; what an outage of the API server cut short is taken up again."""
+        resumed = host.node in self._begun
+        self._begun.add(host.node)
         self._world.kube.apply(nodeobject.lease(host.node, host.node), MANAGER, force=True)
+        made: dict[str, Any] | None
         try:
-            made = self._world.kube.create(node)
+            made = self._world.kube.create(nodeobject.node(host, nodegroup, self._world.region))
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
-            return
+            if not resumed:
+                self._begun.discard(host.node)
+                return
+            made = self._world.kube.get("v1", "Node", host.node)
+        if made is not None:
+            self._csi_node(made)
         version = f"v{self._world.aws.cluster(self._world.cluster)['version']}.0-eks"
         disk = int(nodegroup.get("diskSize") or nodeobject.DEFAULT_DISK_GIB)
         self._status(host, nodeobject.status(host, disk, version))
         self._beats[host.node] = time.monotonic()
-        self._csi_node(made)
         self._applied[host.node] = self._wanted(nodegroup)
+        self._begun.discard(host.node)
         log.info("%s joined as %s (%s)", host.instance_id, host.node, host.machine.instance_type)
 
     def _csi_node(self, node: dict[str, Any]) -> None:
@@ -163,6 +172,7 @@ class Registration:
         self._world.hosts.drop(host.node)
         self._world.contents.forget(f"host:{host.node}:")
         self._applied.pop(host.node, None)
+        self._begun.discard(host.node)
         self._beats.pop(host.node, None)
         self._world.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": host.node}})
         self._world.kube.delete(nodeobject.lease(host.node, None))

@@ -167,18 +167,23 @@ def csi_node(driver: str) -> Callable[[Launch], Program]:
         }
 
         def begin() -> float | None:
-            _drivers(launch, entry)
+            if not _drivers(launch, entry):
+                return RETRY_SECONDS
             _untaint(launch, f"{driver}/agent-not-ready")
             return None
 
-        return Daemon(launch, begin, lambda: _drivers(launch, {"name": driver, "$patch": "delete"}))
+        def end() -> None:
+            _drivers(launch, {"name": driver, "$patch": "delete"})
+
+        return Daemon(launch, begin, end)
 
     return start
 
 
-def _drivers(launch: Launch, entry: dict[str, Any]) -> None:
+def _drivers(launch: Launch, entry: dict[str, Any]) -> bool:
+    """Whether the node's CSINode took the entry: the first pods of a node can be faster than its kubelet makes one."""
     patch = {"spec": {"drivers": [entry]}}
-    _tolerating_absence(
+    return _tolerating_absence(
         lambda: launch.world.kube.patch("storage.k8s.io/v1", "CSINode", launch.node, None, patch, None, MERGE)
     )
 
@@ -204,10 +209,12 @@ def _node(launch: Launch, patch: dict[str, Any], subresource: str | None = None)
     _tolerating_absence(lambda: launch.world.kube.patch("v1", "Node", launch.node, None, patch, subresource))
 
 
-def _tolerating_absence(call: Callable[[], object]) -> None:
-    """The node may have gone: then there is nothing to tell."""
+def _tolerating_absence(call: Callable[[], object]) -> bool:
+    """Whether there was an object to tell: the node may have gone."""
     try:
         call()
     except ApiError as error:
         if error.code != 404:
             raise
+        return False
+    return True

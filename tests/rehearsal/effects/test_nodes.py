@@ -72,6 +72,35 @@ def test_addons_become_active(site: Site) -> None:
     until(lambda: {site.account.addon_status(name) for name in names} == {"ACTIVE"}, 40, "all are ACTIVE")
 
 
+def test_a_csi_driver_registers_even_if_its_pod_is_faster_than_the_kubelets_csinode(site: Site) -> None:
+    """Without its driver in the CSINode a node can mount nothing, for good."""
+    name = until(lambda: ready(site, "system"), 60, "the system node")[0]
+    entry = until(lambda: site.kube.get("storage.k8s.io/v1", "CSINode", name), 30, "its CSINode")
+    until(lambda: drivers(site, name), 30, "the driver is registered")
+    site.kube.delete(entry)
+    old = until(lambda: plugin(site, name), 30, "the plugin runs")
+    site.kube.delete(old)
+    until(lambda: plugin(site, name) not in (None, old), 30, "a new plugin runs")
+    meta = {"name": name, "ownerReferences": entry["metadata"]["ownerReferences"]}
+    site.kube.create({**entry, "metadata": meta, "spec": {"drivers": []}})
+    until(lambda: drivers(site, name) == ["fsx.csi.aws.com"], 30, "the driver is registered again")
+
+
+def drivers(site: Site, node: str) -> list[str]:
+    """The CSI drivers registered on a node."""
+    entry = site.kube.get("storage.k8s.io/v1", "CSINode", node) or {"spec": {}}
+    return [each["name"] for each in entry["spec"].get("drivers") or []]
+
+
+def plugin(site: Site, node: str) -> dict[str, Any] | None:
+    """The running pod of FSx's node plugin on a node, without its status."""
+    for pod in site.pods("kube-system", "fsx-csi-node"):
+        if pod["spec"].get("nodeName") == node and pod["status"].get("phase") == "Running":
+            meta = {key: pod["metadata"][key] for key in ("name", "namespace")}
+            return {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
+    return None
+
+
 def test_devices_come_from_hardware_and_interfaces(gpus: Site) -> None:
     assert len(advertised(gpus)) == 2
     labels = gpus.nodes("train")[0]["metadata"]["labels"]
