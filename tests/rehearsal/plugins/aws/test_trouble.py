@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -148,9 +150,9 @@ def test_waiting_ends_with_custom_timeouts(aws: Driver, world: World) -> None:
 
 def test_waiting_ends_when_the_engine_cancels(raw: Driver, world: World) -> None:
     raw.configure(region=REGION)
-    threading.Timer(0.3, lambda: raw.stub.Cancel(Empty())).start()
     inputs = {"subnetId": world.subnets[0].id, "connectivityType": "private"}
-    with _StillCreating(raw), pytest.raises(grpc.RpcError, match="interrupted while waiting for AWS"):
+    interrupted = pytest.raises(grpc.RpcError, match="interrupted while waiting for AWS")
+    with _StillCreating(raw), _after(0.3, lambda: raw.stub.Cancel(Empty())), interrupted:
         raw.create(w.NAT, "cancelled", inputs)
 
 
@@ -160,8 +162,8 @@ def test_a_subnet_in_use_is_waited_for(aws: Driver, world: World, cloud: Cloud) 
     interface = ec2.create_network_interface(SubnetId=subnet.id)["NetworkInterface"]["NetworkInterfaceId"]
     with pytest.raises(grpc.RpcError, match=r"is still in use after 0.1 s; DeleteSubnet: DependencyViolation"):
         aws.delete(subnet, timeout=0.1)
-    threading.Timer(0.5, lambda: ec2.delete_network_interface(NetworkInterfaceId=interface)).start()
-    aws.delete(subnet, timeout=20)
+    with _after(0.5, lambda: ec2.delete_network_interface(NetworkInterfaceId=interface)):
+        aws.delete(subnet, timeout=20)
     assert aws.read(subnet) is None
 
 
@@ -182,6 +184,15 @@ def test_an_update_of_what_is_gone_says_so(aws: Driver, cloud: Cloud) -> None:
     cloud.client("ec2").delete_vpc(VpcId=state.id)
     with pytest.raises(grpc.RpcError, match=r"update aws:ec2/vpc:Vpc .*InvalidVpcID.NotFound"):
         aws.update(state, {"cidrBlock": "10.7.0.0/16", "enableDnsHostnames": True})
+
+
+@contextmanager
+def _after(seconds: float, act: Callable[[], object]) -> Iterator[None]:
+    """Something that happens meanwhile, and is over when the block is."""
+    timer = threading.Timer(seconds, act)
+    timer.start()
+    yield
+    timer.join()
 
 
 class _Patched(ABC):
