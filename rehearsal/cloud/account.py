@@ -14,6 +14,7 @@ from moto.moto_api._internal import mock_random
 from moto.s3.models import s3_backends
 
 ACCOUNT: str = DEFAULT_ACCOUNT_ID
+PARTITION = "aws"
 DEPLOYER_ROLE = "deployer"
 DEPLOYER_SESSION = "rehearsal"
 
@@ -25,7 +26,7 @@ def ec2(region: str) -> Any:
 
 def iam() -> Any:
     """Moto's IAM, which has no regions."""
-    return iam_backends[ACCOUNT]["aws"]
+    return iam_backends[ACCOUNT][PARTITION]
 
 
 def kms(region: str) -> Any:
@@ -40,7 +41,7 @@ def logs(region: str) -> Any:
 
 def s3() -> Any:
     """Moto's S3, which has no regions."""
-    return s3_backends[ACCOUNT]["aws"]
+    return s3_backends[ACCOUNT][PARTITION]
 
 
 def hex_id(prefix: str, digits: int = 17) -> str:

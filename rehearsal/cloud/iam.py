@@ -14,7 +14,7 @@ from moto.iam.models import IAMBackend
 from moto.iam.policy_validation import IAMTrustPolicyDocumentValidator
 from moto.sts.models import STSBackend
 
-from .account import ACCOUNT, DEPLOYER_ROLE, DEPLOYER_SESSION, iam
+from .account import ACCOUNT, DEPLOYER_ROLE, DEPLOYER_SESSION, PARTITION, iam
 from .amend import Amendments
 
 AMENDMENTS = Amendments()
@@ -101,6 +101,12 @@ def get_caller_identity(original: Any, self: Any, access_key_id: str, region: st
         arn = f"arn:aws:sts::{ACCOUNT}:assumed-role/{role.name}/{DEPLOYER_SESSION}"
         return f"{role.id}:{DEPLOYER_SESSION}", arn, ACCOUNT
     return identity
+
+
+@AMENDMENTS.around(IAMBackend, "_init_aws_policies")
+def init_aws_policies(original: Any, self: Any) -> Any:
+    """AWS's own policies, in the account's partition: moto looks for keys in all six and would parse them for each."""
+    return original(self) if self.partition == PARTITION else []
 
 
 @AMENDMENTS.around(IAMBackend, "create_role")
