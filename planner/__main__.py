@@ -18,7 +18,8 @@ from planner.faces.difference import Difference, difference
 from planner.faces.document import document, plain, text
 from planner.faces.explain import Explanation, UnknownRuleError, Verdict, explain
 from planner.faces.wording import counted
-from planner.plan import AwsPlan, MetalPlan, draft, plan
+from planner.metal_types import MetalPlan
+from planner.plan import AwsPlan, draft, plan
 from settings.errors import SettingsError, meant, written
 from settings.load import from_file, from_sections, on_its_preset, sections_in
 from settings.model import AwsSettings, MetalSettings

@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from catalogue.site import Problem
 from catalogue.types import Catalogue
-from planner.bom import Bom
 from planner.cost.lines import Prices
-from planner.cost.owned import OwnedCost
-from planner.fabric.types import FabricPlan
-from planner.facility.types import FacilityPlan
 from planner.findings import Registry
 from planner.quotas import QuotaNeed
 from planner.storage.types import StoragePlan
-from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan, ServicePlan, Subnet
+from planner.types import AwsPoolPlan, PoolPlan, RunPlan, ServicePlan, Subnet
 
 if TYPE_CHECKING:
-    from settings.model import AwsSettings, MetalSettings, Settings
+    from settings.model import AwsSettings, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,23 +53,8 @@ class AwsDraft(Draft):
     quotas: tuple[QuotaNeed, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class MetalDraft(Draft):
-    """A draft of a stack on racks of one's own."""
-
-    hardware_key = "server"
-
-    settings: MetalSettings
-    pools: Mapping[str, MetalPoolPlan]
-    fabric: FabricPlan | None
-    facility: FacilityPlan
-    bom: Bom
-    owned: OwnedCost
-
-
-registry = Registry()
-"""All rules. Importing `planner.rules` fills it."""
+registry = Registry("planner.rules.metal")
+"""All rules. Importing `planner.rules` fills it, but for those about racks of one's own, which it imports if asked."""
 
 rule = registry.about(Draft)
 aws_rule = registry.about(AwsDraft)
-metal_rule = registry.about(MetalDraft)

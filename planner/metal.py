@@ -5,22 +5,24 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
+import planner.rules.metal  # noqa: F401
 from catalogue.site import with_site_rows
 from catalogue.types import Catalogue
 from planner.bom import Bom
 from planner.cost.comparison import Comparison, against_cloud
 from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
-from planner.draft import MetalDraft, registry
+from planner.draft import registry
 from planner.fabric.plan import plan_fabric
 from planner.fabric.types import FabricPlan
 from planner.facility.plan import inventory, plan_facility
 from planner.forecast import GpuHour
 from planner.interconnect import Switching, pool_gates
+from planner.metal_draft import MetalDraft
+from planner.metal_types import MetalPlan
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
 from planner.storage.plan import plan_metal_storage
-from planner.types import MetalPlan
 from planner.workloads import plan_runs, plan_services, plan_sharing
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Settings and catalogue in, numbers and findings out."""
+"""Settings and catalogue in, numbers and findings out. A stack on AWS loads nothing of what plans racks."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import planner.rules  # noqa: F401
 from catalogue.tables import SHIPPED
 from catalogue.types import Catalogue
 from planner.aws import aws_draft, plan_aws
-from planner.draft import AwsDraft, MetalDraft
-from planner.metal import metal_draft, plan_metal
-from planner.types import AwsPlan, MetalPlan, Plan
+from planner.draft import AwsDraft
+from planner.types import AwsPlan, Plan
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
+    from planner.metal_draft import MetalDraft
+    from planner.metal_types import MetalPlan
     from settings.model import AwsSettings, MetalSettings
 
-__all__ = ["AwsPlan", "MetalPlan", "Plan", "draft", "plan"]
+__all__ = ["AwsPlan", "Plan", "draft", "plan"]
 
 
 @overload
@@ -37,6 +38,8 @@ def plan(
     day = today or date.today()
     if _on_aws(settings):
         return plan_aws(settings, catalogue, day)
+    from planner.metal import plan_metal
+
     return plan_metal(settings, catalogue, day)
 
 
@@ -47,6 +50,8 @@ def draft(
     day = today or date.today()
     if _on_aws(settings):
         return aws_draft(settings, catalogue, day)
+    from planner.metal import metal_draft
+
     return metal_draft(settings, catalogue, day)
 
 

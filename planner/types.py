@@ -9,11 +9,7 @@ from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile,
 from planner.blocks import BlockTimes
 from planner.bom import Bom
 from planner.communication.gates import Gate
-from planner.cost.comparison import Comparison
 from planner.cost.lines import Prices
-from planner.cost.owned import OwnedCost
-from planner.fabric.types import FabricPlan
-from planner.facility.types import FacilityPlan
 from planner.findings import Finding, Severity
 from planner.forecast import Forecast
 from planner.placement import Sharing
@@ -219,19 +215,3 @@ class AwsPlan(Plan):
     quotas: tuple[QuotaNeed, ...]
     bom: Bom
     checklist: tuple[Check, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetalPlan(Plan):
-    """The plan of a stack on racks of one's own. `fabric` is None where no nodes join one or it cannot be built,
-    `storage` where the row of its servers is not known, `cloud` where AWS rents no such nodes.
-    """
-
-    pools: Mapping[str, MetalPoolPlan]
-    fabric: FabricPlan | None
-    storage: StoragePlan | None
-    facility: FacilityPlan
-    bom: Bom
-    checklist: tuple[Check, ...]
-    owned: OwnedCost
-    cloud: Comparison | None

@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.set_threshold(100_000, 50, 50)
+    gc.disable()
     # Examples are as slow as the machine is busy, which says nothing about the program.
     hypothesis.settings.register_profile("suite", deadline=None)
     hypothesis.settings.load_profile("suite")
@@ -78,8 +78,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _tune_collector() -> None:
     """Thousands of live SDK objects make the collector's full passes half of the run time; take them out of it."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(100_000, 50, 50)
 
 

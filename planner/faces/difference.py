@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from planner.faces.outputs import flat, numbers
 from planner.findings import Finding
-from planner.types import Plan
+from planner.metal_types import MetalPlan
+from planner.types import AwsPlan, Plan
 
 Value = str | int | float | bool | None | tuple[str | int | float | bool | None, ...]
 
@@ -40,7 +41,10 @@ class Difference:
 
 
 def difference(
-    before: Plan, after: Plan, between: tuple[str, str] = ("stack file", "changed"), assignments: Iterable[str] = ()
+    before: AwsPlan | MetalPlan,
+    after: AwsPlan | MetalPlan,
+    between: tuple[str, str] = ("stack file", "changed"),
+    assignments: Iterable[str] = (),
 ) -> Difference:
     """How the plan `after` differs from `before`: of one stack with assignments made, or of two stacks."""
     old, new = dict(flat(numbers(before))), dict(flat(numbers(after)))

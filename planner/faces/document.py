@@ -16,7 +16,8 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from planner.types import AwsPlan, MetalPlan
+from planner.metal_types import MetalPlan
+from planner.types import AwsPlan
 
 PLATFORM = "platform"
 """The key that says which kind of plan a document is."""

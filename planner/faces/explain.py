@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.draft import AwsDraft, Draft, MetalDraft, registry
+from planner.draft import AwsDraft, Draft, registry
 from planner.faces.reading import read_by
 from planner.findings import Finding, Rule, Severity
+from planner.metal_draft import MetalDraft
 from settings.errors import meant
 
 

@@ -10,7 +10,8 @@ from planner.fabric.names import names
 from planner.fabric.plan import on_fabric
 from planner.fabric.room import Racking, arranged
 from planner.fabric.types import FabricPlan
-from planner.types import AwsPlan, MetalPlan
+from planner.metal_types import MetalPlan
+from planner.types import AwsPlan
 
 _BILL = ("part", "item", "count", "spares", "paid", "USD each", "from", "to", "USD", "from", "to", "note")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

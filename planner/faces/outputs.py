@@ -1,26 +1,30 @@
 """The plan's numbers for the outputs of a stack: small enough for a preview, whose diff shows what a change costs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic.alias_generators import to_camel
 
-from planner.fabric.types import FabricPlan
 from planner.quotas import requests
 from planner.storage.types import StoragePlan
-from planner.types import AwsPlan, AwsPoolPlan, MetalPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
+from planner.types import AwsPlan, AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan, ServicePlan
+
+if TYPE_CHECKING:
+    from planner.fabric.types import FabricPlan
+    from planner.metal_types import MetalPlan
 
 
-def numbers(plan: Plan) -> dict[str, Any]:
+def numbers(plan: AwsPlan | MetalPlan) -> dict[str, Any]:
     """The numbers as JSON has them, by subject. Memory is what one GPU needs and has; rates are one way."""
     return {
         "totals": {to_camel(name): value for name, value in asdict(plan.totals).items()},
         "pools": {pool.name: _pool(pool) for pool in plan.pools.values()},
         "gangs": {run.name: _gang(run) for run in plan.runs.values()},
         "services": {service.name: _service(service) for service in plan.services.values()},
-        **(_aws(plan) if isinstance(plan, AwsPlan) else {}),
-        **(_metal(plan) if isinstance(plan, MetalPlan) else {}),
+        **(_aws(plan) if isinstance(plan, AwsPlan) else _metal(plan)),
     }
 
 

@@ -10,7 +10,8 @@ from pydantic.alias_generators import to_camel
 from planner.faces.difference import Difference
 from planner.faces.document import CAMEL, KINDS, PLATFORM, derived
 from planner.faces.explain import Explanation
-from planner.types import AwsPlan, MetalPlan
+from planner.metal_types import MetalPlan
+from planner.types import AwsPlan
 
 _NAMES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 

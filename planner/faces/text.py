@@ -12,7 +12,8 @@ from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
 from planner.faces.layout import facts, quantity, section, table
 from planner.faces.wording import counted
-from planner.types import AwsPlan, MetalPlan
+from planner.metal_types import MetalPlan
+from planner.types import AwsPlan
 
 _MOST_READINGS = 24
 

@@ -1,13 +1,9 @@
-"""The rules, by subject. Importing this package registers them in `planner.draft.registry`."""
+"""The rules by subject, without those about racks. Importing this package registers them in the draft's registry."""
 
 from planner.rules import (
     capacity,
-    ceph,
     checkpoints,
-    cooling,
     cost,
-    fabric,
-    facility,
     hardware,
     layout,
     mig,
@@ -15,11 +11,8 @@ from planner.rules import (
     placement,
     quotas,
     reliability,
-    servers,
     serving,
-    site,
     storage,
-    storage_servers,
     throughput,
     training,
     versions,
@@ -27,12 +20,8 @@ from planner.rules import (
 
 __all__ = [
     "capacity",
-    "ceph",
     "checkpoints",
-    "cooling",
     "cost",
-    "fabric",
-    "facility",
     "hardware",
     "layout",
     "mig",
@@ -40,11 +29,8 @@ __all__ = [
     "placement",
     "quotas",
     "reliability",
-    "servers",
     "serving",
-    "site",
     "storage",
-    "storage_servers",
     "throughput",
     "training",
     "versions",

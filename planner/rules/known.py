@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
-from planner.draft import AwsDraft, Draft, MetalDraft
+from planner.draft import AwsDraft, Draft
 from planner.forecast import Forecast
 from planner.storage.types import RunStorage, StoragePlan
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan
 
 if TYPE_CHECKING:
+    from planner.metal_draft import MetalDraft
     from settings.aws import AwsPool
     from settings.metal import MetalPool
     from settings.pools import Pool

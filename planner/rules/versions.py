@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from catalogue.images import PLATFORM_IMAGES, is_pinned
-from catalogue.versions import END_OF_LIFE, KUBERNETES, STANDARD_SUPPORT_ENDS
-from planner.draft import AwsDraft, Draft, MetalDraft, aws_rule, metal_rule, rule
+from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
+from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.rules.known import workloads
 
@@ -27,27 +27,6 @@ def kubernetes_unsupported(draft: AwsDraft) -> Iterable[Observation]:
             sentence=f"no AMI release is recorded for {minor}{past}",
             remedy=f"take one of {', '.join(KUBERNETES)}",
             inputs={"version": minor, "recorded": ", ".join(KUBERNETES)},
-        )
-
-
-@metal_rule(
-    "kubernetes-ended",
-    "KJ30",
-    "I03",
-    formula="today <= end of life of kubernetesVersion",
-    source="kubernetes.io, Releases: patch releases and end of life of each minor",
-)
-def kubernetes_ended(draft: MetalDraft) -> Iterable[Observation]:
-    """The cluster's minor still gets patches: on racks of one's own nobody upgrades it by force."""
-    minor, oldest = draft.settings.platform.kubernetes_version, min(END_OF_LIFE)
-    ended = END_OF_LIFE.get(minor)
-    if minor < oldest or (ended and ended < draft.today):
-        when = ended.isoformat() if ended else f"before that of {oldest}, {END_OF_LIFE[oldest].isoformat()}"
-        yield Observation(
-            path="platform.kubernetesVersion",
-            sentence=f"patches of Kubernetes {minor} ended: {when}",
-            remedy=f"take {max(KUBERNETES)}",
-            inputs={"version": minor, "end of life": when, "today": draft.today.isoformat()},
         )
 
 

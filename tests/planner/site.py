@@ -8,7 +8,8 @@ from typing import Any
 from catalogue.tables import SHIPPED
 from catalogue.types import Catalogue
 from planner.findings import Finding
-from planner.plan import MetalPlan, plan
+from planner.metal_types import MetalPlan
+from planner.plan import plan
 from settings.load import from_sections
 from settings.model import MetalSettings
 

@@ -11,7 +11,8 @@ import yaml
 
 from catalogue.tables import SHIPPED
 from catalogue.types import Catalogue
-from planner.plan import AwsPlan, MetalPlan, Plan, plan
+from planner.metal_types import MetalPlan
+from planner.plan import AwsPlan, Plan, plan
 from settings.load import from_sections
 from settings.model import AwsSettings, MetalSettings
 

@@ -12,7 +12,7 @@ from catalogue.switches import SWITCHES
 from planner.bom import Basis, Bom, Part, spares
 from planner.bom_metal import RoomOrder, metal_bom
 from planner.cost.amounts import Amount
-from planner.plan import MetalPlan
+from planner.metal_types import MetalPlan
 from planner.purchase import cheapest_switches
 from tests.planner.site import planned_site
 

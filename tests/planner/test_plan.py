@@ -33,6 +33,25 @@ def test_planner_and_settings_import_no_pulumi() -> None:
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 
+def test_a_stack_on_aws_loads_nothing_that_plans_racks() -> None:
+    """Until somebody asks for such a rule: a waiver of one is unused, as anywhere, and not unknown."""
+    code = (
+        "import sys, planner.faces.findings\n"
+        "from pathlib import Path\n"
+        "from planner.faces.outputs import numbers\n"
+        "from planner.plan import plan\n"
+        "from settings.load import from_file\n"
+        "from settings.model import Waiver\n"
+        "stack = from_file(Path('Pulumi.prod.yaml'))\n"
+        "numbers(plan(stack))\n"
+        "assert not [each for each in sys.modules if each.startswith(('planner.fabric.', 'planner.facility.'))]\n"
+        "waiver = Waiver(rule='server-unknown', reason='nobody knows', until='2999-12-31')\n"
+        "waived = plan(stack.model_copy(update={'waivers': (*stack.waivers, waiver)}))\n"
+        "assert [each.rule for each in waived.findings if 'waivers[' in each.path] == ['waiver-unused']\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
+
+
 def test_plan_has_no_outcome_written_into_it() -> None:
     """The planner computes: no figure of a committed stack's plan stands in its code."""
     made = planned("prod")

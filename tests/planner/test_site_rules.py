@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planner.plan import MetalPlan
+from planner.metal_types import MetalPlan
 from settings.errors import SettingsError
 from tests.planner.stacks import planned_metal
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from planner.metal_types import MetalPlan
 from planner.step import Phase
-from planner.types import AwsPlan, MetalPlan
+from planner.types import AwsPlan
 from tests.planner.stacks import planned, planned_metal, rules, sections
 
 

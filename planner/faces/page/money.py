@@ -10,9 +10,9 @@ from planner.faces.money import owned_facts, price_facts
 from planner.faces.page.bars import ranges
 from planner.faces.page.charts import Axis, Curve, Mark, curves, short
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table
+from planner.metal_types import MetalPlan
 from planner.procurement import Check, Status, open_checks
 from planner.quotas import QuotaNeed
-from planner.types import MetalPlan
 
 _MONTHS = 12
 _VISIBLE = 0.002

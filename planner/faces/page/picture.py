@@ -6,8 +6,8 @@ from pathlib import Path
 from planner.faces.page.elements import Markup, element
 from planner.faces.page.fabric import fabric_drawing
 from planner.faces.page.style import COLOURS, DRAWINGS
+from planner.metal_types import MetalPlan
 from planner.plan import plan
-from planner.types import MetalPlan
 from settings.load import from_file
 from settings.model import MetalSettings
 

@@ -16,7 +16,8 @@ from planner.faces.page.workloads import workloads
 from planner.faces.room import fabric_facts, power_facts, storage_facts
 from planner.faces.text import difference_headings, difference_rows, difference_title, verdict, words
 from planner.findings import Finding, Severity
-from planner.types import AwsPlan, MetalPlan, PoolPlan
+from planner.metal_types import MetalPlan
+from planner.types import AwsPlan, PoolPlan
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The page loads nothing and runs nothing."""

@@ -15,10 +15,11 @@ from planner.faces.nodes import (
 from planner.faces.page.bars import memory_bar, step_bar, step_traffic
 from planner.faces.page.charts import Axis, Curve, Mark, curves
 from planner.faces.page.elements import Markup, element, facts, section, table
+from planner.metal_types import MetalPlan
 from planner.reliability.checkpoints import Best, TierPlan, daly_seconds, overhead, young_seconds
 from planner.storage.need import RunIo
 from planner.training.plan import TrainingPlan
-from planner.types import AwsPlan, MetalPlan, RunPlan
+from planner.types import AwsPlan, RunPlan
 
 _POINTS = 48
 _SPAN = 8.0

@@ -11,9 +11,8 @@ from rehearsal.kube.client import ApiError, Unreachable
 from rehearsal.plugins.kubernetes import waitfor
 from rehearsal.plugins.kubernetes.objects import AUTONAMED, WAIT_FOR, annotation, dig, flagged, without_nulls
 from rehearsal.plugins.kubernetes.session import Session
+from rehearsal.plugins.protocol import provider_pb2
 from rehearsal.plugins.wire import UNKNOWN, decode, encode, has_unknown
-
-from ..protocol import provider_pb2
 
 Options = provider_pb2.CheckRequest.AutonamingOptions
 Failure = tuple[str, str]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from rehearsal.plugins.protocol import provider_pb2
 from rehearsal.plugins.wire import Path, path_text
-
-from ..protocol import provider_pb2
 
 Kind = Any
 ADD, DELETE, UPDATE = provider_pb2.PropertyDiff.ADD, provider_pb2.PropertyDiff.DELETE, provider_pb2.PropertyDiff.UPDATE

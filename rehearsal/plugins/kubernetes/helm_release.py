@@ -21,10 +21,9 @@ from rehearsal.plugins.kubernetes.helm_objects import NotReady, in_order
 from rehearsal.plugins.kubernetes.helm_store import Record
 from rehearsal.plugins.kubernetes.objects import Object, identifier, split_identifier, without_nulls
 from rehearsal.plugins.kubernetes.session import Session
+from rehearsal.plugins.protocol import provider_pb2
 from rehearsal.plugins.servicer import InitFailed, PluginError
 from rehearsal.plugins.wire import UNKNOWN, Path, decode, encode, has_unknown
-
-from ..protocol import provider_pb2
 
 DEFAULT_SECONDS = 300
 REHEARSED = {

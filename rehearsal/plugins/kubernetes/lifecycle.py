@@ -34,10 +34,9 @@ from rehearsal.plugins.kubernetes.objects import (
     split_identifier,
 )
 from rehearsal.plugins.kubernetes.session import Session
+from rehearsal.plugins.protocol import engine_pb2, provider_pb2
 from rehearsal.plugins.servicer import InitFailed, PluginError
 from rehearsal.plugins.wire import UNKNOWN, Path, decode, encode, has_unknown
-
-from ..protocol import engine_pb2, provider_pb2
 
 MANAGER = "__fieldManager"
 

@@ -13,10 +13,9 @@ from rehearsal.plugins.kubernetes.helm_release import Releases
 from rehearsal.plugins.kubernetes.lifecycle import Resources
 from rehearsal.plugins.kubernetes.session import Session
 from rehearsal.plugins.kubernetes.settings import ProviderSettings
+from rehearsal.plugins.protocol import provider_pb2
 from rehearsal.plugins.servicer import Context, Plugin, PluginError, rpc
 from rehearsal.plugins.wire import UNKNOWN, decode, encode
-
-from ..protocol import provider_pb2
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 NOT_REHEARSED = ("kubernetes:helm.sh/", "kubernetes:yaml/", "kubernetes:kustomize/")

@@ -11,9 +11,8 @@ import grpc
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.plugins.kubernetes.objects import dig
 from rehearsal.plugins.kubernetes.settings import ProviderSettings
+from rehearsal.plugins.protocol import engine_pb2, engine_pb2_grpc
 from rehearsal.plugins.servicer import PluginError
-
-from ..protocol import engine_pb2, engine_pb2_grpc
 
 Severity = Any
 PATIENCE_SECONDS = 60.0

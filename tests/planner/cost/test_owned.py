@@ -20,7 +20,8 @@ from planner.cost.labs import labs
 from planner.cost.owned import OwnedCost, owned, people_for, with_premium
 from planner.cost.stack import Around, Purchase
 from planner.cost.tiers import holds, left_over, tier_costs
-from planner.plan import MetalPlan, plan
+from planner.metal_types import MetalPlan
+from planner.plan import plan
 from settings.load import from_sections
 from tests.planner.stacks import TODAY
 

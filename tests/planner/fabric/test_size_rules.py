@@ -41,7 +41,7 @@ def test_nothing_is_wrong_with_the_site() -> None:
 
 def test_every_rule_of_ours_is_tested() -> None:
     """A rule that is added is added above."""
-    defined = {rule.id for rule in registry.rules if rule.look.__module__.startswith("planner.rules.fabric")}
+    defined = {rule.id for rule in registry.rules if rule.look.__module__.startswith("planner.rules.metal.fabric")}
     assert defined == set(OURS)
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from planner.faces import generated
 from planner.faces.document import derived, document, plain, restored, text
 from planner.faces.schema import parts, schema
-from planner.plan import AwsPlan, MetalPlan
+from planner.metal_types import MetalPlan
+from planner.plan import AwsPlan
 from tests.planner.stacks import ROOT, planned, planned_metal
 
 VALIDATOR = jsonschema_rs.Draft202012Validator(schema())

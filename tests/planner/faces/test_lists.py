@@ -7,7 +7,8 @@ from io import StringIO
 import pytest
 
 from planner.faces.lists import bill, cables
-from planner.types import AwsPlan, MetalPlan
+from planner.metal_types import MetalPlan
+from planner.types import AwsPlan
 from tests.planner.site import planned_site
 from tests.planner.stacks import planned, planned_metal
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from planner.draft import registry
-from planner.plan import AwsPlan, MetalPlan, plan
+from planner.metal_types import MetalPlan
+from planner.plan import AwsPlan, plan
 from settings.load import from_file, from_sections
 from settings.model import AwsSettings, MetalSettings
 from settings.presets import PRESETS, preset, preset_names

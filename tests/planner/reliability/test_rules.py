@@ -3,7 +3,8 @@
 import pytest
 
 from planner.findings import Finding
-from planner.types import AwsPlan, MetalPlan
+from planner.metal_types import MetalPlan
+from planner.types import AwsPlan
 from tests.planner.stacks import planned, planned_metal
 
 RUN = "training.runs.0"

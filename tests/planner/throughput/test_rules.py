@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from planner.findings import Finding
-from planner.types import AwsPlan, MetalPlan, RunPlan
+from planner.metal_types import MetalPlan
+from planner.types import AwsPlan, RunPlan
 from tests.planner.stacks import planned, planned_metal
 
 RUN = "training.runs.0"

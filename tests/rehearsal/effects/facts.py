@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from moto.ec2.models.instance_types import INSTANCE_TYPES
-
+from rehearsal.cloud.offerings import load_lazily
 from rehearsal.effects.hardware import Machine, machine
 from rehearsal.effects.hosts import Host
 from rehearsal.effects.join import Situation
@@ -17,6 +16,9 @@ POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy", "AmazonEC2Conta
 
 
 def type_of(name: str) -> Machine:
+    load_lazily()
+    from moto.ec2.models.instance_types import INSTANCE_TYPES
+
     return machine(INSTANCE_TYPES[name])
 
 

@@ -15,9 +15,10 @@ from planner.faces.page.charts import Axis, Curve, curves
 from planner.faces.page.elements import Markup, element, table
 from planner.faces.page.picture import PICTURE, picture
 from planner.faces.page.whole import page
+from planner.metal_types import MetalPlan
 from planner.plan import plan
 from planner.step import FORMULAS, Phase
-from planner.types import AwsPlan, MetalPlan
+from planner.types import AwsPlan
 from settings.load import from_sections
 from settings.presets import preset_names
 from tests.planner.faces.page.reading import Node, read

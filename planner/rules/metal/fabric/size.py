@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 
 from catalogue.network_types import NicRole
-from planner.draft import MetalDraft, metal_rule
 from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.design import Topology
 from planner.fabric.plan import Asked, compute_cards
 from planner.fabric.ports import leaf_split
 from planner.fabric.topology import most_nodes
 from planner.findings import Observation, Severity
-from planner.rules.fabric.joined import ask_of, growth_of, joined
+from planner.metal_draft import MetalDraft, metal_rule
+from planner.rules.metal.fabric.joined import ask_of, growth_of, joined
 from planner.storage.limits import in_use
 
 _SUPERPOD = "NVIDIA DGX SuperPOD reference architecture, compute fabric"

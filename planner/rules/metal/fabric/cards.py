@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 
 from catalogue.network_types import Link, NicGroup, Switch
 from catalogue.units import gbyte_per_s
-from planner.draft import MetalDraft, metal_rule
 from planner.fabric.bandwidth import node_gbyte_per_s
 from planner.fabric.cabling import Span
 from planner.fabric.optics import kinds, longest_m
 from planner.fabric.plan import compute_cards
 from planner.fabric.ports import radix
 from planner.findings import Observation, Severity
-from planner.rules.fabric.joined import cards_of, joined, switch_of
+from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.known import placed_runs
+from planner.rules.metal.fabric.joined import cards_of, joined, switch_of
 from planner.types import MetalPoolPlan
 
 _NEGOTIATED = 'NVIDIA DGX SuperPOD cabling design guide, "Mixing Widths and Rates"'

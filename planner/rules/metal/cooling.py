@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from planner.draft import MetalDraft, metal_rule
 from planner.facility.cooling import carried_kw
 from planner.findings import Observation, Severity
+from planner.metal_draft import MetalDraft, metal_rule
 
 _WARM_LOOP_K = 15.0
 _MARGIN = 1e-9

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from planner.draft import MetalDraft, metal_rule
 from planner.fabric.addresses import prefix_for_rails, rail_networks
 from planner.findings import Observation
-from planner.rules.fabric.joined import ask_of, switch_of
+from planner.metal_draft import MetalDraft, metal_rule
+from planner.rules.metal.fabric.joined import ask_of, switch_of
 
 
 @metal_rule(

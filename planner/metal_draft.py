@@ -1,0 +1,34 @@
+"""What the rules about racks of one's own look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from planner.bom import Bom
+from planner.cost.owned import OwnedCost
+from planner.draft import Draft, registry
+from planner.fabric.types import FabricPlan
+from planner.facility.types import FacilityPlan
+from planner.types import MetalPoolPlan
+
+if TYPE_CHECKING:
+    from settings.model import MetalSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetalDraft(Draft):
+    """A draft of a stack on racks of one's own."""
+
+    hardware_key = "server"
+
+    settings: MetalSettings
+    pools: Mapping[str, MetalPoolPlan]
+    fabric: FabricPlan | None
+    facility: FacilityPlan
+    bom: Bom
+    owned: OwnedCost
+
+
+metal_rule = registry.about(MetalDraft)

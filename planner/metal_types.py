@@ -1,0 +1,29 @@
+"""What the planner returns about racks of one's own; apart, as a stack on AWS need not load it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planner.bom import Bom
+from planner.cost.comparison import Comparison
+from planner.cost.owned import OwnedCost
+from planner.fabric.types import FabricPlan
+from planner.facility.types import FacilityPlan
+from planner.procurement import Check
+from planner.storage.types import StoragePlan
+from planner.types import MetalPoolPlan, Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetalPlan(Plan):
+    """The plan of a stack on racks of one's own. `fabric` is None where no nodes join one or it cannot be built,
+    `storage` where the row of its servers is not known, `cloud` where AWS rents no such nodes.
+    """
+
+    pools: Mapping[str, MetalPoolPlan]
+    fabric: FabricPlan | None
+    storage: StoragePlan | None
+    facility: FacilityPlan
+    bom: Bom
+    checklist: tuple[Check, ...]
+    owned: OwnedCost
+    cloud: Comparison | None
