@@ -16,10 +16,10 @@ class Amendments:
     """
 
     def __init__(self) -> None:
-        self._pending: list[tuple[type, str, Any]] = []
+        self._pending: list[tuple[object, str, Any]] = []
 
-    def attribute(self, owner: type, name: str, value: Any) -> None:
-        """Set a class attribute, such as a property."""
+    def attribute(self, owner: object, name: str, value: Any) -> None:
+        """Set an attribute of a class or a module, such as a property."""
         self._pending.append((owner, name, value))
 
     def operation(self, owner: type) -> Callable[[Function], Function]:

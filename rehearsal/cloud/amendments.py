@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from . import iam, kms, logs, quotas, s3
+from . import dispatch, iam, kms, logs, quotas, s3
 from .ec2 import addresses, groups, interfaces, launch, network, placement, reservations, routes, tags, templates
 from .eks import images
 from .eks import service as eks_service
 from .fsx import service as fsx_service
 
 MODULES = (
-    *(iam, kms, logs, s3, addresses, groups, interfaces, launch, network, placement, reservations, routes, tags),
-    *(templates, images),
+    *(dispatch, iam, kms, logs, s3, images),
+    *(addresses, groups, interfaces, launch, network, placement, reservations, routes, tags, templates),
 )
 
 

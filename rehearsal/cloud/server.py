@@ -13,11 +13,12 @@ from http import HTTPStatus
 from threading import RLock
 from typing import Any
 
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from .agenda import AGENDA
 from .control import Control
+from .dispatch import Dispatcher
 from .faults import Fault, error_body
 from .operations import Operation, identify
 
@@ -34,7 +35,7 @@ class CloudApp:
 
     def __init__(self, alone: bool = False) -> None:
         self._lock = RLock()
-        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._moto = Dispatcher()
         self.faults: list[Fault] = []
         self.requests: Counter[str] = Counter()
         self._control = Control(self.faults, self.requests, alone)
