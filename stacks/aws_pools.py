@@ -89,6 +89,7 @@ def gpu_pools(plan: AwsPlan, nodes: Mapping[str, NodePool]) -> dict[str, GpuPool
             role="inference" if pool.role == "inference" else "training",
             gpu_product=product_label(pool.gpu, pool.mig.name if pool.mig else None),
             count=pool.count,
+            nodes_now=pool.block.nodes if pool.block else pool.count,
             gpus=pool.devices_per_node,
             efa=pool.efa,
             slices=pool.mig is not None,

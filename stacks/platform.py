@@ -27,6 +27,8 @@ class KubeCluster:
 class GpuPool:
     """A GPU pool. Counts of `gpus` and `efa` are per node; `nodes_ready` exists when the nodes do.
 
+    `nodes_now` is how many of its `count` nodes are asked for today: none while its capacity block has not begun.
+
     Where `slices`, MIG cuts every GPU, and `gpus` counts the slices, as pods ask for them.
     """
 
@@ -34,6 +36,7 @@ class GpuPool:
     role: Literal["training", "inference"]
     gpu_product: str
     count: int
+    nodes_now: int
     gpus: int
     efa: int
     slices: bool

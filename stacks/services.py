@@ -1,5 +1,6 @@
 """What runs on every platform before the first workload: namespaces, operators, the gang scheduler and its queues."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs, ChartSource
 from components.platform.efa_plugin import efa_plugin_values
 from components.platform.gpu_operator import gpu_operator_values
+from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
@@ -27,7 +29,10 @@ DATA, CHECKPOINTS, WEIGHTS = ("training", "training-data"), ("training", "checkp
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """What workloads refer to. Names resolve when the things exist; `claims` go by (namespace, claim)."""
+    """What workloads refer to. Names resolve when the things exist; `claims` go by (namespace, claim).
+
+    `gpus` is what shows that the nodes' GPUs work: nothing where no pool has GPUs.
+    """
 
     namespaces: Mapping[str, pulumi.Output[str]]
     priorities: Mapping[str, pulumi.Output[str]]
@@ -35,6 +40,7 @@ class Services:
     claims: Mapping[tuple[str, str], pulumi.Output[str]]
     training_operator: pulumi.Resource
     monitors: pulumi.Resource
+    gpus: Sequence[pulumi.Resource]
 
 
 def namespace_specs(pools: Sequence[GpuPool]) -> list[NamespaceSpec]:
@@ -67,7 +73,8 @@ def deploy_services(settings: Settings, platform: Platform) -> Services:
         "namespaces", NamespacesArgs(namespaces=namespace_specs(list(platform.pools.values()))), at_platform
     ).names
     BlockStorage("block-storage", at_platform)
-    monitors = _operators(platform, namespaces, at_platform)
+    monitors = _monitors(platform, namespaces, at_platform)
+    gpus = _devices(platform, namespaces, monitors, at_platform)
     scheduling = Scheduling("scheduling", pulumi.ResourceOptions(providers=[kubernetes]))
     at_scheduling = pulumi.ResourceOptions(parent=scheduling)
     volcano = Chart(
@@ -103,14 +110,15 @@ def deploy_services(settings: Settings, platform: Platform) -> Services:
         claims=platform.file_system.claims("claims", _claims(namespaces)),
         training_operator=operator.ready,
         monitors=monitors,
+        gpus=gpus,
     )
 
 
-def _operators(
+def _monitors(
     platform: Platform, namespaces: Mapping[str, pulumi.Output[str]], inside: pulumi.ResourceOptions
 ) -> pulumi.Resource:
-    """Monitors' CRDs, then what makes GPUs and EFA schedulable. The GPU Operator skips monitors it has no CRD for."""
-    crds = Chart(
+    """The kinds of monitors. The GPU Operator skips monitors it has no CRD for, so it comes after them."""
+    return Chart(
         "prometheus-operator-crds",
         ChartArgs(
             source=chart_source(versions.PROMETHEUS_OPERATOR_CRDS),
@@ -119,19 +127,16 @@ def _operators(
         ),
         inside,
     ).release
+
+
+def _devices(
+    platform: Platform,
+    namespaces: Mapping[str, pulumi.Output[str]],
+    monitors: pulumi.Resource,
+    inside: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """What makes GPUs and EFA schedulable; returns what shows that the GPUs are."""
     tolerations = tolerations_of_all_pools()
-    if platform.pools:
-        Chart(
-            "gpu-operator",
-            ChartArgs(
-                source=chart_source(versions.GPU_OPERATOR),
-                namespace=namespaces["gpu-operator"],
-                values=gpu_operator_values(tolerations, slices=any(pool.slices for pool in platform.pools.values())),
-                timeout_seconds=900,
-                after=crds,
-            ),
-            inside,
-        )
     if platform.fabric == "efa":
         Chart(
             "efa-plugin",
@@ -143,7 +148,29 @@ def _operators(
             ),
             inside,
         )
-    return crds
+    if not platform.pools:
+        return []
+    pools = platform.pools.values()
+    values = gpu_operator_values(tolerations, slices=any(pool.slices for pool in pools))
+    operator = Chart(
+        "gpu-operator",
+        ChartArgs(
+            source=chart_source(versions.GPU_OPERATOR),
+            namespace=namespaces["gpu-operator"],
+            values=values,
+            timeout_seconds=900,
+            after=monitors,
+        ),
+        inside,
+    )
+    readiness = GpuReadinessArgs(
+        namespace=namespaces["gpu-operator"],
+        image=pinned(versions.KUBECTL_IMAGE),
+        gpu_nodes=any(pool.nodes_now for pool in pools),
+        revision=f"{versions.GPU_OPERATOR.version} {json.dumps(values, sort_keys=True)}",
+        operator=operator.release,
+    )
+    return [GpuReadiness("gpu-readiness", readiness, inside).ready]
 
 
 def _claims(namespaces: Mapping[str, pulumi.Output[str]]) -> list[ClaimSpec]:

@@ -83,7 +83,7 @@ def _train(
             data_claim=services.claims[DATA],
             checkpoint_claim=services.claims[CHECKPOINTS],
             operator=services.training_operator,
-            nodes_ready=pool.nodes_ready,
+            nodes_ready=[pool.nodes_ready, *services.gpus],
             env={"CHECKPOINT_URI": uri},
             saving=_saving(run.checkpoint),
         )
@@ -135,7 +135,7 @@ def _serve(
             claim=services.claims[WEIGHTS],
             weights=weights.loaded,
             model_path=weights.path,
-            nodes_ready=pool.nodes_ready,
+            nodes_ready=[pool.nodes_ready, *services.gpus],
             tensor_parallel=service.tensor_parallel,
             max_model_len=service.max_model_len,
             gpu_memory_utilization=service.gpu_memory_utilization,

@@ -31,7 +31,8 @@ class InferenceServiceArgs:
     `spare_replica` says that the pool has GPUs for one pod more than `max_replicas`; without it an update stops one
     pod before it starts the next. `quantization` and `kv_cache_dtype` are vLLM's words for what it makes of the
     weights as it loads them, and of the cache; None leaves both to the weights' own configuration. `weights` is the
-    resource after which the weights are there, below `model_path`; `nodes_ready` is the pool's node group.
+    resource after which the weights are there, below `model_path`; `nodes_ready` is the pool's node group, and what
+    shows that GPUs work.
     """
 
     service: str
@@ -45,7 +46,7 @@ class InferenceServiceArgs:
     claim: pulumi.Input[str]
     weights: pulumi.Resource
     model_path: str
-    nodes_ready: pulumi.Resource
+    nodes_ready: Sequence[pulumi.Resource]
     tensor_parallel: int
     max_model_len: int
     gpu_memory_utilization: float
@@ -148,7 +149,7 @@ class InferenceService(Component):
                 ),
             ),
             self.child(
-                depends_on=[args.weights, args.nodes_ready],
+                depends_on=[args.weights, *args.nodes_ready],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{patience}s", update=f"{patience * 2}s"),
             ),
         )

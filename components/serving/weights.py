@@ -10,6 +10,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component, physical_name
 from components.platform.accounts import service_account
 from components.platform.copying import copying_container
+from components.platform.jobs import one_off_job
 
 MODELS = "/models"
 SUB_PATH = "models"
@@ -59,25 +60,17 @@ class Weights(Component):
         )
         self.loaded = k8s.batch.v1.Job(
             self.named("copy"),
-            k8s.batch.v1.JobInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(
-                    # A Job's template cannot change, so another source or image is another Job.
-                    name=physical_name("weights", args.service, _digest(args.source, args.image), limit=63),
-                    namespace=args.namespace,
+            one_off_job(
+                # A Job's template cannot change, so another source or image is another Job.
+                name=physical_name("weights", args.service, _digest(args.source, args.image), limit=63),
+                namespace=args.namespace,
+                pod=core.PodSpecArgs(
+                    service_account_name=account,
+                    init_containers=[look],
+                    containers=[copy],
+                    volumes=[core.VolumeArgs(name="models", persistent_volume_claim=claim)],
                 ),
-                spec=k8s.batch.v1.JobSpecArgs(
-                    backoff_limit=3,
-                    template=core.PodTemplateSpecArgs(
-                        spec=core.PodSpecArgs(
-                            service_account_name=account,
-                            # With OnFailure a Job that gives up deletes its pod, and what the pod said with it.
-                            restart_policy="Never",
-                            init_containers=[look],
-                            containers=[copy],
-                            volumes=[core.VolumeArgs(name="models", persistent_volume_claim=claim)],
-                        )
-                    ),
-                ),
+                backoff_limit=3,
             ),
             self.child(
                 depends_on=[args.ready],

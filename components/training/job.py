@@ -66,7 +66,7 @@ class TrainingJobArgs:
 
     `script` is what torchrun starts. Claims, queue and priority are names that resolve when the things exist;
     `granted` resolves when pods of the account named like the run have their rights in the object store. `operator`
-    accepts PyTorchJobs, `nodes_ready` is the pool's node group.
+    accepts PyTorchJobs, `nodes_ready` is the pool's node group, and what shows that GPUs work.
     """
 
     run: str
@@ -85,7 +85,7 @@ class TrainingJobArgs:
     data_claim: pulumi.Input[str]
     checkpoint_claim: pulumi.Input[str]
     operator: pulumi.Resource
-    nodes_ready: pulumi.Resource
+    nodes_ready: Sequence[pulumi.Resource]
     env: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
     saving: Saving | None = None
 
@@ -189,7 +189,7 @@ class TrainingJob(Component):
             ),
             spec=pytorch_job(args, self.account),
             opts=self.child(
-                depends_on=[args.operator, args.nodes_ready],
+                depends_on=[args.operator, *args.nodes_ready],
                 # The operator never touches pods that run: a changed spec would stand in the API and change nothing.
                 replace_on_changes=["spec"],
                 delete_before_replace=True,

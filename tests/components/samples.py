@@ -19,6 +19,7 @@ from components.aws.pod_identity import PodIdentity, PodIdentityArgs
 from components.aws.security_groups import EfaGroup, EfaGroupArgs, LustreGroup, LustreGroupArgs
 from components.platform.charts import Chart, ChartArgs, ChartSource
 from components.platform.crds import Crds, CrdsArgs
+from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.pods import PodShape
 from components.platform.priorities import Priorities
@@ -132,7 +133,7 @@ def job_args(**changes: Any) -> TrainingJobArgs:
         "checkpoint_claim": "checkpoints",
         "operator": done(),
     }
-    known.setdefault("nodes_ready", known["operator"])
+    known.setdefault("nodes_ready", [known["operator"]])
     return TrainingJobArgs(**{**known, **changes})
 
 
@@ -175,7 +176,7 @@ def service_args(**changes: Any) -> InferenceServiceArgs:
         "priority": "inference",
         "claim": "model-weights",
         "weights": before,
-        "nodes_ready": before,
+        "nodes_ready": [before],
         "model_path": "/models/llama-1234",
         "tensor_parallel": 2,
         "max_model_len": 8192,
@@ -247,6 +248,13 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "crds": lambda opts: Crds(
         "sample", CrdsArgs(url="https://crds/a.yaml", crds=["a.b"], namespace="kubeflow", image="kubectl:1"), opts
+    ),
+    "gpu-readiness": lambda opts: GpuReadiness(
+        "sample",
+        GpuReadinessArgs(
+            namespace="gpu-operator", image="kubectl:1", gpu_nodes=True, revision="v26.3.3", operator=done()
+        ),
+        opts,
     ),
     "operator": lambda opts: TrainingOperator(
         "sample",

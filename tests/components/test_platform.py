@@ -1,15 +1,18 @@
 """Namespaces, priorities, charts, Volcano, the training operator (J06, K01-K03, L07, M01, N01, A08)."""
 
+import pulumi
+import pytest
 import yaml
 
 from components.platform.crds import Crds, CrdsArgs
 from components.platform.efa_plugin import efa_plugin_values
 from components.platform.gpu_operator import gpu_operator_values
+from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs, steps
 from components.platform.priorities import PRIORITIES
 from components.platform.taints import tolerations_of_all_pools
 from components.platform.training_operator import FLAGS, crd_url
 from components.platform.volcano import scheduler_config, volcano_values
-from tests.components.samples import SAMPLES, built
+from tests.components.samples import SAMPLES, built, done
 
 
 def test_a_namespace_has_its_pod_security_quota_and_limits_j06_kj20() -> None:
@@ -44,6 +47,58 @@ def test_operands_and_feature_discovery_reach_every_gpu_node_k02_k03() -> None:
         efa_plugin_values(tolerations_of_all_pools())["tolerations"],
     ):
         assert {"nvidia.com/gpu", "gpucluster/pool"} <= {each["key"] for each in tolerations}
+
+
+def test_workloads_wait_for_the_validator_on_every_node_and_for_the_clusterpolicys_state_k02() -> None:
+    """The state is `ready` too while no GPU node has been found, and for a moment before the operands have pods."""
+    graph = built(SAMPLES["gpu-readiness"])
+    job = graph.one("sample-wait")
+    pod = job.inputs["spec"]["template"]["spec"]
+    calls = [[*each["command"], *each["args"]] for each in (*pod["initContainers"], *pod["containers"])]
+    validator = ["--timeout=300s", "daemonset/nvidia-operator-validator"]
+    assert calls == [
+        ["kubectl", "wait", "--for=create", *validator],
+        ["kubectl", "rollout", "status", *validator],
+        [
+            "kubectl",
+            "wait",
+            "--for=jsonpath={.status.state}=ready",
+            "--timeout=300s",
+            "clusterpolicies.nvidia.com/cluster-policy",
+        ],
+    ]
+    assert graph.one("before").urn in job.depends_on
+    assert job.timeouts["create"] == "50m"
+    rights = graph.one("sample-rights").inputs["rules"]
+    assert {verb for rule in rights for verb in rule["verbs"]} == {"get", "list", "watch"}
+
+
+@pytest.mark.parametrize("sample", ["gpu-readiness", "crds", "weights"])
+def test_a_job_that_gave_up_is_made_anew_and_its_pods_stay_until_then(sample: str) -> None:
+    (job,) = built(SAMPLES[sample]).of_type("Job")
+    assert job.inputs["metadata"]["annotations"] == {"pulumi.com/replaceUnready": "true"}
+    assert job.inputs["spec"]["template"]["spec"]["restartPolicy"] == "Never"
+
+
+def test_where_no_gpu_node_is_asked_for_the_state_alone_decides_k02() -> None:
+    """A capacity block that has not begun: there is nothing to find, and the stack comes up without nodes."""
+    (call,) = steps(gpu_nodes=False).values()
+    assert call[:2] == ["wait", "--for=jsonpath={.status.state}=ready"]
+
+
+def test_another_revision_of_the_operator_is_waited_for_anew_k02() -> None:
+    def job_name(revision: str, *, gpu_nodes: bool = True) -> str:
+        def make(opts: pulumi.ResourceOptions) -> GpuReadiness:
+            args = GpuReadinessArgs(
+                namespace="gpu-operator", image="kubectl:1", gpu_nodes=gpu_nodes, revision=revision, operator=done()
+            )
+            return GpuReadiness("sample", args, opts)
+
+        return str(built(make).one("sample-wait").inputs["metadata"]["name"])
+
+    names = {job_name("v26.3.3"), job_name("v26.3.4"), job_name("v26.3.3", gpu_nodes=False)}
+    assert len(names) == 3
+    assert job_name("v26.3.3") in names
 
 
 def test_the_efa_plugin_keeps_its_own_toleration_l07() -> None:
@@ -134,11 +189,11 @@ def test_the_operator_sees_no_secret_of_another_namespace() -> None:
 def test_rights_name_no_wildcard() -> None:
     rules = [
         rule
-        for sample in ("operator-account", "crds")
+        for sample in ("operator-account", "crds", "gpu-readiness")
         for role in built(SAMPLES[sample]).of_type("ClusterRole", "Role")
         for rule in role.inputs["rules"]
     ]
-    assert len(rules) >= 12
+    assert len(rules) >= 14
     assert all("*" not in (*rule["verbs"], *rule["resources"], *rule["apiGroups"]) for rule in rules)
 
 

@@ -179,10 +179,17 @@ def almost_right(site: Rehearsed, misfits: Step) -> Step:
     runs = file.get("gpucluster:training.runs")
     file.set("gpucluster:training.runs", [runs[0], {**runs[0], "name": "fabricless", "pool": "fabricless"}])
     file.set("gpucluster:serving.services", [])
-    for mistake in NODES:
+    for mistake in (*NODES, wrong.IMAGE_WITHOUT_DRIVER):
         mistake(site.tree)
     outcome = site.up()
     return seen(site, outcome, NO_EFA_ON_THE_NODE)
+
+
+@pytest.fixture(scope="module")
+def driverless(site: Rehearsed, almost_right: Step) -> Step:
+    """The GPU Operator is asked again, now that one pool's image has no driver."""
+    wrong.SHORT_WAIT_FOR_GPUS(site.tree)
+    return seen(site, site.up(GOES_ON))
 
 
 def allocatable(nodes: Mapping[str, Sequence[Object]], pool: str, resource: str) -> list[int]:
@@ -239,6 +246,15 @@ def test_a_template_without_efa_interfaces_gives_nodes_without_efa(almost_right:
 def test_without_the_gpu_operator_there_are_no_gpus(bare: Step) -> None:
     assert allocatable(bare.nodes, "training", "nvidia.com/gpu") == [0, 0]
     assert re.search(NO_GPUS, bare.complaints), bare.complaints
+
+
+def test_an_image_without_the_driver_is_told_by_the_gate_behind_the_gpu_operator_k02(driverless: Step) -> None:
+    """Whoever waits for GPUs is not asked: the operator's validator says on how many nodes it could not pass."""
+    assert allocatable(driverless.nodes, "graphics", "nvidia.com/gpu") == [0]
+    text = driverless.error("gpu-readiness-wait")
+    assert "Job gpu-operator/gpu-readiness-" in text
+    assert re.search(r'daemon set "nvidia-operator-validator" rollout to finish: \d+ of \d+ updated pods', text), text
+    assert "timed out waiting for the condition" in text
 
 
 def test_an_efa_plugin_that_tolerates_nothing_shows_no_efa(misfits: Step) -> None:

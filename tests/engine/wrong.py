@@ -72,11 +72,15 @@ NOTHING_DESIRED = mistake(
     ("min_size=0 if args.block else args.count,", "min_size=0,"),
     ("args.block.nodes if args.block else args.count,", '0 if args.pool == "empty" else args.count,'),
 )
+IMAGE_WITHOUT_DRIVER = mistake(
+    "stacks/aws_pools.py",
+    ("'NVIDIA' if pool.gpus_per_node else", "'NVIDIA' if pool.gpus_per_node and pool.name != 'graphics' else"),
+)
 PRODUCT_THAT_NO_GPU_HAS = mistake("catalogue/gpus.py", ('product="NVIDIA-A10G"', 'product="NVIDIA-A10G-24GB"'))
 
 # -- what runs on the nodes
 
-NO_GPU_OPERATOR = mistake("stacks/services.py", ("    if platform.pools:\n", "    if False:\n"))
+NO_GPU_OPERATOR = mistake("stacks/services.py", ("    if not platform.pools:\n", "    if True:\n"))
 EFA_PLUGIN_TOLERATES_NOTHING = mistake(
     "components/platform/efa_plugin.py", (", *(dict(each) for each in tolerations)]", "]")
 )
@@ -169,6 +173,11 @@ SHORT_WAIT_FOR_SERVERS = mistake(
 )
 SHORT_WAIT_FOR_WEIGHTS = mistake(
     "stacks/workloads.py", ("timeout_seconds=planned.startup_seconds + 1800,", "timeout_seconds=15,")
+)
+SHORT_WAIT_FOR_GPUS = mistake(
+    "components/platform/gpu_readiness.py",
+    ("MINUTES = 50\n", "MINUTES = 0.25\n"),
+    ('patience = "--timeout=300s"', 'patience = "--timeout=4s"'),
 )
 FEW_TRIES_FOR_WEIGHTS = mistake("components/serving/weights.py", ("backoff_limit=3,", "backoff_limit=0,"))
 

@@ -104,6 +104,25 @@ def test_workloads_come_after_the_nodes_they_run_on_and_go_before_them() -> None
     assert graph.one("pool-inference-nodes").urn in graph.one("service-llama-3-8b-deployment").depends_on
 
 
+def test_workloads_come_after_the_gpu_operator_has_said_that_gpus_work_k02() -> None:
+    graph = graph_of("dev")
+    gate = graph.one("gpu-readiness-wait")
+    assert graph.one("gpu-operator-release").urn in gate.depends_on
+    for name in ("run-llama-3-8b-sft-job", "service-llama-3-8b-deployment"):
+        assert gate.urn in graph.one(name).depends_on
+
+
+def test_a_gpu_node_must_be_found_only_where_one_is_asked_for_k02() -> None:
+    def calls(**training: Any) -> int:
+        gpu = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2, **training}
+        graph = dev(pools=pools(gpu), training={"runs": []}, serving={"services": []})
+        pod = graph.one("gpu-readiness-wait").inputs["spec"]["template"]["spec"]
+        return len(pod.get("initContainers", [])) + len(pod["containers"])
+
+    assert calls() == 3
+    assert calls(count=0) == 1
+
+
 def test_the_volume_driver_outlives_the_claims() -> None:
     graph = graph_of("dev")
     driver = graph.one("service-addons-aws-fsx-csi-driver").urn

@@ -7,7 +7,7 @@ import logging
 import threading
 from typing import Any
 
-from rehearsal.effects.behaviours import operands
+from rehearsal.effects.behaviours import operands, policy_status
 from rehearsal.effects.behaviours.daemons import NVIDIA_VENDOR
 from rehearsal.effects.program import Launch, Program
 from rehearsal.kube.client import ApiError, Unreachable
@@ -25,8 +25,8 @@ class GpuOperator(Program):
     def __init__(self, launch: Launch) -> None:
         self._world, self._namespace = launch.world, launch.namespace
         self._stopped = threading.Event()
-        self._done: dict[str, str] = {}
-        self._ready: bool | None = None
+        self._made = ""
+        self._said: tuple[bool, str, str] | None = None
         threading.Thread(target=self._run, name="gpu-operator", daemon=True).start()
 
     def stop(self) -> None:
@@ -41,27 +41,22 @@ class GpuOperator(Program):
                 self._reconcile()
             except (ApiError, Unreachable) as error:
                 log.warning("gpu-operator: %s", error)
-                self._done.clear()
+                self._made = ""
 
     def _reconcile(self) -> None:
         policy = next(iter(self._world.stores["policies"].all()), None)
         if policy is None or policy["metadata"].get("deletionTimestamp"):
-            self._done.clear()
+            self._made = ""
             return
         spec = policy["spec"]
         gpu_nodes = [node for node in self._world.stores["nodes"].all() if _labels(node).get(_PCI) == "true"]
         for node in gpu_nodes:
             self._label(node, spec)
-        if self._changed("spec", spec) or self._changed("uid", policy["metadata"]["uid"]):
-            self._make(policy)
-        self._report(policy, bool(gpu_nodes))
-
-    def _changed(self, what: str, value: Any) -> bool:
-        text = json.dumps(value, sort_keys=True)
-        if self._done.get(what) == text:
-            return False
-        self._done[what] = text
-        return True
+        wanted = json.dumps([spec, policy["metadata"]["uid"], bool(gpu_nodes)], sort_keys=True)
+        if wanted != self._made:
+            self._make(policy, bool(gpu_nodes))
+            self._made = wanted
+        self._report(policy, len(gpu_nodes))
 
     def _label(self, node: dict[str, Any], spec: dict[str, Any]) -> None:
         """Present and deploy labels; a value somebody set ("false" switches an operand off) is left alone."""
@@ -71,10 +66,11 @@ class GpuOperator(Program):
         if missing:
             self._world.kube.patch("v1", "Node", node["metadata"]["name"], None, {"metadata": {"labels": missing}})
 
-    def _make(self, policy: dict[str, Any]) -> None:
+    def _make(self, policy: dict[str, Any], gpu_nodes: bool) -> None:
+        """Operands come with the first GPU node; those that are there stay when the last one goes."""
         kube, spec = self._world.kube, policy["spec"]
         kube.apply(operands.runtime_class(policy), MANAGER, force=True)
-        for operand in operands.OPERANDS:
+        for operand in operands.OPERANDS if gpu_nodes else ():
             made = operands.daemonset(operand, policy, self._namespace)
             if not operands.enabled(operand, spec):
                 kube.delete(made)
@@ -82,21 +78,18 @@ class GpuOperator(Program):
             for each in [*operands.companions(operand, policy, self._namespace), made]:
                 kube.apply(each, MANAGER, force=True)
 
-    def _report(self, policy: dict[str, Any], gpu_nodes: bool) -> None:
-        """`status.state` of the ClusterPolicy: ready when every operand has all its pods."""
-        sets = [self._world.find("daemonsets", operand.name, self._namespace) for operand in operands.OPERANDS]
-        ready = gpu_nodes and all(_available(each) for each in sets if each is not None)
-        if ready != self._ready or (policy.get("status") or {}).get("state") is None:
-            status = {"state": "ready" if ready else "notReady", "namespace": self._namespace}
+    def _report(self, policy: dict[str, Any], gpu_nodes: int) -> None:
+        found = [(each, self._world.find("daemonsets", each.name, self._namespace)) for each in operands.OPERANDS]
+        waiting = policy_status.unready((operand, made) for operand, made in found if made is not None)
+        labels = [_labels(node) for node in self._world.stores["nodes"].all()]
+        said = policy_status.verdict(labels, gpu_nodes, waiting)
+        before = policy.get("status") or {}
+        if said != self._said or before.get("state") is None:
+            status = policy_status.status(before, self._namespace, said)
             path = ("nvidia.com/v1", "ClusterPolicy", policy["metadata"]["name"], None)
             self._world.kube.patch(*path, {"status": status}, "status")
-            self._ready = ready
+            self._said = said
 
 
 def _labels(node: dict[str, Any]) -> dict[str, str]:
     return node["metadata"].get("labels") or {}
-
-
-def _available(daemonset: dict[str, Any]) -> bool:
-    status = daemonset.get("status") or {}
-    return bool(status.get("numberAvailable", 0) == status.get("desiredNumberScheduled", -1))

@@ -105,9 +105,14 @@ def test_devices_come_from_hardware_and_interfaces(gpus: Site) -> None:
     assert len(advertised(gpus)) == 2
     labels = gpus.nodes("train")[0]["metadata"]["labels"]
     assert labels["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3"
-    policies = ("nvidia.com/v1", "ClusterPolicy")
-    ready = {"namespace": "gpu-operator", "state": "ready"}
-    until(lambda: gpus.kube.list(*policies)[0].get("status") == ready, 60, "the ClusterPolicy is ready")
+    until(lambda: policy_says(gpus) == ("ready", "Reconciled"), 60, "the ClusterPolicy is ready")
+
+
+def policy_says(site: Site) -> tuple[str, str]:
+    """State of the ClusterPolicy, and the reason of its condition Ready."""
+    status = site.kube.list("nvidia.com/v1", "ClusterPolicy")[0].get("status", {})
+    reasons = [each["reason"] for each in status.get("conditions", []) if each["type"] == "Ready"]
+    return status.get("state", ""), next(iter(reasons), "")
 
 
 def test_group_without_the_cluster_security_group_fails(site: Site, group: Callable[..., str]) -> None:
