@@ -5,12 +5,13 @@ import logging
 import ssl
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from rehearsal import places
 from rehearsal.cluster.access import RefusedError, User
 from rehearsal.cluster.layout import Layout
+from rehearsal.cluster.tls import TlsServer
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Webhook:
     def __init__(self, layout: Layout, authenticate: Authenticate) -> None:
         self._layout = layout
         self._authenticate = authenticate
-        self._server: ThreadingHTTPServer | None = None
+        self._server: TlsServer | None = None
 
     @property
     def url(self) -> str:
@@ -67,10 +68,9 @@ class Webhook:
             def log_message(self, format: str, *args: Any) -> None:
                 log.debug(format, *args)
 
-        self._server = _Server((places.LOOPBACK, 0), Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self._layout.certificate("webhook"), self._layout.key("webhook"))
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(self._layout.certificate("webhook"), self._layout.key("webhook"))
+        self._server = TlsServer((places.LOOPBACK, 0), Handler, tls)
         threading.Thread(target=self._server.serve_forever, name="token-webhook", daemon=True).start()
 
     def stop(self) -> None:
@@ -78,11 +78,3 @@ class Webhook:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - named by the base class
-        log.debug("a connection to the token webhook ended early", exc_info=True)

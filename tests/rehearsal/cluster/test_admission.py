@@ -5,13 +5,14 @@ import json
 import ssl
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rehearsal.cluster.pki import Authority
+from rehearsal.cluster.tls import TlsServer
 from rehearsal.kube.client import ApiError, Kube
 
 from .conftest import Trial, eventually, node
@@ -46,10 +47,9 @@ def hook(tmp_path: Path) -> Iterator[tuple[int, bytes, list[str]]]:
     pair = authority.server("hook", ["hook.hooks.svc"])
     (tmp_path / "crt").write_bytes(pair.certificate)
     (tmp_path / "key").write_bytes(pair.key)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "crt", tmp_path / "key")
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server = TlsServer(("127.0.0.1", 0), Handler, context)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server.server_address[1], authority.certificate, asked
     server.shutdown()

@@ -1,8 +1,12 @@
 """The token webhook's answers, and what its log says."""
 
+import gc
 import json
 import logging
+import socket
 import ssl
+import struct
+import warnings
 from pathlib import Path
 
 import pytest
@@ -58,3 +62,24 @@ def test_it_is_served_over_tls_on_loopback_and_gone_after_stop(tmp_path: Path) -
         webhook.stop()
     with urllib3.PoolManager(retries=False) as pool, pytest.raises(urllib3.exceptions.HTTPError):
         pool.request("GET", url, timeout=1)
+
+
+def test_a_client_that_dies_before_tls_begins_leaves_no_socket_open(tmp_path: Path) -> None:
+    """An API server that is killed resets the connections nobody has accepted yet."""
+    files = Layout(tmp_path)
+    layout.write_keys(files)
+    webhook = Webhook(files, accept)
+    webhook.start()
+    port = urllib3.util.parse_url(webhook.url).port
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", ResourceWarning)
+            for _ in range(200):
+                with socket.create_connection(("127.0.0.1", port)) as client:
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            with urllib3.PoolManager(ca_certs=str(files.ca), retries=False) as pool:
+                assert pool.request("POST", webhook.url, json={"spec": {"token": TOKEN}}, timeout=5).status == 200
+            gc.collect()
+        assert [str(each.message) for each in told] == []
+    finally:
+        webhook.stop()
