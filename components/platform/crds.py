@@ -11,7 +11,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.platform.kubectl import Errand, kubectl_job
+from components.platform.kubectl import KubectlJobArgs, kubectl_job, rights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Crds(Component):
 
     def __init__(self, name: str, args: CrdsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        errand = Errand(
+        job = KubectlJobArgs(
             namespace=args.namespace,
             image=args.image,
             rights=_rights(args.crds),
@@ -43,15 +43,13 @@ class Crds(Component):
             minutes=10,
             after=args.after,
         )
-        self.established = kubectl_job(self, "apply", errand)
+        self.established = kubectl_job(self, "apply", job)
         self.register_outputs({"crds": list(args.crds)})
 
 
 def _rights(crds: Sequence[str]) -> list[k8s.rbac.v1.PolicyRuleArgs]:
-    """RBAC cannot limit `create` by name, nor the list and watch that `kubectl wait` opens for several objects."""
-    rule = k8s.rbac.v1.PolicyRuleArgs
-    groups, resources = ["apiextensions.k8s.io"], ["customresourcedefinitions"]
+    """RBAC cannot limit `create` by name."""
     return [
-        rule(api_groups=groups, resources=resources, verbs=["create", "list", "watch"]),
-        rule(api_groups=groups, resources=resources, verbs=["get", "patch"], resource_names=list(crds)),
+        rights("apiextensions.k8s.io", "customresourcedefinitions", ["create"]),
+        rights("apiextensions.k8s.io", "customresourcedefinitions", ["get", "list", "watch", "patch"], crds),
     ]

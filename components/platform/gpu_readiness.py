@@ -10,10 +10,11 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.platform.kubectl import Errand, kubectl_job
+from components.platform.kubectl import KubectlJobArgs, kubectl_job, rights
 
-POLICY = "clusterpolicies.nvidia.com/cluster-policy"
-VALIDATOR = "daemonset/nvidia-operator-validator"
+POLICY, VALIDATOR = "cluster-policy", "nvidia-operator-validator"
+"""What the chart and the operator name them."""
+READ = ("get", "list", "watch")
 MINUTES = 50
 
 
@@ -25,12 +26,14 @@ def steps(gpu_nodes: bool) -> dict[str, list[str]]:
     the validator, which tries driver, toolkit and device plugin, must have passed on each.
     """
     patience = "--timeout=300s"
-    ready = {"ready": ["wait", "--for=jsonpath={.status.state}=ready", patience, POLICY]}
+    ready = {
+        "ready": ["wait", "--for=jsonpath={.status.state}=ready", patience, f"clusterpolicies.nvidia.com/{POLICY}"]
+    }
     if not gpu_nodes:
         return ready
     return {
-        "found": ["wait", "--for=create", patience, VALIDATOR],
-        "validated": ["rollout", "status", patience, VALIDATOR],
+        "found": ["wait", "--for=create", patience, f"daemonset/{VALIDATOR}"],
+        "validated": ["rollout", "status", patience, f"daemonset/{VALIDATOR}"],
         **ready,
     }
 
@@ -56,18 +59,17 @@ class GpuReadiness(Component):
 
     def __init__(self, name: str, args: GpuReadinessArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        errand = Errand(
+        job = KubectlJobArgs(
             namespace=args.namespace,
             image=args.image,
-            rights=[_reading("nvidia.com", "clusterpolicies"), _reading("apps", "daemonsets")],
+            rights=[
+                rights("nvidia.com", "clusterpolicies", READ, [POLICY]),
+                rights("apps", "daemonsets", READ, [VALIDATOR]),
+            ],
             commands=steps(args.gpu_nodes),
             minutes=MINUTES,
             revision=args.revision,
             after=args.operator,
         )
-        self.ready = kubectl_job(self, "wait", errand)
+        self.ready = kubectl_job(self, "wait", job)
         self.register_outputs({})
-
-
-def _reading(group: str, resources: str) -> k8s.rbac.v1.PolicyRuleArgs:
-    return k8s.rbac.v1.PolicyRuleArgs(api_groups=[group], resources=[resources], verbs=["get", "list", "watch"])

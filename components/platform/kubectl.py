@@ -12,10 +12,10 @@ from components.platform.jobs import one_off_job
 
 
 @dataclass(frozen=True, kw_only=True)
-class Errand:
-    """What kubectl is sent for: `commands` by name, one after the other; one that fails is tried again, six times.
+class KubectlJobArgs:
+    """`commands` of kubectl by name, one after the other; where one fails all are tried again, six times.
 
-    `rights` are what the commands need, in the whole cluster. Another `revision` is another Job, as are other commands
+    `rights` are what they need, in the whole cluster. Another `revision` is another Job, as are other commands
     or another image: a Job's template cannot change. `minutes` is how long the engine waits. `after` is what lets pods
     run.
     """
@@ -29,37 +29,49 @@ class Errand:
     after: pulumi.Resource | None = None
 
 
-def kubectl_job(parent: Component, role: str, errand: Errand) -> k8s.batch.v1.Job:
-    """The Job as `role` of a component with no other errand; account and rights are named like the component."""
-    account, binding = _account(parent, errand)
-    *first, last = [_container(name, errand.image, arguments) for name, arguments in errand.commands.items()]
-    said = " ".join([errand.image, errand.revision, *(word for words in errand.commands.values() for word in words)])
+def rights(
+    group: str, resources: str, verbs: Sequence[str], names: Sequence[str] | None = None
+) -> k8s.rbac.v1.PolicyRuleArgs:
+    """A rule of RBAC. `names` limits `list` and `watch` too, which kubectl opens for one object by its name."""
+    return k8s.rbac.v1.PolicyRuleArgs(
+        api_groups=[group],
+        resources=[resources],
+        verbs=list(verbs),
+        resource_names=list(names) if names is not None else None,
+    )
+
+
+def kubectl_job(parent: Component, role: str, args: KubectlJobArgs) -> k8s.batch.v1.Job:
+    """The Job as `role` of a component with no other one; account and rights are named like the component."""
+    account, binding = _account(parent, args)
+    said = " ".join([args.image, args.revision, *(word for words in args.commands.values() for word in words)])
     version = hashlib.sha256(said.encode()).hexdigest()[:8]
     return k8s.batch.v1.Job(
         parent.named(role),
         one_off_job(
             name=physical_name(parent.pulumi_resource_name, version, limit=63),
-            namespace=errand.namespace,
-            pod=k8s.core.v1.PodSpecArgs(service_account_name=account, init_containers=first, containers=[last]),
+            namespace=args.namespace,
+            account=account,
+            steps=[_container(name, args.image, arguments) for name, arguments in args.commands.items()],
             backoff_limit=6,
         ),
         parent.child(
-            depends_on=[binding, *([errand.after] if errand.after else [])],
-            custom_timeouts=pulumi.CustomTimeouts(create=f"{errand.minutes}m", update=f"{errand.minutes}m"),
+            depends_on=[binding, *([args.after] if args.after else [])],
+            custom_timeouts=pulumi.CustomTimeouts(create=f"{args.minutes}m", update=f"{args.minutes}m"),
         ),
     )
 
 
-def _account(parent: Component, errand: Errand) -> tuple[pulumi.Output[str], pulumi.Resource]:
+def _account(parent: Component, args: KubectlJobArgs) -> tuple[pulumi.Output[str], pulumi.Resource]:
     name = parent.pulumi_resource_name
     account = k8s.core.v1.ServiceAccount(
         parent.named("account"),
-        k8s.core.v1.ServiceAccountInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=errand.namespace)),
+        k8s.core.v1.ServiceAccountInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=args.namespace)),
         parent.child(),
     )
     role = k8s.rbac.v1.ClusterRole(
         parent.named("rights"),
-        k8s.rbac.v1.ClusterRoleInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name), rules=list(errand.rights)),
+        k8s.rbac.v1.ClusterRoleInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name), rules=list(args.rights)),
         parent.child(),
     )
     binding = k8s.rbac.v1.ClusterRoleBinding(
@@ -69,7 +81,7 @@ def _account(parent: Component, errand: Errand) -> tuple[pulumi.Output[str], pul
             role_ref=k8s.rbac.v1.RoleRefArgs(
                 api_group="rbac.authorization.k8s.io", kind="ClusterRole", name=role.metadata.name.apply(str)
             ),
-            subjects=[k8s.rbac.v1.SubjectArgs(kind="ServiceAccount", name=name, namespace=errand.namespace)],
+            subjects=[k8s.rbac.v1.SubjectArgs(kind="ServiceAccount", name=name, namespace=args.namespace)],
         ),
         parent.child(),
     )

@@ -64,12 +64,9 @@ class Weights(Component):
                 # A Job's template cannot change, so another source or image is another Job.
                 name=physical_name("weights", args.service, _digest(args.source, args.image), limit=63),
                 namespace=args.namespace,
-                pod=core.PodSpecArgs(
-                    service_account_name=account,
-                    init_containers=[look],
-                    containers=[copy],
-                    volumes=[core.VolumeArgs(name="models", persistent_volume_claim=claim)],
-                ),
+                account=account,
+                steps=[look, copy],
+                volumes=[core.VolumeArgs(name="models", persistent_volume_claim=claim)],
                 backoff_limit=3,
             ),
             self.child(

@@ -69,8 +69,9 @@ def test_workloads_wait_for_the_validator_on_every_node_and_for_the_clusterpolic
     ]
     assert graph.one("before").urn in job.depends_on
     assert job.timeouts["create"] == "50m"
-    rights = graph.one("sample-rights").inputs["rules"]
-    assert {verb for rule in rights for verb in rule["verbs"]} == {"get", "list", "watch"}
+    rules = graph.one("sample-rights").inputs["rules"]
+    assert [rule["resourceNames"] for rule in rules] == [["cluster-policy"], ["nvidia-operator-validator"]]
+    assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list", "watch"}
 
 
 @pytest.mark.parametrize("sample", ["gpu-readiness", "crds", "weights"])

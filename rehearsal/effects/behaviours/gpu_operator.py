@@ -8,7 +8,6 @@ import threading
 from typing import Any
 
 from rehearsal.effects.behaviours import operands, policy_status
-from rehearsal.effects.behaviours.daemons import NVIDIA_VENDOR
 from rehearsal.effects.program import Launch, Program
 from rehearsal.kube.client import ApiError, Unreachable
 
@@ -16,7 +15,6 @@ log = logging.getLogger(__name__)
 
 MANAGER = "gpu-operator"
 LOOK_SECONDS = 0.5
-_PCI = f"feature.node.kubernetes.io/pci-{NVIDIA_VENDOR}.present"
 
 
 class GpuOperator(Program):
@@ -49,14 +47,15 @@ class GpuOperator(Program):
             self._made = ""
             return
         spec = policy["spec"]
-        gpu_nodes = [node for node in self._world.stores["nodes"].all() if _labels(node).get(_PCI) == "true"]
+        nodes = list(self._world.stores["nodes"].all())
+        gpu_nodes = [node for node in nodes if policy_status.has_gpu(_labels(node))]
         for node in gpu_nodes:
             self._label(node, spec)
         wanted = json.dumps([spec, policy["metadata"]["uid"], bool(gpu_nodes)], sort_keys=True)
         if wanted != self._made:
             self._make(policy, bool(gpu_nodes))
             self._made = wanted
-        self._report(policy, len(gpu_nodes))
+        self._report(policy, [_labels(node) for node in nodes])
 
     def _label(self, node: dict[str, Any], spec: dict[str, Any]) -> None:
         """Present and deploy labels; a value somebody set ("false" switches an operand off) is left alone."""
@@ -78,11 +77,10 @@ class GpuOperator(Program):
             for each in [*operands.companions(operand, policy, self._namespace), made]:
                 kube.apply(each, MANAGER, force=True)
 
-    def _report(self, policy: dict[str, Any], gpu_nodes: int) -> None:
+    def _report(self, policy: dict[str, Any], nodes: list[dict[str, str]]) -> None:
         found = [(each, self._world.find("daemonsets", each.name, self._namespace)) for each in operands.OPERANDS]
         waiting = policy_status.unready((operand, made) for operand, made in found if made is not None)
-        labels = [_labels(node) for node in self._world.stores["nodes"].all()]
-        said = policy_status.verdict(labels, gpu_nodes, waiting)
+        said = policy_status.verdict(nodes, waiting)
         before = policy.get("status") or {}
         if said != self._said or before.get("state") is None:
             status = policy_status.status(before, self._namespace, said)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rehearsal.effects.behaviours.daemons import NVIDIA_VENDOR
 from rehearsal.effects.behaviours.operands import Operand
 from rehearsal.effects.nodeobject import now
 
 Object = dict[str, Any]
 _FEATURES = "feature.node.kubernetes.io/"
+_GPU = f"{_FEATURES}pci-{NVIDIA_VENDOR}.present"
 _STATES = {"operator-validator": "state-operator-validation", "gpu-feature-discovery": "gpu-feature-discovery"}
 
 
@@ -27,14 +29,19 @@ def unready(sets: Iterable[tuple[Operand, Mapping[str, Any]]]) -> list[str]:
     ]
 
 
-def verdict(labels: Iterable[Mapping[str, str]], gpu_nodes: int, waiting: Sequence[str]) -> tuple[bool, str, str]:
+def has_gpu(labels: Mapping[str, str]) -> bool:
+    """Whether node feature discovery has found a GPU on the node."""
+    return labels.get(_GPU) == "true"
+
+
+def verdict(nodes: Sequence[Mapping[str, str]], waiting: Sequence[str]) -> tuple[bool, str, str]:
     """Whether it is ready, the reason and the message, from all nodes' labels. No GPU node at all is ready as well."""
     if waiting:
         text = f"ClusterPolicy is not ready, states not ready: [{' '.join(waiting)}]"
         return False, "OperandNotReady", text
-    if not any(label.startswith(_FEATURES) for each in labels for label in each):
+    if not any(label.startswith(_FEATURES) for labels in nodes for label in labels):
         return True, "NFDLabelsMissing", "No NFD labels found"
-    if not gpu_nodes:
+    if not any(has_gpu(labels) for labels in nodes):
         return True, "NoGPUNodes", "No GPU node found, watching for new nodes to join the cluster."
     return True, "Reconciled", "ClusterPolicy is ready as all resources have been successfully reconciled"
 

@@ -7,22 +7,21 @@ import pytest
 from rehearsal.effects.behaviours import policy_status
 from rehearsal.effects.behaviours.operands import OPERANDS
 
-FEATURE = {"feature.node.kubernetes.io/pci-10de.present": "true"}
+GPU = {"feature.node.kubernetes.io/pci-10de.present": "true"}
+NO_GPU = {"feature.node.kubernetes.io/pci-1d0f.present": "true"}
 
 
 @pytest.mark.parametrize(
-    ("labels", "gpu_nodes", "waiting", "said"),
+    ("nodes", "waiting", "said"),
     [
-        ([{}, {"topology.kubernetes.io/zone": "a"}], 0, [], (True, "NFDLabelsMissing")),
-        ([{}, FEATURE], 0, [], (True, "NoGPUNodes")),
-        ([FEATURE], 1, [], (True, "Reconciled")),
-        ([FEATURE], 1, ["state-dcgm"], (False, "OperandNotReady")),
+        ([{}, {"topology.kubernetes.io/zone": "a"}], [], (True, "NFDLabelsMissing")),
+        ([{}, NO_GPU], [], (True, "NoGPUNodes")),
+        ([NO_GPU, GPU], [], (True, "Reconciled")),
+        ([GPU], ["state-dcgm"], (False, "OperandNotReady")),
     ],
 )
-def test_state_and_reason(
-    labels: list[dict[str, str]], gpu_nodes: int, waiting: list[str], said: tuple[bool, str]
-) -> None:
-    assert policy_status.verdict(labels, gpu_nodes, waiting)[:2] == said
+def test_state_and_reason(nodes: list[dict[str, str]], waiting: list[str], said: tuple[bool, str]) -> None:
+    assert policy_status.verdict(nodes, waiting)[:2] == said
 
 
 def test_a_daemonset_that_wants_no_pods_or_was_not_looked_at_counts_as_ready() -> None:
@@ -32,17 +31,17 @@ def test_a_daemonset_that_wants_no_pods_or_was_not_looked_at_counts_as_ready() -
     by_key = {each.key: each for each in OPERANDS}
     found = policy_status.unready((by_key[name], made) for name, made in zip(names, sets, strict=True))
     assert found == ["state-operator-validation", "state-device-plugin"]
-    assert "[state-operator-validation state-device-plugin]" in policy_status.verdict([FEATURE], 1, found)[2]
+    assert "[state-operator-validation state-device-plugin]" in policy_status.verdict([GPU], found)[2]
 
 
 def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
-    ready = policy_status.status({}, "gpu-operator", policy_status.verdict([{}], 0, []))
+    ready = policy_status.status({}, "gpu-operator", policy_status.verdict([{}], []))
     assert ready["state"] == "ready"
     for each in ready["conditions"]:
         each["lastTransitionTime"] = "2026-01-01T00:00:00Z"
-    later = policy_status.status(ready, "gpu-operator", policy_status.verdict([FEATURE], 1, []))
+    later = policy_status.status(ready, "gpu-operator", policy_status.verdict([GPU], []))
     assert {each["lastTransitionTime"] for each in later["conditions"]} == {"2026-01-01T00:00:00Z"}
-    broken = policy_status.status(later, "gpu-operator", policy_status.verdict([FEATURE], 1, ["state-dcgm"]))
+    broken = policy_status.status(later, "gpu-operator", policy_status.verdict([GPU], ["state-dcgm"]))
     assert broken["state"] == "notReady"
     assert "2026-01-01T00:00:00Z" not in {each["lastTransitionTime"] for each in broken["conditions"]}
     reasons = {each["type"]: (each["status"], each["reason"]) for each in broken["conditions"]}
