@@ -6,49 +6,98 @@ MAKEFLAGS += --no-print-directory
 # A rehearsal and the tests start many interpreters: none of them compiles what another has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Empty unless a person named one beside make: in the environment stands the default of a make above this one.
+STACK_ASKED := $(filter command,$(origin STACK))
 STACK ?= dev
-SITE ?=
-BASE ?=
-REAL ?=
-CLEAR ?=
-ARGS ?=
-PYTHON ?=
-FORMAT ?= text
-TABLE ?= bom
-OUT ?=
-SET ?=
-EXPLAIN ?=
-AGAINST ?=
-PRESET ?=
+# What may stand behind a target, as it was typed: recipes read it from the environment, so that no quote, dollar, blank
+# or semicolon in it means anything to make or to a shell. Values are taken unexpanded (GNU make manual, value function).
+TYPED := STACK SITE BASE REAL CLEAR ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
+  BUDGET HOURS AGAINST PRESET PROMETHEUS IN ADDRESS REGISTRIES \
+  WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM
+$(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
+export $(TYPED)
+# bash keeps SECONDS for itself.
+SECONDS_ASKED := $(SECONDS)
+export SECONDS_ASKED
 
 VENV := .venv/bin
 RUN := $(VENV)/python -m
 REHEARSAL := $(RUN) rehearsal
-WHICH := --stack $(STACK) $(if $(SITE),--site $(SITE))
+WHICH := --stack "$$STACK" $${SITE:+--site "$$SITE"}
+
+# Runs a command with the words of ARGS behind it: quotes and backslashes keep a word together, nothing else is special.
+define APPEND_ARGS
+import os, shlex, sys
+try:
+    words = shlex.split(os.environ["ARGS"])
+except ValueError as error:
+    sys.exit(f"error: ARGS cannot be divided into words ({error}): close the quote")
+os.execvp(sys.argv[1], sys.argv[1:] + words)
+endef
+export APPEND_ARGS
+WITH_ARGS := $(VENV)/python -c "$$APPEND_ARGS"
 STAMP := .venv/.requirements-$(shell sha256sum requirements-dev.txt | cut -c1-16)
 
 ##@ Plan: what a stack will be, without an account and without an engine
 
-plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9' or AGAINST=NAME compares
-	@$(RUN) planner $(if $(PRESET),--preset '$(PRESET)',--stack '$(STACK)') --format '$(FORMAT)' \
-	  --table '$(TABLE)' $(if $(OUT),--out '$(OUT)') $(if $(SET),--set '$(SET)') \
-	  $(if $(AGAINST),--against '$(AGAINST)') $(if $(EXPLAIN),--explain '$(EXPLAIN)')
+plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9', AGAINST=NAME or BASE=<git ref> compares
+	@$(RUN) planner $(if $(PRESET),--preset "$$PRESET",--stack "$$STACK") $${FORMAT:+--format "$$FORMAT"} \
+	  $${TABLE:+--table "$$TABLE"} $${OUT:+--out "$$OUT"} $${SET:+--set "$$SET"} \
+	  $${AGAINST:+--against "$$AGAINST"} $${BASE:+--base "$$BASE"} $${EXPLAIN:+--explain "$$EXPLAIN"}
+
+new: setup ## write Pulumi.STACK.yaml from six questions; ARGS='--region eu-north-1 --serve -' answers some of them
+	@$(WITH_ARGS) $(RUN) planner.new --stack "$$STACK"
+
+##@ Review: what a change means, for who has to say yes
+
+review: setup ## what the tree changes against BASE=main in each stack (STACK=prod: in one), as a pull request's comment; OUT=DIR writes it
+	@$(WITH_ARGS) $(RUN) review $${BASE:+--base "$$BASE"} $(if $(STACK_ASKED),--stack "$$STACK") \
+	  $${OUT:+--out "$$OUT"} $${WHOLE:+--whole "$$WHOLE"}
+
+changed: setup ## which stacks of DEPLOYED='["prod"]' differ from BASE, as JSON; ASKED=prod is that one anyway
+	@$(RUN) review.changed --base "$$BASE" --deployed "$$DEPLOYED" $${ASKED:+--asked "$$ASKED"}
+
+drift: setup ## what stands in the account and is not what STACK's file says; reads only, into OUT (build/drift)
+	@$(RUN) review.drift --stack "$$STACK" --out "$${OUT:-build/drift}"
+
+##@ Dashboards: what a stack's Grafana shows
+
+dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PROMETHEUS=http://127.0.0.1:9090 draws them as HTML with its data
+	@$(RUN) monitoring.picture --stack "$$STACK" --out "$${OUT:-build/dashboards}" $${PROMETHEUS:+--prometheus "$$PROMETHEUS"}
 
 ##@ Doctor: what a real account has for a stack
 
-doctor: setup ## compare STACK and the catalogue with the account, reading only; FORMAT=json for programs
-	@$(RUN) doctor --stack '$(STACK)' --format '$(FORMAT)'
+doctor: setup ## compare STACK and the catalogue with the account, reading only; ADDRESS=your public one; REGISTRIES=1; FORMAT=json
+	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $(if $(REGISTRIES),--registries)
+
+##@ Smoke: a first try of a stack on a real account
+
+smoke: setup ## apply STACK for real, cheapest part first, and destroy it: make smoke STACK=lab BUDGET=10 (USD); costs money
+	@$(RUN) smoke --stack "$$STACK" $${BUDGET:+--budget "$$BUDGET"} $${HOURS:+--hours "$$HOURS"}
+
+sweep: setup ## what stacks past their expiry left in an account, and its price; REMOVE=lab removes it; REGION=, PROFILE=, CONFIRM=lab
+	@$(RUN) sweep $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"} \
+	  $${REMOVE:+--remove "$$REMOVE"} $${CONFIRM:+--confirm "$$CONFIRM"}
 
 ##@ Rehearsal: a stack really applied, without an account
 
 up: setup ## apply STACK (default: dev) offline and leave it running
-	@$(REHEARSAL) up $(WHICH) $(ARGS)
+	@$(WITH_ARGS) $(REHEARSAL) up $(WHICH)
 
 status: setup ## show what runs
 	@$(REHEARSAL) status $(WHICH)
 
 kubectl: setup ## run kubectl on the rehearsed cluster: make kubectl ARGS='get pods -A'
-	@$(REHEARSAL) kubectl $(WHICH) -- $(ARGS)
+	@$(WITH_ARGS) $(REHEARSAL) kubectl $(WHICH) --
+
+load: setup ## offer RPS requests a second to SERVICE for SECONDS (600) in the rehearsal that runs; RPS=0 ends it
+	@$(REHEARSAL) load $(WHICH) "$$SERVICE" --rps "$$RPS" $${SECONDS_ASKED:+--seconds "$$SECONDS_ASKED"}
+
+fail: setup ## break WHAT on NODE of the rehearsal that runs (GPU=0, TARGET=device); WHAT=? lists what can break
+	@$(REHEARSAL) fail $(WHICH) "$$NODE" "$$WHAT" $${GPU:+--gpu "$$GPU"} $${TARGET:+--target "$$TARGET"}
+
+heal: setup ## mend NODE, all of it or WHAT
+	@$(REHEARSAL) heal $(WHICH) "$$NODE" $${WHAT:+"$$WHAT"}
 
 down: setup ## destroy STACK, prove that nothing is left, stop everything
 	@$(REHEARSAL) down $(WHICH)
@@ -57,7 +106,7 @@ rehearse: setup ## up, assertions, a preview without changes, down
 	@$(REHEARSAL) rehearse $(WHICH)
 
 preview: setup ## what the tree changes in STACK; BASE=<git ref> compares with that revision
-	@$(REHEARSAL) preview $(WHICH) $(if $(BASE),--base '$(BASE)')
+	@$(REHEARSAL) preview $(WHICH) $${BASE:+--base "$$BASE"}
 
 recover: setup ## settle what a killed pulumi left; REAL=1 for the stack of your own account
 	@$(REHEARSAL) recover $(WHICH) $(if $(REAL),--real) $(if $(CLEAR),--clear)
@@ -65,13 +114,22 @@ recover: setup ## settle what a killed pulumi left; REAL=1 for the stack of your
 ##@ Checks
 
 quick: setup ## tests that need no built tools
-	@$(RUN) pytest -n 3 --dist loadgroup -m 'not engine' $(ARGS)
+	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup -m 'not engine'
 
 test: lint types contracts quick engine ## everything CI runs
 
 engine: toolchain ## tests that apply stacks with the real engine, three sites at a time
-	@$(RUN) pytest -n 3 --dist loadgroup --no-loadscope-reorder -m engine \
-	  --override-ini 'testpaths=tests/engine tests/rehearsal' $(ARGS)
+	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup --no-loadscope-reorder -m 'engine and not scale' \
+	  --override-ini 'testpaths=tests/engine tests/rehearsed rehearsal/tests'
+
+test-scale: toolchain ## the largest rehearsals, beyond the engine tests' time: autoscaling under load, every failure in turn
+	@$(WITH_ARGS) $(RUN) pytest -n 1 -m 'engine and scale' --override-ini 'testpaths=tests/engine'
+
+policy: setup ## the rules of policy/ over what STACK registers, without an engine
+	@$(RUN) tests.graph "$$STACK"
+
+mutants: setup ## break each argument of stacks and components, IN=components/serving; list what no test notices
+	@$(WITH_ARGS) $(RUN) tests.mutants $${IN:+"$$IN"}
 
 lint: setup ## ruff: rules and format
 	@$(VENV)/ruff check .
@@ -88,31 +146,40 @@ fmt: setup ## let ruff rewrite what it can
 	@$(VENV)/ruff format .
 
 bench: setup ## measure time and memory as in docs/benchmarks.md
-	@$(RUN) tests.bench $(ARGS)
+	@$(WITH_ARGS) $(RUN) tests.bench
+
+pack: policy/pack/.venv/.installed ## the policy pack's own environment: with it `make review` asks the policies too
+
+policy/pack/.venv/.installed: policy/pack/requirements.txt | setup
+	@$(VENV)/python -m venv --clear policy/pack/.venv
+	@policy/pack/.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
 
 ##@ Generated files
 
 lock: setup ## compile the hashed requirement files from their .in files
-	@for name in requirements requirements-dev rehearsal/toolchain/go-requirements; do \
+	@for name in requirements requirements-dev rehearsal/toolchain/go-requirements policy/pack/requirements; do \
 	  $(VENV)/uv pip compile --quiet --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header \
 	    "$$name.in" --output-file "$$name.txt"; \
 	done
 
-reference: setup ## schemas of stack files and plans, the list of rules, the doctor's IAM policy
+reference: setup ## schemas of stack files and plans, lists of rules, the doctor's IAM policy, runbooks
 	@$(RUN) settings.schema
+	@$(RUN) policy.page
 	@$(RUN) planner.faces.generated
 	@$(RUN) doctor.policy
+	@$(RUN) monitoring.runbooks
 
 picture: setup ## the README's drawing of the stack on metal
 	@$(RUN) planner.faces.page.picture
 
 accept: setup ## rewrite the goldens that the quick tests compare with
-	@$(RUN) pytest -m 'not engine' --accept $(ARGS)
+	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup -m 'not engine' --accept
 
 pin-images: setup ## resolve image digests (needs the registries)
 	@$(RUN) catalogue.pins $$(sed -n 's/^ *image: *//p' Pulumi.*.yaml | sort -u)
 
-upstream: setup ## fetch the vendors' CRDs, chart values and schemas (needs their sites)
+upstream: setup ## fetch the vendors' whole charts and CRDs, with digests (needs their sites)
 	@$(RUN) catalogue.upstream
 
 ##@ Setup
@@ -126,7 +193,7 @@ setup: $(STAMP) ## the Python environment, from hashed requirements
 $(STAMP): requirements-dev.txt
 	@suits() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
 	if [ ! -x $(VENV)/python ] || ! suits $(VENV)/python; then \
-	  for candidate in '$(PYTHON)' python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	  for candidate in "$$PYTHON" python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	    if [ -n "$$candidate" ] && command -v "$$candidate" >/dev/null && suits "$$candidate"; then found="$$candidate"; break; fi; \
 	  done; \
 	  if [ -z "$${found:-}" ]; then \
@@ -147,5 +214,6 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan doctor up status kubectl down rehearse preview recover quick test engine lint types contracts fmt bench lock reference picture \
-	accept pin-images upstream toolchain setup help
+.PHONY: plan dashboards doctor smoke up status kubectl down rehearse preview recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep review changed drift new \
+	lock reference picture \
+	accept pin-images upstream toolchain pack setup help

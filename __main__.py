@@ -18,8 +18,8 @@ def main() -> None:
     """Deploy the stack that Pulumi selected."""
     with refusing():
         loaded = from_pulumi(pulumi.Config("gpucluster"))
-        planned = accepted(plan(loaded.settings))
-    export(deploy(loaded, planned))
+        planned = accepted(plan(loaded.settings), loaded.config)
+        export(deploy(planned, loaded.config))
 
 
 if __name__ == "__main__":

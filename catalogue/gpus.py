@@ -31,6 +31,7 @@ H100 = Gpu(
     nvlink_gpus=8,
     max_sm_clock_mhz=1980,
     mig=_mig({"1g.10gb": 7, "1g.20gb": 4, "2g.20gb": 3, "3g.40gb": 2, "4g.40gb": 1, "7g.80gb": 1}),
+    driver_mib=81_559,
     source=f"NVIDIA H100 data sheet, SXM; {_LABEL}",
 )
 H100_PCIE = Gpu(
@@ -47,6 +48,7 @@ H100_PCIE = Gpu(
     nvlink_links=12,
     nvlink_gpus=2,
     mig=H100.mig,
+    driver_mib=81_559,
     source=f"NVIDIA H100 PCIe product brief PB-11133-001; {_LABEL}",
 )
 H100_NVL = Gpu(
@@ -63,6 +65,7 @@ H100_NVL = Gpu(
     nvlink_links=12,
     nvlink_gpus=2,
     mig=_mig({"1g.12gb": 7, "1g.24gb": 4, "2g.24gb": 3, "3g.47gb": 2, "4g.47gb": 1, "7g.94gb": 1}),
+    driver_mib=95_830,
     source=f"NVIDIA H100 data sheet, NVL; {_LABEL}",
 )
 H200 = Gpu(
@@ -80,6 +83,7 @@ H200 = Gpu(
     nvlink_gpus=8,
     max_sm_clock_mhz=1980,
     mig=_mig({"1g.18gb": 7, "1g.35gb": 4, "2g.35gb": 3, "3g.71gb": 2, "4g.71gb": 1, "7g.141gb": 1}),
+    driver_mib=143_771,
     source=f"NVIDIA H200 data sheet, SXM; {_LABEL}",
 )
 B200 = Gpu(
@@ -96,6 +100,7 @@ B200 = Gpu(
     nvlink_links=18,
     nvlink_gpus=8,
     mig=_mig({"1g.23gb": 7, "1g.45gb": 4, "2g.45gb": 3, "3g.90gb": 2, "4g.90gb": 1, "7g.180gb": 1}),
+    driver_mib=183_359,
     source=f"NVIDIA Blackwell architecture technical brief, HGX B200; {_LABEL}",
 )
 B300 = Gpu(
@@ -146,6 +151,7 @@ A100_40 = Gpu(
     nvlink_gpus=8,
     max_sm_clock_mhz=1410,
     mig=_mig({"1g.5gb": 7, "1g.10gb": 4, "2g.10gb": 3, "3g.20gb": 2, "4g.20gb": 1, "7g.40gb": 1}),
+    driver_mib=40_960,
     source=f"NVIDIA A100 data sheet, SXM 40 GB; {_LABEL}",
 )
 A100_80 = Gpu(
@@ -163,6 +169,7 @@ A100_80 = Gpu(
     nvlink_gpus=8,
     max_sm_clock_mhz=1410,
     mig=H100.mig,
+    driver_mib=81_920,
     source=f"NVIDIA A100 data sheet, SXM 80 GB; {_LABEL}",
 )
 RTX_PRO_6000 = Gpu(
@@ -189,6 +196,7 @@ L40S = Gpu(
     fp8_tflops=733,
     tdp_w=350,
     pcie_generation=4,
+    driver_mib=46_068,
     source=f"NVIDIA L40S data sheet; {_LABEL}",
 )
 L4 = Gpu(
@@ -202,6 +210,7 @@ L4 = Gpu(
     fp8_tflops=242,
     tdp_w=72,
     pcie_generation=4,
+    driver_mib=23_034,
     source=f"NVIDIA L4 data sheet; {_LABEL}",
 )
 A10G = Gpu(
@@ -214,6 +223,7 @@ A10G = Gpu(
     bf16_tflops=70,
     tdp_w=300,
     pcie_generation=4,
+    driver_mib=23_028,
     source=f"NVIDIA A10G data sheet (125 TFLOP/s there with 16-bit accumulation); {_LABEL}",
 )
 T4 = Gpu(
@@ -226,6 +236,7 @@ T4 = Gpu(
     bf16_tflops=None,
     tdp_w=70,
     pcie_generation=3,
+    driver_mib=15_360,
     source=f"NVIDIA T4 data sheet; {_LABEL}",
 )
 RTX_3080 = Gpu(
@@ -238,6 +249,7 @@ RTX_3080 = Gpu(
     bf16_tflops=59.5,
     tdp_w=320,
     pcie_generation=4,
+    driver_mib=10_240,
     source=f"NVIDIA Ampere GA102 GPU architecture paper; {_LABEL}",
 )
 RTX_3060 = Gpu(
@@ -250,6 +262,7 @@ RTX_3060 = Gpu(
     bf16_tflops=25.5,
     tdp_w=170,
     pcie_generation=4,
+    driver_mib=12_288,
     source=f"NVIDIA GeForce RTX 3060 page; tensor rate twice its FP32 rate, as the GA102 paper has it; {_LABEL}",
 )
 

@@ -1,18 +1,104 @@
-"""Images and their digests. A digest stands here only if a registry gave it (`make pin-images`)."""
+"""Images: what is in them, and their digests. A digest stands here only if a registry gave it (`make pin-images`).
+
+aws-ofi-nccl is what NCCL reaches EFA by. NVIDIA's images choose it in their shells (/etc/shinit_v2), which a container
+with a command of its own never starts, so `net_plugin` is what a pod must be told.
+"""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from catalogue.versions import AWS_CLI_IMAGE, KUBECTL_IMAGE, TRAINING_OPERATOR_IMAGE, WAIT_IMAGE
+from catalogue.image_types import OFI_PLUGIN, ContainerImage, repository, same
+from catalogue.versions import (
+    AWS_CLI_IMAGE,
+    CURL_IMAGE,
+    GPU_OPERATOR_IMAGE,
+    KUBECTL_IMAGE,
+    TRAINING_OPERATOR_IMAGE,
+    WAIT_IMAGE,
+)
 
 DIGESTS_FILE = Path(__file__).with_name("digests.json")
 
-PLATFORM_IMAGES = (TRAINING_OPERATOR_IMAGE, KUBECTL_IMAGE, AWS_CLI_IMAGE, WAIT_IMAGE)
+PLATFORM_IMAGES = (
+    TRAINING_OPERATOR_IMAGE,
+    KUBECTL_IMAGE,
+    AWS_CLI_IMAGE,
+    WAIT_IMAGE,
+    GPU_OPERATOR_IMAGE,
+    CURL_IMAGE,
+)
 """Images that the program names itself, whatever the stack file says."""
 
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
+
+_WORKSPACE = tuple(f"/workspace/{each}" for each in ("README.md", "docker-examples", "examples", "tutorials"))
+"""Where NVIDIA's PyTorch images begin: examples, and nobody's training script (NVIDIA PyTorch release notes)."""
+
+IMAGES = {
+    row.name: row
+    for row in (
+        ContainerImage(
+            name="nvcr.io/nvidia/pytorch:26.01..26.05",
+            net_plugin="ofi",
+            python="3.12",
+            holds=_WORKSPACE,
+            source="NVIDIA/cluster-readiness-engine, TestAWSGB300EFAStripInvariant (26.01 has /opt/amazon/aws-ofi-nccl "
+            "and sets NCCL_NET_PLUGIN=ofi); Megatron-Bridge, docker/common/install_aws_ofi_nccl.sh (gone in 26.06)",
+        ),
+        ContainerImage(
+            name="nvcr.io/nvidia/pytorch:26.03..26.03",
+            cuda="13.2.0",
+            nccl="2.29.7",
+            aws_ofi_nccl="1.17.0",
+            mpi="HPC-X 2.26",
+            net_plugin="ofi",
+            python="3.12",
+            holds=_WORKSPACE,
+            source="NVIDIA CUDA DL release notes, 26.03 (what the PyTorch image of that release is built on)",
+        ),
+        ContainerImage(
+            name="nvcr.io/nvidia/pytorch:26.06..",
+            lacks=(OFI_PLUGIN,),
+            env=("NCCL_NET_PLUGIN=spcx",),
+            python="3.12",
+            holds=_WORKSPACE,
+            source="NVIDIA-NeMo/Megatron-Bridge, docker/common/install_aws_ofi_nccl.sh and pull request 5033",
+        ),
+        ContainerImage(
+            name="public.ecr.aws/deep-learning-containers/pytorch-training:2.11..2.13",
+            aws_ofi_nccl="1.20.0",
+            net_plugin="ofi",
+            source="aws/deep-learning-containers, pull request 6668 (EFA installer 1.49.0)",
+        ),
+        ContainerImage(
+            name="pytorch/pytorch",
+            lacks=(OFI_PLUGIN, "libfabric"),
+            holds=("/workspace/",),
+            source="pytorch/pytorch, Dockerfile: Ubuntu, CUDA and wheels; its WORKDIR /workspace is empty",
+        ),
+    )
+}
+"""What is known of images, by repository and tags. A later row about the same tags says more."""
+
+
+REPOSITORIES = tuple(
+    dict.fromkeys(
+        (
+            *(repository(name) for name in IMAGES),
+            *(repository(image) for image in PLATFORM_IMAGES),
+            "vllm/vllm-openai",
+            "nvcr.io/nvidia/tritonserver",
+        )
+    )
+)
+"""Repositories of images that are known to be published, whatever is known of what is in them."""
+
+
+def is_published(image: str) -> bool:
+    """Whether the image is of a repository that is known to be published, or of a mirror of one."""
+    return any(same(known, repository(image)) for known in REPOSITORIES)
 
 
 def is_pinned(image: str, digests: Mapping[str, str] = DIGESTS) -> bool:

@@ -84,6 +84,19 @@ class Model:
         return self.parameters - self.parameters_per_expert * idle * self.experts.layers
 
     @property
+    def gated(self) -> bool:
+        """Whether the dense feed-forward part has a gate beside its two products, as the parameters tell.
+
+        What embeddings and attention leave of the parameters is nearer to three matrices of hidden x ffn than to two.
+        """
+        dense = self.layers - (self.experts.layers if self.experts else 0)
+        if self.experts or self.latent or not dense:
+            return True
+        attention = 2 * self.hidden * self.head_dim * (self.heads + self.kv_heads) * self.layers
+        rest = self.parameters - self.embedding_parameters - attention
+        return rest > 2.5 * self.hidden * self.ffn * dense
+
+    @property
     def embedding_parameters(self) -> int:
         """Parameters of the embedding and the output layer."""
         return self.vocab * self.hidden * (1 if self.tied_embeddings else 2)

@@ -6,10 +6,12 @@ from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from catalogue.image_types import ContainerImage
 from catalogue.metal_types import Server, StorageServer
 from catalogue.model_types import Model
 from catalogue.network_types import Nic, Switch
-from catalogue.types import Catalogue, Gpu, Instance, Price, PurchasePrice, Rate
+from catalogue.types import Gpu, Instance, Price, PurchasePrice, Rate
+from catalogue.whole import Catalogue
 
 Path = tuple[str | int, ...]
 Problem = tuple[Path, str]
@@ -25,6 +27,7 @@ KINDS: dict[str, type] = {
     "services": Price,
     "rates": Rate,
     "parts": PurchasePrice,
+    "images": ContainerImage,
 }
 """The catalogue's tables and the types of their rows, those first that others name."""
 

@@ -1,17 +1,10 @@
 """Row types of the catalogue: plain, frozen, without I/O. Components may import these, never the tables."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
-
-from catalogue.model_types import Model
-
-if TYPE_CHECKING:
-    from catalogue.metal_types import Server, StorageServer
-    from catalogue.network_types import Nic, Switch
+from typing import NamedTuple
 
 
 class InterfaceType(StrEnum):
@@ -133,8 +126,9 @@ class MigProfile:
 class Gpu:
     """A GPU model. `product` is the value of the node label `nvidia.com/gpu.product` that GFD sets.
 
-    Memory in decimal GB and its bandwidth in TB/s; peak rates in dense TFLOP/s with 32-bit accumulation, None where
-    the tensor cores lack the type; board power in W. NVLink counts what goes one way, over all `nvlink_links`;
+    Memory as its maker names it and its bandwidth in TB/s; `driver_mib` is what the driver reports of it in MiB. Peak
+    rates in dense TFLOP/s with 32-bit accumulation, None where the tensor cores lack the type; board power in W.
+    NVLink counts what goes one way, over all `nvlink_links`;
     `nvlink_gpus` are joined by it (1: none, 2: a bridge, 8: the baseboard's switches).
     """
 
@@ -153,6 +147,7 @@ class Gpu:
     pcie_generation: int = 5
     max_sm_clock_mhz: int | None = None
     mig: tuple[MigProfile, ...] = ()
+    driver_mib: int | None = None
     source: str
 
     def __post_init__(self) -> None:
@@ -160,6 +155,17 @@ class Gpu:
             raise ValueError(f"GPU {self.name} has a memory, rate, power or NVLink group of 0")
         if not 3 <= self.pcie_generation <= 8:
             raise ValueError(f"GPU {self.name} has PCIe {self.pcie_generation}; the generations are 3 to 8")
+
+    @property
+    def driver_gb(self) -> float:
+        """Decimal GB that the driver reports: a maker's GB of HBM is a GiB, less 1 % that firmware and ECC keep.
+
+        Memory without HBM (below 1 TB/s) stores ECC in itself and loses a sixteenth. Source: nvidia-smi in public logs.
+        """
+        if self.driver_mib is not None:
+            return self.driver_mib * 2**20 / 1e9
+        kept = 0.99 if self.memory_tb_per_s >= 1 else 15 / 16
+        return self.memory_gb * kept * 2**30 / 1e9
 
     @property
     def pcie_one_way_gb_per_s(self) -> int:
@@ -235,20 +241,3 @@ class Instance:
                 return self.spot
             case UsageClass.CAPACITY_BLOCK:
                 return self.capacity_block
-
-
-@dataclass(frozen=True, kw_only=True)
-class Catalogue:
-    """The tables the planner reads. A site's own rows make another one (`catalogue.site`)."""
-
-    gpus: Mapping[str, Gpu]
-    nics: "Mapping[str, Nic]"
-    instances: Mapping[str, Instance]
-    servers: "Mapping[str, Server]"
-    switches: "Mapping[str, Switch]"
-    storage_servers: "Mapping[str, StorageServer]"
-    models: Mapping[str, Model]
-    services: Mapping[str, Price]
-    rates: Mapping[str, Rate]
-    parts: Mapping[str, PurchasePrice]
-    digests: Mapping[str, str]

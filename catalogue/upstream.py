@@ -1,11 +1,14 @@
-"""Fetches the vendors' chart values, schemas and CRDs, as data to check against (`make upstream`).
+"""Fetches the vendors' charts at the catalogue's versions, to render and to check against (`make upstream`).
 
-What is fetched lies outside the checkout, in GPUCLUSTER_UPSTREAM: `charts/<name>-<version>/{Chart.yaml,values.yaml,
-values.schema.json}` and `crds/<group>_<plural>.yaml`. Needs a machine that reaches the charts' repositories.
+What is fetched lies outside the checkout, in GPUCLUSTER_UPSTREAM: whole charts in `charts/<name>-<version>/`, each with
+a `SHA256SUMS` of its files, and their definitions in `crds/<group>_<plural>.yaml`. An archive is what its repository's
+index says that it is. Needs a machine that reaches the charts' repositories.
 """
 
+import hashlib
 import io
 import os
+import shutil
 import sys
 import tarfile
 import urllib.error
@@ -19,7 +22,7 @@ import yaml
 from catalogue.versions import CHARTS, Chart
 
 TIMEOUT_SECONDS = 60
-KEPT = ("Chart.yaml", "values.yaml", "values.schema.json")
+SUMS = "SHA256SUMS"
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "upstream"
 
 
@@ -32,31 +35,47 @@ def fetch(charts: Iterable[Chart], directory: Path) -> list[str]:
     problems = []
     for chart in charts:
         try:
-            for path, content in files(chart):
-                target = directory / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content)
+            found = dict(files(chart))
         except UpstreamError as error:
             problems.append(str(error))
+            continue
+        shutil.rmtree(directory / _home(chart), ignore_errors=True)
+        for path, content in found.items():
+            target = directory / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
     return problems
 
 
 def files(chart: Chart) -> Iterator[tuple[Path, bytes]]:
     """Path below the directory and content of what is kept of a chart. Raises UpstreamError."""
-    home = Path("charts") / f"{chart.name}-{chart.version.lstrip('v')}"
-    for name, content in _members(_read(_archive(chart), chart), chart):
+    url, digest = _archive(chart)
+    archive = _read(url, chart)
+    if digest and hashlib.sha256(archive).hexdigest() != digest:
+        raise UpstreamError(f"{chart.name} {chart.version}: {url} is not the archive that the index names ({digest})")
+    sums = []
+    for name, content in _members(archive, chart):
         _, _, inside = name.partition("/")
-        if inside in KEPT:
-            yield home / inside, content
-        elif "/crds/" in name and name.endswith((".yaml", ".yml")):
+        if not inside or ".." in Path(inside).parts:
+            raise UpstreamError(f"{chart.name} {chart.version}: {url} holds {name!r}, which is no file of a chart")
+        sums.append(f"{hashlib.sha256(content).hexdigest()}  {inside}\n")
+        yield _home(chart) / inside, content
+        if "/crds/" in name and name.endswith((".yaml", ".yml")):
             yield from _definitions(content)
+    yield _home(chart) / SUMS, "".join(sums).encode()
 
 
-def _archive(chart: Chart) -> str:
+def _home(chart: Chart) -> Path:
+    return Path("charts") / f"{chart.name}-{chart.version.removeprefix('v')}"
+
+
+def _archive(chart: Chart) -> tuple[str, str]:
+    """Address and SHA-256 of the chart's archive; an index need not name the latter."""
     index = yaml.safe_load(_read(f"{chart.repository}/index.yaml", chart)) or {}
     for entry in index.get("entries", {}).get(chart.name, []):
         if str(entry.get("version")) == chart.version and entry.get("urls"):
-            return urllib.parse.urljoin(f"{chart.repository}/", str(entry["urls"][0]))
+            address = urllib.parse.urljoin(f"{chart.repository}/", str(entry["urls"][0]))
+            return address, str(entry.get("digest") or "").removeprefix("sha256:")
     raise UpstreamError(
         f"{chart.name} {chart.version}: {chart.repository} does not list it; correct catalogue/versions.py"
     )

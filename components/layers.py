@@ -1,7 +1,8 @@
 """The layers of the architecture as components (A01): every other component is the child of one of them.
 
 They hold no resources of their own. A preview, a state file and a graph thus read as the picture in the README does:
-what carries traffic, what computes, what stores, what runs the cluster, what decides who runs, and what runs.
+what carries traffic, what computes, what stores, what runs the cluster, what decides who runs, what watches, and what
+runs.
 """
 
 from components._base import Component
@@ -12,7 +13,7 @@ class Fabric(Component):
 
 
 class KubePlatform(Component):
-    """The control plane, its access and add-ons, and the operators that make GPUs and EFA schedulable."""
+    """The control plane, its access and add-ons, and what makes GPUs and the fabric's cards schedulable."""
 
 
 class HardwarePool(Component):
@@ -25,6 +26,10 @@ class Storage(Component):
 
 class Scheduling(Component):
     """Gang scheduler, queues, priorities and the operator of training jobs."""
+
+
+class Monitoring(Component):
+    """What watches all of it, tells somebody, and keeps the logs."""
 
 
 class Workloads(Component):

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from datetime import UTC, datetime
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from doctor.account import Account
@@ -23,6 +24,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m doctor", description=__doc__)
     parser.add_argument("--stack", required=True, help="the stack whose Pulumi.<stack>.yaml is examined")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="a table, or JSON for programs")
+    parser.add_argument("--address", type=_address, help="the public IPv4 address that you deploy from")
+    parser.add_argument("--registries", action="store_true", help="ask the images' registries, too")
     options = parser.parse_args(arguments)
     file = Path(f"Pulumi.{options.stack}.yaml")
     try:
@@ -41,10 +44,23 @@ def main(arguments: list[str]) -> int:
         return 2
     now = datetime.now(UTC)
     planned = plan(settings, today=now.date())
-    case = Case(project=project, stack=options.stack, settings=settings, plan=planned, now=now)
+    case = Case(
+        project=project,
+        stack=options.stack,
+        settings=settings,
+        plan=planned,
+        now=now,
+        address=options.address,
+        registries=options.registries,
+    )
     results = examine(case, Account(settings.platform))
     print(json.dumps(as_json(case, results), indent=2) if options.format == "json" else as_table(case, results))
     return worst(results)
+
+
+def _address(text: str) -> str:
+    """An IPv4 address, which argparse names if it is none."""
+    return str(IPv4Address(text))
 
 
 if __name__ == "__main__":

@@ -20,9 +20,12 @@ from botocore.exceptions import (
 )
 
 from doctor.policy import ACTIONS, ALWAYS_ALLOWED, FILE, document
+from doctor.policy import action as iam_action
 from settings.aws import Aws
 
-ABSENT = frozenset({"InvalidCapacityReservationId.NotFound", "NoSuchResourceException", "ResourceNotFoundException"})
+ABSENT = frozenset(
+    {"404", "InvalidCapacityReservationId.NotFound", "NoSuchResourceException", "ResourceNotFoundException"}
+)
 """Answers that say that something does not exist."""
 
 _DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "NotAuthorized"})
@@ -51,6 +54,10 @@ class AbsentError(Exception):
     """What was asked for by its name does not exist."""
 
 
+class ForbiddenError(Exception):
+    """HEAD was answered with 403, which has no body to say why: it is another's, or may not be looked at."""
+
+
 class Account:
     """The account and region of a platform, with its profile and role. An assumed role is narrowed to reading."""
 
@@ -67,7 +74,7 @@ class Account:
         self._silent: dict[str, UnansweredError] = {}
 
     def get(self, service: str, operation: str, **request: Any) -> Mapping[str, Any]:
-        """The answer to one reading call. Raises AbsentError or UnansweredError."""
+        """The answer to one reading call. Raises AbsentError, UnansweredError, or for a HEAD ForbiddenError."""
         answer: Mapping[str, Any] = self._once(service, operation, request, pages=False)
         return answer
 
@@ -85,10 +92,10 @@ class Account:
     def _asked(self, service: str, operation: str, request: Mapping[str, Any], pages: bool) -> Any:
         if service in self._silent:
             raise self._silent[service]
-        action = f"{service}:{operation}"
+        action = iam_action(service, operation)
         try:
             client = self._client(service)
-            action = f"{client.meta.service_model.signing_name}:{operation}"
+            action = iam_action(client.meta.service_model.signing_name, operation)
             if action not in ACTIONS and action != ALWAYS_ALLOWED:
                 raise ValueError(f"{action} is not among the actions of doctor/policy.py")
             method = next(name for name, api in client.meta.method_to_api_mapping.items() if api == operation)
@@ -132,6 +139,8 @@ class Account:
         code, message = str(told.get("Code", "an error")), str(told.get("Message", "without a message"))
         if code in ABSENT:
             return AbsentError(message)
+        if code == "403" and error.operation_name.startswith("Head"):
+            return ForbiddenError(message)
         if error.operation_name == "AssumeRole":
             arn = self._platform.role_arn
             remedy = f"allow sts:AssumeRole on {arn}, in your own policy and in the role's trust policy"

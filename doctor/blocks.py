@@ -7,7 +7,8 @@ from typing import Any
 from doctor.account import AbsentError, Account
 from doctor.case import Case
 from doctor.results import Result, Status, judged
-from planner.types import AwsPoolPlan, BlockPlan
+from planner.blocks import BlockPlan
+from planner.types import AwsPoolPlan
 
 Wrong = tuple[Status, str, str]
 

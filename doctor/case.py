@@ -11,13 +11,17 @@ from settings.model import AwsSettings
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """One stack of one project. `now` is aware of its zone."""
+    """One stack of one project. `now` is aware of its zone, `address` is where the caller seems to come from, and
+    `registries` says whether image registries may be asked.
+    """
 
     project: str
     stack: str
     settings: AwsSettings
     plan: AwsPlan
     now: datetime
+    address: str | None = None
+    registries: bool = False
 
     @property
     def region(self) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from doctor import blocks, hardware, identity, quotas, standing, versions
+from doctor import blocks, file, hardware, identity, quotas, sources, standing, versions
 from doctor.account import AbsentError, Account, UnansweredError
 from doctor.case import Case
 from doctor.results import Result, Status
@@ -18,15 +18,24 @@ CHECKS: dict[str, Check] = {
     "capacity-block": blocks.capacity_blocks,
     "kubernetes": versions.kubernetes,
     "image": versions.images,
+    "source": sources.buckets,
     "addresses": standing.addresses,
     "file-system": standing.file_system,
 }
 """By the id that their results carry."""
 
+OF_THE_FILE: dict[str, Callable[[Case], Iterable[Result]]] = {
+    "placeholder": file.values,
+    "caller": file.caller,
+    "registry": file.images,
+}
+"""Those that ask the account nothing, by the same."""
+
 
 def examine(case: Case, account: Account) -> tuple[Result, ...]:
     """What every check says, in order."""
-    return tuple(result for check in CHECKS for result in run(check, case, account))
+    of_the_file = [result for look in OF_THE_FILE.values() for result in look(case)]
+    return (*of_the_file, *(result for check in CHECKS for result in run(check, case, account)))
 
 
 def run(check: str, case: Case, account: Account) -> Iterable[Result]:

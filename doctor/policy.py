@@ -30,11 +30,23 @@ ACTIONS = {
     "eks:DescribeClusterVersions": "*",
     "eks:ListClusters": "*",
     "fsx:DescribeFileSystems": "*",
+    "s3:GetEncryptionConfiguration": "*",
+    "s3:ListBucket": "*",
     "servicequotas:GetAWSDefaultServiceQuota": "*",
     "servicequotas:GetServiceQuota": "*",
     "ssm:GetParameters": PUBLIC_PARAMETERS,
 }
 """Every action that may be asked for, and the resource it is allowed on. Most of them know no resources."""
+
+
+_NAMES = {"s3:GetBucketEncryption": "s3:GetEncryptionConfiguration", "s3:HeadBucket": "s3:ListBucket"}
+"""Operations that IAM knows by another name (Service authorization reference, Amazon S3)."""
+
+
+def action(service: str, operation: str) -> str:
+    """The IAM action of an operation."""
+    name = f"{service}:{operation}"
+    return _NAMES.get(name, name)
 
 
 def document() -> dict[str, Any]:

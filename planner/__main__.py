@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from planner.faces import lists
 from planner.faces.assignments import Assignment, AssignmentError, assigned, assignments
-from planner.faces.difference import Difference, difference
+from planner.faces.difference import Difference, Side, difference, differing
 from planner.faces.document import document, plain, text
 from planner.faces.explain import Explanation, UnknownRuleError, Verdict, explain
 from planner.faces.wording import counted
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _PRESET = "preset"
-_OWNER = {"lifecycle": {"owner": "nobody", "costCentre": "none"}}
-"""What a preset leaves to the stack file."""
+_OWNER = {"example": True, "lifecycle": {"owner": "nobody", "costCentre": "none"}}
+"""What a preset leaves to the stack file; alone it is an example."""
 
 _NO_KEY = (": is not a key;", ": belongs to platform.kind")
 
@@ -75,6 +75,7 @@ class Shown:
 def main(arguments: Sequence[str]) -> int:
     """Print the plan, how it differs from another, or one rule's verdict."""
     options = _parser().parse_args(arguments)
+    options.format = options.format or ("csv" if options.table else "text")
     try:
         return _answer(options)
     except (UsageError, AssignmentError, UnknownRuleError) as error:
@@ -94,8 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--stack", help="plan the stack of Pulumi.<stack>.yaml")
     what.add_argument("--preset", help="plan a shipped preset as it is")
-    parser.add_argument("--format", choices=("text", "json", "html", "csv"), default="text")
-    parser.add_argument("--table", choices=("bom", "cables"), default="bom", help="what to list with --format csv")
+    parser.add_argument("--format", choices=("text", "json", "html", "csv"))
+    parser.add_argument("--table", choices=("bom", "cables"), help="what to list with --format csv, which it implies")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there instead of printing")
     parser.add_argument(
         *("--set", "-s"),
@@ -105,15 +106,20 @@ def _parser() -> argparse.ArgumentParser:
         help="change settings, show the difference; csv lists the changed plan",
     )
     parser.add_argument("--against", metavar="NAME", help="compare with another stack or preset")
+    parser.add_argument("--base", metavar="REVISION", help="compare with the stack as a git revision plans it")
     parser.add_argument("--explain", metavar="RULE", help="show one rule, what it looks at and what it says")
     return parser
 
 
 def _answer(options: argparse.Namespace) -> int:
+    if options.table and options.format != "csv":
+        raise UsageError(f"a table is listed as csv, not as {options.format}: leave out one of them")
+    options.table = options.table or "bom"
     if options.against and options.format == "csv":
         raise UsageError(f"format csv lists one plan: compare with {options.against} as text, json or html")
     if options.explain and options.format in ("html", "csv"):
         raise UsageError(f"format {options.format} shows a whole plan: explain {options.explain} as text or json")
+    _one_comparison(options)
     changes = assignments(options.set)
     name, settings, sections = _preset(options.preset) if options.preset else _stack(options.stack)
     wanted = _changed(sections, changes) if changes else settings
@@ -124,6 +130,8 @@ def _answer(options: argparse.Namespace) -> int:
     elif options.against:
         other, others, _ = _either(options.against)
         shown.difference = difference(plan(others), planned, (other, name), map(str, changes))
+    elif options.base:
+        shown.difference = _since(options.base, name, shown.plan, list(map(str, changes)))
     elif changes:
         shown.difference = difference(plan(settings), planned, assignments=map(str, changes))
     if shown.difference and options.format == "csv":
@@ -133,6 +141,39 @@ def _answer(options: argparse.Namespace) -> int:
     else:
         _save(shown, options)
     return 1 if shown.refused else 0
+
+
+def _one_comparison(options: argparse.Namespace) -> None:
+    """A revision is compared with as text, json or html, of a stack, and alone."""
+    if not options.base:
+        return
+    if not options.stack:
+        raise UsageError(
+            f"a preset is compared with no revision; name a stack: make plan STACK=dev BASE={options.base}"
+        )
+    if options.against or options.explain or options.format == "csv":
+        other = "AGAINST" if options.against else "EXPLAIN" if options.explain else "FORMAT=csv"
+        raise UsageError(f"BASE={options.base} and {other} are two questions; ask them one after the other")
+
+
+def _since(base: str, name: str, planned: AwsPlan | MetalPlan, changes: list[str]) -> Difference:
+    """How a stack's plan differs from that of another revision, by whose own planner the other is made."""
+    from planner.faces.revision import RevisionError, checked_out, told_at
+
+    file = f"Pulumi.{name}.yaml"
+    try:
+        with checked_out(Path(), base) as tree:
+            there = told_at(Path(), tree, [file], base)
+    except RevisionError as error:
+        raise UsageError(str(error)) from None
+    if file not in there:
+        whole = f"everything in it is new; `make plan STACK={name}` shows the whole plan"
+        raise UsageError(f"{file} is not in {base}: {whole}")
+    other = there[file]
+    if other.problems:
+        raise UsageError("\n".join((f"{file} of {base} cannot be planned:", *other.problems)))
+    side = Side(numbers=other.numbers, findings=other.findings)
+    return differing(side, Side.of(planned), (base, name), changes)
 
 
 def _print(shown: Shown, how: str, table: str, file: TextIO) -> None:

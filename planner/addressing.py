@@ -24,8 +24,8 @@ def subnets(vpc_cidr: str, zones: Sequence[str], gpu_zone: str, pools: Iterable[
     lower, upper = IPv4Network(vpc_cidr).subnets(1)
     edge, control, *system = lower.subnets(3)
     placed = list(pools)
-    gpu_addresses = _addresses(placed, gpu=True) + FSX_ADDRESSES
-    system_addresses = _addresses(placed, gpu=False)
+    gpu_addresses = _addresses(placed, gpu=True, zones=1) + FSX_ADDRESSES
+    system_addresses = _addresses(placed, gpu=False, zones=len(zones))
     result = [_subnet(f"gpu-{gpu_zone}", "gpu", gpu_zone, upper, gpu_addresses)]
     for zone, public, private, nodes in zip(zones, edge.subnets(4), control.subnets(4), system, strict=False):
         nat = _NAT_ADDRESSES if zone == gpu_zone else 0
@@ -42,6 +42,11 @@ def _subnet(name: str, role: SubnetRole, zone: str, network: IPv4Network, needed
     return Subnet(name=name, role=role, zone_id=zone, cidr=str(network), usable=usable, needed=needed)
 
 
-def _addresses(pools: Iterable[AwsPoolPlan], gpu: bool) -> int:
-    """Worst case of the pools' nodes; a system pool may lose all zones but one, so each zone counts all its nodes."""
-    return sum(pool.count * pool.addresses_per_node for pool in pools if (pool.role != "system") is gpu)
+def _addresses(pools: Iterable[AwsPoolPlan], gpu: bool, zones: int) -> int:
+    """Worst case of the pools' nodes in one of their zones.
+
+    A system pool may lose all zones but one, so each zone counts all its nodes, and its part of what an update runs
+    beside them: two in each zone (EKS user guide, "Understand each phase of node updates").
+    """
+    placed = [pool for pool in pools if (pool.role != "system") is gpu]
+    return sum((pool.count + -(-pool.surge // zones)) * pool.addresses_per_node for pool in placed)

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
+from catalogue.regions import is_recorded
 from catalogue.site import with_site_rows
-from catalogue.types import Catalogue
-from catalogue.versions import CHARTS, STANDARD_SUPPORT_ENDS, TRAINING_OPERATOR
+from catalogue.versions import (
+    CHARTS,
+    FLUENT_BIT,
+    KUBE_PROMETHEUS_STACK,
+    STANDARD_SUPPORT_ENDS,
+    TRAINING_OPERATOR,
+)
+from catalogue.whole import Catalogue
 from planner.addressing import FSX_ADDRESSES, subnets
 from planner.bom_aws import aws_bom
 from planner.cost.lines import Prices
 from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
+from planner.datasets import plan_datasets
 from planner.draft import AwsDraft, registry
 from planner.interconnect import pool_gates
+from planner.monitoring.plan import plan_monitoring
+from planner.monitoring.types import MonitoringPlan
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import bill_checks, block_checks, quota_checks
 from planner.quotas import Fleet, QuotaNeed, quota_needs
+from planner.serving.plan import plan_services
+from planner.serving.triton import plan_triton, replicas_by_pool
+from planner.stack import api_endpoint, aws_deployment, file_system, ownership, plan_queues, plan_sources, spending
 from planner.storage.plan import plan_aws_storage
 from planner.types import AwsPlan, AwsPoolPlan
-from planner.workloads import plan_runs, plan_services, plan_sharing
+from planner.workloads import plan_runs, plan_sharing
 
 if TYPE_CHECKING:
     from settings.model import AwsSettings
@@ -31,16 +45,28 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
     draft = aws_draft(settings, shipped, today)
     bom = aws_bom(draft.pools.values(), draft.prices, _software(settings))
     return AwsPlan(
+        kubernetes_version=settings.platform.kubernetes_version,
+        ownership=ownership(settings),
+        deployment=aws_deployment(settings),
+        endpoint=draft.endpoint,
+        file_system=file_system(settings),
+        checkpoint_days=settings.storage.object_store.checkpoint_days,
+        queues=plan_queues(settings, draft.pools.values()),
         totals=aws_totals(draft.pools.values()),
         subnets=draft.subnets,
         nat_zones=_nat_zones(settings),
         pools=draft.pools,
         gates=pool_gates(draft.pools.values()),
+        sources=plan_sources(settings),
+        datasets=draft.datasets,
         runs=draft.runs,
         services=draft.services,
-        sharing=plan_sharing(draft.pools, draft.runs, draft.services),
+        triton=draft.triton,
+        sharing=plan_sharing(draft.pools, draft.runs, draft.services, draft.triton),
+        monitoring=draft.monitoring,
         storage=draft.storage,
         prices=draft.prices,
+        spending=spending(settings),
         quotas=draft.quotas,
         bom=bom,
         checklist=(*bill_checks(bom), *quota_checks(draft.quotas), *block_checks(_blocks(settings))),
@@ -53,28 +79,43 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     sited = with_site_rows(shipped, settings.catalogue.tables())
     catalogue = sited.catalogue
     platform, lustre = settings.platform, settings.storage.lustre
-    pools = plan_aws_pools(settings.pools, catalogue.instances, today)
+    pools = plan_aws_pools(settings.pools, catalogue.instances, len(platform.zones), today)
     nat_gateways = len(_nat_zones(settings))
-    storage = plan_aws_storage(lustre, settings.training.runs, pools, catalogue.models)
+    storage = plan_aws_storage(lustre, settings.training, pools, catalogue.models)
+    runs = plan_runs(
+        settings.training.runs,
+        pools,
+        catalogue,
+        storage,
+        failures_per_1000_node_days=settings.training.failures_per_1000_node_days,
+    )
     read_mb_per_s = storage.read_gb_per_s * 1000
+    beside = replicas_by_pool(settings.serving.triton)
+    services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside)
+    monitoring = plan_monitoring(settings.monitoring, pools, runs, services, len(settings.scheduling.queues))
     return AwsDraft(
         settings=settings,
         catalogue=catalogue,
         site_problems=sited.problems,
         today=today,
+        endpoint=api_endpoint(platform),
         pools=pools,
         subnets=subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values()),
-        runs=plan_runs(settings.training.runs, pools, catalogue.models, storage),
-        services=plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s),
+        datasets=plan_datasets(settings.training, storage),
+        runs=runs,
+        services=services,
+        triton=plan_triton(settings.serving.triton, pools, services, read_mb_per_s),
         storage=storage,
-        prices=_prices(settings, catalogue, pools, nat_gateways, today),
+        monitoring=monitoring,
+        prices=_prices(settings, catalogue, pools, nat_gateways, monitoring, today),
         quotas=_quotas(settings, pools, nat_gateways),
     )
 
 
 def _software(settings: AwsSettings) -> list[tuple[str, str]]:
     """What is installed, with its version: all of it costs nothing."""
-    charts = [(chart.name, chart.version) for chart in CHARTS.values()]
+    left_out = () if settings.monitoring else (KUBE_PROMETHEUS_STACK, FLUENT_BIT)
+    charts = [(chart.name, chart.version) for chart in CHARTS.values() if chart not in left_out]
     return [("Kubernetes", settings.platform.kubernetes_version), *charts, ("training-operator", TRAINING_OPERATOR)]
 
 
@@ -89,7 +130,12 @@ def _nat_zones(settings: AwsSettings) -> tuple[str, ...]:
 
 
 def _prices(
-    settings: AwsSettings, catalogue: Catalogue, pools: Mapping[str, AwsPoolPlan], nat_gateways: int, today: date
+    settings: AwsSettings,
+    catalogue: Catalogue,
+    pools: Mapping[str, AwsPoolPlan],
+    nat_gateways: int,
+    monitoring: MonitoringPlan | None,
+    today: date,
 ) -> Prices:
     lustre = settings.storage.lustre
     supported_until = STANDARD_SUPPORT_ENDS.get(settings.platform.kubernetes_version)
@@ -110,9 +156,15 @@ def _prices(
         nat_gateways=nat_gateways,
         fsx=fsx_service(lustre.deployment_type, lustre.throughput_mbps_per_tib),
         fsx_gib=lustre.capacity_gib,
+        volume_gib=monitoring.disk_gib + monitoring.alerts_disk_gib if monitoring else 0,
         extended_support=supported_until is not None and supported_until < today,
     )
-    return stack_prices(purchases, around, catalogue.services, catalogue.rates)
+    region = settings.platform.region
+    return replace(
+        stack_prices(purchases, around, catalogue.services, catalogue.rates),
+        region=region,
+        offers_recorded=is_recorded(region, catalogue.offerings),
+    )
 
 
 def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], nat_gateways: int) -> tuple[QuotaNeed, ...]:
@@ -120,6 +172,7 @@ def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], nat_gateway
         Fleet(
             instance=pools[pool.name].instance,
             count=pool.count,
+            surge=pools[pool.name].surge,
             usage=pools[pool.name].usage,
             interfaces=pools[pool.name].interfaces_per_node,
             root_volume_gib=pool.root_volume_gib,

@@ -41,6 +41,16 @@ class BlockTimes:
     end: datetime
 
 
+@dataclass(frozen=True, kw_only=True)
+class BlockPlan:
+    """A pool's capacity block: its reservation, its zone, its moments, and the nodes to ask for on the plan's day."""
+
+    reservation: str
+    zone_id: str
+    times: BlockTimes
+    nodes: int
+
+
 def block_times(start: date, end: date, *, ultraserver: bool = False) -> BlockTimes:
     """Moments of the block between two days; blocks end, and with them the next ones start, at 11:30 UTC."""
     over = datetime.combine(end, _TURNOVER)

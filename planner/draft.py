@@ -8,12 +8,15 @@ from datetime import date
 from typing import TYPE_CHECKING, ClassVar
 
 from catalogue.site import Problem
-from catalogue.types import Catalogue
+from catalogue.whole import Catalogue
 from planner.cost.lines import Prices
+from planner.datasets import DatasetPlan
 from planner.findings import Registry
+from planner.monitoring.types import MonitoringPlan
 from planner.quotas import QuotaNeed
+from planner.stack import ApiEndpoint
 from planner.storage.types import StoragePlan
-from planner.types import AwsPoolPlan, PoolPlan, RunPlan, ServicePlan, Subnet
+from planner.types import AwsPoolPlan, PoolPlan, RunPlan, ServicePlan, Subnet, TritonPlan
 
 if TYPE_CHECKING:
     from settings.model import AwsSettings, Settings
@@ -34,9 +37,12 @@ class Draft:
     site_problems: tuple[Problem, ...]
     today: date
     pools: Mapping[str, PoolPlan]
+    datasets: Mapping[str, DatasetPlan]
     runs: Mapping[str, RunPlan]
     services: Mapping[str, ServicePlan]
+    triton: Mapping[str, TritonPlan]
     storage: StoragePlan | None
+    monitoring: MonitoringPlan | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,7 @@ class AwsDraft(Draft):
     settings: AwsSettings
     pools: Mapping[str, AwsPoolPlan]
     storage: StoragePlan
+    endpoint: ApiEndpoint
     subnets: tuple[Subnet, ...]
     prices: Prices
     quotas: tuple[QuotaNeed, ...]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from catalogue.units import HOURS_PER_DAY
-from planner.reliability.checkpoints import effective_part
+from planner.reliability.checkpoints import Saving, effective_part
 from planner.reliability.losses import FailureCost, expected_failures, failure_cost, restarts_for
 from planner.step import StepTime
 from planner.throughput import TrainingBudget, training_budget
@@ -32,16 +32,10 @@ class Aim:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Saving:
-    """A run's checkpoints: training stands `pause_s` for each, `every_s`."""
-
-    pause_s: float
-    every_s: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class Forecast:
     """What to expect of a run. `tokens_per_s` is while it runs, `effective_part` the part of the time that it does.
+
+    `measured` says that the rate is the site's own, not the planner's estimate, which then stands beside it in `step`.
 
     `step` is None where the layout does not fit the GPUs, `price` where an hour of a GPU has none, and `failure`, what
     one failure costs, where nothing is saved. The rest is None where the run does not say how many tokens it trains on:
@@ -52,6 +46,7 @@ class Forecast:
     step: StepTime | None
     tokens_per_s: float
     effective_part: float | None
+    measured: bool = False
     price: GpuHour | None = None
     failure: FailureCost | None = None
     budget: TrainingBudget | None = None
@@ -67,6 +62,7 @@ def forecast(
     mttf_h: float,
     *,
     gpus: int,
+    measured: bool = False,
     aim: Aim | None = None,
     saving: Saving | None = None,
     price: GpuHour | None = None,
@@ -75,12 +71,13 @@ def forecast(
 
     Without checkpoints nothing is known of what failures take, and the days are those of undisturbed training.
     """
-    part = effective_part(saving.pause_s, saving.every_s, mttf_h, RESTART_SECONDS) if saving else None
+    part = effective_part(saving.within_s, saving.every_s, mttf_h, RESTART_SECONDS) if saving else None
     gpu_hour = price.usd if price else None
     found = Forecast(
         step=step,
         tokens_per_s=tokens_per_s,
         effective_part=part,
+        measured=measured,
         price=price,
         failure=failure_cost(gpus, gpu_hour, every_s=saving.every_s, restart_s=RESTART_SECONDS) if saving else None,
     )

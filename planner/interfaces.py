@@ -33,6 +33,32 @@ def efa_count(interfaces: tuple[Interface, ...]) -> int:
     return sum(interface.interface_type is not InterfaceType.ENA for interface in interfaces)
 
 
+def eni_pods(instance: Instance) -> int:
+    """Pods that nodeadm counts by the type alone: interfaces of card 0 x (addresses - 1) + 2, those of EFA included.
+
+    Source: amazon-eks-ami, nodeadm/internal/kubelet/eni_max_pods.go. The kubelet's share of memory follows from it.
+    """
+    return _pods(instance, instance.cards[0].max_interfaces)
+
+
+def max_pods(instance: Instance) -> int:
+    """Pods that the kubelet of a managed node without an AMI of its own takes: EKS' number, which nobody overrules.
+
+    110 at most below 30 vCPU, else 250 (EKS user guide, "How maxPods is determined": what EKS writes into the node's
+    user data comes before the kubelet's configuration there). A node with EFA on card 0 has addresses for fewer.
+    """
+    return min(eni_pods(instance), _MAX_PODS_SMALL if instance.vcpu < _SMALL_BELOW_VCPU else _MAX_PODS_LARGE)
+
+
+def addressed_pods(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
+    """Pods that a node has addresses for, those on the host's network included: at most what the kubelet takes."""
+    return min(max_pods(instance), _pods(instance, _address_interfaces(instance, interfaces)))
+
+
+def _pods(instance: Instance, interfaces: int) -> int:
+    return interfaces * (instance.addresses_per_interface - 1) + _HOST_NETWORK_PODS
+
+
 def _address_interfaces(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
     """Interfaces of card 0 that can carry pod addresses: the VPC CNI uses card 0 only, and EFA takes slots there."""
     taken = sum(
@@ -42,18 +68,8 @@ def _address_interfaces(instance: Instance, interfaces: tuple[Interface, ...]) -
     return instance.cards[0].max_interfaces - taken
 
 
-def max_pods(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
-    """Pods a node can run: those the VPC CNI has addresses for, within the cap of EKS managed node groups.
-
-    Addresses: interfaces x (addresses - 1) + 2 (amazon-eks-ami, nodeadm/internal/kubelet/maxpods). Cap: 110 below 30
-    vCPU, else 250 (EKS user guide, "Choose an optimal EC2 node instance type").
-    """
-    addresses = _address_interfaces(instance, interfaces) * (instance.addresses_per_interface - 1) + _HOST_NETWORK_PODS
-    return min(addresses, _MAX_PODS_SMALL if instance.vcpu < _SMALL_BELOW_VCPU else _MAX_PODS_LARGE)
-
-
 def addresses_per_node(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
     """Most addresses a node takes from its subnet: whole interfaces for its pods, and one warm (WARM_ENI_TARGET)."""
-    pods = max_pods(instance, interfaces) - _HOST_NETWORK_PODS
+    pods = addressed_pods(instance, interfaces) - _HOST_NETWORK_PODS
     needed = -(-pods // (instance.addresses_per_interface - 1)) + _WARM_INTERFACES
     return min(needed, _address_interfaces(instance, interfaces)) * instance.addresses_per_interface

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import planner.rules.metal  # noqa: F401
 from catalogue.site import with_site_rows
-from catalogue.types import Catalogue
+from catalogue.whole import Catalogue
 from planner.bom import Bom
 from planner.cost.comparison import Comparison, against_cloud
 from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
+from planner.datasets import plan_datasets
 from planner.draft import registry
 from planner.fabric.plan import plan_fabric
 from planner.fabric.types import FabricPlan
@@ -19,11 +20,15 @@ from planner.forecast import GpuHour
 from planner.interconnect import Switching, pool_gates
 from planner.metal_draft import MetalDraft
 from planner.metal_types import MetalPlan
+from planner.monitoring.plan import plan_monitoring
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
+from planner.serving.plan import plan_services
+from planner.serving.triton import plan_triton, replicas_by_pool
+from planner.stack import ownership, plan_queues
 from planner.storage.plan import plan_metal_storage
-from planner.workloads import plan_runs, plan_services, plan_sharing
+from planner.workloads import plan_runs, plan_sharing
 
 if TYPE_CHECKING:
     from settings.model import MetalSettings
@@ -35,12 +40,18 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
     """The stack's numbers, and what every rule has to say about them."""
     draft = metal_draft(settings, shipped, today)
     return MetalPlan(
+        kubernetes_version=settings.platform.kubernetes_version,
+        ownership=ownership(settings),
+        queues=plan_queues(settings, draft.pools.values()),
         totals=totals(draft.pools.values()),
         pools=draft.pools,
         gates=pool_gates(draft.pools.values(), _switching(draft.settings, draft.fabric)),
+        datasets=draft.datasets,
         runs=draft.runs,
         services=draft.services,
-        sharing=plan_sharing(draft.pools, draft.runs, draft.services),
+        triton=draft.triton,
+        sharing=plan_sharing(draft.pools, draft.runs, draft.services, draft.triton),
+        monitoring=draft.monitoring,
         fabric=draft.fabric,
         storage=draft.storage,
         facility=draft.facility,
@@ -59,7 +70,7 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
     pools = plan_metal_pools(settings.pools, catalogue.servers)
     rows = catalogue.storage_servers
     roce = settings.fabric.kind == "roce"
-    storage = plan_metal_storage(settings.storage, settings.training.runs, pools, catalogue.models, rows, roce=roce)
+    storage = plan_metal_storage(settings.storage, settings.training, pools, catalogue.models, rows, roce=roce)
     read_mb_per_s = storage.read_gb_per_s * 1000 if storage and storage.read_gb_per_s else _UNKNOWN_READ_MB_PER_S
     fabric = plan_fabric(settings.fabric, pools, catalogue.switches)
     switches = [("switch", fabric.switch, fabric.growth.day_one.switches)] if fabric else []
@@ -68,15 +79,28 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
     gpus = totals(pools.values()).gpus
     cost = owned(bom.cost(), gpus=gpus, power_usd_per_year=facility.yearly_usd, people=people_for(gpus))
     price = gpu_hour(cost, bom)
-    runs = plan_runs(settings.training.runs, pools, catalogue.models, storage, _switching(settings, fabric), price)
+    runs = plan_runs(
+        settings.training.runs,
+        pools,
+        catalogue,
+        storage,
+        _switching(settings, fabric),
+        price,
+        settings.training.failures_per_1000_node_days,
+    )
+    beside = replicas_by_pool(settings.serving.triton)
+    services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside)
     return MetalDraft(
         settings=settings,
         catalogue=catalogue,
         site_problems=sited.problems,
         today=today,
         pools=pools,
+        datasets=plan_datasets(settings.training, storage),
         runs=runs,
-        services=plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s),
+        services=services,
+        triton=plan_triton(settings.serving.triton, pools, services, read_mb_per_s),
+        monitoring=plan_monitoring(settings.monitoring, pools, runs, services, len(settings.scheduling.queues)),
         fabric=fabric,
         storage=storage,
         facility=facility,

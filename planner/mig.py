@@ -19,6 +19,11 @@ def mig_config(name: str) -> str:
     return f"all-{_plain(name)}"
 
 
+def plugin_config(time_slices: int) -> str:
+    """Name of the device plugin's configuration that offers every GPU to so many pods."""
+    return f"time-slices-{time_slices}"
+
+
 def resource_name(strategy: MigStrategy, name: str) -> str:
     """What a pod asks for to get a slice: the strategy `mixed` has a resource of each profile, `single` has GPUs.
 

@@ -36,14 +36,15 @@ def allocatable_cpu_millicores(vcpu: int) -> int:
     return vcpu * 1000 - reserved_cpu_millicores(vcpu)
 
 
-def allocatable_memory_mib(instance: Instance, max_pods: int, efa: int) -> int:
+def allocatable_memory_mib(instance: Instance, eni_pods: int, efa: int) -> int:
     """Memory that the kubelet offers to pods, daemons included.
 
     Of the nominal memory go 7.5 % for firmware and kernel (Karpenter's vmMemoryOverheadPercent), the huge pages of the
-    EFA driver, 255 MiB + 11 MiB per pod for the kubelet (nodeadm), and the eviction threshold.
+    EFA driver, 255 MiB + 11 MiB per pod for the kubelet, and the eviction threshold. nodeadm counts `eni_pods` here, by
+    the type's interfaces, also where the kubelet then takes fewer (amazon-eks-ami, nodeadm/internal/kubelet/config.go).
     """
     visible = instance.memory_gib * MIB_PER_GIB * (1000 - _VM_OVERHEAD_PERMILLE) // 1000
-    return visible - hugepages_mib(efa) - _kubelet_memory_mib(max_pods)
+    return visible - hugepages_mib(efa) - _kubelet_memory_mib(eni_pods)
 
 
 def metal_allocatable_memory_mib(memory_gib: int, max_pods: int) -> int:

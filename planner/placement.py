@@ -4,17 +4,18 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from math import ceil
 
 from catalogue.types import UsageClass
 
 
-class Spread(StrEnum):
-    """Where the next replica goes: the fullest node that still has room, or the emptiest."""
+@dataclass(frozen=True, kw_only=True)
+class Replicas:
+    """`count` replicas of `gpus` GPUs each; with `spread` no two of them share a node."""
 
-    PACK = "pack"
-    SPREAD = "spread"
+    gpus: int
+    count: int
+    spread: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,20 +38,40 @@ class Sharing:
     nodes: int
 
 
-def placed(nodes: int, gpus_per_node: int, sizes: Iterable[int], how: Spread = Spread.PACK) -> tuple[int, ...] | None:
-    """Free GPUs of each node, most first, once replicas of these sizes (GPUs each) run; None if one finds no node.
+def placed(nodes: int, gpus_per_node: int, services: Iterable[Replicas]) -> tuple[int, ...] | None:
+    """Free GPUs of each node, most first, once all replicas run; None if one finds no node.
 
-    The largest are placed first. Slices of GPUs are counted like GPUs.
+    Each goes to the fullest node that has room, and where its service spreads, to one without another of it: the pods
+    ask for that. The largest are placed first, and of equal ones those that spread. Slices of GPUs count like GPUs.
     """
     free = Counter({gpus_per_node: nodes})
-    for size in sorted(sizes, reverse=True):
-        fitting = [gpus for gpus, there in free.items() if there and gpus >= size]
-        if not fitting:
+    for each in sorted(services, key=lambda service: (-service.gpus, not service.spread)):
+        if not (_spread(free, each) if each.spread else _packed(free, each)):
             return None
-        chosen = min(fitting) if how is Spread.PACK else max(fitting)
-        free[chosen] -= 1
-        free[chosen - size] += 1
     return tuple(sorted(free.elements(), reverse=True))
+
+
+def _packed(free: Counter[int], service: Replicas) -> bool:
+    """Take the GPUs of replicas that may share a node; False if one finds none."""
+    for _ in range(service.count):
+        fitting = [gpus for gpus, nodes in free.items() if nodes and gpus >= service.gpus]
+        if not fitting:
+            return False
+        free[min(fitting)] -= 1
+        free[min(fitting) - service.gpus] += 1
+    return True
+
+
+def _spread(free: Counter[int], service: Replicas) -> bool:
+    """Take the GPUs of replicas on as many nodes; False if there are fewer with room."""
+    left, taken = service.count, Counter[int]()
+    for gpus in sorted(gpus for gpus in free if gpus >= service.gpus):
+        taken[gpus] = min(left, free[gpus])
+        left -= taken[gpus]
+    for gpus, nodes in taken.items():
+        free[gpus] -= nodes
+        free[gpus - service.gpus] += nodes
+    return left == 0
 
 
 def room(free: Sequence[int], gpus_per_node: int) -> Room:
@@ -58,13 +79,13 @@ def room(free: Sequence[int], gpus_per_node: int) -> Room:
     return Room(free_gpus=sum(free), empty_nodes=sum(gpus == gpus_per_node for gpus in free))
 
 
-def sharing(nodes: int, gpus_per_node: int, services: Iterable[tuple[int, int, int]], gang_nodes: int = 0) -> Sharing:
-    """How services share equal nodes. `services` are (GPUs of a replica, fewest replicas, most replicas).
+def sharing(
+    nodes: int, gpus_per_node: int, fewest: Sequence[Replicas], most: Sequence[Replicas], gang_nodes: int = 0
+) -> Sharing:
+    """How services share equal nodes with the fewest and the most replicas of each.
 
     Raises ValueError if a replica is larger than a node.
     """
-    each = list(services)
-    fewest, most = ([gpus for gpus, *counts in each for _ in range(counts[place])] for place in (0, 1))
     return Sharing(
         fewest=_left(nodes, gpus_per_node, fewest),
         most=_left(nodes, gpus_per_node, most),
@@ -72,32 +93,39 @@ def sharing(nodes: int, gpus_per_node: int, services: Iterable[tuple[int, int, i
     )
 
 
-def _left(nodes: int, gpus_per_node: int, sizes: Iterable[int]) -> Room | None:
-    free = placed(nodes, gpus_per_node, sizes)
+def _left(nodes: int, gpus_per_node: int, services: Iterable[Replicas]) -> Room | None:
+    free = placed(nodes, gpus_per_node, services)
     return room(free, gpus_per_node) if free is not None else None
 
 
-def shared_nodes(
-    gang_nodes: int, gpus_per_node: int, sizes: Iterable[int], reserved_gpus: int = 0, how: Spread = Spread.PACK
-) -> int:
+def shared_nodes(gang_nodes: int, gpus_per_node: int, services: Iterable[Replicas], reserved_gpus: int = 0) -> int:
     """Fewest equal nodes on which a gang, the replicas and a reserve of free GPUs have room beside each other.
 
     Raises ValueError if a replica is larger than a node, as no number of nodes holds it.
     """
-    wanted = list(sizes)
-    if max(wanted, default=0) > gpus_per_node:
-        raise ValueError(f"a replica of {max(wanted)} GPUs does not fit on a node of {gpus_per_node}")
+    wanted = list(services)
+    largest = max((each.gpus for each in wanted), default=0)
+    if largest > gpus_per_node:
+        raise ValueError(f"a replica of {largest} GPUs does not fit on a node of {gpus_per_node}")
 
     def suffice(nodes: int) -> bool:
-        free = placed(nodes, gpus_per_node, wanted, how)
+        free = placed(nodes, gpus_per_node, wanted)
         if free is None:
             return False
         left = room(free, gpus_per_node)
         return left.empty_nodes >= gang_nodes and left.free_gpus - gang_nodes * gpus_per_node >= reserved_gpus
 
     # Each replica on a node of its own, beside the gang and the reserve, always suffices.
-    most = gang_nodes + len(wanted) + ceil(reserved_gpus / gpus_per_node)
+    most = gang_nodes + sum(each.count for each in wanted) + ceil(reserved_gpus / gpus_per_node)
     return bisect_left(range(most), True, lo=gang_nodes, key=suffice)
+
+
+def has_room(nodes: int, gpus_per_node: int, taken: int, gpus: int) -> bool:
+    """Whether a replica of so many GPUs finds a node beside those that take `taken`, wherever they are.
+
+    If no node had so many GPUs free, all nodes together would have at most one fewer each.
+    """
+    return nodes * gpus_per_node - taken > nodes * (gpus - 1)
 
 
 def wants_placement_group(efa: int, usage: UsageClass) -> bool:

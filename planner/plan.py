@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 
 import planner.rules  # noqa: F401
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue
+from catalogue.whole import Catalogue
 from planner.aws import aws_draft, plan_aws
 from planner.draft import AwsDraft
 from planner.types import AwsPlan, Plan

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, MigProfile, UsageClass
-from planner.blocks import block_times, nodes_on
-from planner.interfaces import addresses_per_node, efa_count, layout, max_pods
+from planner.blocks import BlockPlan, block_times, nodes_on
+from planner.interfaces import addressed_pods, addresses_per_node, efa_count, eni_pods, layout, max_pods
 from planner.mig import profile
 from planner.nodes import (
     METAL_MAX_PODS,
@@ -18,7 +18,8 @@ from planner.nodes import (
     metal_allocatable_memory_mib,
 )
 from planner.placement import wants_placement_group
-from planner.types import AwsPoolPlan, AwsTotals, BlockPlan, MetalPoolPlan, PoolPlan, Totals
+from planner.replacement import repair, surge, update_strategy
+from planner.types import AwsPoolPlan, AwsTotals, MetalPoolPlan, PoolPlan, Totals
 
 if TYPE_CHECKING:
     from settings.aws import AwsPool
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
     from settings.pools import Pool
 
 
-def plan_aws_pools(pools: Iterable[AwsPool], instances: Mapping[str, Instance], today: date) -> dict[str, AwsPoolPlan]:
-    """The pools whose instance type is in the catalogue, by name. A block's nodes are there while it runs only."""
+def plan_aws_pools(
+    pools: Iterable[AwsPool], instances: Mapping[str, Instance], zones: int, today: date
+) -> dict[str, AwsPoolPlan]:
+    """The pools whose instance type is in the catalogue, by name. A block's nodes are there while it runs only.
+
+    System pools lie in all `zones`, the others in one.
+    """
     return {
-        pool.name: _on_aws(pool, instances[pool.instance_type], today)
+        pool.name: _on_aws(pool, instances[pool.instance_type], zones if pool.role == "system" else 1, today)
         for pool in pools
         if pool.instance_type in instances
     }
@@ -53,13 +59,13 @@ def aws_totals(pools: Iterable[AwsPoolPlan]) -> AwsTotals:
     return AwsTotals(nodes=both.nodes, gpus=both.gpus, efa_interfaces=sum(pool.efa * pool.count for pool in planned))
 
 
-def _on_aws(pool: AwsPool, instance: Instance, today: date) -> AwsPoolPlan:
+def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
     usage = UsageClass(pool.capacity)
     fabric = pool.role == "training" and instance.efa_max > 0
     interfaces = layout(instance, fabric)
     efa = efa_count(interfaces)
-    pods = max_pods(instance, interfaces)
+    strategy = update_strategy(training=pool.role == "training", block=usage is UsageClass.CAPACITY_BLOCK)
     return AwsPoolPlan(
         name=pool.name,
         role=pool.role,
@@ -68,16 +74,24 @@ def _on_aws(pool: AwsPool, instance: Instance, today: date) -> AwsPoolPlan:
         count=pool.count,
         gpus_per_node=instance.gpu_count,
         gpus=instance.gpu_count * pool.count,
+        nvme=instance.nvme,
         instance=instance,
         interfaces=interfaces,
         efa=efa,
-        max_pods=pods,
+        max_pods=max_pods(instance),
+        addressed_pods=addressed_pods(instance, interfaces),
         addresses_per_node=addresses_per_node(instance, interfaces),
         allocatable_cpu_millicores=allocatable_cpu_millicores(instance.vcpu),
-        allocatable_memory_mib=allocatable_memory_mib(instance, pods, efa),
+        allocatable_memory_mib=allocatable_memory_mib(instance, eni_pods(instance), efa),
         mig=_cut(pool, instance.gpu),
+        time_slices=pool.time_slices or 1,
         usage=usage,
+        capacity_type=usage.value.upper().replace("-", "_"),
+        root_volume_gib=pool.root_volume_gib,
         placement_group=wants_placement_group(efa, usage),
+        update_strategy=strategy,
+        surge=surge(strategy, pool.count, zones),
+        repair=repair(pool.count, gpus=instance.gpu is not None) if pool.repair else None,
         block=_block(pool, instance, today),
     )
 
@@ -103,12 +117,14 @@ def _in_racks(pool: MetalPool, server: Server) -> MetalPoolPlan:
         count=pool.count,
         gpus_per_node=server.gpu_count,
         gpus=server.gpu_count * pool.count,
+        nvme=server.nvme,
         server=server,
         rails=server.rails,
         most=pool.most,
         allocatable_cpu_millicores=allocatable_cpu_millicores(server.cpu.threads),
         allocatable_memory_mib=metal_allocatable_memory_mib(server.memory_gib, METAL_MAX_PODS),
         mig=_cut(pool, server.gpu),
+        time_slices=pool.time_slices or 1,
     )
 
 

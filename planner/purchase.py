@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Cooling, Server, StorageServer
 from catalogue.network_types import Nic, NicRole, Switch, of_role
-from catalogue.types import Catalogue
+from catalogue.whole import Catalogue
 from planner.bom import Bom
 from planner.bom_metal import CableRuns, RoomOrder, metal_bom
 from planner.fabric.design import Demand

@@ -14,13 +14,22 @@ _PLATFORM_INTERFACES_PER_ZONE = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """Equal instances: so many, bought in this way, with `interfaces` network interfaces each at most."""
+    """Equal instances: so many, bought in this way, with `interfaces` network interfaces each at most.
+
+    An update of their node group runs `surge` more of them for a while.
+    """
 
     instance: Instance
     count: int
     usage: UsageClass
     interfaces: int
     root_volume_gib: int
+    surge: int = 0
+
+    @property
+    def most(self) -> int:
+        """Instances that may run at once."""
+        return self.count + self.surge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +57,15 @@ def quota_needs(
 ) -> tuple[QuotaNeed, ...]:
     """Every quota that the stack takes from, the instances' first.
 
-    vCPU are summed per quota. Instances of a capacity block do not count against On-Demand quotas (EC2 user guide,
-    "Capacity Blocks for ML", considerations) but against those of the blocks.
+    vCPU are summed per quota. What an update runs beside the pools' own nodes counts too. Instances of a capacity block
+    do not count against On-Demand quotas (EC2 user guide, "Capacity Blocks for ML", considerations) but against those
+    of the blocks.
     """
     placed = [fleet for fleet in fleets if fleet.count]
-    nodes = sum(fleet.count for fleet in placed)
-    interfaces = sum(fleet.count * fleet.interfaces for fleet in placed)
+    nodes = sum(fleet.most for fleet in placed)
+    interfaces = sum(fleet.most * fleet.interfaces for fleet in placed)
     around = nat_gateways + fsx_interfaces + zones * _PLATFORM_INTERFACES_PER_ZONE
-    volumes_tib = sum(fleet.count * fleet.root_volume_gib for fleet in placed) / GIB_PER_TIB
+    volumes_tib = sum(fleet.most * fleet.root_volume_gib for fleet in placed) / GIB_PER_TIB
     storage = quotas.FSX_STORAGE[fsx_type]
     return (
         *_vcpu(placed),
@@ -84,8 +94,9 @@ def _vcpu(fleets: Iterable[Fleet]) -> Iterable[QuotaNeed]:
     for fleet in fleets:
         quota = instance_quota(fleet.instance, fleet.usage)
         _, vcpu, parts = summed.get(quota.name, (quota, 0, []))
-        part = f"{fleet.count} x {fleet.instance.vcpu} of {fleet.instance.type}"
-        summed[quota.name] = (quota, vcpu + fleet.count * fleet.instance.vcpu, [*parts, part])
+        update = f" and {fleet.surge} more in an update" if fleet.surge else ""
+        part = f"{fleet.count} x {fleet.instance.vcpu} of {fleet.instance.type}{update}"
+        summed[quota.name] = (quota, vcpu + fleet.most * fleet.instance.vcpu, [*parts, part])
     for quota, vcpu, parts in summed.values():
         yield QuotaNeed(quota=quota, need=vcpu, basis=", ".join(parts))
 

@@ -1,25 +1,24 @@
 """Time of a training step by phase: load, forward, loss, backward with the gradients' exchange, optimizer, and again.
 
-An estimate from rates: matrix products run at a part of the peak rate, sums over memory at memory's rate, exchanges as
-NCCL's cost model has them. Of an exchange that computation can go on beside, only the rest stands in the way.
+An estimate from rates: what GPUs compute as in `planner/kernels.py`, exchanges as NCCL's cost model has them, of which
+computation hides what the software lets it. The answer is a range: rates come from runs that others measured.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from catalogue.calibration import Calibration, calibration, uncertainty
 from catalogue.model_types import Model
 from planner.communication.collectives import Algorithm, Collective, Protocol
 from planner.communication.group import Cluster
 from planner.communication.nccl import fastest
-from planner.communication.traffic import Axis, Exchange, exchanges, pipeline_borders
+from planner.communication.traffic import Axis, Exchange, distinct, exchanges, pipeline_borders
+from planner.kernels import forward_pass
 from planner.storage.need import text_gb
 from planner.throughput import mfu, model_flops_per_token, peak_tflops
 from planner.training.job import Job, Layout, tokens_per_step
 from planner.training.states import bytes_per_parameter, states_per_gpu
-
-KERNEL_PART = 0.6
-"""Part of the peak rate that a transformer's layers reach, their memory-bound operations included (assumed)."""
 
 OVERLAP = 0.8
 """Part of a phase's computation beside which an exchange can go on (assumed; buckets and prefetch leave the rest)."""
@@ -27,7 +26,6 @@ OVERLAP = 0.8
 _LOGIT_BYTES = 4
 _LOGIT_PASSES = 3
 _BYTES_PER_TB = 1e12
-_FLOPS_PER_TFLOP = 1e12
 
 
 class Phase(StrEnum):
@@ -42,22 +40,27 @@ class Phase(StrEnum):
 
 FORMULAS = {
     Phase.LOAD: "4 B x tokens / storage rate, beyond what the other phases leave time for",
-    Phase.FORWARD: "FLOPs / 3 / (GPUs x peak x kernel part) + exposed exchanges",
+    Phase.FORWARD: "micro-batches x (products / calibrated rate + half of attention / its rate + sums / memory rate + "
+    "experts) + exposed exchanges",
     Phase.LOSS: "3 x 4 B x tokens of the GPU x vocabulary / tensor / memory rate",
-    Phase.BACKWARD: "2 x FLOPs / 3 (1 x with LoRA; 1 x more where all is computed again) / (GPUs x peak x kernel part) "
+    Phase.BACKWARD: "2 x forward (1 x with LoRA), attention 2.5 x, the layers once more where all is computed again "
     "+ exposed exchanges",
-    Phase.OPTIMIZER: "(2 x states + gradient + weight) of the GPU's share / memory rate + weights gathered",
+    Phase.OPTIMIZER: "(2 x states + gradient + weight) of the GPU's share / memory rate",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseTime:
-    """A phase in seconds. `exchange_s` is all communication, `exposed_s` the part that nothing hides."""
+    """A phase in seconds. `exchange_s` is all communication, `exposed_s` the part that nothing hides.
+
+    `once_s` is what of that comes once in a step, however many micro-batches there are.
+    """
 
     phase: Phase
     compute_s: float
     exchange_s: float = 0.0
     exposed_s: float = 0.0
+    once_s: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -78,7 +81,10 @@ class ExchangeTime:
 
 @dataclass(frozen=True, kw_only=True)
 class StepTime:
-    """A step: its phases, its exchanges, and `bubble_s`, in which pipeline stages wait for each other."""
+    """A step: its phases, its exchanges, and `bubble_s`, in which pipeline stages wait for each other.
+
+    Four of five runs take (1 - `off`) to (1 + `off`) times as long; `basis` says what the rates rest on.
+    """
 
     phases: tuple[PhaseTime, ...]
     traffic: tuple[ExchangeTime, ...]
@@ -86,11 +92,23 @@ class StepTime:
     tokens: int
     tokens_per_s: float
     mfu: float
+    off: float
+    basis: str
 
     @property
     def seconds(self) -> float:
         """What a step takes."""
         return sum(each.seconds for each in self.phases) + self.bubble_s
+
+    @property
+    def seconds_range(self) -> tuple[float, float]:
+        """The shortest and the longest step to expect."""
+        return self.seconds * (1 - self.off), self.seconds * (1 + self.off)
+
+    @property
+    def rate_range(self) -> tuple[float, float]:
+        """The fewest and the most tokens a second to expect."""
+        return self.tokens_per_s / (1 + self.off), self.tokens_per_s / (1 - self.off)
 
     @property
     def communication_share(self) -> float:
@@ -100,8 +118,11 @@ class StepTime:
 
 
 def pipeline_bubble(layout: Layout, accumulation: int) -> float:
-    """Part of the time that stages wait for each other: (p-1)/(m+p-1) with m micro-batches (GPipe, 1F1B)."""
-    return pipeline_borders(layout) / (accumulation + pipeline_borders(layout))
+    """Part of the time that stages wait for each other: (p-1)/(v m+p-1) with m micro-batches and v virtual stages.
+
+    Source: Narayanan et al. 2021, section 2.2: interleaved 1F1B divides the bubble by the virtual stages.
+    """
+    return pipeline_borders(layout) / (layout.virtual_stages * accumulation + pipeline_borders(layout))
 
 
 def communication_share(compute_s: float, exposed_s: float) -> float:
@@ -116,92 +137,92 @@ def step_time(
     cluster: Cluster,
     *,
     storage_gb_per_s: float | None = None,
-    kernel_part: float = KERNEL_PART,
     overlap: float = OVERLAP,
 ) -> StepTime:
     """Estimate a step of the job on GPUs of `cluster`. None as storage rate leaves the loading out.
 
-    The backward pass takes two passes' time, for the gradients of activations and weights; frozen weights (LoRA) have
-    none, and it takes one.
-
     Raises ValueError where the layout's ranks leave a domain that has no network.
     """
     tokens = tokens_per_step(job, layout)
-    pass_flops = model_flops_per_token(model, job.sequence) / 3
-    peak = peak_tflops(cluster.gpu, job.precision)
-    pass_s = tokens * pass_flops / (layout.world * peak * _FLOPS_PER_TFLOP * kernel_part)
-    backward_passes = 2 if job.method == "full" else 1
+    row = calibration(job.software, cluster.gpu, job.precision)
+    one = forward_pass(model, job, layout, cluster.gpu)
+    full, passes = job.method == "full", job.accumulation
     sent = tuple(timed(each, cluster) for each in exchanges(model, job, layout))
-    forward = _phase(Phase.FORWARD, pass_s, _of(sent, job, Phase.FORWARD), job, overlap)
-    computed_s = (backward_passes + (job.recompute == "full")) * pass_s
-    backward = _phase(Phase.BACKWARD, computed_s, _of(sent, job, Phase.BACKWARD), job, overlap)
+    forward = _phase(Phase.FORWARD, passes * one.forward_s, sent, job, row, overlap)
+    backward_s = one.backward_s(full=full, again=job.recompute == "full")
+    backward = _phase(Phase.BACKWARD, passes * backward_s, sent, job, row, overlap)
     loss = PhaseTime(phase=Phase.LOSS, compute_s=_loss_s(model, job, layout, cluster))
-    optimizer_s = _optimizer_s(model, job, layout, cluster)
-    optimizer = _phase(Phase.OPTIMIZER, optimizer_s, _of(sent, job, Phase.OPTIMIZER), job, 0.0)
-    bubble_s = (forward.seconds + backward.seconds) * pipeline_borders(layout) / job.accumulation
+    optimizer = PhaseTime(phase=Phase.OPTIMIZER, compute_s=_optimizer_s(model, job, layout, cluster))
+    waiting = pipeline_borders(layout) / (passes * layout.virtual_stages)
+    bubble_s = (forward.seconds + backward.seconds - forward.once_s - backward.once_s) * waiting
     beside_s = forward.seconds + loss.seconds + backward.seconds + optimizer.seconds + bubble_s
     load_s = text_gb(tokens) / storage_gb_per_s if storage_gb_per_s else 0.0
     load = PhaseTime(phase=Phase.LOAD, compute_s=0.0, exchange_s=load_s, exposed_s=max(0.0, load_s - beside_s))
     rate = tokens / (beside_s + load.seconds)
+    flops = model_flops_per_token(model, job.sequence) * (1 if full else 2 / 3)
     return StepTime(
         phases=(load, forward, loss, backward, optimizer),
         traffic=sent,
         bubble_s=bubble_s,
         tokens=tokens,
         tokens_per_s=rate,
-        mfu=mfu((1 + backward_passes) * pass_flops, layout.world, peak, rate),
+        mfu=mfu(flops, layout.world, peak_tflops(cluster.gpu, job.precision), rate),
+        off=uncertainty(row, model.experts is not None),
+        basis=row.basis,
     )
-
-
-def _of(sent: Iterable[ExchangeTime], job: Job, phase: Phase) -> tuple[tuple[Exchange, float], ...]:
-    """The exchanges of a phase, each with the seconds of its repetitions that belong there."""
-    parts = ((each, _part(each.exchange, job, phase)) for each in sent)
-    return tuple((each.exchange, part * each.seconds) for each, part in parts if part)
 
 
 def _part(exchange: Exchange, job: Job, phase: Phase) -> float:
     """Forward and backward pass share what layers exchange; with full recomputation the forward runs twice.
 
-    Weights are gathered before each pass (ZeRO-3, FSDP) or once after the optimizer (ZeRO-1 and 2); gradients are
-    reduced in the backward pass.
+    Weights are gathered before each pass (ZeRO-3, FSDP) or before the first one (ZeRO-1 and 2); gradients are reduced
+    in the backward pass.
     """
     if exchange.axis is Axis.DATA:
         if exchange.collective is not Collective.ALL_GATHER:
             return 1.0 if phase is Phase.BACKWARD else 0.0
         if job.sharding in ("zero1", "zero2"):
-            return 1.0 if phase is Phase.OPTIMIZER else 0.0
-        return 0.0 if phase is Phase.OPTIMIZER else 0.5
+            return 1.0 if phase is Phase.FORWARD else 0.0
+        return 0.5
     again = job.recompute == "full" and exchange.axis is not Axis.PIPELINE
     whole = (3 if exchange.axis is Axis.CONTEXT else 2) + (1 if again else 0)
-    return {Phase.FORWARD: 1 / whole, Phase.BACKWARD: 1 - 1 / whole}.get(phase, 0.0)
+    return 1 / whole if phase is Phase.FORWARD else 1 - 1 / whole
 
 
 def _phase(
-    phase: Phase,
-    compute_s: float,
-    sent: Iterable[tuple[Exchange, float]],
-    job: Job,
-    overlap: float,
+    phase: Phase, compute_s: float, sent: Iterable[ExchangeTime], job: Job, row: Calibration, overlap: float
 ) -> PhaseTime:
     """Exchanges that can be hidden share what computation there is to hide them.
 
-    Gradients that are reduced once in a step only have the last micro-batch's backward pass for it.
+    What is exchanged once in a step only has one micro-batch's computation for it; of tensor parallel exchanges the
+    software hides its own part, by computing on pieces of a message.
     """
-    open_s = hidden_s = 0.0
-    window_s = overlap * compute_s
-    for exchange, took_s in sent:
-        if exchange.hidden:
-            hidden_s += took_s
-            if exchange.axis is Axis.DATA and exchange.times == 1:
-                window_s = min(window_s, overlap * compute_s / job.accumulation)
-        else:
+    open_s = hidden_s = shown_s = once_s = 0.0
+    for each in sent:
+        took_s = _part(each.exchange, job, phase) * each.seconds
+        if each.exchange.axis is Axis.TENSOR:
             open_s += took_s
+            shown_s += (1 - row.tensor_hidden) * took_s
+        elif each.exchange.axis is Axis.EXPERT:
+            open_s += took_s
+            shown_s += took_s
+        elif _is_once(each.exchange):
+            once_s += took_s
+        else:
+            hidden_s += took_s
+    window_s = row.gradients_hidden * compute_s / job.accumulation
     return PhaseTime(
         phase=phase,
         compute_s=compute_s,
-        exchange_s=open_s + hidden_s,
-        exposed_s=open_s + max(0.0, hidden_s - window_s),
+        exchange_s=open_s + hidden_s + once_s,
+        exposed_s=shown_s + max(0.0, hidden_s - overlap * compute_s) + max(0.0, once_s - window_s),
+        once_s=max(0.0, once_s - window_s),
     )
+
+
+def _is_once(exchange: Exchange) -> bool:
+    """Whether data parallel ranks exchange this once in a step, not in each micro-batch."""
+    return exchange.axis is Axis.DATA and exchange.times == 1
 
 
 def timed(exchange: Exchange, cluster: Cluster) -> ExchangeTime:
@@ -209,7 +230,10 @@ def timed(exchange: Exchange, cluster: Cluster) -> ExchangeTime:
 
     Raises ValueError where its ranks leave a domain that has no network.
     """
-    best = fastest(exchange.collective, exchange.size_bytes, cluster.group(exchange.ranks, exchange.stride))
+    group = cluster.group(exchange.ranks, exchange.stride)
+    places = group.domains if group.domains > 1 else group.ranks
+    size_bytes = exchange.size_bytes * distinct(places, exchange.copies)
+    best = fastest(exchange.collective, size_bytes, group)
     return ExchangeTime(
         exchange=exchange,
         algorithm=best.algorithm,

@@ -1,53 +1,56 @@
-"""Training runs and model services: what their pods ask for, derived from the node they land on."""
+"""Training runs: what their pods ask for, derived from the node they land on, and what services leave of pools."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from catalogue.calibration import Software
+from catalogue.image_types import find
 from catalogue.model_types import Model
 from catalogue.types import Gpu
 from catalogue.units import MIB_PER_GIB
-from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, Saving, forecast
+from catalogue.whole import Catalogue
+from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
-from planner.mig import product_label
 from planner.nodes import pod_share
 from planner.placement import Sharing, sharing
-from planner.reliability.checkpoints import TierPlan, plan_tiers
-from planner.serving.memory import decode_tokens_per_s, serving_memory
-from planner.serving.startup import load_seconds, scale_up_seconds, startup_seconds
+from planner.reliability.checkpoints import Saving, TierPlan, plan_tiers, saving
 from planner.step import step_time
 from planner.storage.tiers import checkpoint_tiers
 from planner.storage.types import StoragePlan
-from planner.throughput import model_flops_per_token
+from planner.throughput import mfu, model_flops_per_token, peak_tflops, tokens_per_s
 from planner.training.job import Job, Layout
+from planner.training.launch import plan_launch
 from planner.training.layout import covers, layout_on
 from planner.training.plan import TrainingPlan, plan_training
-from planner.types import AwsPoolPlan, PodResources, PoolPlan, RunPlan, ServicePlan
+from planner.types import AwsPoolPlan, PodResources, PoolPlan, RunPlan, ServicePlan, TritonPlan
 
 if TYPE_CHECKING:
-    from settings.workloads import Service, TrainingRun
+    from settings.workloads import TrainingRun
+
+REFERENCE = ("/opt/gpucluster/trainer/train.py",)
+"""Where the trainer that this program brings lies in a pod, whatever the image."""
 
 _BILLION = 10**9
-_MB_PER_GB = 1000
-_SHM_MIB_PER_GPU = 2048
 
 
 def plan_runs(
     runs: Iterable[TrainingRun],
     pools: Mapping[str, PoolPlan],
-    models: Mapping[str, Model],
+    catalogue: Catalogue,
     storage: StoragePlan | None,
     switching: Switching | None = None,
     price: GpuHour | None = None,
+    failures_per_1000_node_days: float | None = None,
 ) -> dict[str, RunPlan]:
     """The runs whose pool is planned and has GPUs, by name. Their memory and speed follow where they name a model.
 
     `storage` is where they read from and save to, `price` what an hour of a GPU costs where the pools are not rented:
-    those have their own.
+    those have their own. `failures_per_1000_node_days` is the site's own rate of failures.
     """
     return {
-        run.name: _run(run, pool, models, storage, switching, price)
+        run.name: _run(run, pool, catalogue, storage, switching, price, failures_per_1000_node_days)
         for run in runs
         if (pool := pools.get(run.pool)) is not None and pool.gpus_per_node
     }
@@ -64,26 +67,50 @@ def _job(run: TrainingRun) -> Job:
         micro_batch=run.micro_batch,
         accumulation=run.accumulation,
         sequence=run.sequence_length,
+        software=software_of(run),
     )
+
+
+def software_of(run: TrainingRun) -> Software:
+    """The family that the run names, or that its settings are typical of.
+
+    Pipelines, context ranks and ZeRO-1 are Megatron's; FSDP with expert parallelism is AutoModel's, FSDP alone
+    PyTorch's.
+    """
+    degrees = run.parallelism
+    if run.software is not None:
+        return run.software
+    if run.sharding not in ("fsdp", "zero3") or degrees.pipeline > 1 or degrees.context > 1:
+        return "megatron"
+    if run.sharding == "zero3":
+        return "deepspeed"
+    return "automodel" if degrees.expert > 1 else "fsdp"
 
 
 def _run(
     run: TrainingRun,
     pool: PoolPlan,
-    models: Mapping[str, Model],
+    catalogue: Catalogue,
     storage: StoragePlan | None,
     switching: Switching | None,
     price: GpuHour | None,
+    failures: float | None,
 ) -> RunPlan:
     """One pod per node, with every GPU and EFA interface of it."""
     efa = pool.efa if isinstance(pool, AwsPoolPlan) else 0
     cpu, memory = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, 1, 1)
-    model, gpus = models.get(run.model) if run.model is not None else None, run.nodes * pool.gpus_per_node
-    training = _training(run, pool.gpu, gpus, model) if model and pool.gpu else None
+    model, gpus = catalogue.models.get(run.model) if run.model is not None else None, run.nodes * pool.gpus_per_node
+    saved = saving(run.checkpoint) if run.checkpoint else None
+    training = _training(run, pool.gpu, gpus, model, failures) if model and pool.gpu else None
+    expected = _forecast(run, saved, pool, model, training, storage, switching, price) if model and training else None
     return RunPlan(
         name=run.name,
         pool=run.pool,
         queue=run.queue,
+        priority=run.priority,
+        image=run.image,
+        script=REFERENCE + run.script if run.framework == "reference" else run.script,
+        restarts=run.restarts,
         pods=run.nodes,
         gpus=gpus,
         efa=run.nodes * efa,
@@ -94,10 +121,21 @@ def _run(
             memory_mib=memory,
             shm_mib=run.shm_gib * MIB_PER_GIB,
         ),
+        net_plugin=_net_plugin(run, catalogue) if efa and run.nodes > 1 else None,
         training=training,
-        forecast=_forecast(run, pool, model, training, storage, switching, price) if model and training else None,
+        launch=plan_launch(run, model, training, expected, saved),
+        forecast=expected,
+        saving=saved,
         tiers=_tiers(run, training, storage) if training and storage else (),
+        dataset=run.dataset.name if run.dataset else None,
+        metrics_port=run.metrics_port,
     )
+
+
+def _net_plugin(run: TrainingRun, catalogue: Catalogue) -> str:
+    """As the image's row has it; else by the name that the EFA installer gives it since aws-ofi-nccl 1.15."""
+    image = find(catalogue.images, run.image)
+    return (image.net_plugin if image else None) or "ofi"
 
 
 def _tiers(run: TrainingRun, training: TrainingPlan, storage: StoragePlan) -> tuple[TierPlan, ...]:
@@ -106,18 +144,19 @@ def _tiers(run: TrainingRun, training: TrainingPlan, storage: StoragePlan) -> tu
     if saved is None:
         return ()
     places = checkpoint_tiers(saved, storage.write_gb_per_s)
-    return plan_tiers(places, training.mttf_hours, RESTART_SECONDS)
+    return plan_tiers(places, training.mttf.hours, RESTART_SECONDS)
 
 
-def _training(run: TrainingRun, gpu: Gpu, gpus: int, model: Model) -> TrainingPlan:
+def _training(run: TrainingRun, gpu: Gpu, gpus: int, model: Model, failures: float | None) -> TrainingPlan:
     degrees = run.parallelism
-    given = Layout(tensor=degrees.tensor, pipeline=degrees.pipeline, context=degrees.context, expert=degrees.expert)
+    given = Layout(**degrees.model_dump(exclude={"data"}))
     pause_s = run.checkpoint.within_seconds if run.checkpoint else None
-    return plan_training(_job(run), model, layout_on(gpus, given, degrees.data), gpu, gpus, pause_s)
+    return plan_training(_job(run), model, layout_on(gpus, given, degrees.data), gpu, gpus, pause_s, failures)
 
 
 def _forecast(
     run: TrainingRun,
+    saved: Saving | None,
     pool: PoolPlan,
     model: Model,
     training: TrainingPlan,
@@ -133,21 +172,33 @@ def _forecast(
     if cluster and reached and fits:
         rate = storage.read_gb_per_s if storage and storage.read_gb_per_s else None
         step = step_time(model, training.job, layout, cluster, storage_gb_per_s=rate)
-    saved = run.checkpoint
+    flops = model_flops_per_token(model, run.sequence_length)
+    gpu = pool.gpu if cluster else None
+    measured = _measured(run, flops, gpu, run.nodes * pool.gpus_per_node) if gpu else None
     aim = None
     if run.tokens_billion is not None:
-        flops = model_flops_per_token(model, run.sequence_length)
         tokens = run.tokens_billion * _BILLION
         aim = Aim(tokens=tokens, tokens_per_step=training.tokens_per_step, flops_per_token=flops)
     return forecast(
         step,
-        step.tokens_per_s if step else training.tokens_per_s,
-        training.mttf_hours,
+        measured or (step.tokens_per_s if step else training.tokens_per_s),
+        training.mttf.hours,
         gpus=run.nodes * pool.gpus_per_node,
+        measured=measured is not None,
         aim=aim,
-        saving=Saving(pause_s=saved.within_seconds, every_s=saved.every_minutes * 60) if saved else None,
+        saving=saved,
         price=_rented(pool) if isinstance(pool, AwsPoolPlan) else price,
     )
+
+
+def _measured(run: TrainingRun, flops_per_token: float, gpu: Gpu, gpus: int) -> float | None:
+    """Tokens a second as the site measured them, if its GPUs can compute so many; None where it says nothing."""
+    if (told := run.expected) is None:
+        return None
+    peak = peak_tflops(gpu, run.precision)
+    if told.tokens_per_second is None:
+        return tokens_per_s(flops_per_token, gpus, peak, told.mfu or 0.0)
+    return told.tokens_per_second if mfu(flops_per_token, gpus, peak, told.tokens_per_second) <= 1 else None
 
 
 def _rented(pool: AwsPoolPlan) -> GpuHour | None:
@@ -158,65 +209,20 @@ def _rented(pool: AwsPoolPlan) -> GpuHour | None:
     return GpuHour(usd=price.usd_per_hour / pool.gpus_per_node, basis=f"{pool.usage} price of {pool.hardware}")
 
 
-def plan_services(
-    services: Iterable[Service], pools: Mapping[str, PoolPlan], models: Mapping[str, Model], read_mb_per_s: float
-) -> dict[str, ServicePlan]:
-    """The services whose pool and model are known, by name. `read_mb_per_s` is the shared file system's whole rate."""
-    return {
-        service.name: _service(service, pools[service.pool], gpu, models[service.model], read_mb_per_s)
-        for service in services
-        if service.pool in pools and service.model in models and (gpu := pools[service.pool].gpu)
-    }
-
-
 def plan_sharing(
-    pools: Mapping[str, PoolPlan], runs: Mapping[str, RunPlan], services: Mapping[str, ServicePlan]
+    pools: Mapping[str, PoolPlan],
+    runs: Mapping[str, RunPlan],
+    services: Mapping[str, ServicePlan],
+    servers: Mapping[str, TritonPlan],
 ) -> dict[str, Sharing]:
     """What services leave of their pools, by the pool's name, where each replica fits on a node."""
     found = {}
     for name, pool in pools.items():
-        there = [service for service in services.values() if service.pool == name]
-        if there and all(service.pod.gpus <= pool.devices_per_node for service in there):
-            sizes = [(service.pod.gpus, service.min_replicas, service.max_replicas) for service in there]
+        there = [each for each in services.values() if each.pool == name]
+        beside = [each.always for each in servers.values() if each.pool == name]
+        sizes = [*(each.pod.gpus for each in there), *(each.gpus for each in beside)]
+        if sizes and max(sizes) <= pool.devices_per_node:
             gang = max((run.pods for run in runs.values() if run.pool == name), default=0)
-            found[name] = sharing(pool.count, pool.devices_per_node, sizes, gang)
+            fewest, most = [*(each.fewest for each in there), *beside], [*(each.most for each in there), *beside]
+            found[name] = sharing(pool.count, pool.devices_per_node, fewest, most, gang)
     return found
-
-
-def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_per_s: float) -> ServicePlan:
-    """A replica takes its share of the node: `tensor_parallel` of its GPUs or slices, and as much of the rest."""
-    devices = service.tensor_parallel
-    taken = min(devices, pool.devices_per_node)
-    cpu, host = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, taken, pool.devices_per_node)
-    memory = serving_memory(
-        model,
-        pool.mig.memory_gb if pool.mig else gpu.memory_gb,
-        devices,
-        service.gpu_memory_utilization,
-        service.quantization,
-        service.kv_cache_dtype,
-    )
-    part = pool.mig.memory_gb / gpu.memory_gb if pool.mig else 1
-    # vLLM quantises what it has read, so the published weights are what is read.
-    load = load_seconds(model.weights_bytes, read_mb_per_s / _MB_PER_GB)
-    return ServicePlan(
-        name=service.name,
-        pool=service.pool,
-        min_replicas=service.min_replicas,
-        max_replicas=service.max_replicas,
-        gpus=service.min_replicas * devices,
-        gpu_product=product_label(gpu, pool.mig.name if pool.mig else None),
-        weights_gb=round(memory.weights_gb, 1),
-        overhead_gb=memory.overhead_gb,
-        kv_cache_gb=round(memory.kv_cache_gb, 1),
-        kv_bytes_per_token=memory.kv_bytes_per_token,
-        kv_cache_tokens=memory.kv_cache_tokens,
-        full_sequences=memory.sequences(service.max_model_len),
-        load_seconds=round(load, 1),
-        startup_seconds=startup_seconds(load),
-        scale_up_seconds=round(scale_up_seconds(load)),
-        request_tokens_per_s=round(
-            decode_tokens_per_s(model, gpu.memory_tb_per_s * part, devices, service.quantization)
-        ),
-        pod=PodResources(gpus=devices, efa=0, cpu_millicores=cpu, memory_mib=host, shm_mib=_SHM_MIB_PER_GPU * devices),
-    )

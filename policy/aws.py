@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from policy.graph import Finding, Graph, Resource
+from policy.graph import Graph, Resource
+from policy.rule import Finding, rule
 
 MANDATORY_TAGS = ("gpucluster:project", "gpucluster:stack", "owner", "cost-centre")
+EBS_DRIVER = "ebs.csi.aws.com"
 WORLD = ("0.0.0.0/0", "::/0")
 
 UNTAGGED_TYPES = frozenset(
@@ -22,11 +24,16 @@ UNTAGGED_TYPES = frozenset(
         "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
         "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
         "aws:s3/bucketVersioning:BucketVersioning",
+        "aws:sns/topicPolicy:TopicPolicy",
     }
 )
 """Types that AWS cannot tag."""
 
 
+@rule(
+    source="AWS provider: https://registry.terraform.io/providers/hashicorp/aws/latest/docs/guides/resource-tagging",
+    remedy="tag provider, resource and template with the stack's tags, and Name with the logical name",
+)
 def tagged(graph: Graph) -> Iterator[Finding]:
     """The provider adds the mandatory tags, each resource its own name, and templates both to what they start."""
     for provider in graph.of_type("pulumi:providers:aws"):
@@ -43,6 +50,12 @@ def tagged(graph: Graph) -> Iterator[Finding]:
         for kind in ("instance", "volume", "network-interface"):
             if missing := [tag for tag in MANDATORY_TAGS if not specifications.get(kind, {}).get(tag)]:
                 yield template.name, f"starts each {kind} without {', '.join(missing)}; default tags do not reach it"
+    for each in graph.of_type("kubernetes:storage.k8s.io/v1:StorageClass"):
+        asked = each.inputs.get("parameters") or {}
+        given = {value.partition("=")[0] for name, value in asked.items() if name.startswith("tagSpecification_")}
+        missing = [tag for tag in MANDATORY_TAGS if tag not in given]
+        if each.inputs.get("provisioner") == EBS_DRIVER and missing:
+            yield each.name, f"makes volumes without {', '.join(missing)}; only tagSpecification_1 and on reach them"
 
 
 def _secrets_encrypted(inputs: Mapping[str, Any]) -> bool:
@@ -72,6 +85,10 @@ ENCRYPTION: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
 }
 
 
+@rule(
+    source="AWS: https://docs.aws.amazon.com/prescriptive-guidance/latest/encryption-best-practices/welcome.html",
+    remedy="give it the stack's key (kms_key_id, encrypted, encryption_config)",
+)
 def encrypted(graph: Graph) -> Iterator[Finding]:
     """Data at rest is encrypted wherever the type has a setting for it (Y06)."""
     for token, (what, holds) in ENCRYPTION.items():
@@ -99,6 +116,10 @@ def _open_to(each: Resource) -> list[str]:
     return []
 
 
+@rule(
+    source="EKS guide: https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html",
+    remedy="name the networks that need to come in: platform.publicAccessCidrs, a group; a Service is ClusterIP",
+)
 def no_public_ingress(graph: Graph) -> Iterator[Finding]:
     """Nothing may come in from anywhere: not through a group, not to the API server, not past a Service (Y11; IN07)."""
     for each in graph.resources.values():
@@ -115,12 +136,13 @@ def no_public_ingress(graph: Graph) -> Iterator[Finding]:
             yield service.name, f"is a Service of type {kind}, which is reachable from outside; make it ClusterIP"
 
 
+@rule(
+    source="EKS best practices: https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html",
+    remedy="set metadata_options: http_tokens=required, http_put_response_hop_limit=1; pods use pod identity",
+)
 def instances_hardened(graph: Graph) -> Iterator[Finding]:
     """Instances answer metadata requests by session only and for the host alone; pods have pod identity."""
     for template in graph.of_type("aws:ec2/launchTemplate:LaunchTemplate"):
         options = template.inputs.get("metadataOptions") or {}
         if options.get("httpTokens") != "required" or options.get("httpPutResponseHopLimit") != 1:
             yield template.name, "lets pods use the instance's credentials; require IMDSv2 and a hop limit of 1"
-
-
-RULES = (tagged, encrypted, no_public_ingress, instances_hardened)

@@ -1,8 +1,11 @@
 """What a rule looks at: everything one run of a program registered, as plain values."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""What stands in the place of a value that a preview does not know yet (Pulumi's wire format)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -10,7 +13,8 @@ class Resource:
     """One registered resource.
 
     `inputs` are plain values with their SDK names (camelCase); `secret` names the top-level inputs that hold a secret.
-    `provider` is the provider's URN and id, empty where none was given. `depends_on` are URNs.
+    `provider` is the provider's URN and id, empty where none was given. `depends_on` are URNs, and so are `references`:
+    what each top-level input is made of. `outputs` are what the provider added, which a preview does not know.
     """
 
     urn: str
@@ -25,9 +29,13 @@ class Resource:
     depends_on: tuple[str, ...] = ()
     ignore_changes: tuple[str, ...] = ()
     replace_on_changes: tuple[str, ...] = ()
+    delete_before_replace: bool = False
     timeouts: Mapping[str, str] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    imported: str = ""
     id: str = ""
+    references: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_provider(self) -> bool:
@@ -45,6 +53,7 @@ class Invocation:
 
     token: str
     provider: str
+    args: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -52,6 +61,7 @@ class Graph:
     """Everything registered by one run, and what the person who runs it has decided.
 
     `protected` is the stack's `lifecycle.protect`; `waived_images` may go without a digest in a protected stack;
+    `fed_autoscalers` look at metrics that something outside of the program serves;
     `secrets` are values that must not be seen in clear.
     """
 
@@ -60,6 +70,7 @@ class Graph:
     outputs: Mapping[str, Any] = field(default_factory=dict)
     protected: bool = False
     waived_images: frozenset[str] = frozenset()
+    fed_autoscalers: frozenset[str] = frozenset()
     secrets: tuple[str, ...] = ()
 
     def of_type(self, *tokens: str) -> list[Resource]:
@@ -73,30 +84,3 @@ class Graph:
             names = ", ".join(sorted(each.name for each in self.resources.values()))
             raise LookupError(f"{len(found)} resources are called {name}; there are {names}")
         return found[0]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Violation:
-    """A broken rule: which resource (logical name), and what is wrong with it."""
-
-    rule: str
-    resource: str
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"{self.resource}: {self.sentence} [{self.rule}]"
-
-
-Finding = tuple[str, str]
-"""(logical name of the resource, sentence)"""
-
-Rule = Callable[[Graph], Iterable[Finding]]
-
-
-def violations(graph: Graph, rules: Sequence[Rule]) -> list[Violation]:
-    """Everything in the graph that breaks one of the rules, in the order of the rules."""
-    return [
-        Violation(rule=rule.__name__, resource=resource, sentence=sentence)
-        for rule in rules
-        for resource, sentence in rule(graph)
-    ]

@@ -4,38 +4,68 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.graph import Finding, Graph
-from policy.pods import Pod, objects, pods
+from policy.gangs import metadata_of, namespace_of, spec_of
+from policy.graph import Graph, Resource
+from policy.pods import NO_PODS, Pod, is_kubernetes, objects, pods
+from policy.rule import Finding, rule
+from policy.serving import scaled_by, scalers
+from policy.topology import OF_NODES
 
+KARPENTER = "kubernetes:karpenter.sh/v1:NodePool"
+VOLUME = "kubernetes:core/v1:PersistentVolume"
+CLUSTER = "aws:eks/cluster:Cluster"
 EXACT_VERSION = re.compile(r"v?\d+\.\d+\.\d+([-+][0-9A-Za-z.\-]+)?")
 DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 BUILT_IN_CLASSES = ("system-cluster-critical", "system-node-critical")
 BUILT_IN_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-LABELS_OF_NODES = ("nvidia.com/",)
-"""Labels that something else than the node group puts on nodes."""
+PUBLISHED = {("ConfigMap", "kube-root-ca.crt")}
+"""What Kubernetes itself puts into every namespace (its controller root-ca-certificate-publisher)."""
+
+THERE = {"Queue": {("", "default"), ("", "root")}, "StorageClass": {("", "gp2")}}
+"""What others make: Volcano its first queues, EKS a class of its own."""
+
+IN_VOLUMES = (
+    ("persistentVolumeClaim", "PersistentVolumeClaim", "claimName"),
+    ("secret", "Secret", "secretName"),
+    ("configMap", "ConfigMap", "name"),
+)
+IN_ENVIRONMENT = {
+    "secretKeyRef": "Secret",
+    "configMapKeyRef": "ConfigMap",
+    "secretRef": "Secret",
+    "configMapRef": "ConfigMap",
+}
+OF_GANGS = {"queue": "Queue", "priorityClass": "PriorityClass", "priorityClassName": "PriorityClass"}
+
+
+def _in_volume(volume: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(kind, name) of what a volume, or a part of a projected one, is made of."""
+    for key, kind, name in IN_VOLUMES:
+        source = volume.get(key)
+        if source and not source.get("optional"):
+            yield kind, source.get(name) or ""
+    for source in (volume.get("projected") or {}).get("sources") or []:
+        for key, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
+            if key in source and not source[key].get("optional"):
+                yield kind, source[key].get("name") or ""
+
+
+def _in_container(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(kind, name) of what a container's environment is taken from."""
+    variables = [each.get("valueFrom") or {} for each in container.get("env") or []]
+    for source in (*variables, *(container.get("envFrom") or [])):
+        for key, kind in IN_ENVIRONMENT.items():
+            if key in source and not source[key].get("optional"):
+                yield kind, source[key].get("name") or ""
 
 
 def _named_by(pod: Pod) -> Iterator[tuple[str, str, str]]:
     """(kind, namespace, name) of what a pod cannot start without."""
-    for volume in pod.spec.get("volumes", []):
-        if claim := volume.get("persistentVolumeClaim"):
-            yield "PersistentVolumeClaim", pod.namespace, claim["claimName"]
-        if secret := volume.get("secret"):
-            yield "Secret", pod.namespace, secret["secretName"]
-        if config := volume.get("configMap"):
-            yield "ConfigMap", pod.namespace, config["name"]
-    for container in pod.containers:
-        for variable in container.get("env", []):
-            source = variable.get("valueFrom") or {}
-            if "secretKeyRef" in source:
-                yield "Secret", pod.namespace, source["secretKeyRef"]["name"]
-            if "configMapKeyRef" in source:
-                yield "ConfigMap", pod.namespace, source["configMapKeyRef"]["name"]
-        for whole in container.get("envFrom", []):
-            for key, kind in (("secretRef", "Secret"), ("configMapRef", "ConfigMap")):
-                if key in whole:
-                    yield kind, pod.namespace, whole[key]["name"]
-    account = pod.spec.get("serviceAccountName", "default")
+    found = [each for volume in pod.spec.get("volumes") or [] for each in _in_volume(volume)]
+    found += [each for container in pod.containers for each in _in_container(container)]
+    found += [("Secret", each["name"]) for each in pod.spec.get("imagePullSecrets") or []]
+    yield from ((kind, pod.namespace, name) for kind, name in found)
+    account = pod.spec.get("serviceAccountName") or "default"
     if account != "default":
         yield "ServiceAccount", pod.namespace, account
     priority = pod.spec.get("priorityClassName")
@@ -43,32 +73,76 @@ def _named_by(pod: Pod) -> Iterator[tuple[str, str, str]]:
         yield "PriorityClass", "", priority
 
 
+def _named_in(value: Any, keys: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(kind, name) wherever one of `keys` has a value, however deep."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            if key in keys and isinstance(each, str) and each:
+                yield keys[key], each
+            yield from _named_in(each, keys)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _named_in(each, keys)
+
+
+def _named_by_object(each: Resource) -> Iterator[tuple[str, str, str]]:
+    """(kind, namespace, name) of what an object names outside of its pods, none of it in a namespace."""
+    spec = each.inputs.get("spec") or {}
+    gangs = [(spec.get("runPolicy") or {}).get("schedulingPolicy") or {}]
+    if each.token.startswith("kubernetes:batch.volcano.sh/"):
+        gangs.append({key: spec[key] for key in ("queue", "priorityClassName") if key in spec})
+    named = [*_named_in(each.inputs, {"storageClassName": "StorageClass"}), *_named_in(gangs, OF_GANGS)]
+    yield from ((kind, "", name) for kind, name in named)
+
+
+PUBLISHED = {("ConfigMap", "kube-root-ca.crt")}
+"""What Kubernetes itself puts into every namespace (its controller root-ca-certificate-publisher)."""
+
+
+def _made_secrets(graph: Graph) -> Iterator[tuple[str, str]]:
+    """(namespace, name) of Secrets that controllers make: of an ExternalSecret, a Certificate, a SealedSecret."""
+    for each in graph.of_type("ExternalSecret", "Certificate", "SealedSecret"):
+        spec, name = spec_of(each), metadata_of(each).get("name", "")
+        yield namespace_of(each), str((spec.get("target") or {}).get("name") or spec.get("secretName") or name)
+
+
+@rule(
+    source="Kubernetes: a pod waits for its volumes, Secrets and ConfigMaps; https://kubernetes.io/docs/concepts/storage/volumes/",
+    remedy="register what is named, in the namespace where it is named, or correct the name",
+)
 def references_exist(graph: Graph) -> Iterator[Finding]:
     """Each claim, ConfigMap, Secret, account, class and queue that is named is there, where it is named (G31; KJ17)."""
     kinds = ("PersistentVolumeClaim", "Secret", "ConfigMap", "ServiceAccount", "PriorityClass", "StorageClass", "Queue")
-    there = {kind: objects(graph, kind) for kind in kinds}
+    made = {kind: objects(graph, kind) for kind in kinds}
+    there = {kind: made[kind] | THERE.get(kind, set()) for kind in kinds}
+    there["Secret"] |= set(_made_secrets(graph))
+    there["StorageClass"] |= {("", spec_of(each).get("storageClassName", "")) for each in graph.of_type(VOLUME)}
+    cluster, namespaces = graph.of_type(CLUSTER), objects(graph, "Namespace")
     named = [(pod.owner, *reference) for pod in pods(graph) for reference in _named_by(pod)]
-    for claim in graph.of_type("PersistentVolumeClaim"):
-        if storage_class := claim.inputs["spec"].get("storageClassName"):
-            named.append((claim.name, "StorageClass", "", storage_class))
-    for job in graph.of_type("PyTorchJob"):
-        policy = job.inputs["spec"].get("runPolicy", {}).get("schedulingPolicy", {})
-        named += [(job.name, "Queue", "", policy["queue"])] if "queue" in policy else []
-        named += [(job.name, "PriorityClass", "", policy["priorityClass"])] if "priorityClass" in policy else []
+    for each in graph.resources.values():
+        if is_kubernetes(each) and each.kind not in NO_PODS:
+            named += [(each.name, *reference) for reference in _named_by_object(each)]
     for owner, kind, namespace, name in named:
-        if (namespace, name) not in there[kind]:
+        ours = cluster or ("", namespace) in namespaces or any(place == namespace for place, _ in made[kind])
+        if ours and (namespace, name) not in there[kind] and (kind, name) not in PUBLISHED:
             place = f" in namespace {namespace}" if namespace else ""
             yield owner, f"names the {kind} {name}{place}, which nothing creates"
 
 
+@rule(
+    source="Kubernetes: Namespaces; https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
+    remedy="register the Namespace, and take its name from it",
+)
 def namespaces_exist(graph: Graph) -> Iterator[Finding]:
     """Every object is put into a namespace that the program makes, or that Kubernetes has (KJ16, KJ20)."""
-    there = {name for _, name in objects(graph, "Namespace")} | set(BUILT_IN_NAMESPACES)
+    made = {name for _, name in objects(graph, "Namespace")}
+    made |= {str(each.inputs["namespace"]) for each in graph.of_type("Release") if each.inputs.get("createNamespace")}
+    there = made | set(BUILT_IN_NAMESPACES)
     for each in graph.resources.values():
-        if each.token.startswith("kubernetes:"):
+        if is_kubernetes(each):
             source = each.inputs if each.kind == "Release" else each.inputs.get("metadata") or {}
             namespace = source.get("namespace")
-            if namespace and namespace not in there:
+            if namespace and namespace not in there and (made or graph.of_type(CLUSTER)):
                 yield each.name, f"is put into the namespace {namespace}, which nothing creates"
 
 
@@ -78,18 +152,24 @@ def _tolerates(pod: Pod, taint: Mapping[str, Any]) -> bool:
         each.get("key") in (None, taint["key"])
         and each.get("effect") in (None, effect)
         and (each.get("operator") == "Exists" or each.get("value", "") == taint.get("value", ""))
-        for each in pod.spec.get("tolerations", [])
+        for each in pod.spec.get("tolerations") or []
     )
 
 
+@rule(
+    source="Kubernetes: Taints and tolerations; https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+    remedy="select labels that a node group has, and tolerate its taints",
+)
 def pods_can_be_placed(graph: Graph) -> Iterator[Finding]:
     """A pod's node selector fits a node group whose taints the pod tolerates (J09, J10; KJ22, PW19)."""
     groups = graph.of_type("aws:eks/nodeGroup:NodeGroup")
     for pod in pods(graph):
         wanted = {
-            key: value for key, value in pod.spec.get("nodeSelector", {}).items() if not key.startswith(LABELS_OF_NODES)
+            key: value for key, value in (pod.spec.get("nodeSelector") or {}).items() if not key.startswith(OF_NODES)
         }
         fitting = [each for each in groups if wanted.items() <= (each.inputs.get("labels") or {}).items()]
+        if not groups or graph.of_type(KARPENTER):
+            continue
         if not fitting:
             yield pod.owner, f"selects nodes with {wanted}, which no node group has"
         elif not any(all(_tolerates(pod, taint) for taint in each.inputs.get("taints") or []) for each in fitting):
@@ -97,6 +177,10 @@ def pods_can_be_placed(graph: Graph) -> Iterator[Finding]:
             yield pod.owner, f"tolerates the taints of none of the node groups it selects ({names})"
 
 
+@rule(
+    source="Kubernetes: Extended resources cannot be overcommitted; https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#extended-resources",
+    remedy="set the limit, equal to the request",
+)
 def extended_resources_limited(graph: Graph) -> Iterator[Finding]:
     """Extended resources are limited to what is requested: the API server refuses anything else (KJ23, KJ31)."""
     for pod in pods(graph):
@@ -108,18 +192,24 @@ def extended_resources_limited(graph: Graph) -> Iterator[Finding]:
                     yield pod.owner, f"requests {requests.get(name)} {name} and limits it to {limits.get(name)}"
 
 
+@rule(
+    source="Kubernetes: Migrating Deployments to horizontal autoscaling; https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
+    remedy="leave spec.replicas out",
+)
 def one_owner_of_replicas(graph: Graph) -> Iterator[Finding]:
-    """A Deployment under an autoscaler states no replicas: the two would fight over them (IN06, P17)."""
-    scaled = {
-        (each.inputs["metadata"].get("namespace"), each.inputs["spec"]["scaleTargetRef"]["name"])
-        for each in graph.of_type("HorizontalPodAutoscaler")
-    }
-    for each in graph.of_type("Deployment"):
-        metadata = each.inputs["metadata"]
-        if (metadata.get("namespace"), metadata.get("name")) in scaled and "replicas" in each.inputs["spec"]:
+    """What is under an autoscaler states no replicas: the two would fight over them (IN06, P17)."""
+    scaled = {scaled_by(each) for each in scalers(graph)}
+    for each in graph.resources.values():
+        spec, left = spec_of(each), any("replicas" in path for path in each.ignore_changes)
+        name = (each.kind, namespace_of(each), metadata_of(each).get("name"))
+        if name in scaled and spec.get("replicas") is not None and not left:
             yield each.name, "states replicas although an autoscaler sets them; leave them out"
 
 
+@rule(
+    source="Helm: helm upgrade, --version --atomic --cleanup-on-fail; https://helm.sh/docs/helm/helm_upgrade/",
+    remedy="make it a helm.v3.Release with version, repository_opts, atomic, cleanup_on_fail and timeout",
+)
 def releases_pinned(graph: Graph) -> Iterator[Finding]:
     """A release names exact version and repository, waits, rolls back what fails (I03, P20; KJ14, KJ15, PF07)."""
     for each in graph.of_type("Release"):
@@ -136,10 +226,19 @@ def releases_pinned(graph: Graph) -> Iterator[Finding]:
             yield each.name, "is rendered by Pulumi, which leaves the chart's hooks out; use a Release"
 
 
+def _mounted_images(pod: Pod) -> list[str]:
+    """Images that are volumes."""
+    return [each["image"].get("reference") or "" for each in pod.spec.get("volumes") or [] if each.get("image")]
+
+
+@rule(
+    source='Kubernetes: Image names, "Image digests"; https://kubernetes.io/docs/concepts/containers/images/',
+    remedy="name a version and its digest (make pin-images), or waive image-not-pinned by name",
+)
 def images_pinned(graph: Graph) -> Iterator[Finding]:
     """An image has a digest in a protected stack unless waived, and always a tag that stays (I03; IN01, KJ32, PF12)."""
     for pod in pods(graph):
-        for image in sorted({container["image"] for container in pod.containers}):
+        for image in sorted({each.get("image") or "" for each in pod.containers} | set(_mounted_images(pod))):
             if DIGEST.search(image):
                 continue
             tag = image.rsplit("/", 1)[-1].partition(":")[2]
@@ -147,14 +246,3 @@ def images_pinned(graph: Graph) -> Iterator[Finding]:
                 yield pod.owner, f"runs {image}, which is another image tomorrow; give it a version"
             elif graph.protected and image not in graph.waived_images:
                 yield pod.owner, f"runs {image} without a digest in a protected stack"
-
-
-RULES = (
-    references_exist,
-    namespaces_exist,
-    pods_can_be_placed,
-    extended_resources_limited,
-    one_owner_of_replicas,
-    releases_pinned,
-    images_pinned,
-)

@@ -1,8 +1,10 @@
 """Rules about how resources are registered: providers, parents, protection, and the size of the graph."""
 
+import re
 from collections.abc import Iterator
 
-from policy.graph import Finding, Graph
+from policy.graph import Graph, Resource
+from policy.rule import Finding, rule
 
 PROTECTED_TYPES = (
     "aws:ec2/vpc:Vpc",
@@ -16,17 +18,30 @@ PROTECTED_TYPES = (
 EDGES_PER_RESOURCE = 6
 
 
+@rule(
+    source="Pulumi: Default providers, `pulumi:disable-default-providers`; https://www.pulumi.com/docs/iac/concepts/resources/providers/",
+    remedy="pass the stack's provider: ResourceOptions(provider=...), InvokeOptions(parent=self)",
+)
 def explicit_provider(graph: Graph) -> Iterator[Finding]:
     """Every resource and every call goes through a provider that the program registered (P4, P22)."""
-    known = {each.urn for each in graph.resources.values() if each.is_provider}
+    known = {each.urn for each in graph.resources.values() if each.is_provider and not _is_default(each)}
     for each in graph.resources.values():
         if each.custom and not each.is_provider and each.provider.rsplit("::", 1)[0] not in known:
             yield each.name, "goes through the default provider; give its component the stack's provider"
     for call in graph.invokes:
-        if call.provider.rsplit("::", 1)[0] not in known:
+        if call.provider.rsplit("::", 1)[0] not in known and not call.token.startswith("pulumi:"):
             yield call.token, "is called through the default provider; give the call the stack's provider"
 
 
+def _is_default(provider: Resource) -> bool:
+    """Whether the engine made a provider by itself, which it names after its version: default_7_51_1."""
+    return re.fullmatch(r"default(_\d+)*", provider.name) is not None
+
+
+@rule(
+    source="Pulumi: Component resources; https://www.pulumi.com/docs/iac/concepts/resources/components/",
+    remedy="make it with ResourceOptions(parent=self) and a name that begins with the component's",
+)
 def parented(graph: Graph) -> Iterator[Finding]:
     """Every resource is part of a component, and its name begins with the component's (P2, P3)."""
     for each in graph.resources.values():
@@ -42,6 +57,10 @@ def parented(graph: Graph) -> Iterator[Finding]:
             )
 
 
+@rule(
+    source="Pulumi: protect; https://www.pulumi.com/docs/iac/concepts/options/protect/",
+    remedy="give it ResourceOptions(protect=...) from lifecycle.protect",
+)
 def protected(graph: Graph) -> Iterator[Finding]:
     """In a protected stack, what holds data or takes everything with it is protected."""
     if graph.protected:
@@ -50,12 +69,13 @@ def protected(graph: Graph) -> Iterator[Finding]:
                 yield each.name, "is not protected although lifecycle.protect is set"
 
 
+@rule(
+    source="Pulumi: dependsOn; https://www.pulumi.com/docs/iac/concepts/options/dependson/",
+    remedy="depend on one sentinel, or on an output, in the place of every resource before it",
+)
 def few_edges(graph: Graph) -> Iterator[Finding]:
     """Order is expressed by references and sentinels, not by lists of everything: engine time grows with edges."""
     edges = sum(len(each.depends_on) for each in graph.resources.values())
     if edges > EDGES_PER_RESOURCE * len(graph.resources):
         worst = max(graph.resources.values(), key=lambda each: len(each.depends_on))
         yield worst.name, f"{edges} dependencies among {len(graph.resources)} resources; here are most of them"
-
-
-RULES = (explicit_provider, parented, protected, few_edges)

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.graph import Finding, Graph
+from policy.graph import Graph
+from policy.rule import Finding, rule
 
 SECRET_INPUTS: Mapping[str, tuple[str, ...]] = {
     "pulumi:providers:kubernetes": ("kubeconfig",),
@@ -12,6 +13,10 @@ SECRET_INPUTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+@rule(
+    source="Pulumi: Secrets; https://www.pulumi.com/docs/iac/concepts/secrets/",
+    remedy="read it with require_secret, or wrap it: pulumi.Output.secret(...)",
+)
 def secret_inputs_marked(graph: Graph) -> Iterator[Finding]:
     """A kubeconfig and what a Secret holds are secret in state and previews."""
     for token, keys in SECRET_INPUTS.items():
@@ -25,6 +30,10 @@ def _shown(value: Any) -> str:
     return json.dumps(value, default=str)
 
 
+@rule(
+    source="Pulumi: Secrets; https://www.pulumi.com/docs/iac/concepts/secrets/",
+    remedy="hand it over by a Secret and secretKeyRef, and mark what is made of it",
+)
 def no_secret_in_clear(graph: Graph) -> Iterator[Finding]:
     """No value of a known secret is in an input that is not marked, or in an output."""
     for each in graph.resources.values():
@@ -33,6 +42,3 @@ def no_secret_in_clear(graph: Graph) -> Iterator[Finding]:
             yield each.name, "holds a secret in clear"
     if any(secret in _shown(graph.outputs) for secret in graph.secrets):
         yield "outputs", "hold a secret in clear"
-
-
-RULES = (secret_inputs_marked, no_secret_in_clear)

@@ -1,1 +1,1 @@
-"""Apply any stack of this repository on one machine, offline, with the real engine and a real Kubernetes."""
+"""Apply a Pulumi program on one machine, offline, with the real engine and a real Kubernetes."""

@@ -1,10 +1,10 @@
 """Where rehearsal keeps things, and how it writes what other processes read.
 
-Two roots, both outside the checkout (so `git status` stays empty):
+Two roots, both outside the program's directory (so `git status` stays empty):
 
 * the *cache* (`$XDG_CACHE_HOME`, else `~/.cache`, plus `gpucluster`): built tools, generated CRDs; safe to delete;
 * the *state* (`$GPUCLUSTER_HOME`, else `$XDG_STATE_HOME`, else `~/.local/state`, plus `gpucluster`): one directory per
-  rehearsal ("site"), below a hash of the checkout's path, so that two checkouts never meet.
+  rehearsal ("site"), below a hash of the path of the program's root, so that two programs or checkouts never meet.
 """
 
 import contextlib
@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CODE = Path(__file__).resolve().parent.parent
+"""The directory that holds the package `rehearsal`. Its own processes work there, so that they find it."""
 LOOPBACK = "127.0.0.1"
 
 
@@ -94,19 +95,19 @@ class SiteDirectory:
         return self
 
 
-def site(name: str, checkout: Path = CHECKOUT) -> SiteDirectory:
-    """The directory of the site `name` of one checkout.
+def site(name: str, root: Path) -> SiteDirectory:
+    """The directory of the site `name` of the program at `root`.
 
     Raises ValueError for a name that is no single path segment.
     """
     if name in {"", ".", ".."} or "/" in name or "\0" in name:
         raise ValueError(f"a rehearsal cannot be named {name!r}: use a stack's name, such as dev")
-    return SiteDirectory(sites(checkout) / name)
+    return SiteDirectory(sites(root) / name)
 
 
-def sites(checkout: Path = CHECKOUT) -> Path:
-    """The directory that holds all sites of one checkout."""
-    digest = hashlib.sha256(str(checkout.resolve()).encode()).hexdigest()[:12]
+def sites(root: Path) -> Path:
+    """The directory that holds all sites of the program at `root`."""
+    digest = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
     return state() / digest
 
 

@@ -209,6 +209,13 @@ def tree(pid: int) -> list[int]:
     return found
 
 
+def halted(pid: int) -> dict[int, str]:
+    """Those of the process and its descendants that a signal has stopped (SIGSTOP), by pid, with their names."""
+    states = {each: _stat(each) for each in tree(pid)}
+    stopped = [each for each, stat in states.items() if stat is not None and stat[0] in "Tt"]
+    return {each: Path(f"/proc/{each}/comm").read_text().strip() for each in stopped}
+
+
 def memory(pid: int) -> int:
     """Bytes of memory of a process and its descendants: proportional set size, shared pages counted once."""
     return sum(_pss(each) for each in tree(pid))

@@ -1,7 +1,7 @@
 """The long-lived process of a site: one AWS account and the control planes of its clusters.
 
-`start`, `status` and `stop` are for the command; `python -m rehearsal.supervisor --dir DIR` is the process itself. All
-its children die with it, however it ends, and it ends when the AWS stand-in does: the account lives in that process.
+`start`, `status` and `stop` are for the command; `python -m rehearsal.supervisor --dir DIR --root ROOT` is the process
+itself. All its children die with it, however it ends, and it ends when the AWS stand-in does: the account lives there.
 """
 
 import argparse
@@ -22,8 +22,10 @@ from typing import Any, TextIO
 
 import urllib3
 
-from rehearsal import places, toolchain
-from rehearsal.cluster.keeper import INTERVAL, Cloud, Clusters
+from rehearsal import particulars, places, toolchain
+from rehearsal.eks.keeper import INTERVAL, Cloud, Clusters
+from rehearsal.images.table import known
+from rehearsal.kubelet.images import Images
 from rehearsal.places import SiteDirectory
 from rehearsal.processes import Identity, Process, StartError, last_lines
 
@@ -85,8 +87,10 @@ def status(directory: Path) -> Status:
     return Status(State.RUNNING, f"running since {site.created}", site)
 
 
-def start(directory: Path) -> Site:
-    """Start the site in `directory` detached and wait until its account answers; the one that runs, if one does.
+def start(directory: Path, root: Path) -> Site:
+    """Start the site in `directory` for the program at `root`, detached, and wait until its account answers.
+
+    Returns the one that runs, if one does.
 
     Whatever a site that died left is removed first. Nothing of the user's own accounts and clusters is handed on.
     Raises StartError with the last lines of the log; nothing is left running then.
@@ -101,9 +105,9 @@ def start(directory: Path) -> Site:
     shutil.rmtree(place.logs, ignore_errors=True)
     shutil.rmtree(place.clusters, ignore_errors=True)
     place.create()
-    argv = [sys.executable, "-m", "rehearsal.supervisor", "--dir", str(directory)]
+    argv = [sys.executable, "-m", "rehearsal.supervisor", "--dir", str(directory), "--root", str(root)]
     env = {name: value for name, value in os.environ.items() if not name.startswith(OWN)}
-    process = Process("supervisor", argv, env, log=place.log("supervisor"), cwd=places.CHECKOUT, survives=True)
+    process = Process("supervisor", argv, env, log=place.log("supervisor"), cwd=places.CODE, survives=True)
     process.start()
     try:
         return _await_start(place, process)
@@ -150,8 +154,9 @@ def _site(place: SiteDirectory, record: Any) -> Site | None:
 class Supervisor:
     """The process: owns the AWS stand-in and, through `Clusters`, everything else."""
 
-    def __init__(self, place: SiteDirectory) -> None:
+    def __init__(self, place: SiteDirectory, images: Images) -> None:
         self._place = place
+        self._images = images
         self._ending = threading.Event()
 
     def end(self, *_: object) -> None:
@@ -160,9 +165,9 @@ class Supervisor:
 
     def run(self) -> int:
         """Serve until told to end. Returns the exit status; 1 if the account died, whose reason is then recorded."""
-        tools = toolchain.ensure(report=log.info)
+        tools = toolchain.ensure(toolchain.BASE, log.info)
         cloud_process, cloud = self._start_cloud()
-        clusters = Clusters(cloud, self._place.clusters, self._place.logs, tools)
+        clusters = Clusters(cloud, self._place.clusters, self._place.logs, tools, self._images)
         try:
             self._record(cloud_process, cloud)
             log.info("the account answers at %s", cloud.url)
@@ -192,7 +197,7 @@ class Supervisor:
         # A fixed port below the range for outgoing connections, because provider inputs in the state name it.
         options = ["--port", str(places.free_port()), "--port-file", str(port_file)]
         argv = [sys.executable, "-m", "rehearsal.cloud", *options]
-        process = Process("cloud", argv, log=self._place.log("cloud"), cwd=places.CHECKOUT)
+        process = Process("cloud", argv, log=self._place.log("cloud"), cwd=places.CODE)
         process.start()
         while not port_file.exists():
             if not process.running():
@@ -217,7 +222,9 @@ class Supervisor:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m rehearsal.supervisor", description="Serve one rehearsal.")
     parser.add_argument("--dir", type=Path, required=True, help="the site's directory")
-    place = SiteDirectory(parser.parse_args(arguments).dir.absolute()).create()
+    parser.add_argument("--root", type=Path, required=True, help="the program's directory")
+    options = parser.parse_args(arguments)
+    place = SiteDirectory(options.dir.absolute()).create()
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     with place.lock.open("a+") as lock:
@@ -227,12 +234,12 @@ def main(arguments: list[str]) -> int:
             log.error("another supervisor serves %s: stop it first", place.path)  # noqa: TRY400 - no traceback wanted
             return 1
         _sign(lock)
-        supervisor = Supervisor(place)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, supervisor.end)
         try:
+            supervisor = Supervisor(place, known(particulars.load(options.root).images))
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, supervisor.end)
             return supervisor.run()
-        except (StartError, toolchain.BuildError) as error:
+        except (StartError, toolchain.BuildError, particulars.ParticularsError) as error:
             log.error("%s", error)  # noqa: TRY400
             return 1
         finally:

@@ -1,17 +1,24 @@
 """What a stack file says about AWS: where, which instances, which file system."""
 
+from ipaddress import IPv4Network
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from settings.pools import Pool
 from settings.types import (
+    SERVICE_CIDR,
     AccountId,
     Arn,
+    BucketName,
     Cidr,
     Day,
+    Email,
+    KeyArn,
     KubernetesMinor,
+    Name,
     Path,
+    PublicCidr,
     Region,
     ReservationId,
     Section,
@@ -20,6 +27,29 @@ from settings.types import (
     ZoneId,
 )
 from settings.zones import zone_prefix
+
+
+class Access(Section):
+    """The way to the private endpoint: from a network that the site connects to the VPC, or from inside the VPC."""
+
+    via: Annotated[
+        Literal["peering", "transit-gateway", "vpn", "inside"],
+        Field(description="what connects the network to the VPC; inside = a runner in a subnet of the VPC"),
+    ]
+    network: Annotated[Name | None, Field(description="what people call the connected network")] = None
+    cidrs: Annotated[tuple[Cidr, ...], Field(max_length=40, description="addresses of the connected network")] = ()
+
+    @model_validator(mode="after")
+    def _network_is_described(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        for key, value, example in (("network", self.network, "head-office"), ("cidrs", self.cidrs, "[10.8.0.0/16]")):
+            if self.via == "inside" and value:
+                problems.append(((key,), "belongs to a connected network, and via is inside; remove it"))
+            elif self.via != "inside" and not value:
+                problems.append(((key,), f"via {self.via} needs it, such as {example}"))
+        if problems:
+            raise SectionError(problems)
+        return self
 
 
 class Aws(Section):
@@ -35,8 +65,10 @@ class Aws(Section):
     vpc_cidr: Annotated[VpcCidr, Field(description="a private /16 to /20; it cannot change later")] = "10.64.0.0/16"
     kubernetes_version: KubernetesMinor
     public_access_cidrs: Annotated[
-        tuple[Cidr, ...], Field(description="networks that may reach the Kubernetes API from outside; none = private")
+        tuple[PublicCidr, ...],
+        Field(description="networks that may reach the Kubernetes API from outside; none = private"),
     ] = ()
+    access: Annotated[Access | None, Field(description="the way to the private endpoint of the Kubernetes API")] = None
 
     @model_validator(mode="after")
     def _zones_belong_together(self) -> Self:
@@ -49,6 +81,20 @@ class Aws(Section):
                 problems.append((("zones", index), f"{zone} is not in {self.region}; its zones are {prefix}-az1, ..."))
         if self.gpu_zone not in self.zones:
             problems.append((("gpuZone",), f"{self.gpu_zone} is not one of zones; name it there too"))
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    @model_validator(mode="after")
+    def _connected_network_is_elsewhere(self) -> Self:
+        """Answers to an address of the VPC or of the Services never leave the VPC (VPC peering guide)."""
+        problems: list[tuple[Path, str]] = []
+        for index, cidr in enumerate(self.access.cidrs if self.access else ()):
+            for taken, owner in ((self.vpc_cidr, "vpcCidr"), (SERVICE_CIDR, "the cluster's Services")):
+                if IPv4Network(cidr).overlaps(IPv4Network(taken)) and IPv4Network(cidr).prefixlen:
+                    sentence = f"{cidr} overlaps {taken} of {owner}, and answers to it never leave the VPC"
+                    remedy = "name addresses of the connected network only, or choose another vpcCidr"
+                    problems.append((("access", "cidrs", index), f"{sentence}; {remedy}"))
         if problems:
             raise SectionError(problems)
         return self
@@ -79,6 +125,9 @@ class AwsPool(Pool):
     ] = "on-demand"
     reservation: Annotated[Reservation | None, Field(description="the block, where capacity is capacity-block")] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
+    repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
+        True
+    )
 
     @model_validator(mode="after")
     def _block_is_named(self) -> Self:
@@ -125,9 +174,22 @@ class ObjectStore(Section):
     checkpoint_days: Annotated[int, Field(ge=1, le=3650, description="checkpoints older than this expire")] = 30
 
 
+class SourceBucket(Section):
+    """A bucket that weights or datasets are copied from. Names are the world's: who owns one decides what is served."""
+
+    bucket: BucketName
+    owner: Annotated[
+        AccountId | None, Field(description="account that owns the bucket; None = the one that is deployed to")
+    ] = None
+    key_arn: Annotated[
+        KeyArn | None, Field(description="the KMS key of a bucket with SSE-KMS, which its readers must decrypt with")
+    ] = None
+
+
 class AwsStorage(Section):
     lustre: FsxLustre
     object_store: ObjectStore = Field(default_factory=ObjectStore)
+    sources: Annotated[tuple[SourceBucket, ...], Field(description="buckets of weights and datasets, each once")] = ()
 
 
 class AwsSecurity(Section):
@@ -135,9 +197,43 @@ class AwsSecurity(Section):
         Arn | None, Field(description="who runs `pulumi up`; None = whoever calls, so pin it where several people do")
     ] = None
     admin_arns: Annotated[tuple[Arn, ...], Field(description="further administrators of the cluster")] = ()
+    session_manager: Annotated[
+        bool, Field(description="people may open a shell on a node with AWS Systems Manager, as IAM lets them")
+    ] = False
+
+
+class SpendingAlerts(Section):
+    """Who is told of what the stack really costs, by AWS Budgets and by Cost Anomaly Detection."""
+
+    monthly_usd: Annotated[
+        float, Field(gt=0, le=100_000_000, description="what a month may cost before people are told")
+    ]
+    percents: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=1000)], ...],
+        Field(min_length=1, max_length=4, description="shares of monthlyUsd at which people are told, in per cent"),
+    ] = (50, 80, 100)
+    emails: Annotated[
+        tuple[Email, ...],
+        Field(min_length=1, max_length=10, description="who is told; each confirms by a link that AWS sends"),
+    ]
+    anomaly_usd: Annotated[
+        float, Field(gt=0, le=1_000_000, description="unusual cost, above what was expected, at which people are told")
+    ] = 100
+
+    @model_validator(mode="after")
+    def _each_percent_once(self) -> Self:
+        if len(set(self.percents)) < len(self.percents):
+            raise SectionError([(("percents",), "says a share twice; AWS Budgets refuses two notices of one share")])
+        return self
 
 
 class HourlyBudget(Section):
     max_hourly_usd: Annotated[
         float, Field(gt=0, le=1_000_000, description="the planner refuses a stack that costs more per hour")
     ]
+    max_gpus: Annotated[
+        int | None, Field(ge=0, le=1_000_000, description="the planner refuses a stack with more GPUs; None = no limit")
+    ] = None
+    alerts: Annotated[
+        SpendingAlerts | None, Field(description="None = nobody is told by AWS of what the stack costs")
+    ] = None

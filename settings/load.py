@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import pulumi
 
 SECRETS = ("hfToken", "apiToken")
-"""Secrets are keys of their own, set with `pulumi config set --secret` and read with `require_secret`."""
+"""Secrets are keys of their own, set with `pulumi config set --secret` and read with `require_secret`. Beside these
+there are those that receivers of alerts name (`receiver_secrets`)."""
 
 SECTIONS = tuple(
     dict.fromkeys(field.alias or name for kind in PLATFORMS.values() for name, field in kind.model_fields.items())
@@ -44,16 +45,22 @@ def from_pulumi(config: pulumi.Config) -> Loaded:
     prefix = f"{config.name}:"
     keys = [key.removeprefix(prefix) for key in {**get_config_env(), **CONFIG.get()} if key.startswith(prefix)]
     sealed = {key for key in keys if is_config_secret(prefix + key) or prefix + key in get_config_secret_keys_env()}
-    problems = [*_unknown_keys(keys), *_clear_secrets(key for key in keys if key not in sealed)]
+    values = {key: _parsed(config.get(key)) for key in keys}
+    secrets = (*SECRETS, *receiver_secrets(values))
+    beside = _providers_keys(dict.fromkeys([*get_config_env(), *CONFIG.get()]))
+    about_keys = [*_unknown_keys(keys, secrets), *_clear_secrets((key for key in keys if key not in sealed), secrets)]
+    problems = [*beside, *about_keys]
     secret: list[Path] = [(key,) for key in keys if key in SECTIONS and is_config_secret(prefix + key)]
-    return Loaded(_settings({key: _parsed(config.get(key)) for key in keys}, problems, secret), config)
+    return Loaded(_settings(values, problems, secret), config)
 
 
 def from_file(path: FilePath) -> AwsSettings | MetalSettings:
     """The settings in a Pulumi.<stack>.yaml. Raises SettingsError with everything wrong, OSError if unreadable."""
     content, config, values = _read(path)
     clear = (key for key, value in values.items() if not _is_secure(value))
-    problems = [*_misplaced(content), *_default_providers(config), *_unknown_keys(values), *_clear_secrets(clear)]
+    secrets = (*SECRETS, *receiver_secrets(values))
+    about_keys = [*_unknown_keys(values, secrets), *_clear_secrets(clear, secrets)]
+    problems = [*_misplaced(content), *_default_providers(config), *_providers_keys(config), *about_keys]
     secret = [path for key in SECTIONS if key in values for path in _secure_paths((key,), values[key])]
     return _settings(values, problems, secret)
 
@@ -78,7 +85,7 @@ def _read(path: FilePath) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any
 
 def from_sections(sections: Mapping[str, Any]) -> AwsSettings | MetalSettings:
     """The settings that plain sections say, their preset below them. Raises SettingsError with everything wrong."""
-    return _settings(sections, [*_unknown_keys(sections)], [])
+    return _settings(sections, [*_unknown_keys(sections, (*SECRETS, *receiver_secrets(sections)))], [])
 
 
 def _settings(values: Mapping[str, Any], problems: list[str], secret: list[Path]) -> AwsSettings | MetalSettings:
@@ -142,15 +149,24 @@ def _parsed(text: str | None) -> Any:
         return text
 
 
-def _unknown_keys(keys: Iterable[str]) -> Iterable[str]:
+def receiver_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The secrets that receivers of alerts name, in sections as they are written; no section's own name."""
+    section = values.get("monitoring")
+    receivers = section.get("receivers") if isinstance(section, Mapping) else None
+    listed = receivers if isinstance(receivers, list | tuple) else ()
+    named = (each.get("secret") for each in listed if isinstance(each, Mapping))
+    return tuple(dict.fromkeys(each for each in named if isinstance(each, str) and each not in SECTIONS))
+
+
+def _unknown_keys(keys: Iterable[str], secrets: Sequence[str]) -> Iterable[str]:
     for key in keys:
-        if key not in SECTIONS and key not in SECRETS:
-            yield f"{NAMESPACE}:{key}: is not a key; {meant(key, (*SECTIONS, *SECRETS))}"
+        if key not in SECTIONS and key not in secrets:
+            yield f"{NAMESPACE}:{key}: is not a key; {meant(key, (*SECTIONS, *secrets))}"
 
 
-def _clear_secrets(clear: Iterable[str]) -> Iterable[str]:
+def _clear_secrets(clear: Iterable[str], secrets: Sequence[str]) -> Iterable[str]:
     for key in clear:
-        if key in SECRETS:
+        if key in secrets:
             yield f"{NAMESPACE}:{key}: stands in clear; change it and type pulumi config set --secret {NAMESPACE}:{key}"
 
 
@@ -174,6 +190,15 @@ def _misplaced(content: Mapping[str, Any]) -> Iterable[str]:
     for key in content:
         if key not in _BESIDE_CONFIG:
             yield f"{key}: stands beside config:, where Pulumi ignores it; move it below config:"
+
+
+def _providers_keys(keys: Iterable[str]) -> Iterable[str]:
+    """Settings of Pulumi's own AWS provider, which nothing reads: each provider of the program is made explicitly."""
+    for key in keys:
+        if key.startswith("aws:"):
+            instead = {"aws:region": "platform.region", "aws:profile": "platform.profile"}.get(key)
+            here = f"; {written(tuple(instead.split('.')))} is what counts" if instead else ""
+            yield f"{key}: is read by nothing here{here}; remove it"
 
 
 def _default_providers(config: Mapping[str, Any]) -> Iterable[str]:

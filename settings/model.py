@@ -1,7 +1,8 @@
 """What a stack file may say under `gpucluster:`. Plain values only; no pulumi, no I/O.
 
 Rules about one value or about names that refer to each other live here; everything that needs numbers about hardware
-is the planner's. Secrets (`gpucluster:hfToken`, `gpucluster:apiToken`) are keys of their own and never part of this.
+is the planner's. Secrets (`gpucluster:hfToken`, `gpucluster:apiToken`, those that receivers of alerts name) are keys of
+their own and never part of this.
 """
 
 from collections.abc import Mapping
@@ -14,11 +15,13 @@ from settings.aws import Aws, AwsPool, AwsSecurity, AwsStorage, HourlyBudget
 from settings.facility import Facility
 from settings.metal import FabricSection, Metal, MetalBudget, MetalPool
 from settings.metal_storage import MetalStorage
+from settings.monitoring import Monitoring
 from settings.pools import Pool
 from settings.references import across_sections
+from settings.serving import Serving
 from settings.site_rows import SiteRows
 from settings.types import Day, RuleId, Section, SectionError
-from settings.workloads import Scheduling, Serving, Training
+from settings.workloads import Scheduling, Training
 
 
 class Lifecycle(Section):
@@ -28,6 +31,12 @@ class Lifecycle(Section):
     cost_centre: Annotated[str, Field(min_length=1, max_length=128)]
     expiry: Annotated[Day | None, Field(description="day after which the stack may be destroyed; None = keep")] = None
     protect: bool = False
+
+    @model_validator(mode="after")
+    def _ends_or_is_kept(self) -> Self:
+        if self.protect and self.expiry:
+            raise SectionError([(("expiry",), "is set on a stack that protect keeps; remove one of them")])
+        return self
 
 
 class Waiver(Section):
@@ -43,11 +52,15 @@ class Settings(Section):
     """What every stack says, whatever it stands on. A stack file is read as one of the subclasses."""
 
     preset: Annotated[str | None, Field(description="a shipped stack that this file overrides")] = None
+    example: Annotated[
+        bool, Field(description="true: bucket names, addresses and accounts are placeholders, and nobody deploys it so")
+    ] = False
     platform: Aws | Metal
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     scheduling: Scheduling
     training: Training = Field(default_factory=Training)
     serving: Serving = Field(default_factory=Serving)
+    monitoring: Annotated[Monitoring | None, Field(description="None = neither Prometheus nor log collection")] = None
     lifecycle: Lifecycle
     waivers: tuple[Waiver, ...] = ()
     catalogue: SiteRows = Field(default_factory=SiteRows)

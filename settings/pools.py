@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.types import MigProfile, Name, Section, SectionError
+from settings.types import MigProfile, Name, Path, Section, SectionError
 
 
 class Pool(Section):
@@ -16,10 +16,20 @@ class Pool(Section):
     mig: Annotated[MigProfile | None, Field(description="slices that every GPU of an inference pool is cut into")] = (
         None
     )
+    time_slices: Annotated[
+        int | None, Field(ge=2, le=16, description="pods that take turns on every GPU of an inference pool")
+    ] = None
 
     @model_validator(mode="after")
-    def _slices_serve(self) -> Self:
-        if self.mig is not None and self.role != "inference":
-            sentence = f"slices are for pools of role inference, and the role is {self.role}; remove the key"
-            raise SectionError([(("mig",), sentence)])
+    def _shared_gpus_serve(self) -> Self:
+        shared = {"mig": self.mig is not None, "timeSlices": self.time_slices is not None}
+        problems: list[tuple[Path, str]] = [
+            ((key,), f"GPUs are shared in pools of role inference, and the role is {self.role}; remove the key")
+            for key, given in shared.items()
+            if given and self.role != "inference"
+        ]
+        if all(shared.values()):
+            problems.append((("timeSlices",), "the pool's GPUs are cut by mig already; remove one of the two"))
+        if problems:
+            raise SectionError(problems)
         return self

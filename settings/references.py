@@ -18,19 +18,27 @@ def across_sections(data: Any) -> list[Problem]:
         return []
     pools, queues = _entries(data, "pools"), _entries(data, "scheduling", "queues")
     runs, services = _entries(data, "training", "runs"), _entries(data, "serving", "services")
+    datasets, servers = _entries(data, "training", "datasets"), _entries(data, "serving", "triton")
     return [
         *_repeated(("pools",), pools),
         *_missing_role(pools),
         *_blocks_elsewhere(data.get("platform"), pools),
         *_repeated(("scheduling", "queues"), queues),
+        *_repeated(("training", "datasets"), datasets),
+        *_sourceless(data.get("platform"), datasets),
+        *_repeated(("storage", "sources"), _entries(data, "storage", "sources"), "bucket"),
         *_repeated(("training", "runs"), runs),
         *_repeated(("serving", "services"), services),
+        *_repeated(("monitoring", "receivers"), _entries(data, "monitoring", "receivers")),
+        *_repeated(("serving", "triton"), servers),
+        *_shared_names(services, servers),
         *(
             problem
             for index, run in runs.items()
             for problem in (
                 *_pool(pools, ("training", "runs", index, "pool"), run.get("pool"), "training"),
                 *_queue(queues, ("training", "runs", index, "queue"), run.get("queue")),
+                *_dataset(datasets, ("training", "runs", index, "dataset", "name"), run.get("dataset")),
                 *_object_store(data, ("training", "runs", index, "checkpoint", "objectStoreHours"), run),
             )
         ),
@@ -38,6 +46,11 @@ def across_sections(data: Any) -> list[Problem]:
             problem
             for index, service in services.items()
             for problem in _pool(pools, ("serving", "services", index, "pool"), service.get("pool"), "inference")
+        ),
+        *(
+            problem
+            for index, server in servers.items()
+            for problem in _pool(pools, ("serving", "triton", index, "pool"), server.get("pool"), "inference")
         ),
     ]
 
@@ -70,12 +83,41 @@ def _blocks_elsewhere(platform: Any, pools: Mapping[int, Mapping[str, Any]]) -> 
             yield ("pools", index, "reservation", "zone"), sentence
 
 
-def _repeated(path: Path, entries: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+def _repeated(path: Path, entries: Mapping[int, Mapping[str, Any]], key: str = "name") -> Iterable[Problem]:
     seen: dict[str, int] = {}
     for index, entry in entries.items():
-        name = entry.get("name")
+        name = entry.get(key)
         if isinstance(name, str) and seen.setdefault(name, index) != index:
-            yield (*path, index, "name"), f"{name!r} is already the name of {path[-1]}[{seen[name]}]; choose another"
+            yield (*path, index, key), f"{name!r} is already the {key} of {path[-1]}[{seen[name]}]; choose another"
+
+
+def _shared_names(
+    services: Mapping[int, Mapping[str, Any]], servers: Mapping[int, Mapping[str, Any]]
+) -> Iterable[Problem]:
+    """Triton servers called like a service: both are Deployments and Services of one namespace."""
+    taken = set(_names(services))
+    for index, server in servers.items():
+        if isinstance(server.get("name"), str) and server["name"] in taken:
+            yield (
+                ("serving", "triton", index, "name"),
+                f"{server['name']!r} is a service's name already; choose another",
+            )
+
+
+def _sourceless(platform: Any, datasets: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+    """Datasets that nothing brings to a file system which the stack itself makes, empty."""
+    if not isinstance(platform, Mapping) or platform.get("kind") != "aws":
+        return
+    for index, dataset in datasets.items():
+        if dataset.get("source") is None:
+            sentence = "is missing, and the stack's file system is made empty; type s3://BUCKET/PREFIX of the data"
+            yield ("training", "datasets", index, "source"), sentence
+
+
+def _dataset(datasets: Mapping[int, Mapping[str, Any]], path: Path, wanted: Any) -> Iterable[Problem]:
+    name = wanted.get("name") if isinstance(wanted, Mapping) else None
+    if isinstance(name, str) and name not in _names(datasets):
+        yield path, _unknown(name, "dataset", _names(datasets)) + "; training.datasets says what there is"
 
 
 def _missing_role(pools: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:

@@ -115,6 +115,7 @@ class SiteRows(Section):
     prices: Annotated[tuple[_Row, ...], Rows("services")] = ()
     rates: Annotated[tuple[_Row, ...], Rows("rates")] = ()
     parts: Annotated[tuple[_Row, ...], Rows("parts")] = ()
+    images: Annotated[tuple[_Row, ...], Rows("images")] = ()
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """The rows as plain data with the catalogue's field names, and only what was written."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from difflib import get_close_matches
 from ipaddress import IPv4Network
 from typing import Annotated, Any
 
@@ -19,6 +20,9 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
+
+from catalogue.regions import REGIONS
+from settings.zones import zone_prefix
 
 Path = tuple[str | int, ...]
 
@@ -94,6 +98,54 @@ def _vpc_network(value: str) -> str:
     return value
 
 
+def _region(value: str) -> str:
+    if value not in REGIONS:
+        near = get_close_matches(value, REGIONS, n=1)
+        guess = f"did you mean {near[0]}?" if near else f"known: {', '.join(REGIONS)}"
+        raise ValueError(f"{value!r} is not a region of AWS; {guess}")
+    return value
+
+
+def _zone_name(value: str) -> str:
+    """Accounts have names for zones (eu-north-1a) and ids (eun1-az1): only ids mean the same place to everybody."""
+    if value[:-1] in REGIONS and value[-1:].isalpha():
+        begin = zone_prefix(value[:-1])
+        raise ValueError(
+            f"{value!r} is a zone's name, which means another place in another account; write its id, which begins "
+            f"with {begin}-az (aws ec2 describe-availability-zones --region {value[:-1]} lists both)"
+        )
+    return value
+
+
+_BUCKETS_OF_AWS = re.compile(
+    r"(xn--|sthree-|amzn-s3-demo-).*|.*(-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)|(\d+\.){3}\d+|.*\.\..*"
+)
+"""Names that no bucket can have. Source: Amazon S3 user guide, "General purpose bucket naming rules"."""
+
+
+def _bucket(value: str) -> str:
+    if _BUCKETS_OF_AWS.fullmatch(value):
+        raise ValueError(f"{value!r} is a name that S3 keeps for itself, so no such bucket can be; name the bucket")
+    return value
+
+
+def reserved(*words: str, owner: str, what: str) -> AfterValidator:
+    """Metadata for names that somebody else makes objects by; `owner` does, and calls so `what`."""
+
+    def check(value: str) -> str:
+        if value in words:
+            raise ValueError(f"{value!r} is {what}, which {owner} makes itself; choose another name")
+        return value
+
+    return AfterValidator(check)
+
+
+def _not_of_kubernetes(value: str) -> str:
+    if value.startswith("kube-"):
+        raise ValueError(f"{value!r} begins as what Kubernetes keeps for itself (kube-); choose another name")
+    return value
+
+
 def _s3_uri(value: str) -> str:
     bucket, slash, prefix = value.removeprefix("s3://").partition("/")
     if not value.startswith("s3://") or not bucket or not slash or not prefix.strip("/"):
@@ -117,6 +169,15 @@ def _private_network(value: str) -> str:
     return value
 
 
+def _public_network(value: str) -> str:
+    if _is_private(IPv4Network(_network(value))):
+        raise ValueError(
+            f"{value} is a private range, which the public endpoint never sees and EKS refuses; "
+            "name public addresses here, and networks connected to the VPC under access"
+        )
+    return value
+
+
 def _is_private(network: IPv4Network) -> bool:
     """Whether the range is one that nobody else on the Internet has (RFC 1918, RFC 6598)."""
     ranges = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
@@ -127,6 +188,7 @@ SERVICE_CIDR = "172.20.0.0/16"
 """Addresses of Kubernetes Services; the VPC must not overlap them."""
 
 Cidr = Annotated[str, AfterValidator(_network)]
+PublicCidr = Annotated[str, AfterValidator(_public_network)]
 PrivateCidr = Annotated[str, AfterValidator(_private_network)]
 VpcCidr = Annotated[str, AfterValidator(_vpc_network)]
 S3Uri = Annotated[str, AfterValidator(_s3_uri), Field(json_schema_extra={"pattern": "^s3://[^/]+/.+$"})]
@@ -139,6 +201,7 @@ Name = Annotated[
         r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?",
         "a name: lower-case letters, digits and '-', a letter first, no '-' last, at most 40",
     ),
+    AfterValidator(_not_of_kubernetes),
 ]
 Arn = Annotated[
     str,
@@ -146,10 +209,24 @@ Arn = Annotated[
         r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+", "an IAM ARN such as arn:aws:iam::123456789012:role/deployer"
     ),
 ]
+KeyArn = Annotated[
+    str,
+    Matching(
+        r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/(mrk-)?[0-9a-f-]+",
+        "the ARN of a KMS key such as arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+    ),
+]
+BucketName = Annotated[
+    str,
+    Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of an S3 bucket, without s3://"),
+    AfterValidator(_bucket),
+]
 AccountId = Annotated[str, Matching(r"\d{12}", "a 12-digit account id")]
-Region = Annotated[str, Matching(r"[a-z]{2}(-[a-z]+)+-\d", "an AWS region such as us-east-2")]
+Region = Annotated[str, AfterValidator(_region), Field(json_schema_extra={"enum": list(REGIONS)})]
 ZoneId = Annotated[
-    str, Matching(r"[a-z]{2,4}\d-az\d{1,2}", "a zone id such as use2-az1 (ids are the same in every account)")
+    str,
+    AfterValidator(_zone_name),
+    Matching(r"[a-z]{2,4}\d-az\d{1,2}", "a zone id such as use2-az1 (ids are the same in every account)"),
 ]
 ReservationId = Annotated[
     str, Matching(r"cr-[0-9a-f]{8,17}", "the id of a capacity reservation such as cr-0123456789abcdef0")
@@ -165,4 +242,5 @@ Image = Annotated[
     ),
     AfterValidator(_versioned),
 ]
+Email = Annotated[str, Matching(r"[^@\s]+@[^@\s]+\.[^@\s.]+", "an e-mail address such as team@example.com")]
 RuleId = Annotated[str, Matching(r"[a-z]+(-[a-z0-9]+)+", "a rule id such as image-not-pinned")]

@@ -1,18 +1,23 @@
-"""What runs on the cluster: queues, training runs, model services."""
+"""What runs on the cluster: queues and training runs. Model services are in `settings/serving.py`."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.types import Image, Name, S3Uri, Section, SectionError
+from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
+from settings.types import Image, Name, Path, S3Uri, Section, SectionError, reserved
 
 Degree = Annotated[int, Field(ge=1, le=4096)]
 
 
-class Queue(Section):
-    """A Volcano queue. `gpus` caps it; None leaves it to the weights."""
+QueueName = Annotated[Name, reserved("default", "root", owner="Volcano", what="the name of a queue")]
+"""Volcano's scheduler makes both when it starts: pkg/scheduler/cache/cache.go, newDefaultAndRootQueue."""
 
-    name: Name
+
+class Queue(Section):
+    """A Volcano queue. `gpus` caps it; None leaves it the GPUs of all training pools."""
+
+    name: QueueName
     weight: Annotated[int, Field(ge=1, le=65535)] = 1
     gpus: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
     reclaimable: bool = True
@@ -30,12 +35,23 @@ class Parallelism(Section):
     context: Degree = 1
     expert: Degree = 1
     data: Degree | None = None
+    virtual_stages: Annotated[
+        int, Field(ge=1, le=512, description="parts of a stage's layers that interleaved 1F1B takes in turn; 1 = none")
+    ] = 1
 
 
 class Dataset(Section):
-    """What a run reads in an epoch; `staging` copies a node's shard, or all of it, to the local disks first."""
+    """Data that runs read. It is copied from `source` to a directory of its own on the shared file system, once."""
 
-    gb: Annotated[float, Field(gt=0, le=10_000_000, description="decimal GB")]
+    name: Name
+    gb: Annotated[float, Field(gt=0, le=10_000_000, description="decimal GB of an epoch")]
+    source: Annotated[S3Uri | None, Field(description="None = the site's file system holds it already")] = None
+
+
+class Reading(Section):
+    """The dataset of a run; `staging` copies a node's shard, or all of it, to the local disks first."""
+
+    name: Name
     staging: Literal["none", "shard", "full"] = "none"
 
 
@@ -80,7 +96,10 @@ class Checkpoint(Section):
 
 
 class Expected(Section):
-    """What a run is said to reach. The planner holds the numbers against each other and against the run's GPUs."""
+    """What the site measured of a run, or was told of it: it replaces the planner's forecast, and is checked.
+
+    The planner holds the numbers against each other, against the run's GPUs and against its own forecast.
+    """
 
     tokens_per_second: Annotated[float | None, Field(gt=0, le=1e12, description="of the whole run")] = None
     mfu: Annotated[float | None, Field(gt=0, le=1, description="model FLOP utilisation, 0.4 = 40 %")] = None
@@ -97,6 +116,7 @@ _ABOUT_THE_MODEL = {
     "precision": "precision",
     "gradients": "gradients",
     "sharding": "sharding",
+    "software": "software",
     "parallelism": "parallelism",
     "micro_batch": "microBatch",
     "accumulation": "accumulation",
@@ -118,8 +138,25 @@ class TrainingRun(Section):
     pool: Name
     nodes: Annotated[int, Field(ge=1, le=4096)]
     queue: Name
+    priority: Annotated[
+        Literal["training", "experiments"], Field(description="experiments give way to training of their queue")
+    ] = "training"
     image: Image
-    script: Annotated[tuple[str, ...], Field(min_length=1, description="what torchrun runs, with its arguments")]
+    framework: Annotated[
+        Framework, Field(description="who reads the plan's degrees, batch and places; script = nobody")
+    ] = "script"
+    script: Annotated[
+        tuple[str, ...],
+        Field(description="what torchrun runs, with its arguments; of framework reference its arguments alone"),
+    ] = ()
+    elastic: Annotated[Elastic | None, Field(description="None = all nodes or none")] = None
+    numa_binding: Annotated[
+        NumaBinding | None, Field(description="processes stay with the cores of their GPU; None = the kubelet's choice")
+    ] = None
+    profile: Profile | None = None
+    nccl: Annotated[
+        tuple[Variable, ...], Field(description="variables over those of the platform; NCCL's defaults are right")
+    ] = ()
     shm_gib: Annotated[int, Field(ge=1, le=65_536)] = 64
     model: Annotated[str | None, Field(description="row of the model catalogue, e.g. llama-3-70b")] = None
     method: Literal["full", "lora", "qlora"] = "full"
@@ -128,6 +165,13 @@ class TrainingRun(Section):
     sharding: Annotated[
         Literal["none", "zero1", "zero2", "zero3", "fsdp"], Field(description="what data parallel ranks share out")
     ] = "fsdp"
+    software: Annotated[
+        Literal["megatron", "fsdp", "deepspeed", "automodel"] | None,
+        Field(
+            description="family whose published rates the forecast takes: megatron (NeMo too), fsdp (torchtitan, "
+            "llm-foundry), deepspeed, automodel (FSDP with expert parallelism); None = as sharding and parallelism tell"
+        ),
+    ] = None
     parallelism: Parallelism = Field(default_factory=Parallelism)
     micro_batch: Annotated[int, Field(ge=1, le=65_536, description="sequences of one pass of a model replica")] = 1
     accumulation: Annotated[int, Field(ge=1, le=65_536, description="passes before the optimizer steps")] = 1
@@ -135,7 +179,7 @@ class TrainingRun(Section):
     recompute: Annotated[
         Literal["none", "selective", "full"], Field(description="activations that are computed again, not kept")
     ] = "selective"
-    dataset: Dataset | None = None
+    dataset: Annotated[Reading | None, Field(description="what the run finds below /data; None = nothing")] = None
     checkpoint: Checkpoint | None = None
     expected: Expected | None = None
     tokens_billion: Annotated[
@@ -144,6 +188,10 @@ class TrainingRun(Section):
     restarts: Annotated[
         int, Field(ge=0, le=1000, description="times that the whole gang may begin again at a checkpoint")
     ] = 3
+    metrics_port: Annotated[
+        int | None,
+        Field(ge=1024, le=65_535, description="where the script of rank 0 answers /metrics; None = it tells nothing"),
+    ] = None
 
     @model_validator(mode="after")
     def _keys_about_a_model_have_one(self) -> Self:
@@ -152,37 +200,47 @@ class TrainingRun(Section):
             raise SectionError([(("model",), f"is missing, and {', '.join(lost)} say something about it; name it")])
         return self
 
-
-class Training(Section):
-    runs: tuple[TrainingRun, ...] = ()
-
-
-class Service(Section):
-    """A vLLM service under an HPA. Weights are copied from S3 to the shared file system once."""
-
-    name: Name
-    pool: Name
-    model: Annotated[str, Field(description="row of the model catalogue, e.g. llama-3-8b")]
-    weights: S3Uri
-    image: Image
-    tensor_parallel: Annotated[int, Field(ge=1, le=64)] = 1
-    max_model_len: Annotated[int, Field(ge=256, le=16_777_216)] = 8192
-    gpu_memory_utilization: Annotated[float, Field(ge=0.1, le=0.98)] = 0.9
-    quantization: Annotated[
-        Literal["none", "fp8", "int4"], Field(description="fp8 = made of the weights as they load; int4 = published so")
-    ] = "none"
-    kv_cache_dtype: Annotated[Literal["auto", "fp8"], Field(description="auto = the weights' own type")] = "auto"
-    min_replicas: Annotated[int, Field(ge=1, le=4096)] = 1
-    max_replicas: Annotated[int, Field(ge=1, le=4096)] = 1
-    waiting_per_replica: Annotated[int, Field(ge=1, le=65_536, description="HPA target: requests waiting per pod")] = 5
-
     @model_validator(mode="after")
-    def _replicas_in_order(self) -> Self:
-        if self.min_replicas > self.max_replicas:
-            sentence = f"is {self.max_replicas}, below minReplicas {self.min_replicas}; raise it to {self.min_replicas}"
-            raise SectionError([(("maxReplicas",), sentence)])
+    def _can_be_started(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        if not self.script and self.framework != "reference":
+            problems.append(
+                (("script",), "is missing: torchrun has nothing to run; name the file, or set framework: reference")
+            )
+        if self.framework != "script" and self.model is None:
+            sentence = f"is missing, and framework {self.framework} is told what the planner computes for it; name it"
+            problems.append((("model",), sentence))
+        if self.framework == "script" and self.profile is not None:
+            problems.append(
+                (
+                    ("profile",),
+                    "is told to a framework, and a script of one's own reads no flags of ours; "
+                    "set framework, or remove it",
+                )
+            )
+        if self.elastic and self.elastic.min_nodes > self.nodes:
+            sentence = f"is {self.elastic.min_nodes}, above nodes {self.nodes}; lower it"
+            problems.append((("elastic", "minNodes"), sentence))
+        names = [each.name for each in self.nccl]
+        problems += [
+            (("nccl", index, "name"), f"{name} is set twice; keep one")
+            for index, name in enumerate(names)
+            if name in names[:index]
+        ]
+        if problems:
+            raise SectionError(problems)
         return self
 
 
-class Serving(Section):
-    services: tuple[Service, ...] = ()
+class Training(Section):
+    failures_per_1000_node_days: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            le=1000,
+            description="failures in 1,000 days of a node of eight GPUs, as the site counts them; None = what was "
+            "published of the GPU: 7.1 (A100), 3.8 (H100, H200), 6.5 elsewhere",
+        ),
+    ] = None
+    datasets: tuple[Dataset, ...] = ()
+    runs: tuple[TrainingRun, ...] = ()

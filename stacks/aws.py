@@ -2,95 +2,152 @@
 
 import pulumi
 
-from catalogue.versions import ADDONS
+from catalogue.versions import ADDONS, EFA_DEVICE_PLUGIN
 from components.aws.addons import NODE_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
+from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.cluster import Cluster, ClusterArgs
+from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
+from components.platform.taints import tolerations_of_all_pools
+from components.serving.entry import Entry
+from planner.faces.outputs import aws_numbers
+from planner.stack import AwsDeployment
 from planner.types import AwsPlan
-from settings.aws import Aws
-from settings.model import AwsSettings
 from stacks.aws_ground import Ground, cluster_name, ground
 from stacks.aws_pools import gpu_pools, node_pools
-from stacks.aws_storage import LustreSource, S3Store, StoragePlace, bucket, lustre
-from stacks.platform import KubeCluster, Platform
-from stacks.providers import aws_provider, kubernetes_provider
+from stacks.aws_spending import spending
+from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre
+from stacks.aws_watching import watching
+from stacks.platform import DeviceChart, Devices, KubeCluster, Platform
+from stacks.providers import aws_provider, kubernetes_provider, lasting_tags
+from stacks.standing import keep, standing
 
 
-def kubeconfig_command(platform: Aws) -> str:
+def kubeconfig_command(where: AwsDeployment) -> str:
     """What a person types to reach the cluster with kubectl."""
-    words = ["aws eks update-kubeconfig", f"--region {platform.region}", f"--name {cluster_name()}"]
-    words += [f"--profile {platform.profile}"] if platform.profile else []
-    words += [f"--role-arn {platform.role_arn}"] if platform.role_arn else []
+    words = ["aws eks update-kubeconfig", f"--region {where.region}", f"--name {cluster_name()}"]
+    words += [f"--profile {where.profile}"] if where.profile else []
+    words += [f"--role-arn {where.role_arn}"] if where.role_arn else []
     return " ".join(words)
 
 
-def deploy_aws(settings: AwsSettings, plan: AwsPlan) -> Platform:
+def deploy_aws(plan: AwsPlan) -> Platform:
     """Register everything of the platform and return what services and workloads need of it."""
-    provider = aws_provider(settings.platform, settings.lifecycle)
+    there = standing()
+    if there:
+        keep(there, cluster_name(), plan.deployment)
+    provider = aws_provider(plan.deployment, plan.ownership)
     through_aws = pulumi.ResourceOptions(providers=[provider])
     fabric = Fabric("fabric", through_aws)
     kube = KubePlatform("kube-platform", through_aws)
     hardware = HardwarePool("hardware", through_aws)
 
-    base = ground(settings, plan, provider, fabric)
-    cluster = Cluster("cluster", _cluster_args(settings, base), pulumi.ResourceOptions(parent=kube))
+    base = ground(plan, provider, fabric)
+    told = spending(plan.spending, base, hardware)
+    cluster = Cluster(
+        "cluster", _cluster_args(plan, base, stands=there is not None), pulumi.ResourceOptions(parent=kube)
+    )
     kubernetes = kubernetes_provider(cluster, kube)
     daemons = _addons("node-addons", NODE_ADDONS, cluster, base, kube)
-    pools = node_pools(settings, plan, base, cluster, hardware, after=daemons.installed["vpc-cni"])
-    system = next(pools[pool.name] for pool in settings.pools if pool.role == "system")
+    pools = node_pools(plan, base, cluster, hardware, after=daemons.installed["vpc-cni"])
+    system = next(pools[name] for name, pool in plan.pools.items() if pool.role == "system")
     services = _addons("service-addons", SERVICE_ADDONS, cluster, base, kube, after=system.nodes)
+    block = BlockStorage(
+        "block-storage",
+        BlockStorageArgs(driver=services.installed["aws-ebs-csi-driver"], tags=lasting_tags(plan.ownership)),
+        pulumi.ResourceOptions(parent=kube, providers=[kubernetes]),
+    )
 
     storage = pulumi.ResourceOptions(
         parent=Storage("storage", pulumi.ResourceOptions(providers=[provider, kubernetes]))
     )
-    file_system = lustre(settings, base.keys, _storage_place(base, cluster), storage)
-    objects = bucket(settings, base.keys, base.account.id, storage)
+    file_system = lustre(plan, base.keys, _storage_place(base, cluster), storage)
+    objects = bucket(plan, base.keys, base.account.id, storage)
+    numbers = aws_numbers(plan)
     return Platform(
         cluster=KubeCluster(
             name=cluster_name(),
             kubeconfig=cluster.kubeconfig,
-            kubeconfig_command=kubeconfig_command(settings.platform),
+            kubeconfig_command=kubeconfig_command(plan.deployment),
             endpoint=cluster.endpoint,
+            open_to=(*plan.endpoint.public_cidrs, *plan.endpoint.private_cidrs),
             provider=kubernetes,
             ready=services.installed["coredns"],
         ),
         pools=gpu_pools(plan, pools),
-        fabric="efa" if base.efa_group_id is not None else "ethernet",
-        file_system=LustreSource(
+        devices=_devices(base),
+        block=block.storage_class,
+        shared=LustreSource(
             file_system=file_system,
-            capacity_gib=settings.storage.lustre.capacity_gib,
+            plan=plan.file_system,
             driver=services.installed["aws-fsx-csi-driver"],
             opts=storage,
         ),
-        object_store=S3Store(
-            bucket_name=objects.bucket_name,
+        local=InstanceStore(),
+        objects=S3Store(
+            account_id=base.account.id,
+            sources=plan.sources,
+            bucket=objects.bucket_name,
             key_arn=base.keys.arn,
             cluster_name=cluster.name,
             partition=base.account.partition,
         ),
-        kube_layer=kube,
+        entry=Entry(),
+        watching=watching(plan, base, cluster.name),
+        layer=kube,
         providers=[provider, kubernetes],
         outputs={
-            "fabric": {"vpc": base.network.vpc_id, "gpuZone": settings.platform.gpu_zone},
-            "storage": {"fileSystem": file_system.file_system_id, "bucket": objects.bucket_name},
+            "fabric": {
+                "vpc": base.network.vpc_id,
+                "gpuZone": plan.deployment.gpu_zone,
+                "kind": "efa" if base.efa_group_id is not None else "ethernet",
+                "efaInterfaces": plan.totals.efa_interfaces,
+                "subnets": numbers["subnets"],
+            },
+            "hardware": {
+                "priceUsd": numbers["priceUsd"],
+                "quotas": numbers["quotas"],
+                **({"spendingTopic": told.topic_arn} if told else {}),
+            },
+            "storage": {
+                "fileSystem": file_system.file_system_id,
+                "bucket": objects.bucket_name,
+                **numbers["storage"],
+            },
         },
     )
 
 
-def _cluster_args(settings: AwsSettings, base: Ground) -> ClusterArgs:
+def _devices(base: Ground) -> Devices:
+    """The plugin offers EFA to pods where nodes have any; the GPUs' driver is in the nodes' image."""
+    if base.efa_group_id is None:
+        return Devices(gpu_operator=GPU_OPERATOR_VALUES)
+    plugin = DeviceChart(
+        name="efa-plugin",
+        chart=EFA_DEVICE_PLUGIN,
+        namespace="kube-system",
+        values=efa_plugin_values(tolerations_of_all_pools()),
+    )
+    return Devices(gpu_operator=GPU_OPERATOR_VALUES, charts=[plugin])
+
+
+def _cluster_args(plan: AwsPlan, base: Ground, *, stands: bool) -> ClusterArgs:
     return ClusterArgs(
         name=cluster_name(),
-        region=settings.platform.region,
+        region=plan.deployment.region,
         partition=base.account.partition,
-        version=settings.platform.kubernetes_version,
+        version=plan.kubernetes_version,
         subnet_ids=base.network.subnet_ids("control-plane"),
         key_arn=base.keys.arn,
         deployer_arn=base.account.deployer_arn,
-        admin_arns=settings.security.admin_arns,
-        public_access_cidrs=settings.platform.public_access_cidrs,
-        profile=settings.platform.profile,
-        role_arn=settings.platform.role_arn,
-        protect=settings.lifecycle.protect,
+        admin_arns=plan.deployment.admin_arns,
+        public_access_cidrs=plan.endpoint.public_cidrs,
+        private_access_cidrs=plan.endpoint.private_cidrs,
+        private_access_from=plan.endpoint.private_from,
+        profile=plan.deployment.profile,
+        role_arn=plan.deployment.role_arn,
+        standing=stands,
+        protect=plan.ownership.protect,
     )
 
 

@@ -6,13 +6,13 @@ import pulumi
 import pulumi_aws as aws
 
 from components._base import physical_name
-from components.aws.cluster import CLUSTER_NAME_LIMIT, log_group_name
+from components.aws.cluster import CLUSTER_NAME_LIMIT
 from components.aws.keys import Keys, KeysArgs
+from components.aws.logs import log_group_prefix
 from components.aws.network import Network, NetworkArgs, SubnetSpec
 from components.aws.security_groups import EfaGroup, EfaGroupArgs
 from components.layers import Fabric
 from planner.types import AwsPlan
-from settings.model import AwsSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +39,19 @@ def cluster_name() -> str:
     return physical_name(pulumi.get_project(), pulumi.get_stack(), limit=CLUSTER_NAME_LIMIT)
 
 
-def ground(settings: AwsSettings, plan: AwsPlan, provider: aws.Provider, fabric: Fabric) -> Ground:
+def ground(plan: AwsPlan, provider: aws.Provider, fabric: Fabric) -> Ground:
     """Ask who deploys, and register the parts of the fabric."""
     inside = pulumi.ResourceOptions(parent=fabric)
-    account = _account(settings, provider)
-    network = Network("network", _network_args(settings, plan), inside)
-    keys = Keys("keys", _key_args(settings, account), inside)
+    account = _account(plan, provider)
+    network = Network("network", _network_args(plan), inside)
+    keys = Keys("keys", _key_args(plan, account), inside)
     if not any(pool.efa for pool in plan.pools.values()):
         return Ground(account=account, network=network, keys=keys, efa_group_id=None)
     efa = EfaGroup("efa", EfaGroupArgs(vpc_id=network.vpc_id), inside)
     return Ground(account=account, network=network, keys=keys, efa_group_id=efa.group_id)
 
 
-def _account(settings: AwsSettings, provider: aws.Provider) -> Account:
+def _account(plan: AwsPlan, provider: aws.Provider) -> Account:
     options = pulumi.InvokeOutputOptions(provider=provider)
     caller = aws.get_caller_identity_output(opts=options)
     session = aws.iam.get_session_context_output(arn=caller.arn, opts=options)
@@ -59,28 +59,28 @@ def _account(settings: AwsSettings, provider: aws.Provider) -> Account:
         id=caller.account_id,
         partition=aws.get_partition_output(opts=options).partition,
         # A caller's session ends; the role behind it is what an access entry can name.
-        deployer_arn=settings.security.deployer_arn or session.issuer_arn,
+        deployer_arn=plan.deployment.deployer_arn or session.issuer_arn,
     )
 
 
-def _network_args(settings: AwsSettings, plan: AwsPlan) -> NetworkArgs:
+def _network_args(plan: AwsPlan) -> NetworkArgs:
     return NetworkArgs(
-        region=settings.platform.region,
-        cidr=settings.platform.vpc_cidr,
+        region=plan.deployment.region,
+        cidr=plan.deployment.vpc_cidr,
         subnets=[
             SubnetSpec(name=each.name, role=each.role, zone_id=each.zone_id, cidr=each.cidr) for each in plan.subnets
         ],
         nat_zone_id=plan.nat_zones[0],
-        protect=settings.lifecycle.protect,
+        protect=plan.ownership.protect,
     )
 
 
-def _key_args(settings: AwsSettings, account: Account) -> KeysArgs:
+def _key_args(plan: AwsPlan, account: Account) -> KeysArgs:
     return KeysArgs(
         partition=account.partition,
         account_id=account.id,
-        region=settings.platform.region,
-        log_group_prefix=log_group_name(cluster_name()),
-        deletion_days=30 if settings.lifecycle.protect else 7,
-        protect=settings.lifecycle.protect,
+        region=plan.deployment.region,
+        log_group_prefix=log_group_prefix(cluster_name()),
+        deletion_days=30 if plan.ownership.protect else 7,
+        protect=plan.ownership.protect,
     )

@@ -1,19 +1,26 @@
-"""FSx for Lustre and S3 as the platform's file system and object store."""
+"""FSx for Lustre, EBS, NVMe and S3 as the platform's storage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
+from catalogue import versions
+from catalogue.images import pinned
+from components.aws.bucket import Bucket, BucketArgs
+from components.aws.copier import AwsCli
 from components.aws.keys import Keys
+from components.aws.lustre import Lustre, LustreArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
-from components.storage.bucket import Bucket, BucketArgs
-from components.storage.lustre import Lustre, LustreArgs
-from components.storage.lustre_claims import ClaimSpec, LustreClaims, LustreClaimsArgs
-from settings.model import AwsSettings
+from components.storage.claims import ClaimSpec
+from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
+from planner.stack import FsxPlan, SourcePlan
+from planner.types import AwsPlan
 
-BACKUP_DAYS = 7
+SMALLEST_GIB = 1200
+"""Of an FSx file system, which grows by a change of its capacity."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,44 +28,69 @@ class LustreSource:
     """Claims on one FSx file system. `driver` is the CSI add-on, which must outlive them."""
 
     file_system: Lustre
-    capacity_gib: int
+    plan: FsxPlan
     driver: pulumi.Resource
     opts: pulumi.ResourceOptions
 
     def claims(self, name: str, claims: Sequence[ClaimSpec]) -> Mapping[tuple[str, str], pulumi.Output[str]]:
         args = LustreClaimsArgs(
-            file_system_id=self.file_system.file_system_id,
-            dns_name=self.file_system.dns_name,
-            mount_name=self.file_system.mount_name,
-            capacity_gib=self.capacity_gib,
+            csi_driver="fsx.csi.aws.com",
+            handle=self.file_system.file_system_id,
+            attributes={"dnsname": self.file_system.dns_name, "mountname": self.file_system.mount_name},
+            capacity_gib=self.plan.capacity_gib,
+            request_gib=SMALLEST_GIB,
             claims=claims,
             driver=self.driver,
         )
         return LustreClaims(name, args, self.opts).names
 
 
+class InstanceStore:
+    """The nodes' NVMe: the kubelet's own directory is on it, striped, as their user data says."""
+
+    def volume(self, gb: int) -> Mapping[str, Any]:  # noqa: ARG002 - a pod that takes a node may fill its disks
+        return {"emptyDir": {}}
+
+
 @dataclass(frozen=True, kw_only=True)
 class S3Store:
-    """The stack's bucket, and roles for service accounts through EKS Pod Identity."""
+    """The stack's bucket, and roles for service accounts through EKS Pod Identity.
 
-    bucket_name: pulumi.Output[str]
+    `sources` says of other buckets whose they are and with which key they are encrypted.
+    """
+
+    account_id: pulumi.Output[str]
+    sources: Mapping[str, SourcePlan]
+    bucket: pulumi.Output[str]
     key_arn: pulumi.Output[str]
     cluster_name: pulumi.Output[str]
     partition: pulumi.Output[str]
+    scheme: str = "s3"
+
+    @property
+    def copier(self) -> AwsCli:
+        return AwsCli(image=pinned(versions.AWS_CLI_IMAGE))
 
     def reader(
         self, name: str, *, source: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
     ) -> pulumi.Output[str]:
-        bucket, _, prefix = source.removeprefix("s3://").partition("/")
-        document = self.partition.apply(
-            lambda partition: statement_document(read_prefix(partition=partition, bucket=bucket, prefix=prefix))
+        bucket, _, prefix = source.removeprefix(f"{self.scheme}://").partition("/")
+        declared = self.sources.get(bucket)
+        key_arn = declared.key_arn if declared else None
+        known = pulumi.Output.all(
+            partition=self.partition, owner=declared.owner if declared and declared.owner else self.account_id
+        )
+        document = known.apply(
+            lambda values: statement_document(read_prefix(bucket=bucket, prefix=prefix, key_arn=key_arn, **values))
         )
         return self._identity(name, namespace, account, document, opts)
 
     def writer(
         self, name: str, *, prefix: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
     ) -> pulumi.Output[str]:
-        known = pulumi.Output.all(partition=self.partition, bucket=self.bucket_name, key_arn=self.key_arn)
+        known = pulumi.Output.all(
+            partition=self.partition, bucket=self.bucket, owner=self.account_id, key_arn=self.key_arn
+        )
         document = known.apply(lambda values: statement_document(write_prefix(prefix=prefix, **values)))
         return self._identity(name, namespace, account, document, opts)
 
@@ -86,9 +118,9 @@ class StoragePlace:
     efa_group_id: pulumi.Output[str] | None
 
 
-def lustre(settings: AwsSettings, keys: Keys, place: StoragePlace, opts: pulumi.ResourceOptions) -> Lustre:
-    """The file system and its security group. Protected stacks keep daily backups of a persistent one."""
-    wanted, protect = settings.storage.lustre, settings.lifecycle.protect
+def lustre(plan: AwsPlan, keys: Keys, place: StoragePlace, opts: pulumi.ResourceOptions) -> Lustre:
+    """The file system and its security group."""
+    wanted = plan.file_system
     group = LustreGroup(
         "lustre-group",
         LustreGroupArgs(
@@ -108,23 +140,23 @@ def lustre(settings: AwsSettings, keys: Keys, place: StoragePlace, opts: pulumi.
             subnet_id=place.subnet_id,
             security_group_ids=[group.group_id],
             key_arn=keys.arn,
-            backup_days=BACKUP_DAYS if protect and wanted.deployment_type == "PERSISTENT_2" else 0,
-            protect=protect,
+            backup_days=wanted.backup_days,
+            protect=plan.ownership.protect,
         ),
         opts,
     )
 
 
-def bucket(settings: AwsSettings, keys: Keys, account_id: pulumi.Output[str], opts: pulumi.ResourceOptions) -> Bucket:
+def bucket(plan: AwsPlan, keys: Keys, account_id: pulumi.Output[str], opts: pulumi.ResourceOptions) -> Bucket:
     """The bucket. Only an unprotected stack may destroy it with what is in it."""
     return Bucket(
         "object-store",
         BucketArgs(
             account_id=account_id,
             key_arn=keys.arn,
-            checkpoint_days=settings.storage.object_store.checkpoint_days,
-            disposable=not settings.lifecycle.protect,
-            protect=settings.lifecycle.protect,
+            checkpoint_days=plan.checkpoint_days,
+            disposable=not plan.ownership.protect,
+            protect=plan.ownership.protect,
         ),
         opts,
     )

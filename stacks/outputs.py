@@ -4,50 +4,42 @@ from typing import Any
 
 import pulumi
 
-from planner.faces.outputs import numbers
-from planner.types import AwsPlan
-from settings.model import AwsSettings
+from planner.faces.outputs import on_any_platform
+from planner.types import Plan
+from stacks.monitoring import Watched
 from stacks.platform import Platform
 from stacks.services import Services
 from stacks.workloads import Deployed
 
 
 def layer_outputs(
-    settings: AwsSettings, plan: AwsPlan, platform: Platform, services: Services, deployed: Deployed
+    plan: Plan, platform: Platform, services: Services, watched: Watched | None, deployed: Deployed
 ) -> dict[str, dict[str, Any]]:
-    """Outputs by layer. The planner's numbers are among them, so that the preview of a change shows what it costs."""
-    shown = numbers(plan)
-    return {
-        "fabric": {
-            **platform.outputs["fabric"],
-            "kind": platform.fabric,
-            "efaInterfaces": plan.totals.efa_interfaces,
-            "subnets": shown["subnets"],
-        },
-        "hardware": {
-            "pools": shown["pools"],
-            "nodes": plan.totals.nodes,
-            "gpus": plan.totals.gpus,
-            "priceUsd": shown["priceUsd"],
-            "quotas": shown["quotas"],
-        },
-        "storage": {
-            **platform.outputs["storage"],
-            **shown["storage"],
-            "claims": ["/".join(claim) for claim in sorted(services.claims)],
-        },
+    """Outputs by layer, each with the platform's own lines. The planner's numbers are among them, so that the preview
+    of a change shows what it costs.
+    """
+    shown, cluster = on_any_platform(plan), platform.cluster
+    layers: dict[str, dict[str, Any]] = {
+        "fabric": {},
+        "hardware": {"pools": shown["pools"], "nodes": plan.totals.nodes, "gpus": plan.totals.gpus},
+        "storage": {"block": platform.block, "claims": ["/".join(claim) for claim in sorted(services.claims)]},
         "kubePlatform": {
-            "cluster": platform.cluster.name,
-            "endpoint": platform.cluster.endpoint,
-            "kubernetesVersion": settings.platform.kubernetes_version,
-            "kubeconfigCommand": platform.cluster.kubeconfig_command,
+            "cluster": cluster.name,
+            "endpoint": cluster.endpoint,
+            "openTo": list(cluster.open_to),
+            "kubernetesVersion": plan.kubernetes_version,
+            "kubeconfigCommand": cluster.kubeconfig_command,
         },
         "scheduling": {"queues": sorted(services.queues), "priorities": sorted(services.priorities)},
+        **({"monitoring": {**shown["monitoring"], **watched.lines}} if watched else {}),
         "workloads": {
             "gangs": {name: {**shown["gangs"][name], "job": job} for name, job in deployed.gangs.items()},
-            "services": {name: {**shown["services"][name], "url": url} for name, url in deployed.endpoints.items()},
+            "services": {
+                name: {**shown["services"].get(name, {}), "url": url} for name, url in deployed.endpoints.items()
+            },
         },
     }
+    return {layer: {**platform.outputs.get(layer, {}), **lines} for layer, lines in layers.items()}
 
 
 def export(outputs: dict[str, dict[str, Any]]) -> None:

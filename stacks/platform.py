@@ -1,70 +1,166 @@
-"""What services and workloads know of a platform, and no more. A further platform is one file that returns this."""
+"""The platform contract: what services and workloads know of where they run, and no more.
+
+A further platform is one file that returns a `Platform`. Nothing here names a vendor, and nothing that reads it may.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.platform.taints import Taint
-from components.storage.lustre_claims import ClaimSpec
+from catalogue.versions import Chart
+from components.monitoring.counters import NodeCounters
+from components.monitoring.stack_values import ControlPlanePart
+from components.platform.copying import Copier
+from components.platform.pods import PodNetwork
+from components.platform.taints import Taint, pool_labels, pool_taints
+from components.serving.entry import Entry
+from components.storage.claims import ClaimSpec
+from planner.types import PoolPlan, Role
+
+MIG_CONFIG_KEY, PLUGIN_CONFIG_KEY = "nvidia.com/mig.config", "nvidia.com/device-plugin.config"
 
 
 @dataclass(frozen=True, kw_only=True)
 class KubeCluster:
-    """The cluster. `ready` is the resource after which ordinary pods run: nodes, network and name service are there."""
+    """The cluster. `kubeconfig` is secret, `kubeconfig_command` what a person types to get one, from one of the
+    networks `open_to`, or from inside only where there are none. `ready` is the resource after which ordinary pods run:
+    nodes, network and name service are there.
+    """
 
     name: str
     kubeconfig: pulumi.Output[str]
     kubeconfig_command: str
     endpoint: pulumi.Output[str]
+    open_to: Sequence[str]
     provider: k8s.Provider
     ready: pulumi.Resource
 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuPool:
-    """A GPU pool. Counts of `gpus` and `efa` are per node; `nodes_ready` exists when the nodes do.
+    """A GPU pool. `nodes_ready` exists when the nodes do; `nodes_now` of its `count` are asked for today.
 
-    `nodes_now` is how many of its `count` nodes are asked for today: none while its capacity block has not begun.
-
-    Where `slices`, MIG cuts every GPU, and `gpus` counts the slices, as pods ask for them.
+    `devices` is what pods can ask for on a node: its GPUs, or where `slices`, what MIG cuts them into, or as many turns
+    on each as there are `time_slices`. `network` is
+    what a pod that takes a whole node gets of the fabric, `local_gb` what a node's own disks hold, decimal GB.
     """
 
     name: str
-    role: Literal["training", "inference"]
+    role: Role
     gpu_product: str
     count: int
     nodes_now: int
-    gpus: int
-    efa: int
+    devices: int
     slices: bool
+    time_slices: int
     labels: Mapping[str, str]
     taints: Sequence[Taint]
+    local_gb: int
+    network: PodNetwork
     nodes_ready: pulumi.Resource
 
 
-class ClaimSource(Protocol):
-    """A shared file system that claims can be made of."""
+def node_labels(pool: PoolPlan) -> dict[str, str]:
+    """Labels of a pool's nodes; the GPU Operator's parts read how their GPUs are to be cut, or shared by turns."""
+    read = {MIG_CONFIG_KEY: pool.mig_config, PLUGIN_CONFIG_KEY: pool.plugin_config}
+    return pool_labels(pool.name, pool.role) | {key: value for key, value in read.items() if value}
+
+
+def node_taints(pool: PoolPlan) -> tuple[Taint, ...]:
+    """Taints of a pool's nodes."""
+    return pool_taints(pool.name, pool.role, gpus=pool.gpus_per_node)
+
+
+def gpu_pool(pool: PoolPlan, network: PodNetwork, nodes_ready: pulumi.Resource) -> GpuPool:
+    """The planned pool as workloads know it. Raises ValueError for one without GPUs."""
+    if pool.gpu_product is None:
+        raise ValueError(f"pool {pool.name} has no GPUs")
+    return GpuPool(
+        name=pool.name,
+        role=pool.role,
+        gpu_product=pool.gpu_product,
+        count=pool.count,
+        nodes_now=pool.nodes_now,
+        devices=pool.devices_per_node,
+        slices=pool.mig is not None,
+        time_slices=pool.time_slices,
+        labels=node_labels(pool),
+        taints=node_taints(pool),
+        local_gb=pool.nvme.count * pool.nvme.size_gb if pool.nvme else 0,
+        network=network,
+        nodes_ready=nodes_ready,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceChart:
+    """A chart that offers devices of the nodes to pods, in a namespace that exists."""
+
+    name: str
+    chart: Chart
+    namespace: pulumi.Input[str]
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceObject:
+    """An object of the cluster that a chart of the devices acts on, called `name`."""
+
+    name: str
+    api_version: str
+    kind: str
+    spec: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Devices:
+    """What makes GPUs and cards schedulable here. `gpu_operator` are the values of its chart that follow from the
+    nodes: whether they own driver and toolkit or it does. `objects` come after `charts`.
+    """
+
+    gpu_operator: Mapping[str, Any]
+    charts: Sequence[DeviceChart] = ()
+    objects: Sequence[DeviceObject] = ()
+
+
+class SharedFiles(Protocol):
+    """The shared file system."""
 
     def claims(self, name: str, claims: Sequence[ClaimSpec]) -> Mapping[tuple[str, str], pulumi.Output[str]]:
         """Claim names by (namespace, claim), each resolving when the claim is there."""
         ...
 
 
+class LocalDisks(Protocol):
+    """The nodes' own disks."""
+
+    def volume(self, gb: int) -> Mapping[str, Any]:
+        """Source of a pod's volume there of `gb` decimal GB at most, as pod specs write it."""
+        ...
+
+
 class ObjectStore(Protocol):
-    """Object storage, and the rights of service accounts in it."""
+    """Object storage with the stack's own `bucket`, and the rights of service accounts in it.
+
+    Its addresses are SCHEME://BUCKET/PREFIX.
+    """
 
     @property
-    def bucket_name(self) -> pulumi.Output[str]:
-        """The stack's own bucket."""
-        ...
+    def scheme(self) -> str: ...
+
+    @property
+    def bucket(self) -> pulumi.Output[str]: ...
+
+    @property
+    def copier(self) -> Copier: ...
 
     def reader(
         self, name: str, *, source: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
     ) -> pulumi.Output[str]:
-        """Let pods of `account` read below `source` (s3://bucket/prefix). The account's name resolves when they may."""
+        """Let pods of `account` read below the address `source`. The account's name resolves when they may."""
         ...
 
     def writer(
@@ -75,18 +171,55 @@ class ObjectStore(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Platform:
-    """A platform with a running cluster, its pools and its storage.
+class LogSink:
+    """Where logs go: `outputs` are sections of Fluent Bit's configuration. Its pods run as `account`, whose name
+    resolves when they may write there; `read` is what a person types to read them.
+    """
 
-    `kube_layer` is the parent of what else runs the cluster. `providers` are those that the workloads' resources need.
-    `outputs` are the platform's own lines in the stack's outputs, by layer.
+    outputs: pulumi.Input[str]
+    account: pulumi.Output[str]
+    read: str
+
+
+class LogStore(Protocol):
+    """What keeps logs."""
+
+    def sink(
+        self, name: str, *, namespace: pulumi.Input[str], account: str, days: int, opts: pulumi.ResourceOptions
+    ) -> LogSink:
+        """Let pods of `account` write logs that are kept so many days."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watching:
+    """What watching the cluster takes here: parts of the `control_plane` whose metrics can be had, beside those of the
+    API server, what keeps `logs`, and counters of nodes that the node exporter does not read.
+    """
+
+    control_plane: Sequence[ControlPlanePart]
+    logs: LogStore
+    counters: NodeCounters | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Platform:
+    """A platform with a running cluster, its pools and its storage. `pools` are those with GPUs, by name.
+
+    `block` is the storage class of single volumes, `entry` how services are published. `layer` is the parent of what
+    else runs the cluster, `providers` are those that the workloads' resources need, `outputs` the platform's own lines
+    in the stack's outputs, by layer.
     """
 
     cluster: KubeCluster
     pools: Mapping[str, GpuPool]
-    fabric: Literal["efa", "ethernet"]
-    file_system: ClaimSource
-    object_store: ObjectStore
-    kube_layer: pulumi.Resource
+    devices: Devices
+    block: pulumi.Output[str]
+    shared: SharedFiles
+    local: LocalDisks
+    objects: ObjectStore
+    entry: Entry
+    watching: Watching
+    layer: pulumi.Resource
     providers: Sequence[pulumi.ProviderResource]
     outputs: Mapping[str, Mapping[str, Any]]

@@ -5,31 +5,37 @@ import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
 from components.aws.cluster import Cluster
-from settings.aws import Aws
-from settings.model import Lifecycle
+from planner.stack import AwsDeployment, Ownership
+
+STACK_TAG = "gpucluster:stack"
+"""The tag by which a stack's resources, and what they cost, are told from others'."""
 
 
-def mandatory_tags(lifecycle: Lifecycle) -> dict[str, str]:
+def mandatory_tags(ownership: Ownership) -> dict[str, str]:
     """Tags of everything that can carry tags: which stack it is of, who owns it, who pays, until when."""
-    tags = {
+    return lasting_tags(ownership) | ({"expiry": ownership.expiry.isoformat()} if ownership.expiry else {})
+
+
+def lasting_tags(ownership: Ownership) -> dict[str, str]:
+    """The tags that another last day does not change: those of what can only be replaced, such as a storage class."""
+    return {
         "gpucluster:project": pulumi.get_project(),
-        "gpucluster:stack": pulumi.get_stack(),
-        "owner": lifecycle.owner,
-        "cost-centre": lifecycle.cost_centre,
+        STACK_TAG: pulumi.get_stack(),
+        "owner": ownership.owner,
+        "cost-centre": ownership.cost_centre,
     }
-    return tags | ({"expiry": lifecycle.expiry.isoformat()} if lifecycle.expiry else {})
 
 
-def aws_provider(platform: Aws, lifecycle: Lifecycle) -> aws.Provider:
+def aws_provider(where: AwsDeployment, ownership: Ownership) -> aws.Provider:
     """The stack's account and region. With `accountId` set, another account is refused before anything is made."""
-    role = [aws.ProviderAssumeRoleArgs(role_arn=platform.role_arn)] if platform.role_arn else None
+    role = [aws.ProviderAssumeRoleArgs(role_arn=where.role_arn)] if where.role_arn else None
     return aws.Provider(
         "aws",
-        region=platform.region,
-        profile=platform.profile,
+        region=where.region,
+        profile=where.profile,
         assume_roles=role,
-        allowed_account_ids=[platform.account_id] if platform.account_id else None,
-        default_tags=aws.ProviderDefaultTagsArgs(tags=mandatory_tags(lifecycle)),
+        allowed_account_ids=[where.account_id] if where.account_id else None,
+        default_tags=aws.ProviderDefaultTagsArgs(tags=mandatory_tags(ownership)),
     )
 
 
@@ -40,5 +46,5 @@ def kubernetes_provider(cluster: Cluster, parent: pulumi.Resource) -> k8s.Provid
         kubeconfig=cluster.kubeconfig,
         cluster_identifier=cluster.arn,
         enable_server_side_apply=True,
-        opts=pulumi.ResourceOptions(parent=parent, depends_on=[cluster.access]),
+        opts=pulumi.ResourceOptions(parent=parent),
     )

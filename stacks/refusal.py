@@ -1,5 +1,8 @@
 """Refusing a stack before anything is registered: every reason at once, in one message without a traceback."""
 
+import asyncio
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,9 +11,19 @@ import pulumi
 from planner.faces.findings import table
 from planner.types import Plan
 from settings.errors import SettingsError
+from stacks.serving import TOKENS
+
+TOLD = 32
+"""The exit code of a program that has told the engine itself why it ends, so that Pulumi adds nothing (LF26).
+
+Source: pulumi sdk/python/cmd/pulumi-language-python/main.go, Run. After a RunError it adds an exit code.
+"""
+MISSING = "{key}: model services need this secret, and it is not set; type pulumi config set --secret {key} VALUE"
+
+UNHEARD = "{path}: {name} cannot be told of alerts: {key} is not set; type pulumi config set --secret {key} VALUE"
 
 
-def accepted(plan: Plan) -> Plan:
+def accepted(plan: Plan, config: pulumi.Config) -> Plan:
     """The plan, if nothing in it forbids deployment; its warnings are shown. Raises RunError with all errors."""
     if plan.errors:
         count = len(plan.errors)
@@ -20,13 +33,34 @@ def accepted(plan: Plan) -> Plan:
         )
     for finding in plan.warnings:
         pulumi.log.warn(f"{finding}" + (f" [waived: {finding.waiver}]" if finding.waiver else ""))
+    if missing := [*_without_tokens(plan, config), *_without_receivers(plan, config)]:
+        raise pulumi.RunError("\n".join(missing))
     return plan
+
+
+def _without_tokens(plan: Plan, config: pulumi.Config) -> Iterator[str]:
+    for key in TOKENS.values():
+        if plan.services and config.get_secret(key) is None:
+            yield MISSING.format(key=config.full_key(key))
+
+
+def _without_receivers(plan: Plan, config: pulumi.Config) -> Iterator[str]:
+    for index, receiver in enumerate(plan.monitoring.receivers if plan.monitoring else ()):
+        if config.get_secret(receiver.secret) is None:
+            path = config.full_key(f"monitoring.receivers[{index}].secret")
+            yield UNHEARD.format(path=path, name=receiver.name, key=config.full_key(receiver.secret))
 
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Turn wrong settings into an error of the program's user, which Pulumi prints as one message."""
+    """Turn errors of the program's user into one message, with which Pulumi ends.
+
+    Nor does a program add anything that the engine gives up because a resource failed, or somebody said so: it is
+    interrupted then, and Python would print where.
+    """
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, os._exit, TOLD)
     try:
         yield
-    except SettingsError as error:
-        raise pulumi.RunError(str(error)) from None
+    except (SettingsError, pulumi.RunError) as error:
+        pulumi.log.error(str(error))
+        raise SystemExit(TOLD) from None

@@ -5,24 +5,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
+import pulumi_kubernetes as k8s
 
 from catalogue import versions
 from catalogue.images import pinned
 from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs, ChartSource
-from components.platform.efa_plugin import efa_plugin_values
-from components.platform.gpu_operator import gpu_operator_values
+from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
+from components.platform.gpu_checks import GpuChecks, GpuChecksArgs
+from components.platform.gpu_operator import GpuCounters, GpuCountersArgs, gpu_operator_values
+from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCrdsArgs
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
+from components.platform.metrics_server import metrics_server_values
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
-from components.platform.taints import tolerations_of_all_pools
+from components.platform.taints import GPU_RESOURCE, tolerations_of_all_pools
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
-from components.storage.block import BlockStorage
-from components.storage.lustre_claims import ClaimSpec
-from settings.model import Settings
+from components.storage.claims import ClaimSpec
+from monitoring.counters import dcgm_csv
+from planner.mig import plugin_config
+from planner.types import Plan
 from stacks.platform import GpuPool, Platform
+
+SCRAPE_S = 30
+"""Between two looks at the GPUs' exporter by a Prometheus of somebody else's: it collects so often by itself."""
 
 DATA, CHECKPOINTS, WEIGHTS = ("training", "training-data"), ("training", "checkpoints"), ("inference", "model-weights")
 
@@ -31,7 +39,7 @@ DATA, CHECKPOINTS, WEIGHTS = ("training", "training-data"), ("training", "checkp
 class Services:
     """What workloads refer to. Names resolve when the things exist; `claims` go by (namespace, claim).
 
-    `gpus` is what shows that the nodes' GPUs work: nothing where no pool has GPUs.
+    `gpus` is what shows that a pool's GPUs work, by its name.
     """
 
     namespaces: Mapping[str, pulumi.Output[str]]
@@ -40,23 +48,35 @@ class Services:
     claims: Mapping[tuple[str, str], pulumi.Output[str]]
     training_operator: pulumi.Resource
     monitors: pulumi.Resource
-    gpus: Sequence[pulumi.Resource]
+    gpus: Mapping[str, Sequence[pulumi.Resource]]
 
 
 def namespace_specs(pools: Sequence[GpuPool]) -> list[NamespaceSpec]:
-    """The namespaces. Training pods lock memory for EFA (NW03), which the baseline level forbids; operands of the
-    GPU Operator mount the host. Quotas keep one side from taking the other's GPUs (A08)."""
-
-    def gpus(role: str) -> int:
-        return sum(pool.count * pool.gpus for pool in pools if pool.role == role)
+    """The namespaces. What the fabric's devices ask of training pods the baseline level forbids (NW03); operands of the
+    GPU Operator mount the host. Neither side's pods may carry the other's priority, and inference has the GPUs of its
+    pools and no more (A08). Among gangs the queues share, and priority decides: a quota would end preemption (M04).
+    """
+    fabric_asks = any(pool.network.capabilities for pool in pools if pool.role == "training")
+    serving = sum(pool.count * pool.devices for pool in pools if pool.role == "inference")
 
     return [
-        NamespaceSpec(name="training", pod_security="privileged", gpus=gpus("training"), limits=True),
-        NamespaceSpec(name="inference", pod_security="baseline", gpus=gpus("inference"), limits=True),
+        NamespaceSpec(
+            name="training",
+            pod_security="privileged" if fabric_asks else "baseline",
+            gpus={"inference": 0},
+            limits=True,
+        ),
+        NamespaceSpec(
+            name="inference",
+            pod_security="baseline",
+            gpus={"inference": serving, "training": 0, "experiments": 0},
+            limits=True,
+        ),
         NamespaceSpec(name="gpu-operator", pod_security="privileged"),
         NamespaceSpec(name="volcano-system", pod_security="baseline"),
         NamespaceSpec(name="kubeflow", pod_security="baseline"),
-        NamespaceSpec(name="monitoring", pod_security="baseline"),
+        # Exporter and log collector of a node look into it: its network, processes and directories.
+        NamespaceSpec(name="monitoring", pod_security="privileged"),
     ]
 
 
@@ -65,36 +85,37 @@ def chart_source(chart: versions.Chart) -> ChartSource:
     return ChartSource(name=chart.name, version=chart.version, repository=chart.repository)
 
 
-def deploy_services(settings: Settings, platform: Platform) -> Services:
+def deploy_services(plan: Plan, platform: Platform) -> Services:
     """Register the services; everything with pods comes after `platform.cluster.ready`."""
     kubernetes = platform.cluster.provider
-    at_platform = pulumi.ResourceOptions(parent=platform.kube_layer, providers=[kubernetes])
+    at_platform = pulumi.ResourceOptions(parent=platform.layer, providers=[kubernetes])
     namespaces = Namespaces(
         "namespaces", NamespacesArgs(namespaces=namespace_specs(list(platform.pools.values()))), at_platform
     ).names
-    BlockStorage("block-storage", at_platform)
     monitors = _monitors(platform, namespaces, at_platform)
-    gpus = _devices(platform, namespaces, monitors, at_platform)
-    scheduling = Scheduling("scheduling", pulumi.ResourceOptions(providers=[kubernetes]))
-    at_scheduling = pulumi.ResourceOptions(parent=scheduling)
-    volcano = Chart(
-        "volcano",
+    Chart(
+        "metrics-server",
         ChartArgs(
-            source=chart_source(versions.VOLCANO),
-            namespace=namespaces["volcano-system"],
-            values=volcano_values(versions.VOLCANO.version),
+            source=chart_source(versions.METRICS_SERVER),
+            namespace="kube-system",
+            values=metrics_server_values(sum(pool.count for pool in plan.pools.values())),
             after=platform.cluster.ready,
         ),
-        at_scheduling,
-    ).release
+        at_platform,
+    )
+    gpus = _devices(plan, platform, namespaces, monitors, at_platform)
+    scheduling = Scheduling("scheduling", pulumi.ResourceOptions(providers=[kubernetes]))
+    at_scheduling = pulumi.ResourceOptions(parent=scheduling)
+    volcano = _volcano(platform, namespaces["volcano-system"], at_scheduling)
     queues = [
         QueueSpec(name=queue.name, weight=queue.weight, gpus=queue.gpus, reclaimable=queue.reclaimable)
-        for queue in settings.scheduling.queues
+        for queue in plan.queues
     ]
     operator = TrainingOperator(
         "training-operator",
         TrainingOperatorArgs(
             version=versions.TRAINING_OPERATOR,
+            crd_sha256=versions.TRAINING_OPERATOR_CRD_SHA256,
             image=pinned(versions.TRAINING_OPERATOR_IMAGE),
             kubectl_image=pinned(versions.KUBECTL_IMAGE),
             wait_image=pinned(versions.WAIT_IMAGE),
@@ -107,11 +128,26 @@ def deploy_services(settings: Settings, platform: Platform) -> Services:
         namespaces=namespaces,
         priorities=Priorities("priorities", at_scheduling).names,
         queues=Queues("queues", QueuesArgs(queues=queues, scheduler=volcano), at_scheduling).names,
-        claims=platform.file_system.claims("claims", _claims(namespaces)),
+        claims=platform.shared.claims("claims", _claims(namespaces)),
         training_operator=operator.ready,
         monitors=monitors,
         gpus=gpus,
     )
+
+
+def _volcano(platform: Platform, namespace: pulumi.Output[str], inside: pulumi.ResourceOptions) -> pulumi.Resource:
+    """The gang scheduler; returns what shows that it takes queues and gangs."""
+    values = volcano_values(versions.VOLCANO.version)
+    chart = ChartArgs(
+        source=chart_source(versions.VOLCANO), namespace=namespace, values=values, after=platform.cluster.ready
+    )
+    admission = GangAdmissionArgs(
+        namespace=namespace,
+        image=pinned(versions.KUBECTL_IMAGE),
+        revision=f"{versions.VOLCANO.version} {json.dumps(values, sort_keys=True)}",
+        scheduler=Chart("volcano", chart, inside).release,
+    )
+    return GangAdmission("gang-admission", admission, inside).ready
 
 
 def _monitors(
@@ -130,28 +166,55 @@ def _monitors(
 
 
 def _devices(
+    plan: Plan,
     platform: Platform,
     namespaces: Mapping[str, pulumi.Output[str]],
     monitors: pulumi.Resource,
     inside: pulumi.ResourceOptions,
-) -> list[pulumi.Resource]:
-    """What makes GPUs and EFA schedulable; returns what shows that the GPUs are."""
-    tolerations = tolerations_of_all_pools()
-    if platform.fabric == "efa":
+) -> dict[str, list[pulumi.Resource]]:
+    """What makes GPUs and the fabric's cards schedulable; returns what shows that the GPUs are, by pool."""
+    releases = [
         Chart(
-            "efa-plugin",
+            each.name,
             ChartArgs(
-                source=chart_source(versions.EFA_DEVICE_PLUGIN),
-                namespace="kube-system",
-                values=efa_plugin_values(tolerations),
+                source=chart_source(each.chart),
+                namespace=each.namespace,
+                values=each.values,
                 after=platform.cluster.ready,
             ),
             inside,
+        ).release
+        for each in platform.devices.charts
+    ]
+    for wanted in platform.devices.objects:
+        k8s.apiextensions.CustomResource(
+            f"{platform.layer.pulumi_resource_name}-{wanted.name}",
+            api_version=wanted.api_version,
+            kind=wanted.kind,
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=wanted.name),
+            spec=wanted.spec,
+            opts=pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=releases)),
         )
     if not platform.pools:
-        return []
+        return {}
     pools = platform.pools.values()
-    values = gpu_operator_values(tolerations, slices=any(pool.slices for pool in pools))
+    slices = any(pool.slices for pool in pools)
+    tolerations = tolerations_of_all_pools(taint for pool in pools for taint in pool.taints)
+    counters = GpuCounters(
+        "gpu-counters", GpuCountersArgs(namespace=namespaces["gpu-operator"], csv=dcgm_csv()), inside
+    )
+    turns = {plugin_config(pool.time_slices): pool.time_slices for pool in pools if pool.time_slices > 1}
+    values = gpu_operator_values(
+        tolerations,
+        platform.devices.gpu_operator,
+        counters=counters.name,
+        scrape_s=plan.monitoring.scrape_s if plan.monitoring else SCRAPE_S,
+        slices=slices,
+        turns=turns,
+    )
+    definitions = GpuOperatorCrdsArgs(
+        namespace=namespaces["gpu-operator"], image=pinned(versions.GPU_OPERATOR_IMAGE), after=monitors
+    )
     operator = Chart(
         "gpu-operator",
         ChartArgs(
@@ -159,28 +222,48 @@ def _devices(
             namespace=namespaces["gpu-operator"],
             values=values,
             timeout_seconds=900,
-            after=monitors,
+            after=[GpuOperatorCrds("gpu-operator-crds", definitions, inside).established, counters.kept],
         ),
         inside,
     )
+    revision = f"{versions.GPU_OPERATOR.version} {json.dumps(values, sort_keys=True)}"
     readiness = GpuReadinessArgs(
         namespace=namespaces["gpu-operator"],
         image=pinned(versions.KUBECTL_IMAGE),
         gpu_nodes=any(pool.nodes_now for pool in pools),
-        revision=f"{versions.GPU_OPERATOR.version} {json.dumps(values, sort_keys=True)}",
+        revision=revision,
         operator=operator.release,
     )
-    return [GpuReadiness("gpu-readiness", readiness, inside).ready]
+    ready = GpuReadiness("gpu-readiness", readiness, inside).ready
+
+    def works(pool: GpuPool) -> list[pulumi.Resource]:
+        """Nothing to try today where a pool's nodes come later, with a block of capacity."""
+        if not pool.nodes_now:
+            return []
+        cards = {pool.network.resource: pool.network.count} if pool.network.resource else {}
+        args = GpuChecksArgs(
+            namespace=namespaces["gpu-operator"],
+            pool=pool.name,
+            gpu_product=pool.gpu_product,
+            taints=pool.taints,
+            offered={GPU_RESOURCE: pool.devices, **cards},
+            image=pinned(versions.KUBECTL_IMAGE),
+            smoke_image=pinned(versions.GPU_OPERATOR_IMAGE),
+            revision=revision,
+            after=[pool.nodes_ready, ready],
+        )
+        return [GpuChecks(f"gpu-checks-{pool.name}", args, inside).works]
+
+    return {pool.name: [ready, *works(pool)] for pool in pools}
 
 
 def _claims(namespaces: Mapping[str, pulumi.Output[str]]) -> list[ClaimSpec]:
-    """Every claim that a workload names (G31), with the mode of its purpose (G32)."""
+    """Every claim that a workload names (G31); pods that only read say so themselves (G32)."""
     return [
         ClaimSpec(
             namespace=namespace,
             name=name,
             namespace_ref=namespaces[namespace],
-            access_mode="ReadOnlyMany" if (namespace, name) == DATA else "ReadWriteMany",
         )
         for namespace, name in (DATA, CHECKPOINTS, WEIGHTS)
     ]

@@ -1,7 +1,6 @@
 """What docs/lifecycle.md says is so: its commands print its lines, and a second pool leaves the first alone."""
 
 import re
-import shlex
 from copy import deepcopy
 from typing import Any
 
@@ -10,9 +9,9 @@ import pytest
 from planner.__main__ import main
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import ROOT, graph_of, run_program, stack_config
+from tests.typed import handed
 
 PAGE = (ROOT / "docs" / "lifecycle.md").read_text(encoding="utf-8")
-OPTIONS = {"STACK": "--stack", "PRESET": "--preset", "SET": "--set", "AGAINST": "--against"}
 
 
 def told() -> list[Any]:
@@ -30,8 +29,8 @@ def told() -> list[Any]:
 @pytest.mark.parametrize(("words", "lines"), told())
 def test_the_commands_print_the_lines(words: str, lines: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """AB03, AB04, AB05, AB08: profiling and tuning, growth, another generation, five years."""
-    arguments = [part for each in shlex.split(words) for part in each.split("=", 1)]
-    main([OPTIONS.get(each, each) for each in arguments])
+    (arguments,) = handed(f"make plan {words}")
+    main(arguments[2:])
     said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     missing = [line for line in lines if not any(each.startswith(" ".join(line.split())) for each in said)]
     assert lines
@@ -50,7 +49,9 @@ def stack(*pools: dict[str, Any], runs_on: str) -> Recorded:
 
 BLUE = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2}
 GREEN = {"name": "training-b200", "role": "training", "instanceType": "p6-b200.48xlarge", "count": 2}
-QUOTA = "namespaces-training-quota"
+CAP = "queues-training"
+DRAWN = ("dashboards-", "rules-")
+"""What shows and watches all pools and runs there are."""
 """What training may take of all GPUs: those of both pools, while there are two."""
 
 
@@ -63,7 +64,8 @@ def test_a_second_pool_is_built_beside_the_first_and_takes_over() -> None:
 
     def changed(one: Recorded, other: Recorded) -> set[str]:
         shared = one.resources.keys() & other.resources.keys()
-        return {one.resources[urn].name for urn in shared if one.resources[urn].inputs != other.resources[urn].inputs}
+        names = {one.resources[urn].name for urn in shared if one.resources[urn].inputs != other.resources[urn].inputs}
+        return {name for name in names if not name.startswith(DRAWN)}
 
     def only(one: Recorded, other: Recorded) -> set[str]:
         return {one.resources[urn].name for urn in one.resources.keys() - other.resources.keys()}
@@ -71,14 +73,14 @@ def test_a_second_pool_is_built_beside_the_first_and_takes_over() -> None:
     added = only(both, before)
     assert added
     assert all("training-b200" in name for name in added)
-    assert changed(before, both) == {QUOTA}
+    assert changed(before, both) == {CAP}
     assert only(before, both) == set()
     assert changed(both, moved) == {"run-llama-3-8b-sft-job"}
     assert only(moved, both) | only(both, moved) == set()
     gone = only(moved, after)
     assert {name.replace("training-b200", "training") for name in added} == gone
     assert only(after, moved) == set()
-    assert changed(moved, after) == {QUOTA}
+    assert changed(moved, after) == {CAP}
 
 
 def test_the_page_names_what_there_is() -> None:

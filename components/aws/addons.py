@@ -45,9 +45,15 @@ SERVICE_ADDONS = (
         policy="service-role/AmazonEBSCSIDriverPolicy",
         configuration={"node": {"tolerateAllTaints": True}},
     ),
-    AddonSpec(name="aws-fsx-csi-driver", service_account="fsx-csi-controller-sa", policy="AmazonFSxFullAccess"),
+    AddonSpec(name="aws-fsx-csi-driver"),
+    AddonSpec(name="eks-node-monitoring-agent"),
 )
-"""Name service and volume drivers: ACTIVE only when their pods run, so they come after the system nodes."""
+"""Name service, volume drivers and what finds sick nodes: they come after the system nodes, as some are ACTIVE only
+when their pods run.
+
+FSx' driver has no rights: its controller asks AWS when a volume is to be made, resized or deleted, which never happens
+to the static volumes here, and its daemon mounts by DNS name (aws-fsx-csi-driver, pkg/driver/controller.go, node.go).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,10 +14,18 @@ import pulumi
 import pulumi_aws as aws
 
 from components._base import Component, physical_name
+from components.aws.admission import admitted
+from components.aws.logs import left_behind, log_group_name
 
 CLUSTER_POLICY = "arn:{0}:iam::aws:policy/AmazonEKSClusterPolicy"
 ADMIN_POLICY = "arn:{0}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 CLUSTER_NAME_LIMIT = 100
+WAYS_ROUND = (
+    "Another cluster would take this one away, and everything on it; nothing was touched. Take the change back; or "
+    "type pulumi destroy, then pulumi up; or build the new one beside it as another stack (pulumi stack init NAME), "
+    "move what runs, and destroy this one."
+)
+"""What a person can do who wants what only a new control plane gives."""
 
 
 def trust_policy(service: str, *actions: str) -> str:
@@ -33,9 +41,22 @@ def trust_policy(service: str, *actions: str) -> str:
     )
 
 
-def log_group_name(cluster: str) -> str:
-    """Name that EKS writes control-plane logs to; it makes the group itself, unencrypted, if we do not."""
-    return f"/aws/eks/{cluster}/cluster"
+def role_name(cluster: str) -> str:
+    """Name of the control plane's role."""
+    return physical_name(cluster, "control-plane", limit=64)
+
+
+def refuse_another(_: object) -> None:
+    """Raises RuntimeError, with what to do instead."""
+    raise RuntimeError(WAYS_ROUND)
+
+
+def _no_other() -> dict[str, Any]:
+    """Options of a control plane that is there: whatever would replace it must make the new one first, which a hook
+    refuses, in a preview too. Hooks before a deletion would come too late: its dependents go before it.
+    """
+    hook = pulumi.ResourceHook("control-plane-stays", refuse_another, pulumi.ResourceHookOptions(on_dry_run=True))
+    return {"delete_before_replace": False, "hooks": pulumi.ResourceHookBinding(before_create=[hook])}
 
 
 def entry_role(arn: str) -> str:
@@ -73,9 +94,11 @@ def kubeconfig(
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterArgs:
-    """`subnet_ids` lie in two zones or more. No `public_access_cidrs` means no endpoint outside the VPC.
+    """`subnet_ids` lie in two zones or more. No `public_access_cidrs` means no endpoint outside the VPC; the one inside
+    answers the nodes and `private_access_cidrs`, which are those of `private_access_from`.
 
-    `profile` and `role_arn` are how the deployer reaches AWS; the kubeconfig goes the same way.
+    `profile` and `role_arn` are how the deployer reaches AWS; the kubeconfig goes the same way. `standing` says that
+    the control plane is there already, so that making one is a mistake (LF18).
     """
 
     name: str
@@ -87,21 +110,24 @@ class ClusterArgs:
     deployer_arn: pulumi.Input[str]
     admin_arns: Sequence[str] = ()
     public_access_cidrs: Sequence[str] = ()
+    private_access_cidrs: Sequence[str] = ()
+    private_access_from: str | None = None
     profile: str | None = None
     role_arn: str | None = None
+    standing: bool = False
     log_retention_days: int = 30
     protect: bool = False
 
 
 class Cluster(Component):
-    """An EKS cluster. `access` is the last step after which the deployer may talk to its API server."""
+    """An EKS cluster. `kubeconfig` resolves when the API server has let the deployer in."""
 
     arn: pulumi.Output[str]
     name: pulumi.Output[str]
     endpoint: pulumi.Output[str]
     security_group_id: pulumi.Output[str]
     kubeconfig: pulumi.Output[str]
-    access: pulumi.Resource
+    access: aws.eks.AccessPolicyAssociation
 
     def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
@@ -111,6 +137,7 @@ class Cluster(Component):
         self.name = cluster.name
         self.endpoint = cluster.endpoint
         self.security_group_id = cluster.vpc_config.cluster_security_group_id.apply(str)
+        self._ways_in = [self._open(args, cidr) for cidr in args.private_access_cidrs]
         self.access = self._admit("deployer", args, args.deployer_arn)
         for arn in args.admin_arns:
             if arn != args.deployer_arn:
@@ -127,14 +154,14 @@ class Cluster(Component):
                 kms_key_id=args.key_arn,
                 tags=self.tags("logs"),
             ),
-            self.child(),
+            self.child(import_=left_behind(args.name, self)),
         )
 
     def _create_role(self, args: ClusterArgs) -> tuple[aws.iam.Role, aws.iam.RolePolicyAttachment]:
         role = aws.iam.Role(
             self.named("role"),
             aws.iam.RoleArgs(
-                name=physical_name(args.name, "control-plane", limit=64),
+                name=role_name(args.name),
                 assume_role_policy=trust_policy("eks.amazonaws.com"),
                 tags=self.tags("role"),
             ),
@@ -179,17 +206,36 @@ class Cluster(Component):
                 protect=args.protect,
                 depends_on=before,
                 custom_timeouts=pulumi.CustomTimeouts(create="30m", update="90m", delete="30m"),
+                **(_no_other() if args.standing else {}),
             ),
         )
 
-    def _admit(self, role: str, args: ClusterArgs, principal_arn: pulumi.Input[str]) -> pulumi.Resource:
+    def _open(self, args: ClusterArgs, cidr: str) -> pulumi.Resource:
+        """Let a network ask the private endpoint: its interfaces carry the cluster's security group."""
+        role = f"api-from-{cidr.replace('.', '-').replace('/', '-')}"
+        return aws.vpc.SecurityGroupIngressRule(
+            self.named(role),
+            aws.vpc.SecurityGroupIngressRuleArgs(
+                security_group_id=self.security_group_id,
+                cidr_ipv4=cidr,
+                ip_protocol="tcp",
+                from_port=443,
+                to_port=443,
+                description=f"Kubernetes API from {args.private_access_from or cidr}",
+                tags=self.tags(role),
+            ),
+            self.child(),
+        )
+
+    def _admit(self, role: str, args: ClusterArgs, principal_arn: pulumi.Input[str]) -> aws.eks.AccessPolicyAssociation:
         """Make `principal_arn` an administrator of the whole cluster."""
         entry = aws.eks.AccessEntry(
             self.named(role),
             aws.eks.AccessEntryArgs(
                 cluster_name=self.name, principal_arn=principal_arn, type="STANDARD", tags=self.tags(role)
             ),
-            self.child(),
+            # What needs the entry needs the way as well, to the last request of a destroy.
+            self.child(depends_on=self._ways_in),
         )
         return aws.eks.AccessPolicyAssociation(
             self.named(f"{role}-policy"),
@@ -203,6 +249,7 @@ class Cluster(Component):
         )
 
     def _kubeconfig(self, args: ClusterArgs, cluster: aws.eks.Cluster) -> pulumi.Output[str]:
-        return pulumi.Output.all(
+        written = pulumi.Output.all(
             name=cluster.name, endpoint=cluster.endpoint, authority=cluster.certificate_authority.data
         ).apply(lambda known: kubeconfig(region=args.region, profile=args.profile, role_arn=args.role_arn, **known))
+        return pulumi.Output.all(written, self.access.modified_at).apply(lambda known: admitted(*known))

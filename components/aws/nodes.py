@@ -21,13 +21,20 @@ NODE_POLICIES = {
     "registry": "AmazonEC2ContainerRegistryPullOnly",
     "network": "AmazonEKS_CNI_Policy",
 }
+SESSION_POLICY = "AmazonSSMManagedInstanceCore"
+"""Lets the SSM agent, which the EKS AMIs carry, register the node for Session Manager."""
+EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
+"""EKS' words for the effects of taints."""
 ROOT_DEVICE = "/dev/xvda"
 TAGGED_WITH_THE_NODE = ("instance", "volume", "network-interface")
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeRoleArgs:
+    """With `session_manager` people may open shells on nodes, as far as IAM lets them."""
+
     partition: pulumi.Input[str]
+    session_manager: bool
 
 
 class NodeRole(Component):
@@ -46,6 +53,7 @@ class NodeRole(Component):
             ),
             self.child(),
         )
+        policies = NODE_POLICIES | ({"session": SESSION_POLICY} if args.session_manager else {})
         attached = [
             aws.iam.RolePolicyAttachment(
                 self.named(f"policy-{purpose}"),
@@ -55,7 +63,7 @@ class NodeRole(Component):
                 ),
                 self.child(),
             ).id
-            for purpose, policy in sorted(NODE_POLICIES.items())
+            for purpose, policy in sorted(policies.items())
         ]
         self.arn = pulumi.Output.all(role.arn, *attached).apply(lambda known: str(known[0]))
         self.register_outputs({"arn": self.arn})
@@ -74,12 +82,32 @@ class CapacityBlock:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RepairOverride:
+    """`action` (Replace, Reboot or NoAction) once a node had the condition, with this reason, for `wait_minutes`."""
+
+    condition: str
+    reason: str
+    wait_minutes: int
+    action: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repair:
+    """EKS repairs `parallel` sick nodes at a time, and none while more than `max_unhealthy` are sick."""
+
+    parallel: int
+    max_unhealthy: int
+    overrides: Sequence[RepairOverride] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class NodePoolArgs:
     """One pool of `count` equal nodes, fewer while its capacity block does not run.
 
     `interfaces` is the template's list; every interface carries `security_group_ids`, EFA ones `efa_group_id` as well.
     `tags` reach instances, volumes and interfaces, which a provider's default tags do not. `after` is what must run
-    before a node can be Ready (the VPC CNI).
+    before a node can be Ready (the VPC CNI). An update takes `max_unavailable` nodes at a time, and by
+    `update_strategy` MINIMAL ends them before it starts their successors. `repair` None leaves sick nodes alone.
     """
 
     pool: str
@@ -96,12 +124,14 @@ class NodePoolArgs:
     capacity_type: str
     interfaces: Sequence[Interface]
     placement_group: bool
-    max_pods: int
     local_nvme: bool
     root_volume_gib: int
     labels: Mapping[str, str]
     taints: Sequence[Taint]
     tags: Mapping[str, str]
+    update_strategy: str
+    max_unavailable: int
+    repair: Repair | None
     block: CapacityBlock | None = None
     after: pulumi.Resource | None = None
 
@@ -144,7 +174,7 @@ class NodePool(Component):
                 ),
                 network_interfaces=[self._interface(each, args) for each in args.interfaces],
                 placement=aws.ec2.LaunchTemplatePlacementArgs(group_name=placement.name) if placement else None,
-                user_data=user_data(max_pods=args.max_pods, raid=args.local_nvme),
+                user_data=user_data() if args.local_nvme else None,
                 tag_specifications=[
                     aws.ec2.LaunchTemplateTagSpecificationArgs(
                         resource_type=kind, tags={**args.tags, **self.tags("node")}
@@ -187,13 +217,16 @@ class NodePool(Component):
                     desired_size=args.block.nodes if args.block else args.count,
                     max_size=max(args.count, 1),
                 ),
-                update_config=aws.eks.NodeGroupUpdateConfigArgs(max_unavailable=1),
+                update_config=aws.eks.NodeGroupUpdateConfigArgs(
+                    max_unavailable=args.max_unavailable, update_strategy=args.update_strategy
+                ),
+                node_repair_config=_repair(args.repair),
                 launch_template=aws.eks.NodeGroupLaunchTemplateArgs(
                     id=template.id, version=template.latest_version.apply(str)
                 ),
                 labels=dict(sorted(args.labels.items())),
                 taints=[
-                    aws.eks.NodeGroupTaintArgs(key=taint.key, value=taint.value, effect=taint.eks_effect)
+                    aws.eks.NodeGroupTaintArgs(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect])
                     for taint in args.taints
                 ],
                 tags=self.tags("nodes"),
@@ -204,6 +237,25 @@ class NodePool(Component):
                 custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
             ),
         )
+
+
+def _repair(repair: Repair | None) -> aws.eks.NodeGroupNodeRepairConfigArgs:
+    if repair is None:
+        return aws.eks.NodeGroupNodeRepairConfigArgs(enabled=False)
+    return aws.eks.NodeGroupNodeRepairConfigArgs(
+        enabled=True,
+        max_parallel_nodes_repaired_count=repair.parallel,
+        max_unhealthy_node_threshold_count=repair.max_unhealthy,
+        node_repair_config_overrides=[
+            aws.eks.NodeGroupNodeRepairConfigNodeRepairConfigOverrideArgs(
+                node_monitoring_condition=each.condition,
+                node_unhealthy_reason=each.reason,
+                min_repair_wait_time_mins=each.wait_minutes,
+                repair_action=each.action,
+            )
+            for each in repair.overrides
+        ],
+    )
 
 
 _BLOCK_MARKET = aws.ec2.LaunchTemplateInstanceMarketOptionsArgs(market_type="capacity-block")

@@ -1,8 +1,15 @@
-"""A role for one Kubernetes service account, through EKS Pod Identity: no keys, no OIDC provider, no annotations."""
+"""A role for one Kubernetes service account, through EKS Pod Identity: no keys, no OIDC provider, no annotations.
 
+An association is effective some seconds after it was made (EKS API reference, CreatePodIdentityAssociation), and EKS
+gives a pod its credentials when the pod is made, or never: a gang whose containers restart in place would train without
+them to its end. So who makes pods under a new association is told of it a little later.
+"""
+
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pulumi
@@ -11,33 +18,56 @@ import pulumi_aws as aws
 from components._base import Component
 from components.aws.cluster import trust_policy
 
+NEW = timedelta(minutes=2)
+SETTLING_SECONDS = 10.0
+
+
+async def effective(service_account: str, role_made_at: str) -> str:
+    """The account, once its association is effective; that of a role made long ago (RFC 3339) is. Previews do not wait.
+
+    In a first `up` the role is older than the cluster, and pods come minutes after the association, with their nodes.
+    """
+    if datetime.now(UTC) - datetime.fromisoformat(role_made_at) < NEW and not pulumi.runtime.is_dry_run():
+        await asyncio.sleep(SETTLING_SECONDS)
+    return service_account
+
 
 def statement_document(statements: Sequence[Mapping[str, Any]]) -> str:
     """IAM policy document of `statements`."""
     return json.dumps({"Version": "2012-10-17", "Statement": [dict(one) for one in statements]}, sort_keys=True)
 
 
-def read_prefix(*, partition: str, bucket: str, prefix: str) -> list[dict[str, Any]]:
-    """Statements that allow listing and reading below `prefix` of a bucket, and nothing beside it."""
+def read_prefix(
+    *, partition: str, bucket: str, prefix: str, owner: str, key_arn: str | None = None
+) -> list[dict[str, Any]]:
+    """Statements that allow listing and reading below `prefix` of a bucket, and nothing beside it.
+
+    Only while the account `owner` has it: a bucket's name is anybody's once it is deleted, or was never taken (LF03).
+    With `key_arn` its objects are encrypted with that key, and reading them is decrypting with it (LF11).
+    """
+    owned = {"StringEquals": {"s3:ResourceAccount": owner}}
+    key = {"Sid": "DecryptObjects", "Effect": "Allow", "Action": "kms:Decrypt", "Resource": key_arn}
     return [
         {
             "Sid": "ListPrefix",
             "Effect": "Allow",
             "Action": "s3:ListBucket",
             "Resource": f"arn:{partition}:s3:::{bucket}",
-            "Condition": {"StringLike": {"s3:prefix": [prefix, f"{prefix}/*"]}},
+            "Condition": {**owned, "StringLike": {"s3:prefix": [prefix, f"{prefix}/*"]}},
         },
         {
             "Sid": "ReadObjects",
             "Effect": "Allow",
             "Action": "s3:GetObject",
             "Resource": f"arn:{partition}:s3:::{bucket}/{prefix}/*",
+            "Condition": owned,
         },
+        *([key] if key_arn else []),
     ]
 
 
-def write_prefix(*, partition: str, bucket: str, prefix: str, key_arn: str) -> list[dict[str, Any]]:
-    """Statements that allow reading and writing below `prefix` of a bucket encrypted with `key_arn`."""
+def write_prefix(*, partition: str, bucket: str, prefix: str, owner: str, key_arn: str) -> list[dict[str, Any]]:
+    """Statements that allow reading and writing below `prefix` of the bucket of `owner`, encrypted with `key_arn`."""
     objects = {
         "Sid": "WriteObjects",
         "Effect": "Allow",
@@ -45,7 +75,7 @@ def write_prefix(*, partition: str, bucket: str, prefix: str, key_arn: str) -> l
         "Resource": f"arn:{partition}:s3:::{bucket}/{prefix}/*",
     }
     key = {"Sid": "UseKey", "Effect": "Allow", "Action": ["kms:Decrypt", "kms:GenerateDataKey"], "Resource": key_arn}
-    return [*read_prefix(partition=partition, bucket=bucket, prefix=prefix), objects, key]
+    return [*read_prefix(partition=partition, bucket=bucket, prefix=prefix, owner=owner), objects, key]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,5 +135,6 @@ class PodIdentity(Component):
             self.child(depends_on=rights),
         )
         self.role_arn = role.arn
-        self.service_account = self.association.service_account
+        made = pulumi.Output.all(self.association.service_account, role.create_date)
+        self.service_account = made.apply(lambda known: effective(*known))
         self.register_outputs({"serviceAccount": self.service_account})

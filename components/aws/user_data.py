@@ -6,15 +6,16 @@ import json
 BOUNDARY = "gpucluster-node-config"
 
 
-def node_config(*, max_pods: int, raid: bool) -> dict[str, object]:
-    """NodeConfig of nodeadm. `raid` makes one RAID 0 of all local NVMe and moves kubelet and containerd onto it."""
-    spec: dict[str, object] = {"kubelet": {"config": {"maxPods": max_pods}}}
-    if raid:
-        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
+def raid_config() -> dict[str, object]:
+    """NodeConfig of nodeadm that makes one RAID 0 of all local NVMe and moves kubelet and containerd onto it.
+
+    It says nothing of pods: EKS' own maxPods wins over it (EKS user guide, "How maxPods is determined").
+    """
+    spec = {"instance": {"localStorage": {"strategy": "RAID0"}}}
     return {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
 
 
-def user_data(*, max_pods: int, raid: bool) -> str:
+def user_data() -> str:
     """The MIME message in base64, as a launch template wants it. JSON is YAML, and does not depend on a YAML writer."""
     parts = [
         "MIME-Version: 1.0",
@@ -23,7 +24,7 @@ def user_data(*, max_pods: int, raid: bool) -> str:
         f"--{BOUNDARY}",
         "Content-Type: application/node.eks.aws",
         "",
-        json.dumps(node_config(max_pods=max_pods, raid=raid), indent=2, sort_keys=True),
+        json.dumps(raid_config(), indent=2, sort_keys=True),
         "",
         f"--{BOUNDARY}--",
         "",

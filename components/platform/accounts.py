@@ -1,4 +1,4 @@
-"""Service accounts of workloads: an identity for AWS, none for Kubernetes."""
+"""Service accounts of workloads: an identity for the object store, none for Kubernetes."""
 
 import pulumi
 import pulumi_kubernetes as k8s

@@ -1,6 +1,6 @@
 """A vendor's Helm chart as one `helm.v3.Release`: hooks run, and a preview needs no cluster (KJ15)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +21,13 @@ class ChartSource:
 
 @dataclass(frozen=True, kw_only=True)
 class ChartArgs:
-    """`timeout_seconds` covers the chart's own pods becoming ready. `after` must exist first: CRDs, or nodes."""
+    """`timeout_seconds` covers the chart's own pods becoming ready. What is in `after` comes first: CRDs, nodes."""
 
     source: ChartSource
     namespace: pulumi.Input[str]
     values: Mapping[str, Any] = field(default_factory=dict)
     timeout_seconds: int = 600
-    after: pulumi.Resource | None = None
+    after: pulumi.Resource | Sequence[pulumi.Resource] | None = None
 
 
 class Chart(Component):
@@ -53,7 +53,7 @@ class Chart(Component):
                 timeout=args.timeout_seconds,
             ),
             self.child(
-                depends_on=[args.after] if args.after else None,
+                depends_on=[args.after] if isinstance(args.after, pulumi.Resource) else args.after,
                 # The engine must outwait Helm, or a rollback is cut off half way.
                 custom_timeouts=pulumi.CustomTimeouts(
                     create=f"{args.timeout_seconds + 120}s", update=f"{args.timeout_seconds + 120}s", delete="10m"

@@ -1,17 +1,52 @@
-"""Containers that copy between S3 and the shared file system."""
+"""Containers that copy between an object store and the shared file system."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
+import pulumi
 import pulumi_kubernetes as k8s
 
 
-def copying_container(image: str, name: str, command: list[str], **rest: Any) -> k8s.core.v1.ContainerArgs:
-    """One of the AWS CLI's image that says in its pod's status what it printed last, if it fails."""
+class Copier(Protocol):
+    """An image with an object store's client and a shell, and what is typed into that shell.
+
+    Addresses end without a slash; directories and addresses that are stored to may be variables in double quotes.
+    """
+
+    @property
+    def image(self) -> str: ...
+
+    @property
+    def env(self) -> Mapping[str, pulumi.Input[str]]: ...
+
+    def look(self, source: str) -> str:
+        """Succeeds where an object lies below `source`, and prints nothing."""
+        ...
+
+    def fetch(self, source: str, directory: str) -> list[str]:
+        """The program and its arguments that copy what lies below `source` into `directory`."""
+        ...
+
+    def store(self, directory: str, target: str, *, but: str) -> str:
+        """Copies `directory`, but for the file `but`, to `target`; the store checks what arrives."""
+        ...
+
+    def store_file(self, file: str, target: str) -> str:
+        """Copies one file to the address `target`; the store checks what arrives."""
+        ...
+
+
+def copying_container(
+    copier: Copier, name: str, command: list[str], *, env: Sequence[k8s.core.v1.EnvVarArgs] = (), **rest: Any
+) -> k8s.core.v1.ContainerArgs:
+    """One of the copier's image that says in its pod's status what it printed last, if it fails."""
     core = k8s.core.v1
+    clients = [core.EnvVarArgs(name=key, value=value) for key, value in sorted(copier.env.items())]
     return core.ContainerArgs(
         name=name,
-        image=image,
+        image=copier.image,
         command=command,
+        env=[*clients, *env] or None,
         termination_message_policy="FallbackToLogsOnError",
         resources=core.ResourceRequirementsArgs(
             requests={"cpu": "1", "memory": "1Gi"}, limits={"cpu": "2", "memory": "2Gi"}

@@ -1,7 +1,8 @@
 """Large CRDs, applied in one step inside the cluster.
 
 A CRD of 0.6 MB as a Pulumi resource costs seconds at every preview and as much state (docs/adr). A Job applies the
-vendor's pinned file on the server side instead, and is done when the API server serves the kinds.
+vendor's file on the server side instead, and is done when the API server serves the kinds. What is applied is known by
+its hash: a container that has no rights fetches and checks it (LF15).
 """
 
 from collections.abc import Sequence
@@ -11,14 +12,14 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.platform.kubectl import KubectlJobArgs, kubectl_job, rights
+from components.platform.kubectl import FETCHED, Fetched, KubectlJobArgs, kubectl_job, rights
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrdsArgs:
-    """`url` is a pinned file with the CRDs `crds` (plural.group). `after` is what lets pods run."""
+    """`file` holds the CRDs `crds` (plural.group), `image` kubectl. `after` is what lets pods run."""
 
-    url: str
+    file: Fetched
     crds: Sequence[str]
     namespace: pulumi.Input[str]
     image: str
@@ -36,20 +37,19 @@ class Crds(Component):
             namespace=args.namespace,
             image=args.image,
             rights=_rights(args.crds),
+            file=args.file,
+            first={"apply": ["apply", "--server-side", "-f", FETCHED]},
             commands={
-                "apply": ["apply", "--server-side", "-f", args.url],
                 "wait": ["wait", "--for=condition=Established", "--timeout=120s", *(f"crd/{crd}" for crd in args.crds)],
             },
             minutes=10,
-            after=args.after,
+            after=[args.after] if args.after else [],
         )
         self.established = kubectl_job(self, "apply", job)
         self.register_outputs({"crds": list(args.crds)})
 
 
 def _rights(crds: Sequence[str]) -> list[k8s.rbac.v1.PolicyRuleArgs]:
-    """RBAC cannot limit `create` by name."""
-    return [
-        rights("apiextensions.k8s.io", "customresourcedefinitions", ["create"]),
-        rights("apiextensions.k8s.io", "customresourcedefinitions", ["get", "list", "watch", "patch"], crds),
-    ]
+    """To these alone: what is applied on the server side is created by a patch, whose name RBAC knows."""
+    verbs = ["create", "get", "list", "patch", "watch"]
+    return [rights("apiextensions.k8s.io", "customresourcedefinitions", verbs, crds)]

@@ -18,24 +18,16 @@ READ = ("get", "list", "watch")
 MINUTES = 50
 
 
-def steps(gpu_nodes: bool) -> dict[str, list[str]]:
-    """Calls of kubectl that succeed one after the other when the GPUs of all nodes work.
+PATIENCE = "--timeout=300s"
+READY = ["wait", "--for=jsonpath={.status.state}=ready", PATIENCE, f"clusterpolicies.nvidia.com/{POLICY}"]
+VALIDATED = ["rollout", "status", PATIENCE, f"daemonset/{VALIDATOR}"]
+FOUND = ["wait", "--for=create", PATIENCE, f"daemonset/{VALIDATOR}"]
+"""Calls of kubectl that succeed when the GPUs of all nodes work.
 
-    The operator's state is `ready` as well before it has found a GPU node, and in the moment before its parts have
-    pods. So where there are to be GPU nodes, it must have made its parts first, which it does when it finds one, and
-    the validator, which tries driver, toolkit and device plugin, must have passed on each.
-    """
-    patience = "--timeout=300s"
-    ready = {
-        "ready": ["wait", "--for=jsonpath={.status.state}=ready", patience, f"clusterpolicies.nvidia.com/{POLICY}"]
-    }
-    if not gpu_nodes:
-        return ready
-    return {
-        "found": ["wait", "--for=create", patience, f"daemonset/{VALIDATOR}"],
-        "validated": ["rollout", "status", patience, f"daemonset/{VALIDATOR}"],
-        **ready,
-    }
+The operator's state is `ready` as well before it has found a GPU node, and in the moment before its parts have pods. So
+where there are to be GPU nodes, it must have made its parts first, which it does when it finds one; then the validator,
+which tries driver, toolkit and device plugin, must have passed on each as well.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +58,11 @@ class GpuReadiness(Component):
                 rights("nvidia.com", "clusterpolicies", READ, [POLICY]),
                 rights("apps", "daemonsets", READ, [VALIDATOR]),
             ],
-            commands=steps(args.gpu_nodes),
+            first={"found": FOUND} if args.gpu_nodes else {},
+            commands={"validated": VALIDATED, "ready": READY} if args.gpu_nodes else {"ready": READY},
             minutes=MINUTES,
             revision=args.revision,
-            after=args.operator,
+            after=[args.operator],
         )
         self.ready = kubectl_job(self, "wait", job)
         self.register_outputs({})

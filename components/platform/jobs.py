@@ -1,35 +1,56 @@
 """Jobs that `up` waits for and that run once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 REPLACED_UNLESS_DONE = {"pulumi.com/replaceUnready": "true"}
+DISPLACED = k8s.batch.v1.PodFailurePolicyRuleArgs(
+    action="Ignore",
+    on_pod_conditions=[k8s.batch.v1.PodFailurePolicyOnPodConditionsPatternArgs(type="DisruptionTarget", status="True")],
+)
+"""A pod that had to make room for another, or whose node went, has failed at nothing: it is no try."""
 
 
 def one_off_job(
     *,
     name: str,
     namespace: pulumi.Input[str],
-    account: pulumi.Input[str],
+    account: pulumi.Input[str] | None,
     steps: Sequence[k8s.core.v1.ContainerArgs],
+    before: Sequence[k8s.core.v1.ContainerArgs] = (),
     volumes: Sequence[k8s.core.v1.VolumeArgs] = (),
+    automount: bool = True,
+    node_selector: Mapping[str, str] | None = None,
+    tolerations: Sequence[k8s.core.v1.TolerationArgs] = (),
     backoff_limit: int,
+    seconds: int,
 ) -> k8s.batch.v1.JobInitArgs:
-    """A Job of one pod whose containers run one after the other, tried again `backoff_limit` times.
+    """A Job of one pod, tried again `backoff_limit` times and given up after so many seconds, all tries together. Its
+    containers have the account's token by `automount`, or by volumes of their own; without an account: the namespace's.
 
-    A Job that gave up stays so, and a later `up` would only read that again: it makes the Job anew instead. Failed pods
-    stay with the Job, since with restarts in place a Job that gives up deletes its pod, and what the pod said with it.
+    All `steps` run at once, after those of `before`. Pulumi's Kubernetes provider reads main containers only and does
+    not tell why one of `before` failed (LF19), so whatever may have something to say is a step. Nor does its own
+    timeout end: each event of a Job in the namespace, one a minute at least, begins it anew. The Job's own deadline
+    does.
     """
     pod = k8s.core.v1.PodSpecArgs(
         service_account_name=account,
+        automount_service_account_token=None if automount else False,
         restart_policy="Never",
-        init_containers=list(steps[:-1]) or None,
-        containers=[steps[-1]],
+        node_selector=dict(node_selector) if node_selector else None,
+        tolerations=list(tolerations) or None,
+        init_containers=list(before) or None,
+        containers=list(steps),
         volumes=list(volumes) or None,
     )
     return k8s.batch.v1.JobInitArgs(
         metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, annotations=REPLACED_UNLESS_DONE),
-        spec=k8s.batch.v1.JobSpecArgs(backoff_limit=backoff_limit, template=k8s.core.v1.PodTemplateSpecArgs(spec=pod)),
+        spec=k8s.batch.v1.JobSpecArgs(
+            backoff_limit=backoff_limit,
+            pod_failure_policy=k8s.batch.v1.PodFailurePolicyArgs(rules=[DISPLACED]),
+            active_deadline_seconds=seconds,
+            template=k8s.core.v1.PodTemplateSpecArgs(spec=pod),
+        ),
     )

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -10,14 +10,30 @@ import pulumi_kubernetes as k8s
 from components._base import Component, physical_name
 from components.platform.jobs import one_off_job
 
+FILES, FETCHED = "/fetched", "/fetched/file"
+IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
+_FETCH = 'wget -q -O "$2" "$1" && echo "$3  $2" | sha256sum -c -'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fetched:
+    """A file at `url` that commands find at FETCHED, if it has this hash. `image` has a shell, wget and sha256sum."""
+
+    url: str
+    sha256: str
+    image: str
+
 
 @dataclass(frozen=True, kw_only=True)
 class KubectlJobArgs:
-    """`commands` of kubectl by name, one after the other; where one fails all are tried again, six times.
+    """`commands` of kubectl by name run all at once; where one fails all are tried again, six times. Those of `first`
+    are a Job of their own before them, since Pulumi tells what main containers say and nothing of others (LF19).
+
+    `file` is fetched for those of `first`, by a container without an identity before them. `program` is what of the
+    image takes the commands.
 
     `rights` are what they need, in the whole cluster. Another `revision` is another Job, as are other commands
-    or another image: a Job's template cannot change. `minutes` is how long the engine waits. `after` is what lets pods
-    run.
+    or another image: a Job's template cannot change. `minutes` is a Job's deadline. `after` are what lets pods run.
     """
 
     namespace: pulumi.Input[str]
@@ -25,8 +41,11 @@ class KubectlJobArgs:
     rights: Sequence[k8s.rbac.v1.PolicyRuleArgs]
     commands: Mapping[str, Sequence[str]]
     minutes: int
+    first: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    file: Fetched | None = None
+    program: str = "kubectl"
     revision: str = ""
-    after: pulumi.Resource | None = None
+    after: Sequence[pulumi.Resource] = ()
 
 
 def rights(
@@ -44,22 +63,40 @@ def rights(
 def kubectl_job(parent: Component, role: str, args: KubectlJobArgs) -> k8s.batch.v1.Job:
     """The Job as `role` of a component with no other one; account and rights are named like the component."""
     account, binding = _account(parent, args)
-    said = " ".join([args.image, args.revision, *(word for words in args.commands.values() for word in words)])
-    version = hashlib.sha256(said.encode()).hexdigest()[:8]
-    return k8s.batch.v1.Job(
-        parent.named(role),
-        one_off_job(
-            name=physical_name(parent.pulumi_resource_name, version, limit=63),
-            namespace=args.namespace,
-            account=account,
-            steps=[_container(name, args.image, arguments) for name, arguments in args.commands.items()],
-            backoff_limit=6,
-        ),
-        parent.child(
-            depends_on=[binding, *([args.after] if args.after else [])],
-            custom_timeouts=pulumi.CustomTimeouts(create=f"{args.minutes}m", update=f"{args.minutes}m"),
-        ),
+
+    def job(
+        role: str, commands: Mapping[str, Sequence[str]], after: Sequence[pulumi.Resource], file: Fetched | None = None
+    ) -> k8s.batch.v1.Job:
+        version = _version(args, {**args.first, **commands})
+        return k8s.batch.v1.Job(
+            parent.named(role),
+            one_off_job(
+                name=physical_name(parent.pulumi_resource_name, version, limit=63),
+                namespace=args.namespace,
+                account=account,
+                before=[_fetch(file)] if file else (),
+                steps=[_step(name, args, arguments, file) for name, arguments in commands.items()],
+                volumes=_volumes() if file else (),
+                automount=not file,
+                backoff_limit=6,
+                seconds=args.minutes * 60,
+            ),
+            parent.child(
+                depends_on=[binding, *after],
+                custom_timeouts=pulumi.CustomTimeouts(create=f"{args.minutes}m", update=f"{args.minutes}m"),
+            ),
+        )
+
+    first = [job(f"{role}-first", args.first, args.after, args.file)] if args.first else []
+    return job(role, args.commands, [*args.after, *first])
+
+
+def _version(args: KubectlJobArgs, commands: Mapping[str, Sequence[str]]) -> str:
+    fetched = [args.file.image, args.file.url, args.file.sha256] if args.file else []
+    said = " ".join(
+        [args.image, args.program, args.revision, *fetched, *(word for words in commands.values() for word in words)]
     )
+    return hashlib.sha256(said.encode()).hexdigest()[:8]
 
 
 def _account(parent: Component, args: KubectlJobArgs) -> tuple[pulumi.Output[str], pulumi.Resource]:
@@ -88,12 +125,55 @@ def _account(parent: Component, args: KubectlJobArgs) -> tuple[pulumi.Output[str
     return account.metadata.name.apply(str), binding
 
 
-def _container(name: str, image: str, arguments: Sequence[str]) -> k8s.core.v1.ContainerArgs:
+def _step(name: str, args: KubectlJobArgs, arguments: Sequence[str], file: Fetched | None) -> k8s.core.v1.ContainerArgs:
+    mount = k8s.core.v1.VolumeMountArgs
+    mounts = [
+        mount(name="identity", mount_path=IDENTITY, read_only=True),
+        mount(name="fetched", mount_path=FILES, read_only=True),
+    ]
+    return _container(name, args.image, [args.program], arguments, mounts if file else None)
+
+
+def _fetch(file: Fetched) -> k8s.core.v1.ContainerArgs:
+    mounts = [k8s.core.v1.VolumeMountArgs(name="fetched", mount_path=FILES)]
+    words = ["fetch", file.url, FETCHED, file.sha256]
+    return _container("fetch", file.image, ["sh", "-c", _FETCH], words, mounts)
+
+
+def _volumes() -> list[k8s.core.v1.VolumeArgs]:
+    """A place for the file, and what the kubelet mounts of an account by itself, for those that are to have it."""
+    core = k8s.core.v1
+    token = core.ServiceAccountTokenProjectionArgs(path="token", expiration_seconds=3600)
+    authority = core.ConfigMapProjectionArgs(
+        name="kube-root-ca.crt", items=[core.KeyToPathArgs(key="ca.crt", path="ca.crt")]
+    )
+    where = core.DownwardAPIVolumeFileArgs(
+        path="namespace", field_ref=core.ObjectFieldSelectorArgs(field_path="metadata.namespace")
+    )
+    sources = [
+        core.VolumeProjectionArgs(service_account_token=token),
+        core.VolumeProjectionArgs(config_map=authority),
+        core.VolumeProjectionArgs(downward_api=core.DownwardAPIProjectionArgs(items=[where])),
+    ]
+    return [
+        core.VolumeArgs(name="fetched", empty_dir=core.EmptyDirVolumeSourceArgs(size_limit="16Mi")),
+        core.VolumeArgs(name="identity", projected=core.ProjectedVolumeSourceArgs(sources=sources)),
+    ]
+
+
+def _container(
+    name: str,
+    image: str,
+    command: list[str],
+    arguments: Sequence[str],
+    mounts: list[k8s.core.v1.VolumeMountArgs] | None,
+) -> k8s.core.v1.ContainerArgs:
     return k8s.core.v1.ContainerArgs(
         name=name,
         image=image,
-        command=["kubectl"],
+        command=command,
         args=list(arguments),
+        volume_mounts=mounts,
         termination_message_policy="FallbackToLogsOnError",
         security_context=k8s.core.v1.SecurityContextArgs(
             allow_privilege_escalation=False,

@@ -1,7 +1,7 @@
-"""Namespaces with their Pod Security level, quota and default limits (J06, KJ20)."""
+"""Namespaces with their Pod Security level, shares of GPUs and default limits (J06, KJ20)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pulumi
@@ -19,11 +19,16 @@ DEFAULT_LIMIT = {"cpu": "2", "memory": "2Gi"}
 
 @dataclass(frozen=True, kw_only=True)
 class NamespaceSpec:
-    """A namespace. `gpus` is its quota of GPUs (None: no quota); with `limits` containers get default requests."""
+    """A namespace. `gpus` are those that pods of a priority class may have in it; with `limits` containers get default
+    requests.
+
+    A class that others give way to has no share here, or one that is all there is for it: a quota forbids a pod before
+    any scheduler sees it, and who is forbidden preempts nobody.
+    """
 
     name: str
     pod_security: PodSecurity
-    gpus: int | None = None
+    gpus: Mapping[str, int] = field(default_factory=dict)
     limits: bool = False
 
 
@@ -58,8 +63,7 @@ class Namespaces(Component):
         )
         name = namespace.metadata.name.apply(str)
         rules = [self._limit(spec, name)] if spec.limits else []
-        if spec.gpus is not None:
-            rules.append(self._restrict(spec, name, spec.gpus))
+        rules += [self._restrict(spec, name, priority, gpus) for priority, gpus in spec.gpus.items()]
         return pulumi.Output.all(name, *rules).apply(lambda known: str(known[0]))
 
     def _limit(self, spec: NamespaceSpec, namespace: pulumi.Output[str]) -> pulumi.Output[str]:
@@ -78,13 +82,22 @@ class Namespaces(Component):
             self.child(),
         ).id
 
-    def _restrict(self, spec: NamespaceSpec, namespace: pulumi.Output[str], gpus: int) -> pulumi.Output[str]:
-        return k8s.core.v1.ResourceQuota(
-            self.named(f"{spec.name}-quota"),
-            k8s.core.v1.ResourceQuotaInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name="gpus", namespace=namespace),
-                # Kubernetes counts extended resources in quotas under the prefix `requests.` only.
-                spec=k8s.core.v1.ResourceQuotaSpecArgs(hard={f"requests.{GPU_RESOURCE}": str(gpus)}),
+    def _restrict(
+        self, spec: NamespaceSpec, namespace: pulumi.Output[str], priority: str, gpus: int
+    ) -> pulumi.Output[str]:
+        core = k8s.core.v1
+        of_the_class = core.ScopedResourceSelectorRequirementArgs(
+            scope_name="PriorityClass", operator="In", values=[priority]
+        )
+        return core.ResourceQuota(
+            self.named(f"{spec.name}-{priority}-quota"),
+            core.ResourceQuotaInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=f"gpus-{priority}", namespace=namespace),
+                spec=core.ResourceQuotaSpecArgs(
+                    # Kubernetes counts extended resources in quotas under the prefix `requests.` only.
+                    hard={f"requests.{GPU_RESOURCE}": str(gpus)},
+                    scope_selector=core.ScopeSelectorArgs(match_expressions=[of_the_class]),
+                ),
             ),
             self.child(),
         ).id

@@ -1,13 +1,29 @@
 """What a GPU pod asks of its node (J10, AA06)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pulumi_kubernetes as k8s
 
-from components.platform.taints import EFA_RESOURCE, GPU_RESOURCE, Taint
+from components.platform.taints import GPU_RESOURCE, Taint
 
 SHM = "/dev/shm"  # noqa: S108 - where NCCL and data loaders share memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodNetwork:
+    """What a pod needs to use its node's fabric; without arguments: there is none.
+
+    `count` of the extended resource, annotations that attach the pod, NCCL's environment, what that is besides where
+    ranks are on several nodes (`between`), and the capabilities that the fabric's devices ask for.
+    """
+
+    resource: str | None = None
+    count: int = 0
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    between: Mapping[str, str] = field(default_factory=dict)
+    capabilities: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,10 +31,10 @@ class PodShape:
     """What one pod asks for and may use at most; `memory_mib` holds `shm_mib` as well, which is counted in it."""
 
     gpus: int
-    efa: int
     cpu_millicores: int
     memory_mib: int
     shm_mib: int
+    network: PodNetwork = field(default_factory=PodNetwork)
 
     def __post_init__(self) -> None:
         if self.shm_mib >= self.memory_mib:
@@ -30,8 +46,8 @@ class PodShape:
     def resources(self) -> dict[str, dict[str, str]]:
         """Limits equal to requests: extended resources must be, and equal memory keeps a rank from being evicted."""
         amounts = {"cpu": f"{self.cpu_millicores}m", "memory": f"{self.memory_mib}Mi", GPU_RESOURCE: str(self.gpus)}
-        if self.efa:
-            amounts[EFA_RESOURCE] = str(self.efa)
+        if self.network.resource:
+            amounts[self.network.resource] = str(self.network.count)
         return {"limits": dict(amounts), "requests": dict(amounts)}
 
 

@@ -22,7 +22,7 @@ class QueueSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class QueuesArgs:
-    """`scheduler` is Volcano's release: its webhook refuses queues until it answers."""
+    """`scheduler` is what shows that Volcano admits queues."""
 
     queues: Sequence[QueueSpec]
     scheduler: pulumi.Resource

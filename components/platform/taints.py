@@ -1,10 +1,10 @@
 """Labels and taints of our nodes, and the tolerations that answer them (J09, KJ22).
 
-GPU nodes carry `nvidia.com/gpu=present:NoSchedule`, which neither EKS nor the GPU Operator sets. Inference nodes carry
+GPU nodes carry `nvidia.com/gpu=present:NoSchedule`, which the GPU Operator does not set. Inference nodes carry
 their pool's own taint as well, so that a gang does not take the GPUs kept for serving.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,23 +12,16 @@ POOL_KEY = "gpucluster/pool"
 ROLE_KEY = "gpucluster/role"
 GPU_KEY = "nvidia.com/gpu"
 GPU_PRODUCT_KEY = "nvidia.com/gpu.product"
-EFA_RESOURCE = "vpc.amazonaws.com/efa"
 GPU_RESOURCE = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Taint:
-    """A node taint, spelled as Kubernetes does. EKS writes the effect as NO_SCHEDULE: see `eks_effect`."""
+    """A node taint, spelled as Kubernetes does."""
 
     key: str
     value: str
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
-
-    @property
-    def eks_effect(self) -> str:
-        return {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}[
-            self.effect
-        ]
 
     @property
     def toleration(self) -> dict[str, str]:
@@ -56,9 +49,9 @@ def tolerations(taints: Sequence[Taint]) -> list[dict[str, str]]:
     return [taint.toleration for taint in taints]
 
 
-def tolerations_of_all_pools() -> list[Mapping[str, str]]:
-    """Tolerations of a daemon that must run on every GPU node, whatever pool it is in."""
-    return [
-        {"key": GPU_KEY, "operator": "Exists", "effect": "NoSchedule"},
-        {"key": POOL_KEY, "operator": "Exists", "effect": "NoSchedule"},
-    ]
+def tolerations_of_all_pools(taints: Iterable[Taint] = ()) -> list[Mapping[str, str]]:
+    """Tolerations of a daemon that must run on every GPU node, whatever pool it is in, and of `taints` beside ours."""
+    tolerated = dict.fromkeys(
+        [(GPU_KEY, "NoSchedule"), (POOL_KEY, "NoSchedule"), *((taint.key, taint.effect) for taint in taints)]
+    )
+    return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in tolerated]

@@ -11,6 +11,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.crds import Crds, CrdsArgs
+from components.platform.kubectl import Fetched
 from components.platform.training_operator_rbac import OperatorAccount
 
 NAME = "training-operator"
@@ -33,12 +34,14 @@ def crd_url(version: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOperatorArgs:
-    """`scheduler` is Volcano's release: the operator exits when PodGroups are not served.
+    """`scheduler` is what shows that Volcano serves and admits: the operator exits when PodGroups are not served.
 
-    `wait_image` is what workers wait in until the master's name resolves.
+    `crd_sha256` is the hash of the version's CRD. `wait_image` is what workers wait in until the master's name
+    resolves, and what fetches the CRD.
     """
 
     version: str
+    crd_sha256: str
     image: str
     kubectl_image: str
     wait_image: str
@@ -56,7 +59,7 @@ class TrainingOperator(Component):
         crds = Crds(
             self.named("crds"),
             CrdsArgs(
-                url=crd_url(args.version),
+                file=Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.wait_image),
                 crds=[CRD],
                 namespace=args.namespace,
                 image=args.kubectl_image,

@@ -20,7 +20,8 @@ def cluster_rules() -> list[k8s.rbac.v1.PolicyRuleArgs]:
         rule(api_groups=["kubeflow.org"], resources=["pytorchjobs"], verbs=OWN),
         rule(api_groups=["kubeflow.org"], resources=["pytorchjobs/status"], verbs=["get", "patch", "update"]),
         rule(api_groups=["kubeflow.org"], resources=["pytorchjobs/finalizers"], verbs=["update"]),
-        rule(api_groups=[""], resources=["pods", "services", "events"], verbs=OWN),
+        rule(api_groups=[""], resources=["pods", "events"], verbs=OWN),
+        rule(api_groups=[""], resources=["services"], verbs=["create", "delete", *WATCH]),
         rule(api_groups=["scheduling.volcano.sh"], resources=["podgroups"], verbs=OWN),
         # The controller watches autoscalers from its start, elastic jobs or not.
         rule(api_groups=["autoscaling"], resources=["horizontalpodautoscalers"], verbs=OWN),
@@ -28,7 +29,7 @@ def cluster_rules() -> list[k8s.rbac.v1.PolicyRuleArgs]:
         rule(
             api_groups=["admissionregistration.k8s.io"],
             resources=["validatingwebhookconfigurations"],
-            verbs=[*WATCH, "patch", "update"],
+            verbs=[*WATCH, "update"],
         ),
     ]
 
@@ -38,7 +39,7 @@ def namespace_rules(certificate: str) -> list[k8s.rbac.v1.PolicyRuleArgs]:
     rule = k8s.rbac.v1.PolicyRuleArgs
     return [
         rule(api_groups=[""], resources=["secrets"], verbs=["list", "watch"]),
-        rule(api_groups=[""], resources=["secrets"], resource_names=[certificate], verbs=["get", "patch", "update"]),
+        rule(api_groups=[""], resources=["secrets"], resource_names=[certificate], verbs=["get", "update"]),
         rule(api_groups=["coordination.k8s.io"], resources=["leases"], verbs=["create", "get", "update"]),
     ]
 

@@ -4,11 +4,13 @@ from typing import Any
 
 from components.platform.taints import GPU_RESOURCE
 
-ACTIONS = ("enqueue", "allocate", "backfill", "reclaim", "preempt")
+ACTIONS = ("allocate", "backfill", "reclaim", "preempt")
 """The chart's default stops after `backfill`: weights and priorities would never take anything back.
 
-`enqueue` stays because the training operator creates a gang's pods only when its PodGroup leaves Pending. An autoscaler
-would not see such pods, but our pools are of fixed size."""
+Nor has it `enqueue`, which leaves a gang Pending while its queue has no room, and what is Pending preempts nobody
+(volcano pkg/scheduler/actions/preempt/preempt.go). Without it `allocate` lets every gang out of Pending, for which the
+training operator waits before it makes pods.
+"""
 
 
 def scheduler_config() -> str:

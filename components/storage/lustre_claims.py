@@ -4,41 +4,30 @@ All volumes are the one file system; a claim stands for a purpose and a namespac
 another one. `storageClassName: ""` keeps the default class from taking the claim, `claimRef` keeps other claims out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-
-DRIVER = "fsx.csi.aws.com"
-REQUEST = "1200Gi"
-"""What a claim asks for: the smallest file system. Kubernetes lets no claim on a static volume grow, FSx does."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClaimSpec:
-    """A claim by name and namespace. `namespace` is the plain name, `namespace_ref` the same once it exists."""
-
-    name: str
-    namespace: str
-    namespace_ref: pulumi.Input[str]
-    access_mode: Literal["ReadWriteMany", "ReadOnlyMany"]
+from components.storage.claims import ClaimSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class LustreClaimsArgs:
-    """`capacity_gib` is the file system's; Lustre does not divide it, so every volume states all of it.
+    """`capacity_gib` is the file system's; Lustre does not divide it, so every volume states all of it. A claim asks
+    for `request_gib`, less than any size the file system has: Kubernetes lets no claim on a static volume grow.
 
-    `driver` is the CSI driver: without it no pod can let go of a volume, so it must outlive the claims.
+    `csi_driver` is the CSI driver's name, `handle` what its handles of this file system begin with, and `attributes`
+    what it mounts by. Without `driver`, its pods, no pod can let go of a volume, so it must outlive the claims.
     """
 
-    file_system_id: pulumi.Input[str]
-    dns_name: pulumi.Input[str]
-    mount_name: pulumi.Input[str]
+    csi_driver: str
+    handle: pulumi.Input[str]
+    attributes: Mapping[str, pulumi.Input[str]]
     capacity_gib: int
+    request_gib: int
     claims: Sequence[ClaimSpec]
     driver: pulumi.Resource
 
@@ -61,10 +50,10 @@ class LustreClaims(Component):
             k8s.core.v1.PersistentVolumeClaimInitArgs(
                 metadata=k8s.meta.v1.ObjectMetaArgs(name=spec.name, namespace=spec.namespace_ref),
                 spec=k8s.core.v1.PersistentVolumeClaimSpecArgs(
-                    access_modes=[spec.access_mode],
+                    access_modes=["ReadWriteMany"],
                     storage_class_name="",
                     volume_name=volume.metadata.name.apply(str),
-                    resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": REQUEST}),
+                    resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": f"{args.request_gib}Gi"}),
                 ),
             ),
             self.child(),
@@ -78,7 +67,7 @@ class LustreClaims(Component):
                 metadata=k8s.meta.v1.ObjectMetaArgs(name=role),
                 spec=k8s.core.v1.PersistentVolumeSpecArgs(
                     capacity={"storage": f"{args.capacity_gib}Gi"},
-                    access_modes=[spec.access_mode],
+                    access_modes=["ReadWriteMany"],
                     persistent_volume_reclaim_policy="Retain",
                     storage_class_name="",
                     volume_mode="Filesystem",
@@ -87,10 +76,10 @@ class LustreClaims(Component):
                         api_version="v1", kind="PersistentVolumeClaim", namespace=spec.namespace, name=spec.name
                     ),
                     csi=k8s.core.v1.CSIPersistentVolumeSourceArgs(
-                        driver=DRIVER,
+                        driver=args.csi_driver,
                         # Two volumes with one handle are one volume to the kubelet, and the second pod hangs.
-                        volume_handle=pulumi.Output.format("{0}-{1}", args.file_system_id, role),
-                        volume_attributes={"dnsname": args.dns_name, "mountname": args.mount_name},
+                        volume_handle=pulumi.Output.format("{0}-{1}", args.handle, role),
+                        volume_attributes=dict(args.attributes),
                     ),
                 ),
             ),

@@ -7,10 +7,10 @@ import pulumi_kubernetes as k8s
 
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
 from components._base import Component
-from components.platform.copying import copying_container
-from components.training.job import CHECKPOINTS, saves
+from components.platform.copying import Copier, copying_container
+from components.training.saving import CHECKPOINTS, saves
 
-SCRIPT = """\
+_SCRIPT = """\
 set -eu
 IFS='
 '
@@ -25,33 +25,38 @@ if [ -z "$newest" ]; then
 fi
 cd "$newest"
 sha256sum --check --quiet SHA256SUMS
-aws s3 sync . "$CHECKPOINT_URI/$newest" --exclude SHA256SUMS --checksum-algorithm SHA256 --no-progress
-aws s3 cp SHA256SUMS "$CHECKPOINT_URI/$newest/SHA256SUMS" --checksum-algorithm SHA256 --no-progress
 """
-"""A copy that holds SHA256SUMS is whole, as the file goes last; a save whose hashes differ is not copied at all."""
 
 
-def schedule(hours: int) -> str:
-    """Cron's words for every so many hours, counted from midnight. Raises ValueError if a day has no such parts."""
-    if hours < 1 or HOURS_PER_DAY % hours:
-        raise ValueError(f"a day has no whole number of {hours} h")
+def script(copier: Copier) -> str:
+    """A copy that holds SHA256SUMS is whole, as the file goes last; a save whose hashes differ is not copied at all."""
+    whole = copier.store(".", '"$CHECKPOINT_URI/$newest"', but="SHA256SUMS")
+    last = copier.store_file("SHA256SUMS", '"$CHECKPOINT_URI/$newest/SHA256SUMS"')
+    return f"{_SCRIPT}{whole}\n{last}\n"
+
+
+def schedule(every_seconds: int) -> str:
+    """Cron's words for whole hours, counted from midnight. Raises ValueError if a day has no such parts."""
+    hours, rest = divmod(every_seconds, SECONDS_PER_HOUR)
+    if hours < 1 or rest or HOURS_PER_DAY % hours:
+        raise ValueError(f"a day has no whole number of {every_seconds / SECONDS_PER_HOUR:g} h")
     return "0 0 * * *" if hours == HOURS_PER_DAY else f"0 */{hours} * * *"
 
 
 @dataclass(frozen=True, kw_only=True)
 class BackupArgs:
-    """Copies the newest save of `run` to `uri` every `hours`, as `account`, which may write there.
+    """Copies the newest save of `run` to `uri` every `every_seconds`, as `account`, which may write there.
 
     The copier runs where ordinary pods do: GPU nodes have no processor to spare.
     """
 
     run: str
     namespace: pulumi.Input[str]
-    image: str
+    copier: Copier
     account: pulumi.Input[str]
     checkpoint_claim: pulumi.Input[str]
     uri: pulumi.Input[str]
-    hours: int
+    every_seconds: int
 
 
 class Backup(Component):
@@ -61,9 +66,9 @@ class Backup(Component):
         super().__init__(name, opts)
         core = k8s.core.v1
         copier = copying_container(
-            args.image,
+            args.copier,
             "copy",
-            ["sh", "-c", SCRIPT],
+            ["sh", "-c", script(args.copier)],
             env=[
                 core.EnvVarArgs(name="CHECKPOINT_DIR", value=CHECKPOINTS),
                 core.EnvVarArgs(name="CHECKPOINT_URI", value=args.uri),
@@ -86,14 +91,14 @@ class Backup(Component):
             k8s.batch.v1.CronJobInitArgs(
                 metadata=k8s.meta.v1.ObjectMetaArgs(name=f"backup-{args.run}", namespace=args.namespace),
                 spec=k8s.batch.v1.CronJobSpecArgs(
-                    schedule=schedule(args.hours),
+                    schedule=schedule(args.every_seconds),
                     concurrency_policy="Forbid",
                     successful_jobs_history_limit=1,
                     failed_jobs_history_limit=3,
                     job_template=k8s.batch.v1.JobTemplateSpecArgs(
                         spec=k8s.batch.v1.JobSpecArgs(
                             backoff_limit=1,
-                            active_deadline_seconds=args.hours * SECONDS_PER_HOUR,
+                            active_deadline_seconds=args.every_seconds,
                             template=core.PodTemplateSpecArgs(spec=pod),
                         )
                     ),
@@ -101,4 +106,4 @@ class Backup(Component):
             ),
             self.child(),
         )
-        self.register_outputs({"hours": args.hours})
+        self.register_outputs({"everySeconds": args.every_seconds})

@@ -1,9 +1,12 @@
 """A gang-scheduled training run: one PyTorchJob, one pod per node, all pods or none (N02-N05, M02, M03).
 
-Static jobs only: one Master and n-1 Workers, no elastic policy (KJ02). `torchrun` gets no node count or rendezvous
-flags; it reads the PET_* variables that the operator injects (KJ03, KJ06). NCCL keeps its defaults (NC01-NC10).
+A job of fixed size has one Master and n-1 Workers, an elastic one Workers alone (KJ02). `torchrun` gets no node count
+or rendezvous flags; it reads the PET_* variables that the operator injects (KJ03, KJ06). NCCL keeps its defaults
+(NC01-NC10), but where the fabric between nodes has no other witness it must be used or named (LF04).
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,60 +16,40 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.accounts import service_account
-from components.platform.pods import SHM, PodShape
-from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
-
-CONTAINER = "pytorch"
-"""The operator's webhook refuses a replica without a container of this name (KJ01)."""
+from components.platform.pods import PodShape
+from components.platform.taints import Taint
+from components.training.pod import pod_template
+from components.training.saving import SaveTimes
 
 OPERATORS_OWN = ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT")
-DATA, CHECKPOINTS, LOCAL = "/data", "/checkpoints", "/local-checkpoints"
 
+FILES_KEY = "gpucluster/files"
+"""Annotation of a run's pods: a hash of the files they find, so that a run with other files begins anew."""
 
-def saves(run: str) -> str:
-    """Where on the claim of the checkpoints those of a run lie."""
-    return f"checkpoints/{run}"
+JOIN_SECONDS = 900
+"""How long an elastic run waits for its fewest nodes: images come, volumes are mounted (PyTorch's default is 600)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Saving:
-    """When a run saves and how many saves it keeps; the script reads it from its environment (T01).
+class RunData:
+    """What a run reads: the directory `path` of a claim. `ready` are the resources that exist when it is whole."""
 
-    With `file_system_seconds` every pod has a directory on its node's own disks to save to, from where a save goes on
-    to the file system that often. A save is a directory, whole when it holds `SHA256SUMS`, which is written last.
-    """
-
-    every_seconds: int
-    keep: int
-    file_system_seconds: int | None = None
-
-    @property
-    def local(self) -> bool:
-        """Whether saves go to the nodes' own disks first."""
-        return self.file_system_seconds is not None
-
-    def env(self) -> dict[str, pulumi.Input[str]]:
-        """What the script is told."""
-        told = {
-            "CHECKPOINT_DIR": CHECKPOINTS,
-            "CHECKPOINT_EVERY_SECONDS": str(self.every_seconds),
-            "CHECKPOINT_KEEP": str(self.keep),
-        }
-        if self.local:
-            told |= {
-                "CHECKPOINT_LOCAL_DIR": LOCAL,
-                "CHECKPOINT_FILE_SYSTEM_SECONDS": str(self.file_system_seconds),
-            }
-        return dict(told)
+    claim: pulumi.Input[str]
+    path: str
+    ready: Sequence[pulumi.Resource] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJobArgs:
     """A run of `nodes` pods on the pool's nodes, which all begin again at a checkpoint up to `restarts` times.
 
-    `script` is what torchrun starts. Claims, queue and priority are names that resolve when the things exist;
-    `granted` resolves when pods of the account named like the run have their rights in the object store. `operator`
-    accepts PyTorchJobs, `nodes_ready` is the pool's node group, and what shows that GPUs work.
+    `script` is what torchrun starts, after its own options. `files` are texts by directory and name, which every pod
+    finds there. With `elastic` the run goes on with so many nodes at least, and has no fixed master. Claims, queue and
+    priority are names that resolve when the things exist; `granted` resolves when pods of the account named like the
+    run have their rights in the object store. `operator` accepts PyTorchJobs, `nodes_ready` is the pool's node group,
+    and what shows that GPUs work. Without `data` there is none for it. `local` is the source of the volume on a node's
+    own disks, where saves go there first. On `metrics_port` the script of rank 0 tells of the run
+    (monitoring/run_metrics.py); None where it does not.
     """
 
     run: str
@@ -82,90 +65,79 @@ class TrainingJobArgs:
     queue: pulumi.Input[str]
     priority: pulumi.Input[str]
     granted: pulumi.Input[str]
-    data_claim: pulumi.Input[str]
     checkpoint_claim: pulumi.Input[str]
     operator: pulumi.Resource
     nodes_ready: Sequence[pulumi.Resource]
     env: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
-    saving: Saving | None = None
+    data: RunData | None = None
+    saving: SaveTimes | None = None
+    local: Mapping[str, Any] | None = None
+    metrics_port: int | None = None
+    elastic: int | None = None
+    files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.nodes < 1:
             raise ValueError(f"{self.run}: a run needs one node at least")
+        if self.elastic is not None and not 1 <= self.elastic <= self.nodes:
+            raise ValueError(f"{self.run}: elastic is {self.elastic}; it is one node at least and {self.nodes} at most")
+        if self.saving and self.saving.local and self.local is None:
+            raise ValueError(f"{self.run}: saves go to the nodes' own disks first; give local, a volume there")
         for name in self.env:
             if name in OPERATORS_OWN or name.startswith("PET_"):
                 raise ValueError(f"{self.run}: {name} is set by the training operator; remove it from env")
 
 
-def environment(shape: PodShape, extra: Mapping[str, pulumi.Input[str]]) -> list[dict[str, Any]]:
-    """Environment of a rank: the libfabric provider on EFA nodes, warnings of NCCL, and what the run adds."""
-    env: dict[str, pulumi.Input[str]] = {"NCCL_DEBUG": "WARN"}
-    if shape.efa:
-        env["FI_PROVIDER"] = "efa"
-    return [{"name": name, "value": value} for name, value in sorted({**env, **extra}.items())]
-
-
-def pod_template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, Any]:
-    """Pod template of every replica. `/dev/shm` is memory, limited below the pod's own limit (AA06)."""
-    claims = {"data": (args.data_claim, True), "checkpoints": (args.checkpoint_claim, False)}
-    saving = args.saving.env() if args.saving else {}
-    local = args.saving is not None and args.saving.local
-    return {
-        "metadata": {"labels": {"gpucluster/run": args.run}},
-        "spec": {
-            "schedulerName": "volcano",
-            "priorityClassName": args.priority,
-            "serviceAccountName": account,
-            "nodeSelector": {POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
-            "tolerations": tolerations(args.taints),
-            "containers": [
-                {
-                    "name": CONTAINER,
-                    "image": args.image,
-                    "command": ["torchrun"],
-                    "args": list(args.script),
-                    "terminationMessagePolicy": "FallbackToLogsOnError",
-                    "env": environment(args.shape, {**saving, **args.env}),
-                    "resources": args.shape.resources(),
-                    # Registering memory with the EFA device locks it (NW03).
-                    "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
-                    "volumeMounts": [
-                        {"name": "data", "mountPath": DATA, "readOnly": True},
-                        {"name": "checkpoints", "mountPath": CHECKPOINTS, "subPath": saves(args.run)},
-                        *([{"name": "local", "mountPath": LOCAL}] if local else []),
-                        {"name": "shm", "mountPath": SHM},
-                    ],
-                }
-            ],
-            "volumes": [
-                *(
-                    {"name": name, "persistentVolumeClaim": {"claimName": claim, "readOnly": read_only}}
-                    for name, (claim, read_only) in claims.items()
-                ),
-                {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{args.shape.shm_mib}Mi"}},
-                # The kubelet's directory is on the node's own disks, striped (its user data says so).
-                *([{"name": "local", "emptyDir": {}}] if local else []),
-            ],
-        },
-    }
-
-
 def pytorch_job(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, Any]:
-    """Spec of the PyTorchJob: a gang whose PodGroup starts at `nodes` pods."""
-    replica = {"restartPolicy": "OnFailure", "template": pod_template(args, account)}
-    replicas = {"Master": {"replicas": 1, **replica}}
-    if args.nodes > 1:
-        replicas["Worker"] = {"replicas": args.nodes - 1, **replica}
+    """Spec of the PyTorchJob: a gang whose PodGroup starts at `nodes` pods, an elastic one at its fewest (KJ09)."""
+    template = pod_template(args, account, config_maps(args))
+    digest = {FILES_KEY: _digest(args.files)} if args.files else {}
+    if digest:
+        template["metadata"]["annotations"] = {**template["metadata"].get("annotations", {}), **digest}
+    replica = {"restartPolicy": "OnFailure", "template": template}
+    least = args.nodes if args.elastic is None else args.elastic
     return {
         "nprocPerNode": str(args.shape.gpus),
-        "pytorchReplicaSpecs": replicas,
+        **({"elasticPolicy": elastic_policy(args, least)} if args.elastic is not None else {}),
+        "pytorchReplicaSpecs": _replicas(args, replica),
         "runPolicy": {
             # The operator adds up the restarts of all pods, and each failure restarts every one of them (KJ08).
             "backoffLimit": args.restarts * args.nodes + 1,
             "cleanPodPolicy": "Running",
-            "schedulingPolicy": {"minAvailable": args.nodes, "queue": args.queue, "priorityClass": args.priority},
+            "schedulingPolicy": {"minAvailable": least, "queue": args.queue, "priorityClass": args.priority},
         },
     }
+
+
+def _replicas(args: TrainingJobArgs, replica: Mapping[str, Any]) -> dict[str, Any]:
+    """Workers alone where the run is elastic: a Master would decide alone when it is done, and count apart (KJ02)."""
+    if args.elastic is not None:
+        return {"Worker": {"replicas": args.nodes, **replica}}
+    replicas: dict[str, Any] = {"Master": {"replicas": 1, **replica}}
+    if args.nodes > 1:
+        replicas["Worker"] = {"replicas": args.nodes - 1, **replica}
+    return replicas
+
+
+def elastic_policy(args: TrainingJobArgs, least: int) -> dict[str, Any]:
+    """torchrun's dynamic rendezvous at the first worker; `rdzvConf` is the field that the API has (KJ05, N09)."""
+    return {
+        "rdzvBackend": "c10d",
+        "minReplicas": least,
+        "maxReplicas": args.nodes,
+        "maxRestarts": args.restarts,
+        "rdzvConf": [{"key": "join_timeout", "value": str(JOIN_SECONDS)}],
+    }
+
+
+def config_maps(args: TrainingJobArgs) -> dict[str, str]:
+    """Name of the ConfigMap that holds a directory's files, by the directory."""
+    return {each: f"{args.run}-{each.rpartition('/')[2]}" for each in args.files}
+
+
+def _digest(files: Mapping[str, Mapping[str, str]]) -> str:
+    text = json.dumps({each: dict(content) for each, content in files.items()}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class TrainingJob(Component):
@@ -177,6 +149,17 @@ class TrainingJob(Component):
     def __init__(self, name: str, args: TrainingJobArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         self.account = service_account(self, args.run, args.namespace, args.granted)
+        files = [
+            k8s.core.v1.ConfigMap(
+                self.named(each.rpartition("/")[2]),
+                k8s.core.v1.ConfigMapInitArgs(
+                    metadata=k8s.meta.v1.ObjectMetaArgs(name=config_map, namespace=args.namespace),
+                    data=args.files[each],
+                ),
+                self.child(),
+            )
+            for each, config_map in config_maps(args).items()
+        ]
         job = k8s.apiextensions.CustomResource(
             self.named("job"),
             api_version="kubeflow.org/v1",
@@ -189,7 +172,7 @@ class TrainingJob(Component):
             ),
             spec=pytorch_job(args, self.account),
             opts=self.child(
-                depends_on=[args.operator, *args.nodes_ready],
+                depends_on=[args.operator, *args.nodes_ready, *files, *(args.data.ready if args.data else ())],
                 # The operator never touches pods that run: a changed spec would stand in the API and change nothing.
                 replace_on_changes=["spec"],
                 delete_before_replace=True,

@@ -33,7 +33,8 @@ class Exchange:
     """An operation that a step repeats `times` among `ranks` GPUs that lie `stride` apart.
 
     `size_bytes` is the operation's size as nccl-tests counts it. `hidden` says that the computation of other layers or
-    micro-batches can go on meanwhile.
+    micro-batches can go on meanwhile. `copies` is to how many experts each token goes: it crosses the network once for
+    each node among them, and NVLink once for each GPU (DeepEP; Megatron Core's flex dispatcher).
     """
 
     axis: Axis
@@ -43,11 +44,19 @@ class Exchange:
     ranks: int
     stride: int = 1
     hidden: bool = False
+    copies: int = 1
 
     @property
     def sent_bytes(self) -> float:
         """Bytes that a rank sends in a step, by an algorithm that sends no byte twice."""
-        return bus_factor(self.collective, self.ranks) * self.size_bytes * self.times
+        return (
+            bus_factor(self.collective, self.ranks) * self.size_bytes * self.times * distinct(self.ranks, self.copies)
+        )
+
+
+def distinct(places: int, copies: int) -> float:
+    """Different places among `copies` that are drawn evenly from so many: n x (1 - (1 - 1/n)^k)."""
+    return places * (1 - (1 - 1 / places) ** copies) if copies > 1 else 1.0
 
 
 def tensor_message_bytes(micro_batch: int, sequence: int, hidden: int) -> int:
@@ -138,10 +147,11 @@ def _expert(model: Model, job: Job, layout: Layout) -> Iterator[Exchange]:
         yield Exchange(
             axis=Axis.EXPERT,
             collective=Collective.ALL_TO_ALL,
-            size_bytes=tokens * model.experts.active * model.hidden * _ACTIVATION_BYTES,
+            size_bytes=tokens * model.hidden * _ACTIVATION_BYTES,
             times=ways * _stage_layers(model.experts.layers, layout) * job.accumulation,
             ranks=layout.expert,
-            stride=layout.tensor,
+            stride=1 if layout.spans_tensor else layout.tensor,
+            copies=model.experts.active,
         )
 
 
@@ -152,39 +162,47 @@ def _pipeline(model: Model, job: Job, layout: Layout) -> Iterator[Exchange]:
             axis=Axis.PIPELINE,
             collective=Collective.SEND_RECEIVE,
             size_bytes=tensor_message_bytes(job.micro_batch, _part_of_sequence(job, layout), model.hidden),
-            times=2 * job.accumulation,
+            times=2 * job.accumulation * layout.virtual_stages,
             ranks=layout.pipeline,
             stride=layout.tensor * layout.shards,
+            hidden=True,
         )
 
 
 def _data(model: Model, job: Job, layout: Layout) -> Iterator[Exchange]:
     """Dense weights among data and context ranks, experts among those that hold the same ones."""
     dense = model.parameters - model.expert_parameters
-    parts = ((dense, layout.shards, 1), (model.expert_parameters / layout.expert, layout.expert_shards, layout.expert))
-    for parameters, ranks, apart in parts:
+    experts = model.expert_parameters / layout.expert_parts / layout.pipeline
+    apart = layout.expert if layout.spans_tensor else layout.tensor * layout.expert
+    parts = (
+        (dense / (layout.tensor * layout.pipeline), layout.shards, layout.tensor),
+        (experts, layout.expert_shards, apart),
+    )
+    for parameters, ranks, stride in parts:
         if ranks > 1 and parameters:
-            for collective, size_bytes, times in _reductions(parameters, job, layout):
+            for collective, size_bytes, times in _reductions(parameters, job):
                 yield Exchange(
                     axis=Axis.DATA,
                     collective=collective,
                     size_bytes=size_bytes,
                     times=times,
                     ranks=ranks,
-                    stride=layout.tensor * apart,
+                    stride=stride,
                     hidden=True,
                 )
 
 
-def _reductions(parameters: float, job: Job, layout: Layout) -> Iterator[tuple[Collective, float, int]]:
-    """Operation, size and number. An all-reduce, or its two halves where ranks keep parts of the states.
+def _reductions(parameters: float, job: Job) -> Iterator[tuple[Collective, float, int]]:
+    """Operation, size and number, for so many parameters of a rank.
+
+    An all-reduce, or its two halves where ranks keep parts of the states.
 
     ZeRO-3 and FSDP gather and reduce in each pass. Adapters (LoRA) have next to no gradients, and their frozen weights
     only move where they are gathered.
     """
     trained, gathered = job.method == "full", job.sharding in _GATHERED
-    gradients = gradient_bytes(parameters, layout, _GRADIENT_BYTES[job.gradients])
-    weights = gradient_bytes(parameters, layout, 1) * min(weight_bytes(job), _ACTIVATION_BYTES)
+    gradients = parameters * _GRADIENT_BYTES[job.gradients]
+    weights = parameters * min(weight_bytes(job), _ACTIVATION_BYTES)
     if job.sharding == "none":
         if trained:
             yield Collective.ALL_REDUCE, gradients, 1

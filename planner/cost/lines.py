@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from catalogue.prices import LISTED_REGIONS
 from catalogue.units import HOURS_PER_MONTH
 
 
@@ -10,12 +11,15 @@ from catalogue.units import HOURS_PER_MONTH
 class PriceLine:
     """One line of the hourly price in USD, with the range its price was seen in.
 
-    `purpose` is the role of a pool, whose name is `pool`, or platform, storage or traffic. `basis` is the assumption
+    `purpose` is the role of a pool, whose name is `pool`, or platform, storage or traffic, `layer` the layer of the
+    architecture whose resource is paid for: a node's root volume is of the hardware, and its images' traffic of the
+    fabric. `basis` is the assumption
     behind a line of use.
     """
 
     name: str
     purpose: str
+    layer: str
     quantity: float
     usd_per_hour: float
     low: float
@@ -40,8 +44,10 @@ class BlockPrice:
 class Prices:
     """What the stack costs while it stands, in USD; a month has 730 hours. `unpriced` names what has no price.
 
-    `by_purpose` is what each purpose costs an hour. `assumptions` are what the lines of use rest on, `blocks` what is
-    paid in advance for capacity blocks.
+    `by_purpose` and `by_layer` are what each purpose and each layer of the architecture cost an hour. `assumptions` are
+    what the lines of use rest on, `blocks` what is paid in advance for capacity blocks. Prices are US list prices:
+    where `region` is not `listed`, `high` of each line is the dearest that was seen in any commercial region.
+    `offers_recorded`: it is recorded what EC2 offers there.
     """
 
     lines: tuple[PriceLine, ...]
@@ -50,6 +56,14 @@ class Prices:
     hourly_high: float
     monthly: float
     by_purpose: Mapping[str, float]
+    by_layer: Mapping[str, float]
     unpriced: tuple[str, ...]
     blocks: tuple[BlockPrice, ...]
     assumptions: tuple[str, ...]
+    region: str = "us-east-2"
+    offers_recorded: bool = True
+
+    @property
+    def listed(self) -> bool:
+        """Whether the prices are those of the region."""
+        return self.region in LISTED_REGIONS

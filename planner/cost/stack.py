@@ -28,7 +28,8 @@ class Purchase:
 
 @dataclass(frozen=True, kw_only=True)
 class Around:
-    """What a stack has beside its pools: a cluster, NAT gateways, an FSx file system (`fsx` as the price list has it).
+    """What a stack has beside its pools: a cluster, NAT gateways, an FSx file system (`fsx` as the price list has it),
+    single volumes of `volume_gib` together.
 
     `extended_support`: EKS no longer supports the cluster's minor in the ordinary way.
     """
@@ -36,6 +37,7 @@ class Around:
     nat_gateways: int
     fsx: str
     fsx_gib: int
+    volume_gib: int = 0
     extended_support: bool = False
     traffic: Traffic = field(default_factory=Traffic)
 
@@ -68,6 +70,7 @@ def stack_prices(
         hourly_high=round(sum(line.high for line in lines), 2),
         monthly=round(sum(monthly), 2),
         by_purpose=allocation(lines),
+        by_layer=by_layer(lines),
         unpriced=tuple(pool.pool for pool in placed if pool.instance.price(pool.usage) is None),
         blocks=tuple(block for pool in placed if (block := _block(pool)) is not None),
         assumptions=tuple(line.basis for line in lines if line.basis),
@@ -82,13 +85,21 @@ def allocation(lines: Iterable[PriceLine]) -> Mapping[str, float]:
     return shares
 
 
+def by_layer(lines: Iterable[PriceLine]) -> Mapping[str, float]:
+    """USD per hour by layer of the architecture: what a preview shows beside each layer's other outputs."""
+    shares: dict[str, float] = {}
+    for line in lines:
+        shares[line.layer] = shares.get(line.layer, 0.0) + line.usd_per_hour
+    return shares
+
+
 def _pool_line(pool: Purchase) -> PriceLine | None:
     price = pool.instance.price(pool.usage)
     if price is None:
         return None
     name = f"pool {pool.pool}: {pool.instance.type}, {pool.usage}"
     standing = min(HOURS_PER_MONTH, hours(*pool.block)) if pool.block else HOURS_PER_MONTH
-    return _line(name, pool.role, pool.count, price, hours_per_month=standing, pool=pool.pool)
+    return _line(name, pool.role, "hardware", pool.count, price, hours_per_month=standing, pool=pool.pool)
 
 
 def _block(pool: Purchase) -> BlockPrice | None:
@@ -103,11 +114,15 @@ def _standing(pools: Iterable[Purchase], around: Around, services: Mapping[str, 
     volume_gib = sum(pool.count * pool.root_volume_gib for pool in pools)
     cluster = "eks-extended" if around.extended_support else "eks"
     support = "EKS control plane, extended support" if around.extended_support else "EKS control plane"
-    yield _line("root volumes, GiB of gp3", "platform", volume_gib, services["gp3-gib"])
-    yield _line(support, "platform", 1, services[cluster])
-    yield _line("NAT gateway", "platform", around.nat_gateways, services["nat"])
+    yield _line("root volumes, GiB of gp3", "platform", "hardware", volume_gib, services["gp3-gib"])
+    if around.volume_gib:
+        yield _line(
+            "volumes of monitoring, GiB of gp3", "platform", "monitoring", around.volume_gib, services["gp3-gib"]
+        )
+    yield _line(support, "platform", "kubePlatform", 1, services[cluster])
+    yield _line("NAT gateway", "platform", "fabric", around.nat_gateways, services["nat"])
     kind = around.fsx.removeprefix("fsx-").removesuffix("-gib")
-    yield _line(f"FSx for Lustre, GiB of {kind}", "storage", around.fsx_gib, services[around.fsx])
+    yield _line(f"FSx for Lustre, GiB of {kind}", "storage", "storage", around.fsx_gib, services[around.fsx])
 
 
 def _use(pools: Iterable[Purchase], traffic: Traffic, rates: Mapping[str, Rate]) -> Iterable[PriceLine]:
@@ -116,23 +131,34 @@ def _use(pools: Iterable[Purchase], traffic: Traffic, rates: Mapping[str, Rate])
     system = sum(pool.count for pool in placed if pool.role == "system")
     yield _used(
         "GB a month through the NAT gateway",
+        "fabric",
         nodes * traffic.nat_gb_per_node,
         rates["nat-gb"],
         f"{traffic.nat_gb_per_node:g} GB a month for each of {nodes} nodes through the NAT gateway: images",
     )
     yield _used(
         "GB a month across zones",
+        "fabric",
         system * traffic.cross_zone_gb_per_system_node,
         rates["cross-zone-gb"],
         f"{traffic.cross_zone_gb_per_system_node:g} GB a month for each of {system} system nodes across zones",
     )
-    yield _used("GB in S3", traffic.object_gb, rates["s3-gb-month"], f"{traffic.object_gb:g} GB in the bucket")
-    yield _used("GB of logs a month", traffic.log_gb, rates["logs-gb"], f"{traffic.log_gb:g} GB of logs a month")
+    yield _used(
+        "GB in S3", "storage", traffic.object_gb, rates["s3-gb-month"], f"{traffic.object_gb:g} GB in the bucket"
+    )
+    yield _used(
+        "GB of logs a month",
+        "monitoring",
+        traffic.log_gb,
+        rates["logs-gb"],
+        f"{traffic.log_gb:g} GB of logs a month",
+    )
 
 
 def _line(
     name: str,
     purpose: str,
+    layer: str,
     quantity: float,
     price: Price,
     *,
@@ -142,6 +168,7 @@ def _line(
     return PriceLine(
         name=name,
         purpose=purpose,
+        layer=layer,
         quantity=quantity,
         usd_per_hour=price.usd_per_hour * quantity,
         low=price.low * quantity,
@@ -151,10 +178,11 @@ def _line(
     )
 
 
-def _used(name: str, gb_per_month: float, rate: Rate, basis: str) -> PriceLine:
+def _used(name: str, layer: str, gb_per_month: float, rate: Rate, basis: str) -> PriceLine:
     return PriceLine(
         name=name,
         purpose="traffic",
+        layer=layer,
         quantity=gb_per_month,
         usd_per_hour=rate.usd * gb_per_month / HOURS_PER_MONTH,
         low=rate.low * gb_per_month / HOURS_PER_MONTH,

@@ -1,12 +1,15 @@
 """What differs between two plans: numbers before and after, findings that come, change and go."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from planner.faces.outputs import flat, numbers
 from planner.findings import Finding
 from planner.metal_types import MetalPlan
-from planner.types import AwsPlan, Plan
+from planner.types import AwsPlan
 
 Value = str | int | float | bool | None | tuple[str | int | float | bool | None, ...]
 
@@ -40,6 +43,19 @@ class Difference:
         return {"new": self.new, "changed": self.changed, "gone": self.gone}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """As much of a plan as is compared: its numbers by path, and its findings."""
+
+    numbers: Mapping[str, Any]
+    findings: tuple[Finding, ...]
+
+    @classmethod
+    def of(cls, plan: AwsPlan | MetalPlan) -> Side:
+        """What a plan says."""
+        return cls(numbers=dict(flat(numbers(plan))), findings=plan.findings)
+
+
 def difference(
     before: AwsPlan | MetalPlan,
     after: AwsPlan | MetalPlan,
@@ -47,8 +63,18 @@ def difference(
     assignments: Iterable[str] = (),
 ) -> Difference:
     """How the plan `after` differs from `before`: of one stack with assignments made, or of two stacks."""
-    old, new = dict(flat(numbers(before))), dict(flat(numbers(after)))
-    was, now = _by_place(before), _by_place(after)
+    return differing(Side.of(before), Side.of(after), between, assignments)
+
+
+def differing(
+    before: Side,
+    after: Side,
+    between: tuple[str, str] = ("stack file", "changed"),
+    assignments: Iterable[str] = (),
+) -> Difference:
+    """How what a plan says differs from what another says, which may be another revision's."""
+    old, new = before.numbers, after.numbers
+    was, now = _by_place(before.findings), _by_place(after.findings)
     return Difference(
         between=between,
         assignments=tuple(assignments),
@@ -63,10 +89,10 @@ def difference(
     )
 
 
-def _by_place(plan: Plan) -> dict[tuple[str, str, str | None, int], Finding]:
+def _by_place(findings: Iterable[Finding]) -> dict[tuple[str, str, str | None, int], Finding]:
     """Findings by rule, path and subject; where a rule says several things of one place, by their order."""
     found: dict[tuple[str, str, str | None, int], Finding] = {}
-    for finding in plan.findings:
+    for finding in findings:
         order = 0
         while (place := (finding.rule, finding.path, finding.subject, order)) in found:
             order += 1

@@ -1,6 +1,7 @@
 """What a run comes to, as text: a step by its phases, tokens, days, money, failures, places for checkpoints."""
 
 from collections.abc import Iterable, Iterator
+from math import floor, log10
 
 from catalogue.units import BYTES_PER_GB
 from planner.faces.layout import quantity, usd
@@ -9,7 +10,7 @@ from planner.reliability.checkpoints import TierPlan
 from planner.step import FORMULAS, ExchangeTime, StepTime
 
 BUBBLE = "bubble"
-BUBBLE_FORMULA = "(forward + backward) x (pipeline stages - 1) / micro-batches"
+BUBBLE_FORMULA = "(forward + backward) x (pipeline stages - 1) / (micro-batches x virtual stages)"
 _MINUTE = 60
 _BYTES_PER_MB = 10**6
 _DIGITS = 99.95
@@ -17,8 +18,11 @@ _DIGITS = 99.95
 
 def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
     """The forecast in sentences; what the run does not say is left out."""
+    if forecast.measured:
+        yield "measured", f"{about(forecast.tokens_per_s)} tokens/s, as the site says; days and costs follow it"
     if forecast.step:
         yield "step time", _step(forecast.step)
+        yield "forecast rests on", forecast.step.basis
         yield "a GPU sends", ", ".join(map(_sent, forecast.step.traffic)) or None
     if forecast.budget:
         budget = forecast.budget
@@ -77,8 +81,20 @@ def seconds(value: float) -> str:
 
 def _step(step: StepTime) -> str:
     parts = ", ".join(f"{name} {seconds(took)}" for name, took, *_ in phases(step) if took)
-    share = f"{step.communication_share:.0%} of it communication alone"
-    return f"{seconds(step.seconds)} ({parts}), {share}; {step.tokens_per_s:,.0f} tokens/s, MFU {step.mfu:.0%}"
+    share = f"{step.communication_share:.0%} of the step waits for communication"
+    (low, high), (few, many) = step.seconds_range, step.rate_range
+    took = f"{seconds(low)} to {seconds(high)}, likely {seconds(step.seconds)}"
+    used = f"MFU {step.mfu * few / step.tokens_per_s:.0%} to {step.mfu * many / step.tokens_per_s:.0%}"
+    rate = f"{about(few)} to {about(many)} tokens/s, {used}"
+    return f"{took} ({parts}), {share}; {rate}"
+
+
+def about(value: float) -> str:
+    """A number with the two digits that a forecast is good for."""
+    if value <= 0:
+        return "0"
+    size = 10 ** max(0, floor(log10(value)) - 1)
+    return f"{round(value / size) * size:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _sent(each: ExchangeTime) -> str:

@@ -35,8 +35,8 @@ def section(title: str, *below: RenderableType) -> RenderableType:
     return Group(Text(title, "bold"), *(Padding(each, (0, 0, 0, MARGIN), expand=False) for each in below), Text())
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> RenderableType:
-    """A table. Columns of numbers stand at the right; empty columns are left out."""
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]], whole: Sequence[int] = ()) -> RenderableType:
+    """A table. Columns of numbers stand at the right; empty ones are left out, those of `whole` never wrapped."""
     lines = [[_cell(value) for value in row] for row in rows]
     shown = [index for index in range(len(headings)) if any(line[index] for line in lines)]
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -47,7 +47,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Renderab
             headings[index],
             justify="right" if numeric else "left",
             overflow="fold",
-            no_wrap=longest <= _UNBROKEN,
+            no_wrap=longest <= _UNBROKEN or index in whole,
         )
     for line in lines:
         grid.add_row(*(Text(line[index]) for index in shown))

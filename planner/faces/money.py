@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from catalogue.prices import LISTED_REGIONS
 from planner.bom import Bom
 from planner.cost.amounts import Amount
 from planner.cost.comparison import Comparison
@@ -30,7 +31,16 @@ def prices(plan: Prices) -> RenderableType:
 def price_facts(plan: Prices) -> Iterator[tuple[str, str | None]]:
     yield "an hour", f"{usd(plan.hourly)} USD, between {usd(plan.hourly_low)} and {usd(plan.hourly_high)}"
     yield "a month", f"{usd(plan.monthly)} USD"
+    if not plan.listed:
+        yield (
+            "prices of",
+            f"{', '.join(sorted(LISTED_REGIONS))}: none is recorded for {plan.region}; the range reaches to the "
+            "dearest region seen",
+        )
+    if not plan.offers_recorded:
+        yield "offers", f"what EC2 sells in {plan.region} is not recorded; make doctor asks the account"
     yield "an hour of", ", ".join(f"{purpose} {usd(each)}" for purpose, each in plan.by_purpose.items() if each)
+    yield "by layer", ", ".join(f"{layer} {usd(each)}" for layer, each in plan.by_layer.items() if each)
     yield "without a price", ", ".join(plan.unpriced) or None
     for block in plan.blocks:
         yield f"block {block.pool}", f"{usd(block.usd)} USD in advance for {block.hours} h"
@@ -77,7 +87,10 @@ def owned_facts(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> Iterato
 
 
 def order(bom: Bom, checklist: Sequence[Check]) -> RenderableType:
-    """What the bill of materials and the checklist have; every line is in the JSON document."""
+    """What the bill of materials and the checklist have, with the lines that a person has to confirm.
+
+    Every line is in the JSON document.
+    """
     counts, left = Counter(check.status for check in checklist), open_checks(checklist)
     checks = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
     missing = ", ".join(check.section for check in left if check.status is Status.MISSING)
@@ -86,7 +99,14 @@ def order(bom: Bom, checklist: Sequence[Check]) -> RenderableType:
         ("checklist", checks),
         ("missing", missing or None),
     )
-    return section("bill of materials", facts(rows), Text("FORMAT=json lists every line", "dim"))
+    confirm = [check for check in left if check.status is Status.CONFIRM]
+    listed = table(("to confirm", "what", "note"), ((check.section, check.item, check.note) for check in confirm))
+    return section(
+        "bill of materials",
+        facts(rows),
+        *([listed] if confirm else []),
+        Text("FORMAT=json lists every line", "dim"),
+    )
 
 
 def quotas(needs: Sequence[QuotaNeed]) -> RenderableType:

@@ -10,6 +10,8 @@ from planner.faces.forecast import forecast_facts, tier_facts
 from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
 from planner.faces.wording import counted
 from planner.placement import Room, Sharing
+from planner.reliability.mttf import compared
+from planner.throughput import TYPICAL_MFU
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
 
@@ -35,6 +37,8 @@ def _hardware(pool: PoolPlan) -> Iterator[str]:
         yield f"grows to {pool.most} nodes"
     if pool.mig:
         yield f"each GPU as {pool.mig.count} x {pool.mig.name}"
+    if pool.time_slices > 1:
+        yield f"{pool.time_slices} pods to a GPU, by turns"
 
 
 def _offers(pool: PoolPlan) -> Iterator[str]:
@@ -69,18 +73,37 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
         "context": layout.context,
         "expert": layout.expert,
         "data": layout.data,
+        "virtual stages": layout.virtual_stages,
     }
-    yield "model", f"{training.model}, {job.method}, {job.precision}, {job.sharding}, recompute {job.recompute}"
+    how = f"{job.method}, {job.precision}, {job.sharding}, recompute {job.recompute}, as {job.software} does"
+    yield "model", f"{training.model}, {how}"
     yield "parallel", ", ".join(f"{name} {degree}" for name, degree in degrees.items() if degree > 1) or "none"
     batch = f"{counted(training.global_batch, 'sequence')} of {job.sequence:,}, {training.tokens_per_step:,} tokens"
     yield "step", batch
-    yield "speed", f"{training.tokens_per_s:,} tokens/s at a typical utilisation"
-    yield "interruption", f"every {quantity(round(training.mttf_hours, 1))} h on {counted(run.gpus, 'GPU')}"
+    yield "speed", speed_words(run, training)
+    memory = training.memory
+    yield "memory", f"{memory.least_gb:.0f} to {memory.most_gb:.0f} GB of {memory.gpu_gb:.1f} that the driver reports"
+    mttf = training.mttf
+    yield (
+        "interruption",
+        f"every {mttf.hours:,.0f} h on {counted(run.gpus, 'GPU')} ({mttf.low:,.0f} to {mttf.high:,.0f})",
+    )
+    yield "by", "; ".join([mttf.source, *(f"{each.source}: {each.hours:.1f} h" for each in compared(mttf.gpus))])
     if training.best_checkpoint_seconds is not None:
         yield "checkpoint", f"every {training.best_checkpoint_seconds / 60:.0f} min loses least"
     yield from tier_facts(run.tiers)
     if run.forecast:
         yield from forecast_facts(run.forecast)
+
+
+def speed_words(run: RunPlan, training: TrainingPlan) -> str:
+    """The speed that days and cost are counted with, and what a typical run would reach, by their names."""
+    step = run.forecast.step if run.forecast else None
+    typical = f"{training.tokens_per_s:,} tokens/s"
+    if step is None:
+        return f"{typical} expected, at a typical MFU of {TYPICAL_MFU:.0%}"
+    expected = f"{step.tokens_per_s:,.0f} tokens/s expected, MFU {step.mfu:.0%} by the step time below"
+    return f"{expected}; a typical MFU of {TYPICAL_MFU:.0%} would be {typical}"
 
 
 def training_parts(training: TrainingPlan) -> list[Part]:
@@ -97,7 +120,7 @@ def training_parts(training: TrainingPlan) -> list[Part]:
 
 
 def services(plan: Plan) -> Iterator[RenderableType]:
-    """Every service: replicas, the memory of one, and what it holds."""
+    """Every service: replicas, the memory of one, and what it holds; every Triton server: its replicas and start."""
     for service in plan.services.values():
         pool = plan.pools[service.pool]
         if pool.gpu:
@@ -107,6 +130,12 @@ def services(plan: Plan) -> Iterator[RenderableType]:
                 _memory(service_parts(service), device_gb(pool) * service.pod.gpus, "a replica"),
             )
 
+    for server in plan.triton.values():
+        gpu = plan.pools[server.pool].gpu_product
+        replicas = f"{server.replicas} of {server.pod.gpus} {gpu} in pool {server.pool}"
+        start = f"{quantity(server.models_gb)} GB of models, probe waits {server.startup_seconds:,} s"
+        yield section(f"triton {server.name}", facts([("replicas", replicas), ("start", start)]))
+
     rows = [(f"pool {pool}", sharing_words(plan.pools[pool], shared)) for pool, shared in plan.sharing.items()]
     if rows:
         yield section("room beside services", facts(rows))
@@ -114,13 +143,17 @@ def services(plan: Plan) -> Iterator[RenderableType]:
 
 def sharing_words(pool: PoolPlan, shared: Sharing) -> str:
     """What the fewest and the most replicas leave, and whether the pool's nodes hold the most of them."""
-    left = dict.fromkeys(_room(each) for each in (shared.fewest, shared.most))
-    enough = f"all replicas and the largest gang need {shared.nodes:,} of its nodes, of which there are {pool.count:,}"
-    return f"{', then '.join(left)}; {enough}"
+    fewest, most = _room(shared.fewest), _room(shared.most)
+    left = f"at minReplicas {fewest}, at maxReplicas {most}" if fewest != most else fewest
+    enough = f"all replicas and the largest gang need {counted(shared.nodes, 'node')}, and the pool has {pool.count:,}"
+    return f"{left}; {enough}"
 
 
 def _room(left: Room | None) -> str:
-    return f"{left.free_gpus:,} GPUs free, {left.empty_nodes:,} nodes empty" if left else "not all replicas find a node"
+    if left is None:
+        return "not all replicas find a node"
+    whole = f" ({counted(left.empty_nodes, 'whole node')})" if left.empty_nodes else ""
+    return f"{counted(left.free_gpus, 'GPU')} free{whole}" if left.free_gpus else "no GPU free"
 
 
 def service_facts(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, str | None]]:
@@ -132,6 +165,11 @@ def service_facts(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, s
         f"{max(0, service.kv_cache_tokens):,} tokens, {counted(service.full_sequences, 'sequence')} of full length",
     )
     yield "start", f"weights in {quantity(round(service.load_seconds, 1))} s, probe waits {service.startup_seconds:,} s"
+    stream = f"a stream of full length takes {service.longest_stream_seconds:,} s or more"
+    yield "stop", f"streams have {service.drain_seconds:,} s; {stream}"
+    if service.adapters:
+        names = ", ".join(each.name for each in service.adapters)
+        yield "adapters", f"{names}; {service.max_loras} at a time, of ranks up to {service.max_lora_rank}"
 
 
 def device_gb(pool: PoolPlan) -> float:
@@ -143,11 +181,12 @@ def service_parts(service: ServicePlan) -> list[Part]:
     return [
         Part(name="Weights", gb=service.weights_gb),
         Part(name="Overhead", gb=service.overhead_gb),
+        *([Part(name="Adapters", gb=service.lora_gb)] if service.max_loras else []),
         Part(name="KV cache", gb=service.kv_cache_gb),
     ]
 
 
 def _memory(parts: list[Part], capacity_gb: float, of: str) -> Text:
     total = sum(part.gb for part in parts if part.gb > 0)
-    text = Text(f"{total:.1f} of {quantity(capacity_gb)} GB {of}\n")
+    text = Text(f"{total:.1f} of {quantity(round(capacity_gb, 1))} GB {of}\n")
     return text + bar(parts, capacity_gb, _BAR) + Text("\n") + legend(parts)

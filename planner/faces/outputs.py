@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.alias_generators import to_camel
 
+from planner.monitoring.types import MonitoringPlan
 from planner.quotas import requests
 from planner.storage.types import StoragePlan
-from planner.types import AwsPlan, AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan, ServicePlan
+from planner.types import AwsPlan, AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
 
 if TYPE_CHECKING:
     from planner.fabric.types import FabricPlan
@@ -19,12 +20,17 @@ if TYPE_CHECKING:
 
 def numbers(plan: AwsPlan | MetalPlan) -> dict[str, Any]:
     """The numbers as JSON has them, by subject. Memory is what one GPU needs and has; rates are one way."""
+    return {**on_any_platform(plan), **(aws_numbers(plan) if isinstance(plan, AwsPlan) else _metal(plan))}
+
+
+def on_any_platform(plan: Plan) -> dict[str, Any]:
+    """The numbers that every stack has."""
     return {
         "totals": {to_camel(name): value for name, value in asdict(plan.totals).items()},
         "pools": {pool.name: _pool(pool) for pool in plan.pools.values()},
         "gangs": {run.name: _gang(run) for run in plan.runs.values()},
         "services": {service.name: _service(service) for service in plan.services.values()},
-        **(_aws(plan) if isinstance(plan, AwsPlan) else _metal(plan)),
+        **({"monitoring": _monitoring(plan.monitoring)} if plan.monitoring else {}),
     }
 
 
@@ -47,7 +53,7 @@ def _pool(pool: PoolPlan) -> dict[str, Any]:
 
 
 def _gang(run: RunPlan) -> dict[str, Any]:
-    shown: dict[str, Any] = {"pods": run.pods, "gpus": run.gpus, "efa": run.efa}
+    shown: dict[str, Any] = {"pods": run.pods, "gpus": run.gpus, **({"efa": run.efa} if run.efa else {})}
     if run.training is None:
         return shown
     memory, forecast = run.training.memory, run.forecast
@@ -72,6 +78,16 @@ def _service(service: ServicePlan) -> dict[str, Any]:
     }
 
 
+def _monitoring(plan: MonitoringPlan) -> dict[str, Any]:
+    return {
+        "series": plan.series,
+        "samplesPerS": plan.samples_per_s,
+        "retentionDays": plan.retention_days,
+        "diskGib": plan.disk_gib,
+        "memoryMib": plan.requests.prometheus.memory_mib,
+    }
+
+
 def _storage(plan: StoragePlan) -> dict[str, Any]:
     return {
         "usableTb": round(plan.usable_tb, 1),
@@ -81,7 +97,8 @@ def _storage(plan: StoragePlan) -> dict[str, Any]:
     }
 
 
-def _aws(plan: AwsPlan) -> dict[str, Any]:
+def aws_numbers(plan: AwsPlan) -> dict[str, Any]:
+    """The numbers that only stacks on AWS have."""
     prices = plan.prices
     return {
         "subnets": {subnet.name: subnet.cidr for subnet in plan.subnets},
@@ -89,7 +106,9 @@ def _aws(plan: AwsPlan) -> dict[str, Any]:
         "priceUsd": {
             "hourly": prices.hourly,
             "hourlyRange": [prices.hourly_low, prices.hourly_high],
+            "hourlyByLayer": {layer: round(usd, 2) for layer, usd in prices.by_layer.items() if round(usd, 2)},
             "monthly": prices.monthly,
+            **({} if prices.listed else {"ofAnotherRegion": True}),
             "unpriced": list(prices.unpriced),
         },
         "quotas": requests(plan.quotas),

@@ -61,17 +61,17 @@ def storage_facts(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
     yield "reads", _rate(plan.read_gb_per_s, plan.target_read_gb_per_s, plan.read)
     yield "writes", _rate(plan.write_gb_per_s, plan.target_write_gb_per_s, plan.write)
     for name, run in plan.runs.items():
-        if run.io.checkpoint_gb:
-            where = "local disks first" if run.io.local else "straight to the file system"
-            size, every, within = run.io.checkpoint_gb, run.io.every_s / 60, run.io.within_s
+        if saving := run.io.saving:
+            where = "local disks first" if saving.local else "straight to the file system"
+            size, every, within = run.io.checkpoint_gb, saving.every_s / 60, saving.within_s
             yield f"run {name}", f"{size:,.0f} GB every {every:g} min within {within:g} s, {where}{_copied(run)}"
 
 
 def _copied(run: RunStorage) -> str:
     """Where the newest save goes on to from the file system, and how long that takes."""
-    if run.io.object_every_s is None or run.object_copy_s is None:
+    if run.io.saving is None or run.io.saving.object_store_s is None or run.object_copy_s is None:
         return ""
-    hours = run.io.object_every_s / SECONDS_PER_HOUR
+    hours = run.io.saving.object_store_s / SECONDS_PER_HOUR
     return f", every {counted(int(hours), 'hour')} in {run.object_copy_s / 60:.0f} min to the object store"
 
 

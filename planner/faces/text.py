@@ -6,7 +6,7 @@ from dataclasses import asdict
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.faces import gates, money, nodes, room
+from planner.faces import gates, money, nodes, room, watching
 from planner.faces.difference import Change, Difference, Value
 from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
@@ -34,6 +34,8 @@ def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
     yield from gates.gates(plan)
     if plan.storage is not None:
         yield room.storage(plan.storage)
+    if plan.monitoring is not None:
+        yield watching.monitoring(plan.monitoring)
     if isinstance(plan, AwsPlan):
         yield money.prices(plan.prices)
         yield money.quotas(plan.quotas)
@@ -55,13 +57,13 @@ def verdict(plan: AwsPlan | MetalPlan) -> Text:
     accepted = len(plan.findings) - errors - warnings
     counts = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}, {accepted} accepted"
     text = Text(f"findings: {counts}; ", "bold")
-    return text + (Text("the stack is refused", "bold red") if errors else Text("nothing stops it", "bold green"))
+    return text + (Text("the stack is refused", "bold red") if errors else Text("it can be deployed", "bold green"))
 
 
 def difference_text(name: str, changed: Difference, plan: AwsPlan | MetalPlan) -> RenderableType:
     """How the plan of the stack `name` differs from what it is compared with."""
     parts: list[RenderableType] = [Text("\n".join(changed.assignments))] if changed.assignments else []
-    listed = table(difference_headings(changed), difference_rows(changed))
+    listed = table(difference_headings(changed), difference_rows(changed), whole=(0,))
     parts.append(listed if changed.numbers else Text("no number changes"))
     for title, findings in changed.findings.items():
         if findings:

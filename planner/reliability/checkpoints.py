@@ -3,13 +3,53 @@
 A pause is what training stands still for; what is copied on in the background costs nothing here.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
+from typing import TYPE_CHECKING
 
-from catalogue.units import SECONDS_PER_HOUR
+from catalogue.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+
+if TYPE_CHECKING:
+    from settings.workloads import Checkpoint
 
 _FEW_PAUSES = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saving:
+    """When a run saves, in seconds: every `every_s`, standing for `within_s` at most; `keep` saves are kept.
+
+    With `local` each node saves its part to its own disks, and the shared file system has a save every
+    `file_system_s`, until which it may take it; otherwise training waits for the file system. The newest save goes on
+    to the object store every `object_store_s`, None for never.
+    """
+
+    every_s: int
+    within_s: float
+    keep: int
+    local: bool
+    file_system_s: int
+    object_store_s: int | None = None
+
+
+def saving(checkpoint: Checkpoint) -> Saving:
+    """The stack file's minutes and hours in seconds, one at least."""
+    every_s, file_system_s = (
+        max(1, round(minutes * SECONDS_PER_MINUTE))
+        for minutes in (checkpoint.every_minutes, checkpoint.on_file_system_minutes)
+    )
+    hours = checkpoint.object_store_hours
+    return Saving(
+        every_s=every_s,
+        within_s=checkpoint.within_seconds,
+        keep=checkpoint.keep,
+        local=checkpoint.local,
+        file_system_s=file_system_s,
+        object_store_s=hours and hours * SECONDS_PER_HOUR,
+    )
 
 
 def young_seconds(pause_s: float, mttf_h: float) -> float:

@@ -1,80 +1,100 @@
-"""Mean time to failure of a job, in hours, in two modes that are kept apart.
+"""Mean time to failure of a job, in hours: one rate of failures for each GPU generation, scaled by the job's GPUs.
 
-The rate model counts failures of nodes and scales with their number. What was published was measured or projected for
-one size of job; the measured time counts interruptions of all causes, so that it does not follow from the rate. Source:
-Kokolis et al. 2024, "Revisiting Reliability in Large-Scale Machine Learning Research Clusters" (RSC-1).
+Rates are counted for nodes of eight GPUs, as they were published; each has a range, because clusters differ more than
+generations do. What others measured stands beside the time for comparison and never replaces it.
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
-from math import ceil
 
+from catalogue.types import Gpu
 from catalogue.units import HOURS_PER_DAY
 
-FAILURES_PER_1000_NODE_DAYS = 6.5
 GPUS_PER_NODE = 8
-"""The nodes of RSC-1, whose failures the rate counts."""
-
-_MEASURED_SCALES = (512, 2048)
 
 
-class Basis(StrEnum):
-    """Where a time comes from. The first two were published, the last follows from the rate of failures."""
+@dataclass(frozen=True, kw_only=True)
+class FailureRate:
+    """Failures in 1,000 days of a node of eight GPUs, with the lowest and highest rate that was published."""
 
-    MEASURED = "measured"
-    PROJECTED = "projected"
-    RATE = "rate"
+    per_1000_node_days: float
+    low: float
+    high: float
+    source: str
+
+
+_RSC_2 = 2.34
+_OPT = 53.5 / (124 * 56) * 1000
+_LLAMA_3 = 419 / (54 * 2048) * 1000
+_RATES = {
+    8: FailureRate(
+        per_1000_node_days=7.1,
+        low=_RSC_2,
+        high=_OPT,
+        source="A100: 6.5 in RSC-1, 2.34 in RSC-2 (Kokolis et al. 2024), 53 to 54 restarts of OPT-175B on 124 nodes "
+        "in 56 days",
+    ),
+    9: FailureRate(
+        per_1000_node_days=_LLAMA_3,
+        low=_RSC_2,
+        high=_OPT,
+        source="H100: 419 unexpected interruptions of Llama 3 405B on 2,048 nodes in 54 days (Llama team 2024)",
+    ),
+}
+_UNPUBLISHED = FailureRate(
+    per_1000_node_days=6.5, low=_RSC_2, high=2 * _OPT, source="no figure published for this GPU; RSC-1's 6.5 is taken"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A time between failures that others printed, of one job on so many GPUs."""
+
+    gpus: int
+    hours: float
+    source: str
+
+
+PUBLISHED = (
+    Published(gpus=992, hours=56 * 24 / 53.5, source="OPT-175B on A100, 53 to 54 restarts in 56 days"),
+    Published(gpus=1024, hours=7.9, source="RSC-1 on A100, measured, interruptions of all causes"),
+    Published(gpus=16_384, hours=1.8, source="RSC-1 on A100, projected"),
+    Published(gpus=16_384, hours=54 * 24 / 419, source="Llama 3 405B on H100, unexpected interruptions"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mttf:
-    """Hours between failures of a job of so many GPUs, and where the number comes from."""
+    """Hours between failures of a job of so many GPUs, the shortest and longest to expect, and the rate's source."""
 
     gpus: int
     hours: float
-    basis: Basis
+    low: float
+    high: float
+    source: str
 
 
-PUBLISHED = (
-    Mttf(gpus=1024, hours=7.9, basis=Basis.MEASURED),
-    Mttf(gpus=16_384, hours=1.8, basis=Basis.PROJECTED),
-    Mttf(gpus=131_072, hours=14 / 60, basis=Basis.PROJECTED),
-)
+def failure_rate(gpu: Gpu | None, own: float | None = None) -> FailureRate:
+    """The site's own rate where it says one, else the GPU generation's."""
+    if own is not None:
+        return FailureRate(per_1000_node_days=own, low=own, high=own, source="failuresPer1000NodeDays of the site")
+    return _RATES.get(int(gpu.compute_capability), _UNPUBLISHED) if gpu else _UNPUBLISHED
 
 
-def modelled_mttf_hours(gpus: int, failures_per_1000_node_days: float = FAILURES_PER_1000_NODE_DAYS) -> float:
-    """By the rate at which single nodes of eight GPUs fail: 24 x 1000 / (rate x nodes)."""
-    return HOURS_PER_DAY * 1000 / (failures_per_1000_node_days * ceil(gpus / GPUS_PER_NODE))
+def mttf(gpus: int, rate: FailureRate) -> Mttf:
+    """24 x 1000 / (rate x GPUs / 8): twice the GPUs fail twice as often, at every size."""
+
+    def hours(per_1000: float) -> float:
+        return HOURS_PER_DAY * 1000 * GPUS_PER_NODE / (per_1000 * gpus)
+
+    return Mttf(
+        gpus=gpus,
+        hours=hours(rate.per_1000_node_days),
+        low=hours(rate.high),
+        high=hours(rate.low),
+        source=rate.source,
+    )
 
 
-def published_mttf(gpus: int) -> Mttf | None:
-    """As published: the size itself, or the measured time scaled to sizes near the one it was measured at.
-
-    None elsewhere: the times of 1,024 and 16,384 GPUs are of different kinds, and nothing lies between them.
-    """
-    for row in PUBLISHED:
-        if row.gpus == gpus:
-            return row
-    measured = PUBLISHED[0]
-    smallest, largest = _MEASURED_SCALES
-    if not smallest <= gpus <= largest:
-        return None
-    return Mttf(gpus=gpus, hours=measured.hours * measured.gpus / gpus, basis=measured.basis)
-
-
-def planning_mttf(gpus: int, failures_per_1000_node_days: float = FAILURES_PER_1000_NODE_DAYS) -> Mttf:
-    """The time to plan with: the shorter of the two modes where something was measured, and the rate model elsewhere.
-
-    A site that knows the rate of its own nodes has better than what others measured, so that its rate decides alone.
-    """
-    modelled = modelled_mttf_hours(gpus, failures_per_1000_node_days)
-    published = published_mttf(gpus)
-    own_rate = failures_per_1000_node_days != FAILURES_PER_1000_NODE_DAYS
-    if published and published.basis is Basis.MEASURED and published.hours < modelled and not own_rate:
-        return published
-    return Mttf(gpus=gpus, hours=modelled, basis=Basis.RATE)
-
-
-def mttf_hours(gpus: int, failures_per_1000_node_days: float = FAILURES_PER_1000_NODE_DAYS) -> float:
-    """Hours between failures to plan with."""
-    return planning_mttf(gpus, failures_per_1000_node_days).hours
+def compared(gpus: int) -> tuple[Published, ...]:
+    """What was published of jobs of half to twice the size."""
+    return tuple(each for each in PUBLISHED if gpus / 2 <= each.gpus <= 2 * gpus)

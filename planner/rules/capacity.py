@@ -7,7 +7,7 @@ from catalogue.types import Accelerator
 from catalogue.units import MIB_PER_GIB
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
-from planner.rules.known import known_pools, placed_runs, runs, services
+from planner.rules.known import known_pools, or_own_row, placed_runs, runs, services
 from planner.types import AwsPoolPlan
 
 
@@ -27,7 +27,10 @@ def instance_unknown(draft: AwsDraft) -> Iterable[Observation]:
             yield Observation(
                 path=f"pools[{index}].instanceType",
                 sentence=f"the catalogue has no instance type {pool.instance_type!r}",
-                remedy=f"did you mean {near[0]}?" if near else "catalogue/instances lists the known ones",
+                remedy=or_own_row(
+                    f"did you mean {near[0]}?" if near else "docs/reference/instances.md lists the known ones",
+                    "instances",
+                ),
                 subject=pool.name,
             )
 
@@ -109,16 +112,16 @@ def capacity_not_offered(draft: AwsDraft) -> Iterable[Observation]:
     source="Definition of the stack file: a gang runs whole or not at all",
 )
 def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
-    """A gang starts only if its pool has a node for every pod; what inference reserves is no part of it."""
+    """A run needs at most as many nodes as its pool has; the GPUs of inference pools are not available to it."""
     for path, run, pool in placed_runs(draft):
         if run.nodes > pool.count:
-            reserved = sum(service.gpus for service in draft.services.values())
             gpus = run.nodes * pool.gpus_per_node
+            fewer = f"set nodes to at most {pool.count} or " if pool.count else ""
             yield Observation(
                 path=f"{path}.nodes",
                 sentence=f"the gang takes {run.nodes} nodes ({gpus} GPUs) and pool {pool.name} has {pool.count} "
-                f"({pool.gpus} GPUs; inference reserves {reserved} of its own), so it would wait for ever",
-                remedy=f"set nodes to at most {pool.count} or the pool's count to {run.nodes}",
+                f"({pool.gpus} GPUs), so it would wait for ever",
+                remedy=f"{fewer}set the pool's count to {run.nodes}",
                 subject=run.name,
                 inputs={"gang": f"{run.nodes} nodes ({gpus} GPUs)", "pool": f"{pool.count} nodes ({pool.gpus} GPUs)"},
             )
@@ -161,7 +164,7 @@ def gangs_wait_in_line(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"pools[{index}].count",
                 sentence=f"its {len(wanted)} runs take {sum(wanted)} nodes together and the pool has {pool.count}",
-                remedy="they run one after the other, unless the pool grows",
+                remedy="they run one after the other, unless the pool grows; priority: experiments says which give way",
                 subject=pool.name,
                 inputs={"runs together": f"{sum(wanted)} nodes", "pool": f"{pool.count} nodes"},
             )

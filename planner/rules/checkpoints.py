@@ -1,11 +1,13 @@
 """Whether a run's checkpoints get to their places in time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import ceil
 
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
+from planner.cost.stack import fsx_service
 from planner.draft import AwsDraft, Draft, rule
 from planner.findings import Observation, Severity
+from planner.reliability.checkpoints import Saving
 from planner.rules.known import stored
 from planner.storage import fsx, local
 from planner.storage.need import local_write_seconds, shared_write_gb_per_s
@@ -22,19 +24,19 @@ from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 )
 def checkpoint_write(draft: Draft) -> Iterable[Observation]:
     """A checkpoint is written in the time that training may stand still, or before the next one where it is copied."""
-    for path, run, storage in stored(draft):
+    for path, run, saving, storage in _saving(draft):
         asked, there = shared_write_gb_per_s(run.io), min(storage.write_gb_per_s, run.nodes_gb_per_s)
         if asked <= there or not there:
             continue
-        seconds = run.io.shared_every_s if run.io.local else run.io.within_s
-        pace = "copied before the next one is due" if run.io.local else "written"
-        rarer = "fileSystemMinutes" if run.io.shared_every_s > run.io.every_s else "everyMinutes"
+        seconds = saving.file_system_s if saving.local else saving.within_s
+        pace = "copied before the next one is due" if saving.local else "written"
+        rarer = "fileSystemMinutes" if saving.file_system_s > saving.every_s else "everyMinutes"
         yield Observation(
-            path=f"{path}.checkpoint.{rarer if run.io.local else 'withinSeconds'}",
+            path=f"{path}.checkpoint.{rarer if saving.local else 'withinSeconds'}",
             sentence=f"a checkpoint of {run.io.checkpoint_gb:.0f} GB {pace} in {seconds:g} s takes {asked:.1f} GB/s, "
             f"and {_bottleneck(run, storage)} {there:.1f} GB/s, where it would take "
             f"{run.io.checkpoint_gb / there:.0f} s",
-            remedy=_more_write(draft, run, storage, asked),
+            remedy=_more_write(draft, saving, storage, asked),
             subject=run.io.name,
             inputs={
                 "checkpoint": f"{run.io.checkpoint_gb:.1f} GB",
@@ -81,17 +83,17 @@ def checkpoints_together(draft: Draft) -> Iterable[Observation]:
 )
 def checkpoint_local_write(draft: Draft) -> Iterable[Observation]:
     """A checkpoint that goes to the nodes' own disks first is on them in the time training may stand still."""
-    for path, run, _ in stored(draft):
+    for path, run, saving, _ in _saving(draft):
         rate = local.write_gb_per_s(run.nvme)
-        if not run.io.local or not rate:
+        if not saving.local or not rate:
             continue
         seconds = local_write_seconds(run.io, rate)
-        if seconds > run.io.within_s:
+        if seconds > saving.within_s:
             yield Observation(
                 path=f"{path}.checkpoint.withinSeconds",
                 sentence=f"each of {run.io.nodes} nodes writes {run.io.checkpoint_gb / run.io.nodes:.0f} GB of a "
                 f"checkpoint at about {rate:.0f} GB/s to its own disks, which takes {seconds:.0f} s, not "
-                f"{run.io.within_s:g}",
+                f"{saving.within_s:g}",
                 remedy=f"allow {seconds:.0f} seconds, or take nodes with more NVMe drives",
                 subject=run.io.name,
                 inputs={"per node": f"{run.io.checkpoint_gb / run.io.nodes:.1f} GB", "NVMe": f"{rate:.0f} GB/s"},
@@ -106,8 +108,8 @@ def checkpoint_local_write(draft: Draft) -> Iterable[Observation]:
 )
 def checkpoint_object_copy(draft: Draft) -> Iterable[Observation]:
     """A copy to the object store is whole before the next one begins; it is read twice, once to check its hashes."""
-    for path, run, storage in stored(draft):
-        every, taken, kept = run.io.object_every_s, run.object_copy_s, run.io.keep * run.io.shared_every_s
+    for path, run, saving, storage in _saving(draft):
+        every, taken, kept = saving.object_store_s, run.object_copy_s, saving.keep * saving.file_system_s
         if not every or not taken or taken <= min(every, kept):
             continue
         hours, larger = ceil(taken / SECONDS_PER_HOUR), "give the copier nodes with a faster network"
@@ -117,7 +119,7 @@ def checkpoint_object_copy(draft: Draft) -> Iterable[Observation]:
             remedy = f"set it to {hours} or more, or {larger}" if hours <= HOURS_PER_DAY else larger
         else:
             key, then = "keep", f"a save is on the file system for {kept / SECONDS_PER_HOUR:.1f}"
-            remedy = f"set it to {ceil(taken / run.io.shared_every_s)} or more, or {larger}"
+            remedy = f"set it to {ceil(taken / saving.file_system_s)} or more, or {larger}"
         yield Observation(
             path=f"{path}.checkpoint.{key}",
             sentence=f"copying {size} takes one copier {taken / SECONDS_PER_HOUR:.1f} h at {rate}, and {then}",
@@ -127,9 +129,16 @@ def checkpoint_object_copy(draft: Draft) -> Iterable[Observation]:
                 "checkpoint": size,
                 "copier": rate,
                 "every": f"{every / SECONDS_PER_HOUR:g} h",
-                "keep": str(run.io.keep),
+                "keep": str(saving.keep),
             },
         )
+
+
+def _saving(draft: Draft) -> Iterator[tuple[str, RunStorage, Saving, StoragePlan]]:
+    """The runs that save, with their settings paths."""
+    for path, run, storage in stored(draft):
+        if run.io.saving is not None:
+            yield path, run, run.io.saving, storage
 
 
 def _bottleneck(run: RunStorage, storage: StoragePlan) -> str:
@@ -139,10 +148,27 @@ def _bottleneck(run: RunStorage, storage: StoragePlan) -> str:
     return f"{FILE_SYSTEMS[storage.kind]}{bound} writes"
 
 
-def _more_write(draft: Draft, run: RunStorage, storage: StoragePlan, asked: float) -> str:
+def _faster(draft: AwsDraft, asked: float) -> Iterator[tuple[float, str]]:
+    """Ways to a file system that writes so many GB/s: what each costs more in USD an hour, and what to type."""
+    lustre, prices = draft.settings.storage.lustre, draft.catalogue.services
+    tier = lustre.throughput_mbps_per_tib
+
+    def usd(tier: int | None, gib: int) -> float:
+        return prices[fsx_service(lustre.deployment_type, tier)].usd_per_hour * gib
+
+    now = usd(tier, lustre.capacity_gib)
+    gib = fsx.capacity_gib_for(asked, tier, lustre.efa)
+    yield usd(tier, gib) - now, f"storage.lustre.capacityGib to {gib}"
+    for faster in fsx.EFA_STEP_GIB if tier else ():
+        fits = fsx.is_size(lustre.capacity_gib, faster, lustre.efa)
+        if faster > (tier or 0) and fits and fsx.mb_per_s(lustre.capacity_gib, faster) >= asked * 1000:
+            yield usd(faster, lustre.capacity_gib) - now, f"storage.lustre.throughputMbpsPerTib to {faster}"
+            return
+
+
+def _more_write(draft: Draft, saving: Saving, storage: StoragePlan, asked: float) -> str:
     if isinstance(draft, AwsDraft) and storage.write_gb_per_s < asked:
-        lustre = draft.settings.storage.lustre
-        gib = fsx.capacity_gib_for(asked, lustre.throughput_mbps_per_tib, lustre.efa)
-        return f"set storage.lustre.capacityGib to {gib}, or allow more seconds"
-    where = "" if run.io.local else ", or set checkpoint.local"
+        ways = [f"set {change} (+{more:,.2f} USD an hour)" for more, change in sorted(_faster(draft, asked))]
+        return " or ".join([*ways, "allow more seconds"])
+    where = "" if saving.local else ", or set checkpoint.local"
     return f"allow more seconds{where}, or give the slower side more ports"

@@ -1,10 +1,14 @@
 """The hourly price and the life of the stack."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 
-from catalogue.prices import LISTED_REGIONS
+from catalogue.units import HOURS_PER_MONTH
+from planner.cost.lines import PriceLine
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+
+_LAB_LIFE = timedelta(days=14)
 
 
 @aws_rule(
@@ -13,7 +17,7 @@ from planner.findings import Observation, Severity
 def budget(draft: AwsDraft) -> Iterable[Observation]:
     """The stack costs no more per hour than its budget. Outside the listed regions the dearest one counts."""
     prices, limit, region = draft.prices, draft.settings.budget.max_hourly_usd, draft.settings.platform.region
-    listed = region in LISTED_REGIONS
+    listed = prices.listed
     hourly = prices.hourly if listed else prices.hourly_high
     if hourly > limit:
         dearest = max(prices.lines, key=lambda line: line.usd_per_hour)
@@ -47,10 +51,75 @@ def price_unknown(draft: AwsDraft) -> Iterable[Observation]:
             )
 
 
+@aws_rule(
+    "gpu-ceiling", "Z15", formula="sum over pools of count x GPUs <= maxGpus", source="Definition of the stack file"
+)
+def gpu_ceiling(draft: AwsDraft) -> Iterable[Observation]:
+    """No more GPUs than somebody has allowed: a digit too many in a count is refused before anything is priced."""
+    limit = draft.settings.budget.max_gpus
+    gpus = sum(pool.gpus for pool in draft.pools.values())
+    if limit is not None and gpus > limit:
+        most = max(draft.pools.values(), key=lambda pool: pool.gpus)
+        index = next(index for index, pool in enumerate(draft.settings.pools) if pool.name == most.name)
+        yield Observation(
+            path=f"pools[{index}].count",
+            sentence=f"the stack has {gpus} GPUs, {most.gpus} of them in {most.name}, "
+            f"and budget.maxGpus allows {limit}",
+            remedy=f"take fewer nodes, or raise budget.maxGpus to {gpus}",
+            inputs={"gpus": str(gpus), "limit": str(limit)},
+        )
+
+
+@aws_rule(
+    "month-below-fixed",
+    "Z15",
+    formula="(hourly price - GPU pools) x 730 h <= alerts.monthlyUsd",
+    source="Definition of the stack file; AWS price pages",
+)
+def month_below_fixed(draft: AwsDraft) -> Iterable[Observation]:
+    """A monthly budget that the stack without its GPUs uses up tells people every month, and nobody looks any more."""
+    alerts, prices = draft.settings.budget.alerts, draft.prices
+    fixed = sum(line.usd_per_hour for line in prices.lines if not _of_gpus(draft, line)) * HOURS_PER_MONTH
+    if alerts and fixed > alerts.monthly_usd:
+        yield Observation(
+            path="budget.alerts.monthlyUsd",
+            sentence=f"the stack without its GPU nodes costs {fixed:.0f} USD a month, and people are told at "
+            f"{alerts.monthly_usd:.0f}",
+            remedy=f"raise monthlyUsd to {prices.monthly:.0f}, which the whole stack costs, or what you mean to spend",
+            inputs={"fixed": f"{fixed:.0f} USD", "limit": f"{alerts.monthly_usd:.0f} USD"},
+        )
+
+
+@aws_rule(
+    "month-above-alerts",
+    "Z15",
+    severity=Severity.WARNING,
+    formula="monthly price <= alerts.monthlyUsd",
+    source="Definition of the stack file; AWS price pages",
+)
+def month_above_alerts(draft: AwsDraft) -> Iterable[Observation]:
+    """A stack that is to stand for part of the month only may have such a budget; who means the whole month learns."""
+    alerts, prices = draft.settings.budget.alerts, draft.prices
+    if alerts and prices.monthly > alerts.monthly_usd:
+        day = alerts.monthly_usd / prices.monthly * HOURS_PER_MONTH / 24
+        yield Observation(
+            path="budget.alerts.monthlyUsd",
+            sentence=f"a whole month costs {prices.monthly:.0f} USD, and {alerts.monthly_usd:.0f} are spent after "
+            f"{day:.1f} days",
+            remedy=f"set monthlyUsd to {prices.monthly:.0f}, or waive month-above-alerts where it is to stand for less",
+            inputs={"monthly": f"{prices.monthly:.0f} USD", "limit": f"{alerts.monthly_usd:.0f} USD"},
+        )
+
+
+def _of_gpus(draft: AwsDraft, line: PriceLine) -> bool:
+    pool = draft.pools.get(line.pool) if line.pool else None
+    return pool is not None and pool.gpus > 0
+
+
 @rule(
     "stack-expired",
     "Z15",
-    severity=Severity.WARNING,
+    "LF03",
     formula="today <= lifecycle.expiry",
     source="Definition of the stack file",
 )
@@ -63,4 +132,23 @@ def stack_expired(draft: Draft) -> Iterable[Observation]:
             sentence=f"the stack expired on {expiry.isoformat()}",
             remedy="destroy it, or set a later day",
             inputs={"expiry": expiry.isoformat(), "today": draft.today.isoformat()},
+        )
+
+
+@aws_rule(
+    "lab-without-expiry",
+    "LF03",
+    severity=Severity.WARNING,
+    formula="lifecycle.expiry is set on a preset lab-*",
+    source="Definition of the presets: a lab is paid for by the hour and destroyed after use",
+)
+def lab_without_expiry(draft: AwsDraft) -> Iterable[Observation]:
+    """A lab says when it ends, in a tag of all that it is made of: who cleans up finds what nobody uses any more."""
+    settings = draft.settings
+    if (settings.preset or "").startswith("lab-") and settings.lifecycle.expiry is None:
+        yield Observation(
+            path="lifecycle.expiry",
+            sentence=f"the lab {settings.preset} has no day on which it ends, at {draft.prices.hourly:.2f} USD an hour",
+            remedy=f'add expiry: "{(draft.today + _LAB_LIFE).isoformat()}", or the day that suits you',
+            inputs={"hourly": f"{draft.prices.hourly:.2f} USD/h"},
         )

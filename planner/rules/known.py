@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from settings.aws import AwsPool
     from settings.metal import MetalPool
     from settings.pools import Pool
-    from settings.workloads import Service, TrainingRun
+    from settings.serving import Service
+    from settings.workloads import TrainingRun
 
 
 @overload
@@ -32,6 +33,11 @@ def known_pools(draft: Draft) -> Iterator[tuple[str, Any, Any]]:
     for index, pool in enumerate(draft.settings.pools):
         if pool.name in draft.pools:
             yield f"pools[{index}]", pool, draft.pools[pool.name]
+
+
+def or_own_row(remedy: str, table: str) -> str:
+    """What to do about a name that no row has: the remedy, or a row of one's own."""
+    return f"{remedy}{' Or' if remedy.endswith('?') else '; or'} add a row of your own to gpucluster:catalogue.{table}"
 
 
 def runs(draft: Draft) -> Iterator[tuple[str, TrainingRun]]:

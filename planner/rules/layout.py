@@ -18,6 +18,7 @@ from planner.training.layout import (
 
 _MEGATRON = "Megatron Core user guide, parallelism strategies"
 _MOST_BUBBLE = 0.5
+_ENDS = 2
 
 
 @rule(
@@ -90,9 +91,9 @@ def tensor_divides_heads(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@rule("pipeline-has-layers", "C06", formula="pipeline <= layers", source=_MEGATRON)
+@rule("pipeline-has-layers", "C06", formula="pipeline x virtual stages <= layers + 2", source=_MEGATRON)
 def pipeline_has_layers(draft: Draft) -> Iterable[Observation]:
-    """Every pipeline stage has a layer at least."""
+    """Every pipeline stage has a layer at least; of virtual ones two may have the embedding or the output instead."""
     for seen in known_runs(draft):
         if seen.training.layout.pipeline > seen.model.layers:
             yield Observation(
@@ -103,31 +104,47 @@ def pipeline_has_layers(draft: Draft) -> Iterable[Observation]:
                 subject=seen.run.name,
                 inputs={"pipeline": f"{seen.training.layout.pipeline} stages", "layers": f"{seen.model.layers} layers"},
             )
+        elif (parts := _virtual(seen.training.layout)) > seen.model.layers + _ENDS:
+            most = (seen.model.layers + _ENDS) // seen.training.layout.pipeline
+            yield Observation(
+                path=f"{seen.path}.parallelism.virtualStages",
+                sentence=f"{seen.training.layout.pipeline} stages of {seen.training.layout.virtual_stages} parts each "
+                f"are more than the {seen.model.layers} layers of {seen.model.name} with its embedding and output",
+                remedy=f"set it to at most {most}" if seen.training.layout.pipeline > 1 else "remove the key",
+                subject=seen.run.name,
+                inputs={"parts": f"{parts} parts", "layers": f"{seen.model.layers} layers"},
+            )
 
 
 @rule(
     "pipeline-idles",
     "C06",
     severity=Severity.WARNING,
-    formula="(pipeline - 1) / (accumulation + pipeline - 1) <= 50 %",
+    formula="(pipeline - 1) / (virtual stages x accumulation + pipeline - 1) <= 50 %",
     source="Narayanan et al. 2021, section 2.2",
 )
 def pipeline_idles(draft: Draft) -> Iterable[Observation]:
     """With few micro-batches in a step, pipeline stages wait for each other most of the time."""
     for seen in known_runs(draft):
-        pipeline, passes = seen.training.layout.pipeline, seen.run.accumulation
-        bubble = pipeline_bubble(seen.training.layout, passes)
+        layout, passes = seen.training.layout, seen.run.accumulation
+        pipeline, bubble = layout.pipeline, pipeline_bubble(layout, passes)
         if bubble > _MOST_BUBBLE:
             yield Observation(
                 path=f"{seen.path}.accumulation",
                 sentence=f"{pipeline} stages that share {passes} micro-batches a step idle {bubble:.0%} of the time",
-                remedy=f"set accumulation to {4 * (pipeline - 1)} for a fifth, or use fewer stages",
+                remedy=f"set accumulation to {-(-4 * (pipeline - 1) // layout.virtual_stages)} for a fifth, "
+                "or use fewer stages",
                 subject=seen.run.name,
                 inputs={"pipeline": f"{pipeline} stages", "accumulation": f"{passes} micro-batches"},
             )
 
 
-@rule("experts-divide", "C08", formula="experts mod expert = (data x context) mod expert = 0", source=_MEGATRON)
+@rule(
+    "experts-divide",
+    "C08",
+    formula="experts mod expert = (data x context x tensor) mod expert = 0",
+    source=_MEGATRON,
+)
 def experts_divide(draft: Draft) -> Iterable[Observation]:
     """Expert parallelism divides the experts, and the ranks it is made of."""
     for seen in known_runs(draft):
@@ -137,11 +154,15 @@ def experts_divide(draft: Draft) -> Iterable[Observation]:
             has = f"{count} experts" if count else "no experts"
             yield Observation(
                 path=f"{seen.path}.parallelism.expert",
-                sentence=f"{layout.expert} does not divide both the {layout.shards} data and context ranks and what "
-                f"{seen.model.name} has, {has}",
+                sentence=f"{layout.expert} does not divide both the {layout.shards * layout.tensor} ranks of a "
+                f"pipeline stage and what {seen.model.name} has, {has}",
                 remedy=f"take one of {', '.join(map(str, fitting))}" if count else "remove the key",
                 subject=seen.run.name,
-                inputs={"expert": str(layout.expert), "experts": str(count), "ranks": str(layout.shards)},
+                inputs={
+                    "expert": str(layout.expert),
+                    "experts": str(count),
+                    "ranks": str(layout.shards * layout.tensor),
+                },
             )
 
 
@@ -160,6 +181,10 @@ def sequence_divides(draft: Draft) -> Iterable[Observation]:
                 subject=seen.run.name,
                 inputs={"sequence": f"{sequence} tokens", "context": f"{layout.context} ranks"},
             )
+
+
+def _virtual(layout: Layout) -> int:
+    return layout.pipeline * layout.virtual_stages
 
 
 def _degrees(layout: Layout) -> dict[str, str]:

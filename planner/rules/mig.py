@@ -1,4 +1,4 @@
-"""Pools whose GPUs are cut into slices by MIG."""
+"""Pools whose GPUs are shared: cut into slices by MIG, or offered to several pods that take turns."""
 
 from collections.abc import Iterable
 
@@ -45,3 +45,55 @@ def mig_one_slice(draft: Draft) -> Iterable[Observation]:
                 subject=service.name,
                 inputs={"tensorParallel": f"{service.tensor_parallel} slices"},
             )
+
+
+@rule(
+    "time-slices-one-gpu",
+    "K04",
+    formula="tensorParallel = 1",
+    source='NVIDIA k8s-device-plugin, README, "Shared access to GPUs": more than one turn is no more of the GPU',
+)
+def time_slices_one_gpu(draft: Draft) -> Iterable[Observation]:
+    """A replica on GPUs that are shared in time takes one turn: two may be of the same GPU, and a pod gets no two."""
+    for path, service in services(draft):
+        plan = draft.pools.get(service.pool)
+        if plan and plan.time_slices > 1 and service.tensor_parallel > 1:
+            yield Observation(
+                path=f"{path}.tensorParallel",
+                sentence=f"a replica would take {service.tensor_parallel} turns on GPUs of pool {plan.name}, where "
+                f"{plan.time_slices} pods share each",
+                remedy="set it to 1, or remove timeSlices from the pool",
+                subject=service.name,
+                inputs={
+                    "tensorParallel": f"{service.tensor_parallel} turns",
+                    "timeSlices": f"{plan.time_slices} pods a GPU",
+                },
+            )
+
+
+@rule(
+    "time-slices-memory",
+    "K04",
+    "Q13",
+    formula="gpuMemoryUtilization x timeSlices <= 1",
+    source='NVIDIA k8s-device-plugin, README, "Shared access to GPUs": no memory is kept apart; vLLM, '
+    "gpu_memory_utilization: a part of the GPU's whole memory",
+)
+def time_slices_memory(draft: Draft) -> Iterable[Observation]:
+    """Servers that take turns on a GPU hold their memory all the time, and nothing keeps one from the others'."""
+    for path, service in services(draft):
+        plan = draft.pools.get(service.pool)
+        if plan is None or plan.time_slices == 1 or service.gpu_memory_utilization * plan.time_slices <= 1:
+            continue
+        most = 100 // plan.time_slices / 100
+        yield Observation(
+            path=f"{path}.gpuMemoryUtilization",
+            sentence=f"{plan.time_slices} pods share a GPU of pool {plan.name}, and each would take "
+            f"{service.gpu_memory_utilization:.0%} of its memory",
+            remedy=f"set it to {most:g} at most, or lower the pool's timeSlices",
+            subject=service.name,
+            inputs={
+                "gpuMemoryUtilization": f"{service.gpu_memory_utilization:g}",
+                "timeSlices": f"{plan.time_slices} pods a GPU",
+            },
+        )

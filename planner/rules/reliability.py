@@ -3,15 +3,18 @@
 from collections.abc import Iterable
 
 from catalogue.types import UsageClass
+from catalogue.units import SECONDS_PER_MINUTE
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.reliability.checkpoints import overhead
 from planner.reliability.losses import SPOT_MOST_LOST_MINUTES, covered_hours, failure_cost, idle_gpus
-from planner.reliability.mttf import Mttf, planning_mttf
+from planner.reliability.mttf import Mttf, failure_rate, mttf
 from planner.rules.known import known_runs, placed_runs, timed_runs
 from planner.types import AwsPoolPlan, PoolPlan
 
 _MOST_LOSS = 0.05
+_MOST_UNSAVED_GPUS = 16
+"""Two nodes of eight: a trial that is quickly repeated."""
 _RSC = "Kokolis et al. 2024, Revisiting Reliability in Large-Scale Machine Learning Research Clusters"
 
 
@@ -30,25 +33,25 @@ def checkpoint_interval(draft: Draft) -> Iterable[Observation]:
     Spot instances end long before the hardware fails; `spot-checkpoints` is about them.
     """
     for seen in known_runs(draft):
-        best, checkpoint = seen.training.best_checkpoint_seconds, seen.run.checkpoint
-        if best is None or checkpoint is None or _is_spot(seen.pool):
+        best, saving = seen.training.best_checkpoint_seconds, seen.plan.saving
+        if best is None or saving is None or _is_spot(seen.pool):
             continue
-        mttf = planning_mttf(seen.plan.gpus)
-        pause, every = checkpoint.within_seconds, checkpoint.every_minutes * 60
-        now, least = overhead(pause, every, mttf.hours), overhead(pause, best, mttf.hours)
+        failing = seen.training.mttf
+        pause, every, minutes = saving.within_s, saving.every_s, f"{saving.every_s / SECONDS_PER_MINUTE:g} min"
+        now, least = overhead(pause, every, failing.hours), overhead(pause, best, failing.hours)
         if now > max(_MOST_LOSS, 2 * least):
-            cost = failure_cost(mttf.gpus, 0.0, every_s=every, restart_s=0.0)
+            cost = failure_cost(failing.gpus, 0.0, every_s=every, restart_s=0.0)
             yield Observation(
                 path=f"{seen.path}.checkpoint.everyMinutes",
-                sentence=f"every {checkpoint.every_minutes:g} min with pauses up to {pause:g} s loses {now:.1%} of the "
-                f"time at {_told(mttf)}: each failure takes {cost.gpu_hours:.0f} GPU hours, with "
-                f"{idle_gpus(mttf.gpus)} GPUs waiting for one",
+                sentence=f"every {minutes} with pauses up to {pause:g} s loses {now:.1%} of the "
+                f"time at {_told(failing)}: each failure takes {cost.gpu_hours:.0f} GPU hours, with "
+                f"{idle_gpus(failing.gpus)} GPUs waiting for one",
                 remedy=f"every {best / 60:.0f} min would lose {least:.1%}",
                 subject=seen.run.name,
                 inputs={
                     "pause": f"{pause:g} s",
-                    "interval": f"{checkpoint.every_minutes:g} min",
-                    "MTTF": f"{mttf.hours:.1f} h",
+                    "interval": minutes,
+                    "MTTF": f"{failing.hours:.1f} h",
                 },
             )
 
@@ -65,17 +68,17 @@ def restarts_run_out(draft: Draft) -> Iterable[Observation]:
     """A run that is long enough to fail several times may begin again as often."""
     for seen, forecast, days in timed_runs(draft):
         if forecast.restarts is not None and forecast.restarts > seen.run.restarts:
-            mttf = planning_mttf(seen.plan.gpus)
+            failing = seen.training.mttf
             yield Observation(
                 path=f"{seen.path}.restarts",
                 sentence=f"{seen.run.restarts} restarts are used up in "
-                f"{covered_hours(seen.run.restarts, mttf.hours):.0f} h on average at {_told(mttf)}, and the run takes "
-                f"{days:.0f} days, in which about {forecast.failures:.0f} failures each restart all workers",
+                f"{covered_hours(seen.run.restarts, failing.hours):.0f} h on average at {_told(failing)}, and the run "
+                f"takes {days:.0f} days, in which about {forecast.failures:.0f} failures each restart all workers",
                 remedy=f"set it to {forecast.restarts}, with checkpoints that another number of GPUs can read",
                 subject=seen.run.name,
                 inputs={
                     "run": f"{days:.1f} d",
-                    "MTTF": f"{mttf.hours:.1f} h",
+                    "MTTF": f"{failing.hours:.1f} h",
                     "restarts": str(seen.run.restarts),
                 },
             )
@@ -92,14 +95,39 @@ def run_without_checkpoints(draft: Draft) -> Iterable[Observation]:
     """A run that will fail once at least does not begin at its first step again."""
     for seen, forecast, days in timed_runs(draft):
         if seen.run.checkpoint is None and (forecast.failures or 0) >= 1:
-            mttf = planning_mttf(seen.plan.gpus)
+            failing = seen.training.mttf
             yield Observation(
                 path=f"{seen.path}.checkpoint",
                 sentence=f"the run takes {days:.1f} days without failures, about {forecast.failures:.0f} are "
-                f"to be expected at {_told(mttf)}, and it says nothing about checkpoints",
+                f"to be expected at {_told(failing)}, and it says nothing about checkpoints",
                 remedy="add checkpoint with everyMinutes and withinSeconds",
                 subject=seen.run.name,
-                inputs={"run": f"{days:.1f} d", "MTTF": f"{mttf.hours:.1f} h"},
+                inputs={"run": f"{days:.1f} d", "MTTF": f"{failing.hours:.1f} h"},
+            )
+
+
+@rule(
+    "large-run-without-checkpoints",
+    "T01",
+    severity=Severity.WARNING,
+    formula=f"GPUs of the run <= {_MOST_UNSAVED_GPUS}, if it says nothing of checkpoints",
+    source=f"Definition of the planner; {_RSC}",
+)
+def large_run_without_checkpoints(draft: Draft) -> Iterable[Observation]:
+    """A run on many GPUs saves: a failed node, a change of its pod and a drain each start it from its first step."""
+    forecast = {seen.run.name for seen, told, _ in timed_runs(draft) if (told.failures or 0) >= 1}
+    for path, run, pool in placed_runs(draft):
+        gpus = run.nodes * pool.gpus_per_node
+        elsewhere = run.name in forecast or (isinstance(pool, AwsPoolPlan) and (_is_spot(pool) or pool.block))
+        if run.checkpoint is None and gpus > _MOST_UNSAVED_GPUS and not elsewhere:
+            failing = mttf(gpus, failure_rate(pool.gpu, draft.settings.training.failures_per_1000_node_days))
+            yield Observation(
+                path=f"{path}.checkpoint",
+                sentence=f"the run says nothing about checkpoints, so a failure ({_told(failing)}) and every change of "
+                f"its nodes, image or script start its {gpus} GPUs from the first step",
+                remedy="add " + ("" if run.model else "model and ") + "checkpoint with everyMinutes and withinSeconds",
+                subject=run.name,
+                inputs={"run": f"{gpus} GPUs", "MTTF": f"{failing.hours:.1f} h"},
             )
 
 
@@ -129,5 +157,5 @@ def _is_spot(pool: PoolPlan) -> bool:
 
 
 def _told(mttf: Mttf) -> str:
-    """A mean time to failure in a sentence, with where it is from."""
-    return f"a mean time to failure of {mttf.hours:.1f} h for {mttf.gpus} GPUs ({mttf.basis})"
+    """A mean time to failure in a sentence, with its range."""
+    return f"a mean time to failure of {mttf.hours:.1f} h for {mttf.gpus} GPUs ({mttf.low:.0f} to {mttf.high:.0f} h)"

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 from catalogue.model_types import Model
 from catalogue.site import meant
+from catalogue.types import Gpu
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
-from planner.placement import placed
-from planner.rules.known import known_pools, services, workloads
-from planner.serving.memory import Quantization, serving_memory, smallest_tensor
+from planner.rules.known import or_own_row, services, workloads
+from planner.serving.memory import Quantization
+from planner.serving.plan import replica_memory
 from planner.training.layout import tensor_degrees
 from planner.types import PoolPlan, ServicePlan
 
 if TYPE_CHECKING:
-    from settings.workloads import Service
+    from settings.serving import Service
 
 _QUANTIZATIONS: tuple[Quantization, ...] = ("none", "fp8", "int4")
 _SHORTEST_LENGTH = 256
@@ -31,7 +32,7 @@ def model_unknown(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"{path}.model",
                 sentence=f"the catalogue has no model {user.model!r}",
-                remedy=meant(user.model, known),
+                remedy=or_own_row(meant(user.model, known), "models"),
                 subject=user.name,
             )
 
@@ -87,7 +88,8 @@ def model_context(draft: Draft) -> Iterable[Observation]:
     "C02",
     "C04",
     "Q02",
-    formula="(tensorParallel x (memory x utilization - overhead) - weights) / bytes per token >= maxModelLen",
+    formula="(tensorParallel x (memory x utilization - overhead) - weights - adapters) / bytes per token "
+    ">= maxModelLen",
     source="vLLM documentation, conserving memory",
 )
 def model_fits_gpus(draft: Draft) -> Iterable[Observation]:
@@ -98,16 +100,19 @@ def model_fits_gpus(draft: Draft) -> Iterable[Observation]:
             continue
         pool = draft.pools[service.pool]
         gpu_gb = _device_gb(pool)
+        if pool.gpu is None:
+            continue
         yield Observation(
             path=f"{path}.tensorParallel",
-            sentence=f"{plan.weights_gb} GB of weights leave {plan.pod.gpus} x {gpu_gb:g} GB room for "
+            sentence=f"{plan.weights_gb} GB of weights{_beside(plan)} leave {plan.pod.gpus} x {gpu_gb:g} GB room for "
             f"{max(0, plan.kv_cache_tokens)} tokens of KV cache, and one sequence has {service.max_model_len}",
-            remedy=_what_fits(draft.catalogue.models[service.model], service, plan, pool),
+            remedy=_what_fits(draft.catalogue.models[service.model], service, plan, pool, pool.gpu),
             subject=service.name,
             inputs={
                 "weights": f"{plan.weights_gb} GB",
                 "memory": f"{plan.pod.gpus} x {gpu_gb:g} GB",
                 "overhead": f"{plan.overhead_gb:g} GB",
+                "adapters": f"{plan.lora_gb:g} GB",
                 "KV cache": f"{plan.kv_cache_gb} GB",
                 "per token": f"{plan.kv_bytes_per_token} B",
             },
@@ -121,20 +126,30 @@ def _device_gb(pool: PoolPlan) -> float:
     return pool.gpu.memory_gb if pool.gpu else 0
 
 
-def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan) -> str:
+def _beside(plan: ServicePlan) -> str:
+    """What takes memory beside the weights, where it is much."""
+    return f" and {plan.lora_gb} GB for {plan.max_loras} adapters" if plan.max_loras else ""
+
+
+def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan, gpu: Gpu) -> str:
     """What to change: the length that fits, the GPUs that suffice, or the quantization that does."""
-    gpu_gb, length, most = _device_gb(pool), service.max_model_len, 1 if pool.mig else pool.gpus_per_node
-    use = service.gpu_memory_utilization
+    length = service.max_model_len
+    most = 1 if pool.mig or pool.time_slices > 1 else pool.gpus_per_node
+
+    def holds(**changes: object) -> bool:
+        memory, _ = replica_memory(service.model_copy(update=changes), pool, gpu, model)
+        return memory.sequences(length) > 0
+
     fixes = []
-    size = smallest_tensor(model, gpu_gb, most, use, length, service.quantization, service.kv_cache_dtype)
+    size = next((each for each in tensor_degrees(model, most) if holds(tensor_parallel=each)), None)
     if size is not None:
         fixes.append(f"set tensorParallel to {size}")
     smaller = _QUANTIZATIONS[_QUANTIZATIONS.index(service.quantization) + 1 :]
-    for name in smaller:
-        memory = serving_memory(model, gpu_gb, service.tensor_parallel, use, name, service.kv_cache_dtype)
-        if memory.sequences(length):
-            fixes.append(f"set quantization to {name}")
-            break
+    quantized = next((each for each in smaller if holds(quantization=each)), None)
+    if quantized is not None:
+        fixes.append(f"set quantization to {quantized}")
+    if plan.max_loras > 1 and holds(max_loras=1):
+        fixes.append(f"lower maxLoras, {plan.max_loras} now")
     if plan.kv_cache_tokens >= _SHORTEST_LENGTH:
         fixes.append(f"lower maxModelLen to {plan.kv_cache_tokens}")
     return " or ".join(fixes) if fixes else f"take GPUs with more memory for pool {pool.name}, or a smaller model"
@@ -180,66 +195,4 @@ def fp8_weights_only(draft: Draft) -> Iterable[Observation]:
                 remedy="take GPUs of compute capability 8.9 or later for speed, or keep it for the memory it saves",
                 subject=service.name,
                 inputs={"compute capability": str(gpu.compute_capability)},
-            )
-
-
-def replicas_that_fit(pool: PoolPlan, wanted: Iterable[tuple[ServicePlan, int]]) -> bool:
-    """Whether replicas (service, how many) find room on the pool's nodes, the largest placed first."""
-    sizes = (service.pod.gpus for service, replicas in wanted for _ in range(replicas))
-    return placed(pool.count, pool.devices_per_node, sizes) is not None
-
-
-def _shared_pools(draft: Draft) -> Iterable[tuple[str, PoolPlan, list[ServicePlan]]]:
-    """Pools with their services (settings path first), where each replica fits on a node by itself."""
-    for path, _, pool in known_pools(draft):
-        sharing = [service for service in draft.services.values() if service.pool == pool.name]
-        if sharing and all(service.pod.gpus <= pool.devices_per_node for service in sharing):
-            yield path, pool, sharing
-
-
-@rule(
-    "replicas-fit-pool",
-    "A08",
-    "IN08",
-    "IN09",
-    "IN10",
-    formula="minReplicas x tensorParallel of all services <= GPUs, each replica on one node, largest first",
-    source="Definition of the stack file; vLLM documentation, parallelism and scaling",
-)
-def replicas_fit_pool(draft: Draft) -> Iterable[Observation]:
-    """The replicas that always run fit on the pool, none across two nodes."""
-    for path, pool, sharing in _shared_pools(draft):
-        if not replicas_that_fit(pool, ((service, service.min_replicas) for service in sharing)):
-            replicas = ", ".join(f"{item.min_replicas} of {item.pod.gpus} for {item.name}" for item in sharing)
-            gpus = sum(item.gpus for item in sharing)
-            yield Observation(
-                path=f"{path}.count",
-                sentence=f"its services always run replicas on {gpus} GPUs ({replicas}), "
-                f"and {pool.count} x {pool.hardware} with {pool.devices_per_node} each cannot hold them",
-                remedy="raise the count, or lower minReplicas or tensorParallel",
-                subject=pool.name,
-                inputs={"wanted": f"{gpus} GPUs", "nodes": f"{pool.count} nodes x {pool.devices_per_node} GPUs"},
-            )
-
-
-@rule(
-    "replicas-may-wait",
-    "A08",
-    severity=Severity.WARNING,
-    formula="maxReplicas x tensorParallel of all services <= GPUs, each replica on one node, largest first",
-    source="Definition of the stack file; vLLM documentation, parallelism and scaling",
-)
-def replicas_may_wait(draft: Draft) -> Iterable[Observation]:
-    """The autoscaler's upper end fits on the pool as well, or further replicas stay Pending."""
-    for path, pool, sharing in _shared_pools(draft):
-        now = replicas_that_fit(pool, ((service, service.min_replicas) for service in sharing))
-        if now and not replicas_that_fit(pool, ((service, service.max_replicas) for service in sharing)):
-            gpus = sum(service.max_replicas * service.pod.gpus for service in sharing)
-            yield Observation(
-                path=f"{path}.count",
-                sentence=f"at maxReplicas its services want {gpus} GPUs, and the pool has "
-                f"{pool.devices_per_node * pool.count}",
-                remedy="replicas beyond that stay Pending; raise the count or lower maxReplicas",
-                subject=pool.name,
-                inputs={"wanted": f"{gpus} GPUs", "nodes": f"{pool.count} nodes x {pool.devices_per_node} GPUs"},
             )

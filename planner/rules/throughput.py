@@ -60,11 +60,39 @@ def _meant(told: Claim) -> str:
 
 
 def _possible(seen: Seen, told: Claim) -> str:
-    estimated = seen.plan.forecast.tokens_per_s if seen.plan.forecast else seen.training.tokens_per_s
+    step = seen.plan.forecast.step if seen.plan.forecast else None
+    estimated = step.tokens_per_s if step else seen.training.tokens_per_s
     estimate = f"{estimated:,.0f} tokens/s are the planner's estimate"
     if told.mfu:
         return f"at an MFU of {told.mfu:.0%} it is {told.tokens_per_s_at_mfu:,.0f} tokens/s; {estimate}"
     return estimate
+
+
+@rule(
+    "run-unlike-forecast",
+    "A17",
+    "C10",
+    severity=Severity.WARNING,
+    formula="forecast / (1 + range) <= expected tokens/s <= forecast / (1 - range)",
+    source="catalogue/calibration.py: published runs by software, GPU and precision",
+)
+def run_unlike_forecast(draft: Draft) -> Iterable[Observation]:
+    """What a run is said to reach lies where runs like it lie; else the number, or the layout, is another's."""
+    for seen in known_runs(draft):
+        forecast = seen.plan.forecast
+        if forecast is None or not forecast.measured or (step := forecast.step) is None:
+            continue
+        few, many = step.rate_range
+        if few <= forecast.tokens_per_s <= many:
+            continue
+        yield Observation(
+            path=f"{seen.path}.expected",
+            sentence=f"{forecast.tokens_per_s:,.0f} tokens/s are {forecast.tokens_per_s / step.tokens_per_s:.2g} times "
+            f"what is forecast for this layout on {seen.plan.gpus} {seen.gpu.name}, {few:,.0f} to {many:,.0f} tokens/s",
+            remedy="keep it if this layout was measured with this software, and name that in software; else remove it",
+            subject=seen.run.name,
+            inputs={"expected": f"{forecast.tokens_per_s:g} tokens/s", "forecast": f"{step.tokens_per_s:.0f} tokens/s"},
+        )
 
 
 @rule(

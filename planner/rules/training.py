@@ -65,42 +65,62 @@ def run_precision(draft: Draft) -> Iterable[Observation]:
     "HW21",
     "HW23",
     "HW24",
-    formula="states / sharding + gathered layers + activations + buffers + reserve <= memory of a GPU",
-    source="Rajbhandari et al. 2020 (ZeRO), section 3; Korthikanti et al. 2022, section 4",
+    formula="least of states / sharding + gathered layers + activations + buffers + reserve <= memory of a GPU",
+    source="Rajbhandari et al. 2020 (ZeRO), section 3; Korthikanti et al. 2022, section 4; published runs",
 )
 def run_fits_gpus(draft: Draft) -> Iterable[Observation]:
     """Weights, gradients, optimizer states and activations fit the memory of each GPU."""
     for seen in known_runs(draft):
         memory = seen.training.memory
-        if memory.fits:
-            continue
-        parts = {
-            "weights": memory.weights_gb,
-            "gradients": memory.gradients_gb,
-            "optimizer": memory.optimizer_gb,
-            "gathered layers": memory.gathered_gb,
-            "activations": memory.activations_gb,
-            "buffers and reserve": memory.buffers_gb + memory.reserve_gb,
-        }
-        told = ", ".join(f"{name} {size:.1f}" for name, size in parts.items() if size)
-        key, remedy = _what_fits(seen)
-        yield Observation(
-            path=f"{seen.path}.{key}",
-            sentence=f"{seen.model.name} takes {memory.total_gb:.1f} GB of each {seen.gpu.name} with "
-            f"{memory.gpu_gb:g} GB ({told})",
-            remedy=remedy,
-            subject=seen.run.name,
-            inputs={**{name: f"{size:.1f} GB" for name, size in parts.items()}, "memory": f"{memory.gpu_gb:g} GB"},
-        )
+        if not memory.fits:
+            yield _too_large(seen, "takes at least", memory.least_gb)
+
+
+@rule(
+    "run-may-not-fit",
+    "C07",
+    "HW21",
+    severity=Severity.WARNING,
+    formula="likely states / sharding + gathered layers + activations + buffers + reserve <= memory of a GPU",
+    source="published peaks of memory; the range is what software keeps and computes again",
+)
+def run_may_not_fit(draft: Draft) -> Iterable[Observation]:
+    """A run that the planner cannot refuse may still run out of memory: it is near what the GPU holds."""
+    for seen in known_runs(draft):
+        memory = seen.training.memory
+        if memory.fits and memory.total_gb > memory.gpu_gb:
+            yield _too_large(seen, f"takes {memory.least_gb:.0f} to {memory.most_gb:.0f} GB, likely", memory.total_gb)
+
+
+def _too_large(seen: Seen, takes: str, size_gb: float) -> Observation:
+    memory = seen.training.memory
+    parts = {
+        "weights": memory.weights_gb,
+        "gradients": memory.gradients_gb,
+        "optimizer": memory.optimizer_gb,
+        "gathered layers": memory.gathered_gb,
+        "activations": memory.activations_gb,
+        "buffers and reserve": memory.buffers_gb + memory.reserve_gb,
+    }
+    told = ", ".join(f"{name} {size:.1f}" for name, size in parts.items() if size)
+    key, remedy = _what_fits(seen)
+    return Observation(
+        path=f"{seen.path}.{key}",
+        sentence=f"{seen.model.name} {takes} {size_gb:.1f} GB of each {seen.gpu.name}, whose driver reports "
+        f"{memory.gpu_gb:.1f} GB (likely: {told})",
+        remedy=remedy,
+        subject=seen.run.name,
+        inputs={**{name: f"{size:.1f} GB" for name, size in parts.items()}, "memory": f"{memory.gpu_gb:.1f} GB"},
+    )
 
 
 def _what_fits(seen: Seen) -> tuple[str, str]:
     """The key to edit and what to type: the smallest change of the run that fits, else its nodes, else other GPUs."""
     job, layout, per_node = seen.training.job, seen.training.layout, seen.pool.gpus_per_node
-    change = smallest_change(job, seen.model, layout, seen.gpu.memory_gb, per_node)
+    change = smallest_change(job, seen.model, layout, seen.gpu.driver_gb, per_node)
     if change is not None:
         return change.words[0].partition(" ")[0], f"set {', '.join(change.words)}"
-    least = smallest_world(job, seen.model, layout, seen.gpu.memory_gb, per_node)
+    least = smallest_world(job, seen.model, layout, seen.gpu.driver_gb, per_node)
     if least is not None:
         return "nodes", f"it fits from {least[0]} nodes on, with {', '.join(least[1])}"
     return "model", "no number of nodes is enough; raise parallelism.context, or take GPUs with more memory"

@@ -63,8 +63,11 @@ def image_not_pinned(draft: Draft) -> Iterable[Observation]:
     if not draft.settings.lifecycle.protect:
         return
     users = ((f"{path}.image", user.image) for path, user in workloads(draft))
+    servers = (
+        (f"serving.triton[{index}].image", each.image) for index, each in enumerate(draft.settings.serving.triton)
+    )
     platform = (("lifecycle.protect", image) for image in PLATFORM_IMAGES)
-    for path, image in (*users, *platform):
+    for path, image in (*users, *servers, *platform):
         if not is_pinned(image, draft.catalogue.digests):
             yield Observation(
                 path=path,

@@ -5,7 +5,6 @@ from typing import Literal
 
 from catalogue.model_types import Model
 from catalogue.units import BYTES_PER_GB
-from planner.training.layout import tensor_degrees
 
 Quantization = Literal["none", "fp8", "int4"]
 KvCacheDtype = Literal["auto", "fp8"]
@@ -23,10 +22,12 @@ class ServingMemory:
     """One replica over all its GPUs, in decimal GB. `kv_cache_gb` is negative where the weights alone do not fit.
 
     `overhead_gb` is what activations and CUDA graphs take: 3 GB a GPU are assumed, as no vendor figure exists.
+    `lora_gb` is kept free for adapters.
     """
 
     weights_gb: float
     overhead_gb: float
+    lora_gb: float
     kv_cache_gb: float
     kv_bytes_per_token: int
     kv_cache_tokens: int
@@ -43,17 +44,19 @@ def serving_memory(
     utilization: float,
     quantization: Quantization = "none",
     kv_cache_dtype: KvCacheDtype = "auto",
+    lora_gb: float = 0.0,
 ) -> ServingMemory:
     """Memory of a replica on `tensor` GPUs of which vLLM may take the part `utilization`."""
     usable = tensor * gpu_gb * utilization
     weights = weights_bytes(model, quantization) / BYTES_PER_GB
     overhead = tensor * _OVERHEAD_GB_PER_GPU
-    pool = usable - weights - overhead
+    pool = usable - weights - overhead - lora_gb
     per_token = kv_bytes_per_token(model, kv_cache_dtype)
     copies = tensor if model.latent else 1
     return ServingMemory(
         weights_gb=weights,
         overhead_gb=overhead,
+        lora_gb=lora_gb,
         kv_cache_gb=pool,
         kv_bytes_per_token=per_token,
         kv_cache_tokens=int(pool * BYTES_PER_GB // (per_token * copies)),
@@ -81,23 +84,6 @@ def weights_bytes(model: Model, quantization: Quantization = "none") -> int:
         return model.weights_bytes
     linear = (model.parameters - model.embedding_parameters) * _QUANTIZED_BYTES[quantization]
     return min(model.weights_bytes, round(linear + model.embedding_parameters * _EMBEDDING_BYTES))
-
-
-def smallest_tensor(
-    model: Model,
-    gpu_gb: float,
-    most: int,
-    utilization: float,
-    length: int,
-    quantization: Quantization = "none",
-    kv_cache_dtype: KvCacheDtype = "auto",
-) -> int | None:
-    """The smallest tensor parallel degree up to `most` that holds the weights and one sequence; None if none does."""
-    for size in tensor_degrees(model, most):
-        memory = serving_memory(model, gpu_gb, size, utilization, quantization, kv_cache_dtype)
-        if memory.sequences(length):
-            return size
-    return None
 
 
 def decode_tokens_per_s(

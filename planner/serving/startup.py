@@ -1,11 +1,15 @@
 """How long a replica takes until it answers. Seconds; rates in GB/s one way."""
 
 from catalogue.units import BYTES_PER_GB
+from planner.serving.sources import HubSource, source_of
+from planner.storage.s3 import SCHEDULED_SECONDS
 
 _SHORTEST_BUDGET_S = 600
 _BUDGET_FACTOR = 2
 _IMAGE_GB = 10.0
 _PULL_GB_PER_S = 0.2
+_HUB_GB_PER_S = 0.1
+"""Assumed: a hub promises no rate, and a node's way to it goes through a NAT or a proxy."""
 
 
 def load_seconds(weights_bytes: float, gb_per_s: float) -> float:
@@ -29,3 +33,12 @@ def scale_up_seconds(
     A pool of fixed size has its nodes already. The image's 10 GB at 0.2 GB/s are assumed for a node without it.
     """
     return node_s + image_gb / pull_gb_per_s + load_s
+
+
+def copy_seconds(weights: str, weights_bytes: float, from_store_s: int) -> int:
+    """Budget of the Job that brings a model to the file system: `from_store_s` from an object store; from a hub twice
+    what it takes at 0.1 GB/s. Until the Job has a node comes on top.
+    """
+    hub = isinstance(source_of(weights), HubSource)
+    slow = int(_BUDGET_FACTOR * load_seconds(weights_bytes, _HUB_GB_PER_S)) if hub else 0
+    return max(from_store_s, slow) + SCHEDULED_SECONDS

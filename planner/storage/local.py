@@ -25,7 +25,7 @@ def write_gb_per_s(nvme: Nvme | None) -> float:
 
 def local_gb(run: RunIo) -> float:
     """GB a run puts on each node's NVMe: the staged data, and its part of the checkpoints that are kept there."""
-    checkpoints = run.checkpoint_gb / run.nodes * run.keep if run.local else 0.0
+    checkpoints = run.kept_gb / run.nodes if run.saving and run.saving.local else 0.0
     return staged_gb_per_node(run.dataset_gb, run.nodes, run.staging) + checkpoints
 
 

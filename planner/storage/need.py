@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from catalogue.units import BYTES_PER_GB
+from planner.reliability.checkpoints import Saving
 
 _ADAM_MOMENTS_BYTES = 8
 _MASTER_BYTES = 4
@@ -22,24 +23,19 @@ class Staging(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class RunIo:
-    """A run's use of storage. A checkpoint of `checkpoint_gb` is due every `every_s` and may take `within_s`.
-
-    With `local` each node writes its part to its own NVMe first, and the file system has until it is due another one,
-    `shared_every_s` later, to take it; otherwise training waits for the file system. `keep` checkpoints stay on the
-    NVMe where they are local. The newest one is copied to the object store every `object_every_s`, if at all.
-    """
+    """A run's use of storage: the size and the times of its checkpoints, where it saves any, and its dataset."""
 
     name: str
     nodes: int
     checkpoint_gb: float = 0.0
-    every_s: float = 1800.0
-    within_s: float = 60.0
-    keep: int = 2
-    local: bool = False
-    shared_every_s: float = 1800.0
-    object_every_s: float | None = None
+    saving: Saving | None = None
     dataset_gb: float = 0.0
     staging: Staging = Staging.NONE
+
+    @property
+    def kept_gb(self) -> float:
+        """GB of all checkpoints that are kept."""
+        return self.checkpoint_gb * self.saving.keep if self.saving else 0.0
 
 
 def checkpoint_bytes_per_parameter(precision: str = "bf16", *, weights_only: bool = False) -> int:
@@ -68,7 +64,9 @@ def rate_gb_per_s(size_gb: float, seconds: float) -> float:
 
 def shared_write_gb_per_s(run: RunIo) -> float:
     """What the run's checkpoints ask of the shared file system while they are written to it."""
-    return rate_gb_per_s(run.checkpoint_gb, run.shared_every_s if run.local else run.within_s)
+    if run.saving is None:
+        return 0.0
+    return rate_gb_per_s(run.checkpoint_gb, run.saving.file_system_s if run.saving.local else run.saving.within_s)
 
 
 def target_gb_per_s(runs: Iterable[RunIo]) -> float:

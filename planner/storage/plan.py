@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from catalogue.metal_types import StorageServer
 from catalogue.model_types import Model
 from catalogue.types import Nvme
-from catalogue.units import BYTES_PER_GB, BYTES_PER_GIB, GB_PER_TB, GIB_PER_TIB, SECONDS_PER_HOUR
+from catalogue.units import BYTES_PER_GB, BYTES_PER_GIB, GB_PER_TB, GIB_PER_TIB
+from planner.datasets import dataset_sizes
+from planner.reliability.checkpoints import saving
 from planner.storage import fsx, local, s3
 from planner.storage.ceph import CephServers, ceph_limits
 from planner.storage.limits import Limits, client_gb_per_s, storage_link
@@ -32,20 +34,20 @@ from planner.types import AwsPoolPlan, MetalPoolPlan
 if TYPE_CHECKING:
     from settings.aws import FsxLustre
     from settings.metal_storage import Ceph, MetalLustre, MetalStorage
-    from settings.workloads import TrainingRun
+    from settings.workloads import Training, TrainingRun
 
 TB_PER_TIB = BYTES_PER_GIB * GIB_PER_TIB / BYTES_PER_GB / GB_PER_TB
 
 
-def run_io(run: TrainingRun, models: Mapping[str, Model]) -> RunIo:
+def run_io(run: TrainingRun, models: Mapping[str, Model], datasets: Mapping[str, float]) -> RunIo:
     """What a run's settings ask of storage. Without a known model and a checkpoint section it saves nothing.
 
-    LoRA and QLoRA save their adapters only.
+    LoRA and QLoRA save their adapters only. `datasets` are sizes in decimal GB by name.
     """
     asked = RunIo(
         name=run.name,
         nodes=run.nodes,
-        dataset_gb=run.dataset.gb if run.dataset else 0.0,
+        dataset_gb=datasets[run.dataset.name] if run.dataset else 0.0,
         staging=Staging(run.dataset.staging) if run.dataset else Staging.NONE,
     )
     model, checkpoint = models.get(run.model or ""), run.checkpoint
@@ -55,35 +57,31 @@ def run_io(run: TrainingRun, models: Mapping[str, Model]) -> RunIo:
     return replace(
         asked,
         checkpoint_gb=checkpoint_gb(trained, run.precision),
-        every_s=checkpoint.every_minutes * 60,
-        within_s=checkpoint.within_seconds,
-        keep=checkpoint.keep,
-        local=checkpoint.local,
-        shared_every_s=checkpoint.on_file_system_minutes * 60,
-        object_every_s=checkpoint.object_store_hours and checkpoint.object_store_hours * SECONDS_PER_HOUR,
+        saving=saving(checkpoint),
     )
 
 
 def plan_aws_storage(
     lustre: FsxLustre,
-    runs: Iterable[TrainingRun],
+    training: Training,
     pools: Mapping[str, AwsPoolPlan],
     models: Mapping[str, Model],
 ) -> StoragePlan:
     """FSx for Lustre and the runs whose pools are planned."""
+    datasets = dataset_sizes(training)
     rate = fsx.mb_per_s(lustre.capacity_gib, lustre.throughput_mbps_per_tib) / 1000
     capacity_tb = lustre.capacity_gib / GIB_PER_TIB * TB_PER_TIB
     # A copier is no matter of GPUs: it runs where ordinary pods do, and that may be the smallest node there is.
     copier = min((s3.copier_gb_per_s(pool.instance) for pool in pools.values() if pool.role == "system"), default=None)
     used = {
         run.name: _run(
-            run_io(run, models),
+            run_io(run, models, datasets),
             rate,
             fsx.client_gb_per_s(pools[run.pool].instance.network_gbit_per_s, lustre.efa and pools[run.pool].efa > 0),
             pools[run.pool].instance.nvme,
             copier,
         )
-        for run in runs
+        for run in training.runs
         if run.pool in pools
     }
     return StoragePlan(
@@ -92,7 +90,7 @@ def plan_aws_storage(
         write_gb_per_s=rate,
         raw_tb=capacity_tb,
         usable_tb=capacity_tb * fsx.FULL,
-        needed_tb=_kept_tb(used.values()),
+        needed_tb=_kept_tb(used.values(), datasets),
         clients=sum(pool.count for pool in pools.values() if pool.gpus_per_node),
         target_read_gb_per_s=None,
         target_write_gb_per_s=target_gb_per_s(each.io for each in used.values()),
@@ -103,7 +101,7 @@ def plan_aws_storage(
 
 def plan_metal_storage(
     storage: MetalStorage,
-    runs: Iterable[TrainingRun],
+    training: Training,
     pools: Mapping[str, MetalPoolPlan],
     models: Mapping[str, Model],
     rows: Mapping[str, StorageServer],
@@ -123,10 +121,12 @@ def plan_metal_storage(
     clients = [pool for pool in pools.values() if pool.gpus_per_node]
     clients_gb_per_s = sum(pool.count * rates[pool.name] for pool in clients)
     read, write = (_limits(servers, clients_gb_per_s, writing=writing) for writing in (False, True))
-    copier = storage.object_store_gb_per_s
+    copier, datasets = storage.object_store_gb_per_s, dataset_sizes(training)
     used = {
-        run.name: _run(run_io(run, models), read.gb_per_s, rates[run.pool], pools[run.pool].server.nvme, copier)
-        for run in runs
+        run.name: _run(
+            run_io(run, models, datasets), read.gb_per_s, rates[run.pool], pools[run.pool].server.nvme, copier
+        )
+        for run in training.runs
         if run.pool in pools
     }
     is_lustre = isinstance(servers, LustreServers)
@@ -136,7 +136,7 @@ def plan_metal_storage(
         write_gb_per_s=write.gb_per_s,
         raw_tb=servers.raw_tb,
         usable_tb=servers.usable_tb,
-        needed_tb=max(_kept_tb(used.values()), (storage.data_tib or 0.0) * TB_PER_TIB),
+        needed_tb=max(_kept_tb(used.values(), datasets), (storage.data_tib or 0.0) * TB_PER_TIB),
         clients=sum(pool.count for pool in clients),
         target_read_gb_per_s=storage.target_gb_per_s,
         target_write_gb_per_s=target_gb_per_s(each.io for each in used.values()),
@@ -180,7 +180,7 @@ def _run(
         if staged and reached and disks
         else None,
         object_copy_s=object_copy_seconds(io.checkpoint_gb, copier_gb_per_s)
-        if io.checkpoint_gb and io.object_every_s and copier_gb_per_s
+        if io.checkpoint_gb and io.saving and io.saving.object_store_s and copier_gb_per_s
         else None,
     )
 
@@ -199,6 +199,6 @@ def _limits(servers: LustreServers | CephServers, clients_gb_per_s: float, *, wr
     return ceph_limits(servers, clients_gb_per_s=clients_gb_per_s, writing=writing)
 
 
-def _kept_tb(runs: Iterable[RunStorage]) -> float:
-    """Datasets, and the checkpoints that are kept."""
-    return sum(run.io.dataset_gb + run.io.checkpoint_gb * run.io.keep for run in runs) / GB_PER_TB
+def _kept_tb(runs: Iterable[RunStorage], datasets: Mapping[str, float]) -> float:
+    """Datasets, each once however many runs read it, and the checkpoints that are kept."""
+    return (sum(datasets.values()) + sum(run.io.kept_gb for run in runs)) / GB_PER_TB

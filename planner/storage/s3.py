@@ -12,6 +12,9 @@ Source: EC2 user guide, "Amazon EC2 instance network bandwidth" (baselines of th
 _HASHING_GB_PER_S = 1.0
 """Approximate: sha256sum on one core with SHA instructions reads 1 to 2 GB/s."""
 
+SCHEDULED_SECONDS = 1800
+"""Until the Job of a copier has a node, which comes on top of what it may take to copy."""
+
 
 def copier_gb_per_s(instance: Instance) -> float:
     """GB/s that one pod on a node of that type reads from the file system, hashes, and sends to S3."""

@@ -16,19 +16,19 @@ def checkpoint_tiers(run: RunStorage, shared_gb_per_s: float) -> Iterator[Tier]:
 
     Training waits for the first place that the run uses. What goes on from there is copied beside the training.
     """
-    io = run.io
-    if not io.checkpoint_gb:
+    io, saving = run.io, run.io.saving
+    if not io.checkpoint_gb or saving is None:
         return
     disks, reached = write_gb_per_s(run.nvme), min(shared_gb_per_s, run.nodes_gb_per_s)
     local_s = local_write_seconds(io, disks) if disks else 0.0
     shared_s = io.checkpoint_gb / reached if reached else 0.0
-    stood = stood_part(local_s if io.local else shared_s, io.every_s)
+    stood = stood_part(local_s if saving.local else shared_s, saving.every_s)
     if local_s:
-        yield Tier(name=LOCAL, pause_s=local_s, every_s=io.every_s)
-    if shared_s and io.local:
-        yield Tier(name=SHARED, pause_s=shared_s, every_s=io.shared_every_s, waits=False, stood_part=stood)
+        yield Tier(name=LOCAL, pause_s=local_s, every_s=saving.every_s)
+    if shared_s and saving.local:
+        yield Tier(name=SHARED, pause_s=shared_s, every_s=saving.file_system_s, waits=False, stood_part=stood)
     elif shared_s:
-        yield Tier(name=SHARED, pause_s=shared_s, every_s=io.every_s)
-    if io.object_every_s and run.object_copy_s:
-        taken, every = run.object_copy_s, io.object_every_s
+        yield Tier(name=SHARED, pause_s=shared_s, every_s=saving.every_s)
+    if saving.object_store_s and run.object_copy_s:
+        taken, every = run.object_copy_s, saving.object_store_s
         yield Tier(name=OBJECTS, pause_s=taken, every_s=every, waits=False, direct=False, stood_part=stood)

@@ -30,7 +30,7 @@ class Change:
 def smallest_change(job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int) -> Change | None:
     """As few changes of the run as make it fit on the same GPUs, cheap ones before dear ones; None if none do."""
     changes = sorted(_changes(job, model, layout, gpus_per_node), key=lambda change: (len(change.words), change.cost))
-    return next((each for each in changes if training_memory(each.job, model, each.layout, gpu_gb).fits), None)
+    return next((each for each in changes if _fits(each.job, model, each.layout, gpu_gb)), None)
 
 
 def smallest_world(
@@ -51,12 +51,17 @@ def smallest_world(
     return nodes, (*tensor, "sharding fsdp", "recompute full", "microBatch 1")
 
 
+def _fits(job: Job, model: Model, layout: Layout, gpu_gb: float) -> bool:
+    """Advice is for what likely fits, not for what fits at best."""
+    return training_memory(job, model, layout, gpu_gb).total_gb <= gpu_gb
+
+
 def _least_nodes(job: Job, model: Model, layout: Layout, gpu_gb: float, gpus_per_node: int) -> int | None:
     """The smallest number of nodes on which the job fits, by bisection: more ranks never take more memory."""
 
     def fits(nodes: int) -> bool:
         ranks = nodes * gpus_per_node // layout.replica
-        return ranks > 0 and training_memory(job, model, replace(layout, data=ranks), gpu_gb).fits
+        return ranks > 0 and _fits(job, model, replace(layout, data=ranks), gpu_gb)
 
     most = _MOST_GPUS // gpus_per_node
     return bisect_left(range(1, most + 1), True, key=fits) + 1 if fits(most) else None

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from catalogue.calibration import Software
+
 Method = Literal["full", "lora", "qlora"]
 Precision = Literal["bf16", "fp8"]
 Gradients = Literal["bf16", "fp32"]
@@ -15,6 +17,7 @@ class Job:
     """How a model is trained. `micro_batch` sequences of `sequence` tokens pass a replica at a time.
 
     `accumulation` such passes make a step of the optimizer. `lora_rank` is the adapters' (64 in the QLoRA paper).
+    `software` is the family that trains: it decides what is hidden, kept and computed again.
     """
 
     method: Method = "full"
@@ -26,17 +29,23 @@ class Job:
     accumulation: int = 1
     sequence: int = 8192
     lora_rank: int = 64
+    software: Software = "megatron"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Degrees of parallelism. Expert parallelism takes its ranks from those of data and context parallelism."""
+    """Degrees of parallelism. Expert parallelism takes its ranks from those of data and context parallelism, or, where
+    they are too few, from tensor parallelism too: its groups then span tensor ranks, and experts stay whole.
+
+    `virtual_stages` are the parts of a device's layers that interleaved 1F1B gives it (1: none).
+    """
 
     tensor: int = 1
     pipeline: int = 1
     context: int = 1
     expert: int = 1
     data: int = 1
+    virtual_stages: int = 1
 
     @property
     def replica(self) -> int:
@@ -56,7 +65,17 @@ class Layout:
     @property
     def expert_shards(self) -> int:
         """Ranks with the same experts. Not below one, so that a layout that does not divide has numbers too."""
-        return max(1, self.shards // self.expert)
+        return max(1, self.shards * (self.tensor if self.spans_tensor else 1) // self.expert)
+
+    @property
+    def spans_tensor(self) -> bool:
+        """Whether expert groups take tensor ranks in, each with whole experts (Megatron Core: expert tensor size 1)."""
+        return self.shards % self.expert != 0 and self.shards * self.tensor % self.expert == 0
+
+    @property
+    def expert_parts(self) -> int:
+        """GPUs of a pipeline stage among which one copy of the experts is divided."""
+        return self.expert * (1 if self.spans_tensor else self.tensor)
 
 
 def global_batch(job: Job, layout: Layout) -> int:

@@ -43,12 +43,13 @@ def within_nvlink(tensor: int, gpus_per_node: int, nvlink_gpus: int) -> bool:
 
 
 def expert_degrees(model: Model, layout: Layout) -> tuple[int, ...]:
-    """Expert parallel degrees: they divide the experts, and the ranks of data and context parallelism they come from.
+    """Expert parallel degrees: they divide the experts, and the ranks of a pipeline stage they come from.
 
-    Source: Megatron Core user guide, "MoE": expert parallel groups are part of the data parallel ones.
+    Source: Megatron Core user guide, "MoE": with an expert tensor size of 1, tensor ranks are part of expert groups.
     """
     count = model.experts.count if model.experts else 1
-    return tuple(size for size in range(1, count + 1) if count % size == 0 and layout.shards % size == 0)
+    ranks = layout.shards * layout.tensor
+    return tuple(size for size in range(1, count + 1) if count % size == 0 and ranks % size == 0)
 
 
 def context_divides(layout: Layout, sequence: int) -> bool:

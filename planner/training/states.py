@@ -63,8 +63,9 @@ def states_per_gpu(job: Job, model: Model, layout: Layout) -> States:
     Dense parameters are divided by tensor and pipeline parallelism, experts by expert parallelism too; ZeRO divides
     the rest. LoRA trains adapters beside frozen bf16 weights, QLoRA beside NF4 ones (Dettmers et al. 2023).
     """
-    stage = largest_stage(model, layout.pipeline) / layout.tensor
-    experts = model.expert_parameters * stage / layout.expert
+    whole_stage = largest_stage(model, layout.pipeline)
+    stage = whole_stage / layout.tensor
+    experts = model.expert_parameters * whole_stage / layout.expert_parts
     dense = (model.parameters - model.expert_parameters) * stage
     if job.method == "full":
         return _sum(

@@ -25,12 +25,11 @@ def main() -> int:
     # The collector would walk moto's tables again and again as they are read, and find nothing, ever.
     gc.disable()
     from rehearsal import awsmodels
-
-    from .offerings import load_lazily
+    from rehearsal.cloud.offerings import load_lazily
 
     awsmodels.read_once()
     load_lazily()
-    from .server import bind
+    from rehearsal.cloud.server import bind
 
     gc.collect()
     gc.freeze()

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from . import dispatch, iam, kms, logs, quotas, s3
-from .ec2 import addresses, groups, interfaces, launch, network, placement, reservations, routes, tags, templates
-from .eks import images
-from .eks import service as eks_service
-from .fsx import service as fsx_service
+from rehearsal.cloud import anomalies, buckets, budgets, dispatch, ecr, iam, kms, logs, quotas, s3
+from rehearsal.cloud.ec2 import (
+    addresses,
+    groups,
+    interfaces,
+    launch,
+    network,
+    placement,
+    reservations,
+    routes,
+    tags,
+    templates,
+    volumes,
+)
+from rehearsal.cloud.fsx import service as fsx_service
+from rehearsal.eks.api import images
+from rehearsal.eks.api import service as eks_service
 
 MODULES = (
-    *(dispatch, iam, kms, logs, s3, images),
-    *(addresses, groups, interfaces, launch, network, placement, reservations, routes, tags, templates),
+    *(buckets, dispatch, ecr, iam, kms, logs, s3, images),
+    *(addresses, groups, interfaces, launch, network, placement, reservations, routes, tags, templates, volumes),
 )
 
 
@@ -21,5 +33,7 @@ def apply_all() -> None:
     tags.know_placement_groups()
     eks_service.route()
     fsx_service.route()
+    budgets.route()
+    anomalies.route()
     quotas.route()
     iam.deployer()

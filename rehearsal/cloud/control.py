@@ -6,16 +6,20 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from http import HTTPStatus
+from ipaddress import IPv4Address
 from typing import Any
 from urllib.parse import unquote
 
-from .ec2.reservations import set_reservation
-from .eks import lifecycle
-from .eks.store import all_clusters
-from .faults import Fault
-from .inventory import inventory
-from .quotas import set_quota
-from .service import Refusal
+from rehearsal.cloud.buckets import owner_of, set_bucket
+from rehearsal.cloud.ec2.capacity import grant, set_capacity
+from rehearsal.cloud.ec2.reservations import set_reservation
+from rehearsal.cloud.faults import Fault
+from rehearsal.cloud.inventory import inventory
+from rehearsal.cloud.kms import key_told
+from rehearsal.cloud.quotas import set_quota
+from rehearsal.cloud.service import Refusal
+from rehearsal.eks.api import lifecycle
+from rehearsal.eks.api.store import all_clusters
 
 Reply = tuple[int, Any]
 Handler = Callable[[list[str], dict[str, Any]], Any]
@@ -27,6 +31,7 @@ class Control:
     def __init__(self, faults: list[Fault], requests: Counter[str], alone: bool) -> None:
         self._faults = faults
         self._requests = requests
+        self._caller: str | None = None
         lifecycle.LIFECYCLE.alone = alone
         self._routes: dict[tuple[str, str], tuple[int, Handler]] = {
             ("GET", "health"): (0, lambda _path, _order: {}),
@@ -36,8 +41,16 @@ class Control:
             ("PUT", "nodegroups"): (3, lambda path, order: lifecycle.set_nodegroup(path[0], path[1], path[2], order)),
             ("GET", "addons"): (0, self._list_addons),
             ("PUT", "addons"): (3, lambda path, order: lifecycle.set_addon(path[0], path[1], path[2], order)),
+            ("GET", "caller"): (0, lambda _path, _order: {"address": self._caller}),
+            ("PUT", "caller"): (0, self._set_caller),
+            ("PUT", "late-logs"): (0, self._set_late_logs),
             ("PUT", "quotas"): (3, lambda path, order: set_quota(path[0], path[1], path[2], order)),
+            ("PUT", "capacity"): (2, lambda path, order: set_capacity(path[0], path[1], order)),
+            ("PUT", "granted"): (1, lambda path, order: grant(path[0], order)),
             ("PUT", "reservations"): (2, lambda path, order: set_reservation(path[0], path[1], order)),
+            ("PUT", "buckets"): (2, lambda path, order: set_bucket(path[0], path[1], order)),
+            ("GET", "keys"): (3, lambda path, _order: key_told(path[0], path[1], path[2])),
+            ("GET", "bucket-owners"): (1, lambda path, _order: {"owner": owner_of(path[0])}),
             ("GET", "faults"): (0, self._list_faults),
             ("POST", "faults"): (0, self._add_fault),
             ("DELETE", "faults"): (0, self._clear_faults),
@@ -77,6 +90,7 @@ class Control:
                 "clusterSecurityGroupId": cluster.body["resourcesVpcConfig"]["clusterSecurityGroupId"],
                 "serviceIpv4Cidr": cluster.body["kubernetesNetworkConfig"]["serviceIpv4Cidr"],
                 "selfManagedAddons": cluster.self_managed_addons,
+                "creator": cluster.hidden_creator,
             }
             for region, cluster in all_clusters()
         ]
@@ -101,6 +115,17 @@ class Control:
             for region, cluster in all_clusters()
             for body in cluster.addons.values()
         ]
+
+    def _set_caller(self, _path: list[str], order: dict[str, Any]) -> dict[str, Any]:
+        """``{"address": IPv4 address or null}``: from where people and engines ask the clusters' endpoints."""
+        self._caller = order["address"] and str(IPv4Address(order["address"]))
+        return {}
+
+    def _set_late_logs(self, _path: list[str], order: dict[str, Any]) -> dict[str, Any]:
+        """``{"seconds": 2 or null}``: how long after its end EKS delivers a cluster's last events, if it does."""
+        seconds = order["seconds"]
+        lifecycle.LIFECYCLE.late_logs_seconds = None if seconds is None else float(seconds)
+        return {}
 
     def _list_faults(self, _path: list[str], _order: dict[str, Any]) -> list[dict[str, Any]]:
         """Faults that can still strike."""

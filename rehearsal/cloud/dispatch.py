@@ -8,7 +8,7 @@ from typing import Any
 from moto.core import responses
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-from .amend import Amendments
+from rehearsal.cloud.amend import Amendments
 
 AMENDMENTS = Amendments()
 AMENDMENTS.attribute(responses, "method_names_from_class", cache(responses.method_names_from_class))

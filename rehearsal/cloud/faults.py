@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 from xml.sax.saxutils import escape
 
-from .operations import Operation
+from rehearsal.cloud.operations import Operation
 
 REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 

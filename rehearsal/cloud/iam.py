@@ -14,8 +14,8 @@ from moto.iam.models import IAMBackend
 from moto.iam.policy_validation import IAMTrustPolicyDocumentValidator
 from moto.sts.models import STSBackend
 
-from .account import ACCOUNT, DEPLOYER_ROLE, DEPLOYER_SESSION, PARTITION, iam
-from .amend import Amendments
+from rehearsal.cloud.account import ACCOUNT, DEPLOYER_ROLE, DEPLOYER_SESSION, PARTITION, iam
+from rehearsal.cloud.amend import Amendments
 
 AMENDMENTS = Amendments()
 

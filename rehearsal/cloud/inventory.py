@@ -15,17 +15,17 @@ from moto.ec2.models import ec2_backends
 from moto.kms.models import kms_backends
 from moto.logs.models import logs_backends
 
-from .account import ACCOUNT, DEPLOYER_ROLE, iam, regions, s3
-from .ec2.placement import placement_groups
-from .ec2.use import live_instances
-from .eks.store import all_clusters
-from .fsx.service import file_systems
+from rehearsal.cloud import anomalies, budgets
+from rehearsal.cloud.account import ACCOUNT, DEPLOYER_ROLE, iam, regions, s3
+from rehearsal.cloud.ec2.placement import placement_groups
+from rehearsal.cloud.ec2.use import live_instances
+from rehearsal.cloud.fsx.service import file_systems
+from rehearsal.eks.api.store import all_clusters
 
 Row = tuple[str, str]
 
 OTHER_SERVICES = {
     "autoscaling:group": ("moto.autoscaling.models", "autoscaling_groups"),
-    "budgets:budget": ("moto.budgets.models", "budgets"),
     "cloudwatch:alarm": ("moto.cloudwatch.models", "alarms"),
     "cloudwatch:dashboard": ("moto.cloudwatch.models", "dashboards"),
     "dynamodb:table": ("moto.dynamodb.models", "tables"),
@@ -36,6 +36,7 @@ OTHER_SERVICES = {
     "scheduler:group": ("moto.scheduler.models", "schedule_groups"),
     "secretsmanager:secret": ("moto.secretsmanager.models", "secrets"),
     "sns:topic": ("moto.sns.models", "topics"),
+    "ssm:parameter": ("moto.ssm.models", "_parameters"),
     "sqs:queue": ("moto.sqs.models", "queues"),
 }
 """Kinds of services that are looked at only if something has used them: kind -> (module, attribute of its backend)."""
@@ -125,6 +126,8 @@ def _storage() -> Iterator[Row]:
 
 
 def _others() -> Iterator[Row]:
+    yield from (("budgets:budget", name) for name in budgets.budgets())
+    yield from (("ce:anomaly", arn) for arn in anomalies.arns())
     for kind, (module_name, attribute) in OTHER_SERVICES.items():
         module = sys.modules.get(module_name)
         backends = [value for value in vars(module).values() if isinstance(value, BackendDict)] if module else []

@@ -6,15 +6,17 @@ Sources: KMS API reference, EnableKeyRotation, GetKeyRotationStatus, ScheduleKey
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from moto.core.exceptions import JsonRESTError
 from moto.kms.exceptions import ValidationException
+from moto.kms.models import kms_backends
 from moto.kms.responses import KmsResponse
 
-from .account import kms
-from .amend import Amendments
-from .iam import policy_allows_service
+from rehearsal.cloud.account import kms
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.iam import policy_allows_service
 
 AMENDMENTS = Amendments()
 
@@ -27,6 +29,35 @@ def find_key(region: str, key_or_alias: str) -> Any | None:
     name = backend.get_alias_name(key_or_alias)
     key_id = backend.get_key_id_from_alias(name) if name.startswith("alias/") else backend.get_key_id(name)
     return backend.keys.get(key_id)
+
+
+def key_of_arn(arn: str) -> Any | None:
+    """The key of an ARN, whatever account and region it is of; None if there is none, or if that is no key's ARN."""
+    parts = arn.split(":", 5)
+    if len(parts) != 6 or not parts[5].startswith("key/"):
+        return None
+    return kms_backends[parts[4]][parts[3]].keys.get(parts[5].removeprefix("key/"))
+
+
+def key_told(region: str, account: str, key_id: str) -> dict[str, Any]:
+    """State and policy of a key, whosever it is; both are None where there is none."""
+    key = kms_backends[account][region].keys.get(key_id)
+    return {"state": key.key_state, "policy": key.policy} if key else {"state": None, "policy": None}
+
+
+def key_error(key: Any) -> tuple[str, str] | None:
+    """The code and the words with which KMS refuses to encrypt and decrypt with a key; None if it does not.
+
+    Source: KMS API reference, Decrypt and GenerateDataKey, errors; developer guide, "Key states": a key that is
+    disabled answers DisabledException, one that is pending deletion KMSInvalidStateException.
+    """
+    if key is None:
+        return "NotFoundException", "Key does not exist"
+    if key.key_state == "Disabled":
+        return "DisabledException", f"{key.arn} is disabled."
+    if key.key_state == "PendingDeletion":
+        return "KMSInvalidStateException", f"{key.arn} is pending deletion."
+    return None
 
 
 def key_fault(region: str, key_or_alias: str, service: str | None = None) -> str:
@@ -87,12 +118,47 @@ def _refuse_pending(original: Any, self: Any) -> Any:
     return original(self)
 
 
+@AMENDMENTS.around(KmsResponse, "disable_key")
+def disable_key(original: Any, self: Any) -> Any:
+    """DisableKey takes an ARN as well as an id, and refuses a key on its way out."""
+    return _switch(original, self, self.kms_backend.disable_key)
+
+
+@AMENDMENTS.around(KmsResponse, "enable_key")
+def enable_key(original: Any, self: Any) -> Any:
+    """EnableKey takes an ARN as well as an id, and refuses a key on its way out."""
+    return _switch(original, self, self.kms_backend.enable_key)
+
+
+def _switch(original: Any, self: Any, change: Callable[[str], None]) -> Any:
+    def switched(request: Any) -> Any:
+        key = find_key(self.region, request._get_param("KeyId"))
+        if key is None:
+            return original(request)
+        change(key.id)
+        return "null"
+
+    return _refuse_pending(switched, self)
+
+
+def _refuse_unusable(original: Any, self: Any) -> Any:
+    """Cryptographic operations need a key that is Enabled."""
+    named = self._get_param("KeyId")
+    key = find_key(self.region, named) if named else None
+    error = key_error(key) if key is not None else None
+    if error:
+        raise JsonRESTError(*error)
+    return original(self)
+
+
+for _operation in ("encrypt", "generate_data_key", "generate_data_key_without_plaintext"):
+    AMENDMENTS.around(KmsResponse, _operation)(_refuse_unusable)
+
+
 for _operation in (
     "create_alias",
     "create_grant",
     "decrypt",
-    "encrypt",
-    "generate_data_key",
     "put_key_policy",
     "tag_resource",
     "untag_resource",

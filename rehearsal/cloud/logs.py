@@ -1,18 +1,19 @@
 """CloudWatch Logs: the key of a log group must let the service in, and retention is one of a list.
 
 Sources: CloudWatch Logs user guide, "Encrypt log data in CloudWatch Logs using AWS KMS"; API reference,
-CreateLogGroup, PutRetentionPolicy.
+CreateLogGroup, AssociateKmsKey, PutRetentionPolicy.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from moto.logs.exceptions import InvalidParameterException
+from moto.logs.exceptions import InvalidParameterException, ResourceNotFoundException
 from moto.logs.models import LogsBackend
+from moto.logs.responses import LogsResponse
 
-from .amend import Amendments
-from .kms import key_fault
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.kms import key_fault
 
 AMENDMENTS = Amendments()
 
@@ -27,10 +28,39 @@ def create_log_group(original: Any, self: Any, log_group_name: str, tags: Any, *
     key = kwargs.get("kmsKeyId")
     fault = key_fault(self.region_name, key, f"logs.{self.region_name}.amazonaws.com") if key else ""
     if fault:
-        raise InvalidParameterException(
-            f"The specified KMS Key Id could not be found or is not allowed to be used ({fault})", "kmsKeyId", key
-        )
+        raise _unusable(fault, key)
     return original(self, log_group_name, tags or {}, **kwargs)
+
+
+@AMENDMENTS.operation(LogsResponse)
+def associate_kms_key(self: Any) -> str:
+    """AssociateKmsKey: from now on the group is encrypted, with a key of which the same is asked."""
+    group, key = _group(self), self._get_param("kmsKeyId")
+    if fault := key_fault(self.region, key, f"logs.{self.region}.amazonaws.com"):
+        raise _unusable(fault, key)
+    group.kms_key_id = key
+    return ""
+
+
+@AMENDMENTS.operation(LogsResponse)
+def disassociate_kms_key(self: Any) -> str:
+    """DisassociateKmsKey: what comes from now on is not encrypted with a key of the account's."""
+    _group(self).kms_key_id = None
+    return ""
+
+
+def _group(response: Any) -> Any:
+    groups = response.logs_backend.groups
+    name = response._get_param("logGroupName")
+    if name not in groups:
+        raise ResourceNotFoundException
+    return groups[name]
+
+
+def _unusable(fault: str, key: Any) -> InvalidParameterException:
+    return InvalidParameterException(
+        f"The specified KMS Key Id could not be found or is not allowed to be used ({fault})", "kmsKeyId", key
+    )
 
 
 @AMENDMENTS.around(LogsBackend, "put_retention_policy")

@@ -2,7 +2,8 @@
 
 Sources: Service Quotas API reference; defaults and codes from the AWS General Reference, "Amazon EC2 instance type
 quotas", and the quota pages of the VPC, EKS, EBS and FSx for Lustre user guides. The account is one that has been used:
-its GPU and standard instances were raised. Nothing is refused for a quota: a rehearsal shows what a stack does.
+its GPU and standard instances were raised. Only the vCPU of instances are refused beyond their quota
+(`rehearsal.cloud.ec2.capacity`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from moto.core.base_backend import BackendDict, BaseBackend
 from moto.core.responses import ActionResult
 from moto.servicequotas import urls
 
-from .account import ACCOUNT
-from .service import Refusal, Service
+from rehearsal.cloud.account import ACCOUNT
+from rehearsal.cloud.service import Refusal, Service
 
 SERVICES = {
     "ec2": "Amazon Elastic Compute Cloud (Amazon EC2)",
@@ -93,6 +94,15 @@ def set_quota(region: str, service: str, code: str, order: dict[str, Any]) -> di
     return {}
 
 
+def held(region: str, service: str, code: str) -> float:
+    """The value that holds in a region: set on order, else what the account was raised to, else the default."""
+    row = _row(service, code)
+    found: float = QUOTA_BACKENDS[ACCOUNT][region].values.get(
+        (service, code), row.default if row.raised is None else row.raised
+    )
+    return found
+
+
 class QuotaResponder(Service):
     """Reading quotas: applied values and defaults."""
 
@@ -122,14 +132,13 @@ class QuotaResponder(Service):
         return ActionResult({"Quotas": [self._shown(row) for row in rows[start:end]], "NextToken": token})
 
     def _shown(self, row: Row) -> dict[str, Any]:
-        held = row.default if row.raised is None else row.raised
         return {
             "ServiceCode": row.service,
             "ServiceName": SERVICES[row.service],
             "QuotaArn": f"arn:aws:servicequotas:{self.region}:{ACCOUNT}:{row.service}/{row.code}",
             "QuotaCode": row.code,
             "QuotaName": row.name,
-            "Value": QUOTA_BACKENDS[ACCOUNT][self.region].values.get((row.service, row.code), held),
+            "Value": held(self.region, row.service, row.code),
             "Unit": "None",
             "Adjustable": True,
             "GlobalQuota": False,

@@ -1,7 +1,8 @@
-"""S3: what a new bucket has since 2023, policies that ask for TLS, and the one lifecycle member moto drops.
+"""S3: what a new bucket has since 2023, policies that ask for TLS, keys of objects, and what moto drops.
 
-Sources: S3 user guide, "Default settings for new S3 buckets" (encryption, public access block, object ownership); API
-reference, NoncurrentVersionExpiration.
+Sources: S3 user guide, "Default settings for new S3 buckets" (encryption, public access block, object ownership) and
+"Using server-side encryption with AWS KMS keys" (S3 asks KMS for each object: it hands on its errors, their codes with
+`KMS.` before them); API reference, NoncurrentVersionExpiration.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ import json
 from typing import Any
 
 from moto.iam.access_control import IAMPolicy
+from moto.s3.exceptions import S3ClientError
 from moto.s3.models import FakeBucket, PublicAccessBlock, S3Backend
 from moto.s3.responses import S3Response
 
-from .amend import Amendments
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.buckets import owner_of, require_owner
+from rehearsal.cloud.kms import key_error, key_of_arn
 
 AMENDMENTS = Amendments()
 
@@ -26,7 +30,10 @@ def _own_encryption() -> dict[str, Any]:
 
 @AMENDMENTS.around(S3Backend, "create_bucket")
 def create_bucket(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Encrypted, closed to the public, owned by the bucket's owner; moto makes it as it was before 2023."""
+    """Encrypted, closed to the public, owned by its owner; moto makes it as before 2023. A stranger's name is taken."""
+    name = kwargs.get("bucket_name") or args[0]
+    if owner_of(name) not in (None, self.account_id):
+        raise S3ClientError("BucketAlreadyExists", "The requested bucket name is not available: please select another.")
     bucket = original(self, *args, **kwargs)
     bucket.encryption = _own_encryption()
     bucket.ownership_rule = "BucketOwnerEnforced"
@@ -39,6 +46,33 @@ def delete_bucket_encryption(original: Any, self: Any, bucket_name: str) -> None
     """DeleteBucketEncryption goes back to SSE-S3."""
     original(self, bucket_name)
     self.get_bucket(bucket_name).encryption = _own_encryption()
+
+
+def _require_usable(algorithm: str | None, key_arn: str | None) -> None:
+    """Refuse with KMS' own words where an object's key cannot encrypt or decrypt; the account's own key always can."""
+    error = key_error(key_of_arn(key_arn)) if algorithm == "aws:kms" and key_arn and ":key/" in key_arn else None
+    if error:
+        raise S3ClientError(f"KMS.{error[0]}", error[1])
+
+
+@AMENDMENTS.around(S3Backend, "get_object")
+def get_object(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """An object is decrypted with the key it was encrypted with."""
+    found = original(self, *args, **kwargs)
+    _require_usable(getattr(found, "encryption", None), getattr(found, "kms_key_id", None))
+    return found
+
+
+@AMENDMENTS.around(S3Backend, "put_object")
+def put_object(original: Any, self: Any, bucket_name: str, *args: Any, **kwargs: Any) -> Any:
+    """An object is encrypted with the key of the request, else with the bucket's; nobody writes to a stranger's."""
+    require_owner(self, bucket_name)
+    rule = (self.get_bucket(bucket_name).encryption or {}).get("Rule", {})
+    own = rule.get("ApplyServerSideEncryptionByDefault", {})
+    _require_usable(
+        kwargs.get("encryption") or own.get("SSEAlgorithm"), kwargs.get("kms_key_id") or own.get("KMSMasterKeyID")
+    )
+    return original(self, bucket_name, *args, **kwargs)
 
 
 @AMENDMENTS.around(FakeBucket, "get_permission")

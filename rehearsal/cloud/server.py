@@ -16,11 +16,11 @@ from typing import Any
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from .agenda import AGENDA
-from .control import Control
-from .dispatch import Dispatcher
-from .faults import Fault, error_body
-from .operations import Operation, identify
+from rehearsal.cloud.agenda import AGENDA
+from rehearsal.cloud.control import Control
+from rehearsal.cloud.dispatch import Dispatcher
+from rehearsal.cloud.faults import Fault, error_body
+from rehearsal.cloud.operations import Operation, identify
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 Environ = dict[str, Any]
@@ -99,7 +99,7 @@ class _Handler(MotoRequestHandler):  # type: ignore[misc]
 
 def bind(port: int = 0, alone: bool = False) -> BaseWSGIServer:
     """A server bound to ``127.0.0.1:port`` (0: a free port) with every amendment in place; call ``serve_forever``."""
-    from .amendments import apply_all
+    from rehearsal.cloud.amendments import apply_all
 
     apply_all()
     listener = socket.create_server(("127.0.0.1", port), backlog=128)

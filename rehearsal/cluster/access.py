@@ -1,4 +1,4 @@
-"""Who an EKS token belongs to, and what the cluster's access entries give them.
+"""Who an EKS token belongs to, and what the cluster's access entries, or its ConfigMap `aws-auth`, give them.
 
 A token is `k8s-aws-v1.` and the base64url form of a presigned STS GetCallerIdentity request, whose signature covers the
 header `x-k8s-aws-id` with the cluster's name. Source: kubernetes-sigs/aws-iam-authenticator and the EKS user guide,
@@ -10,20 +10,28 @@ import datetime
 import hashlib
 import hmac
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import boto3
 import botocore.exceptions
+import urllib3
 from botocore.config import Config
+
+from rehearsal.cluster import awsauth
 
 # The access key every rehearsal works with. No secret: any key opens an account that lives on loopback.
 DEPLOYER_KEY, DEPLOYER_SECRET = "AKIAREHEARSAL0000000", "rehearsal"
 PREFIX = "k8s-aws-v1."
 CLUSTER_HEADER = "x-k8s-aws-id"
+ADMINISTRATORS = "system:masters"
 TOKEN_LIFETIME = datetime.timedelta(minutes=15)
+# A new access entry, and a new policy of one, reach the API servers some seconds after the call that made them has
+# answered; no number is named (EKS user guide, "Grant IAM users access to Kubernetes with EKS access entries", things
+# to consider: eventually consistent). Until then the token is unknown, or known and without rights.
+SETTLING = datetime.timedelta(seconds=3)
 # Access policies of EKS, as far as they are known here, and the group that stands for each in RBAC.
 POLICY_GROUPS = {
     "AmazonEKSClusterAdminPolicy": "eks:cluster-admins",
@@ -119,8 +127,11 @@ class Access:
     stand-in does not tell the secrets of others.
     """
 
-    def __init__(self, cloud_url: str, region: str, cluster: str) -> None:
+    def __init__(
+        self, cloud_url: str, region: str, cluster: str, config_map: Callable[[], awsauth.Object | None] = lambda: None
+    ) -> None:
         self._cloud_url = cloud_url
+        self._config_map = config_map
         self._region = region
         self._cluster = cluster
         self._lock = threading.Lock()
@@ -128,17 +139,41 @@ class Access:
 
     def user(self, token: str, now: datetime.datetime | None = None) -> User:
         """The user a token stands for. Raises RefusedError."""
-        decoded = decode(token, now or datetime.datetime.now(datetime.UTC))
+        now = now or datetime.datetime.now(datetime.UTC)
+        decoded = decode(token, now)
         if decoded.key_id == DEPLOYER_KEY:
             expected = signature(decoded, self._cluster, DEPLOYER_SECRET)
             if not hmac.compare_digest(expected, decoded.query.get("X-Amz-Signature", "")):
                 raise RefusedError(f"the token's signature is wrong: it is not for cluster {self._cluster}")
         arn = self._identity(decoded)
         try:
-            entry = self._entry(arn)
-            return User(_username(entry, arn), self._groups(entry), arn)
+            found = self._found(arn, now)
         except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
             raise RefusedError(f"EKS does not answer for {arn}: {error}") from error
+        if found is None:
+            raise RefusedError(f"cluster {self._cluster} has no access entry for {arn}")
+        return found
+
+    def _found(self, arn: str, now: datetime.datetime) -> User | None:
+        """Access entries come before the ConfigMap, which the mode may leave out, as it may leave out the entries."""
+        cluster = self._eks.describe_cluster(name=self._cluster)["cluster"]
+        mode = cluster["accessConfig"]["authenticationMode"]
+        entry = None if mode == "CONFIG_MAP" else self._entry(arn)
+        if entry is not None and now >= entry["createdAt"] + SETTLING:
+            return User(_username(entry, arn), self._groups(entry, now), arn)
+        if mode == "API":
+            return None
+        creator = self._creator() if mode == "CONFIG_MAP" else None
+        if creator is not None and same_principal(creator, arn):
+            return User("kubernetes-admin", (ADMINISTRATORS,), arn)
+        mapped = (each for each in awsauth.entries(self._config_map()) if same_principal(each.principal, arn))
+        return next((User(_username({"username": each.username}, arn), each.groups, arn) for each in mapped), None)
+
+    def _creator(self) -> str | None:
+        """The principal that made a cluster which knows ConfigMap access only: no API of AWS tells."""
+        answer = urllib3.request("GET", f"{self._cloud_url}/rehearsal/clusters", timeout=10.0, retries=False)
+        rows = (each for each in answer.json() if (each["region"], each["name"]) == (self._region, self._cluster))
+        return next((each["creator"] for each in rows), None)
 
     def _identity(self, token: Token) -> str:
         sts = self._client("sts", token.key_id, token.query.get("X-Amz-Security-Token"))
@@ -147,25 +182,25 @@ class Access:
         except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
             raise RefusedError(f"STS does not know the token's key: {error}") from error
 
-    def _entry(self, arn: str) -> dict[str, Any]:
-        """The access entry for an identity."""
+    def _entry(self, arn: str) -> dict[str, Any] | None:
+        """The access entry for an identity, if it has one."""
         pages = self._eks.get_paginator("list_access_entries").paginate(clusterName=self._cluster)
         entries = [principal for page in pages for principal in page["accessEntries"]]
         principal = next((each for each in entries if same_principal(each, arn)), None)
         if principal is None:
-            raise RefusedError(f"cluster {self._cluster} has no access entry for {arn}")
+            return None
         answer = self._eks.describe_access_entry(clusterName=self._cluster, principalArn=principal)
         return dict(answer["accessEntry"])
 
-    def _groups(self, entry: Mapping[str, Any]) -> tuple[str, ...]:
-        """The groups of an entry: its own, and one for each access policy with cluster scope."""
+    def _groups(self, entry: Mapping[str, Any], now: datetime.datetime) -> tuple[str, ...]:
+        """The groups of an entry: its own, and one for each access policy with cluster scope that has settled."""
         answer = self._eks.list_associated_access_policies(
             clusterName=self._cluster, principalArn=entry["principalArn"]
         )
         policies = [
             policy["policyArn"].rpartition("/")[2]
             for policy in answer["associatedAccessPolicies"]
-            if policy["accessScope"]["type"] == "cluster"
+            if policy["accessScope"]["type"] == "cluster" and now >= policy["associatedAt"] + SETTLING
         ]
         granted = [POLICY_GROUPS[policy] for policy in policies if policy in POLICY_GROUPS]
         return tuple(dict.fromkeys([*entry.get("kubernetesGroups", ()), *granted]))

@@ -11,14 +11,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rehearsal import places
-from rehearsal.cluster.layout import FRONT_PROXY, SERVICE_RANGE
+from rehearsal.cluster.layout import ADVERTISED, FRONT_PROXY, SERVICE_RANGE
 from rehearsal.toolchain import Tools
 
 # etcd insists on host:port even in socket names; what follows is the file's name.
 ETCD_CLIENTS = "unix://etcd:0"
 ETCD_PEERS = "unix://peer:0"
-# Not loopback, as the API server demands, and in no network (RFC 5737); without a reconciler nobody is told of it.
-ADVERTISED = "192.0.2.1"
 ETCD, API_SERVER, CONTROLLERS, SCHEDULER, KWOK = NAMES = (
     "etcd",
     "kube-apiserver",

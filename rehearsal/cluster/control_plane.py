@@ -1,23 +1,26 @@
 """One EKS cluster's control plane: five upstream processes, the token webhook and the way into its network."""
 
+import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import urllib3
 
 from rehearsal import places
-from rehearsal.cluster import components, eks, layout
+from rehearsal.cluster import awsauth, components, eks, layout
 from rehearsal.cluster.access import Access
 from rehearsal.cluster.backends import Backends
 from rehearsal.cluster.components import API_SERVER, CONTROLLERS, ETCD, KWOK, SCHEDULER, Command
-from rehearsal.cluster.egress import Egress, Router
+from rehearsal.cluster.egress import Egress
 from rehearsal.cluster.kept import KeptProcesses
 from rehearsal.cluster.layout import Layout
+from rehearsal.cluster.router import Router
 from rehearsal.cluster.webhook import Webhook
-from rehearsal.kube.client import Kube
+from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.processes import Process, StartError, last_lines
 from rehearsal.toolchain import Tools
 
@@ -70,6 +73,16 @@ class ControlPlane:
         """A kubeconfig of group system:masters, by client certificate."""
         return self._layout.kubeconfig()
 
+    @property
+    def proxy(self) -> Path:
+        """The file that tells, while the cluster's network is up, the address of its HTTP proxy."""
+        return self._layout.proxy
+
+    @property
+    def port(self) -> int:
+        """The API server's port on loopback."""
+        return int(self.endpoint.rpartition(":")[2])
+
     def log(self, component: str) -> Path:
         return self._logs / f"{component}.log"
 
@@ -93,7 +106,8 @@ class ControlPlane:
         begun = time.monotonic()
         layout.write_keys(self._layout)
         layout.write_configurations(self._layout)
-        self._webhook = Webhook(self._layout, Access(self._cloud_url, self.region, self.name).user)
+        access = Access(self._cloud_url, self.region, self.name, self._aws_auth)
+        self._webhook = Webhook(self._layout, access.user)
         self._webhook.start()
         self._run(ETCD, components.etcd(self._tools))
         self._start_api_server(self._webhook.url)
@@ -154,6 +168,12 @@ class ControlPlane:
         """A new client of the API server, as administrator."""
         return Kube.from_kubeconfig(str(self.admin_kubeconfig))
 
+    def _aws_auth(self) -> dict[str, Any] | None:
+        """The ConfigMap by which some clusters know who may enter."""
+        with contextlib.suppress(ApiError, Unreachable), contextlib.closing(self.kube()) as kube:
+            return kube.get("v1", "ConfigMap", awsauth.NAME, awsauth.NAMESPACE)
+        return None
+
     def pid(self, component: str) -> int | None:
         """The pid of a running component; None if it does not run."""
         return self._processes.pid(component)
@@ -178,6 +198,7 @@ class ControlPlane:
             if server is not None:
                 server.stop()
         self._egress = self._webhook = None
+        self.backends.close()
 
     def _client(self) -> urllib3.PoolManager:
         return urllib3.PoolManager(

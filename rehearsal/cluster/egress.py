@@ -1,8 +1,7 @@
 """The way from the API server into the cluster's network: admission webhooks and aggregated APIs.
 
-kube-apiserver asks this proxy to `CONNECT <service or pod IP>:<port>` (its egress selector, as with konnectivity). The
-address is followed as a node would: Service -> ready endpoint -> pod -> the real process behind that pod's port. Where
-a cluster would refuse the connection, so does the proxy.
+kube-apiserver asks this proxy to `CONNECT <service or pod IP>:<port>` (its egress selector, as with konnectivity).
+Where a cluster would refuse the connection, so does the proxy (`router.py`).
 """
 
 import contextlib
@@ -14,77 +13,15 @@ import socketserver
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from rehearsal.cluster.backends import Address, Backends
-from rehearsal.kube.client import ApiError, Kube, Unreachable
+from rehearsal.cluster.backends import Address
+from rehearsal.cluster.router import NoRouteError
+from rehearsal.kube.client import ApiError, Unreachable
 
 log = logging.getLogger(__name__)
 
 LONGEST_REQUEST = 8192
 PATIENCE = 10.0
-
-
-class NoRouteError(Exception):
-    """Nothing answers at an address; the text says which link of the chain is missing."""
-
-
-class Router:
-    """Follows an address of the cluster's network to a process on this machine."""
-
-    def __init__(self, kube: Kube, backends: Backends) -> None:
-        self._kube = kube
-        self._backends = backends
-
-    def __call__(self, ip: str, port: int) -> Address:
-        """The process that answers at `ip:port`. Raises NoRouteError."""
-        services = self._kube.list("v1", "Service", field_selector=f"spec.clusterIP={ip}")
-        if services:
-            return self._service(services[0], port)
-        pods = self._kube.list("v1", "Pod", field_selector=f"status.podIP={ip}")
-        if pods:
-            meta = pods[0]["metadata"]
-            return self._backend(meta["namespace"], meta["name"], port)
-        raise NoRouteError(f"no Service and no pod has the address {ip}")
-
-    def _service(self, service: dict[str, Any], port: int) -> Address:
-        namespace, name = service["metadata"]["namespace"], service["metadata"]["name"]
-        ports = {each["port"]: each.get("name", "") for each in service["spec"].get("ports") or ()}
-        if port not in ports:
-            served = ", ".join(map(str, ports)) or "none"
-            raise NoRouteError(f"Service {namespace}/{name} has no port {port} (it has {served})")
-        slices = self._kube.list(
-            "discovery.k8s.io/v1",
-            "EndpointSlice",
-            namespace=namespace,
-            label_selector=f"kubernetes.io/service-name={name}",
-        )
-        missing = f"Service {namespace}/{name} has no ready endpoint for port {port}"
-        for pod, target in ready_endpoints(slices, ports[port]):
-            try:
-                return self._backend(namespace, pod, target)
-            except NoRouteError as error:
-                missing = str(error)
-        raise NoRouteError(missing)
-
-    def _backend(self, namespace: str, pod: str, port: int) -> Address:
-        address = self._backends.find(namespace, pod, port)
-        if address is None:
-            raise NoRouteError(f"no process listens on port {port} of pod {namespace}/{pod}")
-        return address
-
-
-def ready_endpoints(slices: list[dict[str, Any]], port_name: str) -> list[tuple[str, int]]:
-    """Pods and their port numbers behind a Service's port, from its EndpointSlices (`discovery.k8s.io/v1`)."""
-    found = []
-    for each in slices:
-        numbers = [port["port"] for port in each.get("ports") or () if (port.get("name") or "") == port_name]
-        for endpoint in each.get("endpoints") or ():
-            target = endpoint.get("targetRef") or {}
-            # An absent condition means ready.
-            if target.get("kind") == "Pod" and (endpoint.get("conditions") or {}).get("ready") is not False:
-                found += [(target["name"], number) for number in numbers]
-    return found
 
 
 class Egress:
@@ -144,7 +81,7 @@ def serve(client: socket.socket, route: Callable[[str, int], Address]) -> None:
             client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             client.settimeout(None)
             server.settimeout(None)
-            _carry(client, server)
+            carry(client, server)
 
 
 def _requested(client: socket.socket) -> tuple[str, int] | None:
@@ -162,7 +99,8 @@ def _requested(client: socket.socket) -> tuple[str, int] | None:
     return (host.strip("[]"), int(port)) if host and port.isdigit() else None
 
 
-def _carry(one: socket.socket, other: socket.socket) -> None:
+def carry(one: socket.socket, other: socket.socket) -> None:
+    """Carry bytes both ways until either side ends."""
     opposite = {one: other, other: one}
     with selectors.DefaultSelector() as selector:
         for end in opposite:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from rehearsal.cluster.access import POLICY_GROUPS
+from rehearsal.cluster.layout import ADVERTISED, API_PORT
 from rehearsal.kube.client import Kube
 
 MANAGER = "eks"
@@ -22,8 +23,19 @@ def furnish(kube: Kube) -> None:
 
 
 def objects() -> list[dict[str, Any]]:
-    """Bindings that stand for the access policies, and the storage class that every EKS cluster has."""
-    return [*(_binding(policy, role) for policy, role in POLICY_ROLES.items()), _gp2()]
+    """Bindings that stand for the access policies, the storage class and the API endpoint of every EKS cluster."""
+    return [*(_binding(policy, role) for policy, role in POLICY_ROLES.items()), _gp2(), _api_endpoints()]
+
+
+def _api_endpoints() -> dict[str, Any]:
+    """Where the Service `kubernetes` leads: API servers keep that themselves, but for one without a reconciler."""
+    ports = [{"name": "https", "port": API_PORT, "protocol": "TCP"}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": "kubernetes", "namespace": "default"},
+        "subsets": [{"addresses": [{"ip": ADVERTISED}], "ports": ports}],
+    }
 
 
 def _binding(policy: str, role: str) -> dict[str, Any]:

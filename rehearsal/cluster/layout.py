@@ -11,6 +11,8 @@ from rehearsal.cluster.pki import Authority, Pair, service_account_key
 # The first address of EKS's usual service range is the Service `kubernetes` itself.
 SERVICE_RANGE = "172.20.0.0/16"
 API_SERVICE_IP = "172.20.0.1"
+# What the API server says it listens on: not loopback, as it demands, and in no network (RFC 5737).
+ADVERTISED, API_PORT = "192.0.2.1", 443
 SERVER_NAMES = (
     "localhost",
     "kubernetes",
@@ -27,6 +29,7 @@ USERS = {
     "kwok": ("kwok", (MASTERS,)),
 }
 EGRESS_SOCKET = "egress.sock"
+PROXY = "proxy.url"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ class Layout:
     @property
     def egress_socket(self) -> Path:
         return self.root / EGRESS_SOCKET
+
+    @property
+    def proxy(self) -> Path:
+        return self.root / PROXY
 
     def kubeconfig(self, user: str = "admin") -> Path:
         return self.root / ("kubeconfig" if user == "admin" else f"{user}.kubeconfig")

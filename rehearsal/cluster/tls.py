@@ -25,6 +25,8 @@ class TlsServer(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128
+    """With the default of five, a client that finds the queue full tries again a second later."""
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext) -> None:
         super().__init__(address, handler)

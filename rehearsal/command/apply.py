@@ -2,16 +2,22 @@
 
 import time
 
+from rich.markup import escape
+
 from rehearsal.command.errors import CommandError
 from rehearsal.command.session import Session, enter
-from rehearsal.engine import state
+from rehearsal.engine import events, state
 from rehearsal.engine.locks import locks
 from rehearsal.engine.recover import Recovery, recover
 from rehearsal.engine.run import Outcome
 from rehearsal.engine.table import recovery_table
 from rehearsal.engine.view import ClusterView
+from rehearsal.particulars import Particulars
+from rehearsal.toolchain import BuildError, needs, screen
 
 WAIT_SECONDS = 180.0
+STILL_SECONDS = 60.0
+"""Without any change for so long nothing more will come: a kubelet's patience passes here 20 times as fast."""
 LOOK_SECONDS = 1.0
 
 
@@ -28,11 +34,23 @@ def up(session: Session, text: str) -> Outcome:
         preview = session.engine.preview(watch=session.lines(steps=False))
     _require(preview)
     console.print(f"  {summary(preview)}", highlight=False)
+    build_for(session, preview)
     with meter.phase("update"):
         console.print("update")
         outcome = session.engine.up(watch=session.lines())
     _require(outcome)
     return outcome
+
+
+def build_for(session: Session, preview: Outcome) -> None:
+    """Build what the previewed stack needs and is not there yet, while nothing waits for it. Raises CommandError."""
+    try:
+        if not needs.OPTIONAL.lacking():
+            return
+        with session.meter.phase("tools of the stack"):
+            needs.of(events.registered(preview.events)).provide(screen.on(session.console, "  "))
+    except BuildError as error:
+        raise CommandError(str(error)) from error
 
 
 def recover_if_needed(session: Session) -> None:
@@ -46,12 +64,13 @@ def recover_if_needed(session: Session) -> None:
     session.console.print("recover: the engine was killed while it worked on this stack", style="yellow")
     recovery = run_recovery(session)
     if not recovery.complete:
-        raise CommandError(undecided(engine.stack))
+        raise CommandError(undecided(session.program, engine.stack))
 
 
-def undecided(stack: str) -> str:
+def undecided(program: Particulars, stack: str) -> str:
     """What to do about operations that a recovery cannot settle."""
-    return f"nothing was settled yet: deal with what the table leaves, then `make recover STACK={stack} CLEAR=1`."
+    again = program.typed("recover", stack, "clear")
+    return f"nothing was settled yet: deal with what the table leaves, then `{again}`."
 
 
 def run_recovery(session: Session, *, clear_rest: bool = False) -> Recovery:
@@ -64,18 +83,21 @@ def run_recovery(session: Session, *, clear_rest: bool = False) -> Recovery:
 
 
 def wait_until_running(session: Session) -> tuple[list[ClusterView], list[str]]:
-    """Wait until every node, gang and service runs as asked; returns what there is and what is not as asked."""
-    deadline = time.monotonic() + WAIT_SECONDS
+    """Wait until all that the program declared is there and as asked; returns what there is, and what is not."""
+    moved = time.monotonic()
+    deadline = moved + WAIT_SECONDS
     said: list[str] = []
-    with session.meter.phase("gangs and services"):
+    with session.meter.phase("what was declared"):
         while True:
             views = session.views()
             missing = [sentence for view in views for sentence in view.unready()]
-            if not missing or time.monotonic() > deadline:
+            now = time.monotonic()
+            moved = moved if missing == said else now
+            if not missing or now > min(deadline, moved + STILL_SECONDS):
                 return views, missing
             for sentence in missing:
                 if sentence not in said:
-                    session.console.print(f"  [dim]… {sentence}[/]", highlight=False)
+                    session.console.print(f"  [dim]… {escape(sentence)}[/]", highlight=False)
             said = missing
             time.sleep(LOOK_SECONDS)
 

@@ -6,47 +6,47 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from rehearsal import places, supervisor, toolchain
-from rehearsal.command import apply, difference, preflight, removal
+from rehearsal import particulars, places, supervisor, toolchain
+from rehearsal.cluster.layout import PROXY
+from rehearsal.command import apply, difference, ordering, preflight, removal
 from rehearsal.command.errors import CommandError
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import Session, forget, kubeconfigs, open_session
+from rehearsal.command.session import Session, forget, kubeconfigs, open_session, views, watched
 from rehearsal.engine.recover import recover as recover_stack
 from rehearsal.engine.run import Engine
 from rehearsal.engine.stackfile import stack_file
 from rehearsal.engine.table import closing, cluster_tables, console, phases_table, recovery_table
-from rehearsal.engine.view import view
-from rehearsal.kube.client import ApiError, Kube, Unreachable
+from rehearsal.engine.view import ClusterView
+from rehearsal.engine.watching import Watching
 
 Run = Callable[[argparse.Namespace], int]
 
 
 def up(options: argparse.Namespace) -> int:
     """Apply the stack and leave it running; 1 if something does not run in the end."""
-    root = options.root.resolve()
+    root = options.root
     preflight.check(root, options.stack)
     name = options.site or options.stack
     screen, meter = console(), Meter()
-    with _nothing_left(name, screen):
+    with _nothing_left(places.site(name, root), screen):
         session = open_session(name, root, options.stack, screen, meter)
         outcome = apply.up(session, stack_file(root, options.stack).read_text())
-        views, missing = apply.wait_until_running(session)
-    screen.print(closing(outcome.record.by_type(), views, meter.phases))
-    for sentence in missing:
-        screen.print(sentence, style="red", highlight=False)
-    return 1 if missing else 0
+        seen, missing = apply.wait_until_running(session)
+    screen.print(closing(outcome.record.by_type(), seen, meter.phases))
+    _point(screen, session.watched(), session.program, options.stack)
+    return _complain(screen, seen, missing)
 
 
 def down(options: argparse.Namespace) -> int:
     """Destroy the stack, prove that nothing is left, stop everything."""
-    name = options.site or options.stack
+    root, name = options.root, options.site or options.stack
     screen, meter = console(), Meter()
-    directory = places.site(name)
+    directory = places.site(name, root)
     now = supervisor.status(directory.path)
     if now.state is not supervisor.State.RUNNING:
         if directory.path.exists() and now.state is supervisor.State.DEAD:
@@ -55,9 +55,8 @@ def down(options: argparse.Namespace) -> int:
         shutil.rmtree(directory.path, ignore_errors=True)
         screen.print(f"zero left: no rehearsal {name} runs", style="green")
         return 0
-    root = options.root.resolve()
     preflight.check(root, options.stack)
-    with _nothing_left(name, screen):
+    with _nothing_left(directory, screen):
         session = open_session(name, root, options.stack, screen, meter)
         _remove(session)
     screen.print(phases_table(meter.phases))
@@ -66,20 +65,21 @@ def down(options: argparse.Namespace) -> int:
 
 def rehearse(options: argparse.Namespace) -> int:
     """Apply the stack on a site of its own, assert that it runs and is stable, take it away."""
-    root = options.root.resolve()
+    root = options.root
     preflight.check(root, options.stack)
     screen, meter = console(), Meter()
     name = options.site or f"rehearse-{options.stack}"
-    with _nothing_left(name, screen):
+    with _nothing_left(places.site(name, root), screen):
         try:
             session = open_session(name, root, options.stack, screen, meter)
             outcome = apply.up(session, stack_file(root, options.stack).read_text())
-            views, missing = apply.wait_until_running(session)
+            seen, missing = apply.wait_until_running(session)
             problems = [*missing, *_unstable(session)]
             _remove(session)
         finally:
-            supervisor.stop(places.site(name).path)
-    screen.print(closing(outcome.record.by_type(), views, meter.phases))
+            supervisor.stop(places.site(name, root).path)
+    screen.print(closing(outcome.record.by_type(), seen, meter.phases))
+    _complain(screen, seen, [])
     if problems:
         raise CommandError(f"stack {options.stack} was applied, but {'; '.join(problems)}.")
     return 0
@@ -87,64 +87,88 @@ def rehearse(options: argparse.Namespace) -> int:
 
 def preview(options: argparse.Namespace) -> int:
     """Print what the tree would change."""
-    root = options.root.resolve()
+    root = options.root
     preflight.check(root, options.stack)
-    difference.preview(root, options.stack, options.site or options.stack, options.base, console(), Meter())
+    wanted = difference.Wanted(packs=tuple(options.policy_pack), events=options.events)
+    difference.preview(root, options.stack, options.site or options.stack, options.base, console(), Meter(), wanted)
     return 0
 
 
 def recover(options: argparse.Namespace) -> int:
     """Settle what a killed engine left; 1 if something needs a decision."""
-    root = options.root.resolve()
+    root = options.root
     preflight.stack_file_readable(root, options.stack)
     screen, meter = console(), Meter()
     if options.real:
         return _recover_real(root, options, screen)
     name = options.site or options.stack
-    now = supervisor.status(places.site(name).path)
+    now = supervisor.status(places.site(name, root).path)
     if now.state is not supervisor.State.RUNNING:
+        typed = particulars.load(root).typed
         raise CommandError(
-            f"no rehearsal {name} runs ({now.reason}), so there is nothing to recover: `make up STACK={options.stack}` "
-            "starts one; for the real stack of your own account add REAL=1."
+            f"no rehearsal {name} runs ({now.reason}), so there is nothing to recover: `{typed('up', options.stack)}` "
+            f"starts one; for the real stack of your own account: `{typed('recover', options.stack, 'real')}`."
         )
     session = open_session(name, root, options.stack, screen, meter)
     if pid := session.locked_by():
         raise CommandError(f"pulumi (pid {pid}) works on stack {options.stack} now: let it end, or interrupt it.")
     if apply.run_recovery(session, clear_rest=options.clear).complete:
         return 0
-    raise CommandError(apply.undecided(options.stack))
+    raise CommandError(apply.undecided(session.program, options.stack))
 
 
 def status(options: argparse.Namespace) -> int:
-    """Print what runs; 1 if nothing does."""
+    """Print what runs; 1 if nothing does, or if something declared is not there or not as asked."""
     name = options.site or options.stack
-    directory, screen = places.site(name), console()
+    directory, screen, program = places.site(name, options.root), console(), particulars.load(options.root)
     now = supervisor.status(directory.path)
     screen.print(f"{name}: {now.state.value}, {now.reason}", highlight=False)
     if now.state is not supervisor.State.RUNNING or now.site is None:
         return 1
     screen.print(f"AWS at {now.site.cloud_url}, logs in {directory.logs}", highlight=False, soft_wrap=True)
     for label, path in kubeconfigs(directory).items():
-        try:
-            with contextlib.closing(Kube.from_kubeconfig(str(path))) as kube:
-                cluster = view(label.partition("/")[2], kube)
-        except (Unreachable, ApiError) as error:
-            screen.print(f"cluster {label} does not answer: {error}", style="red", highlight=False)
-            continue
         screen.print(f"cluster {label}: kubeconfig {path}", highlight=False, soft_wrap=True)
-        for table in cluster_tables(cluster):
-            screen.print(table)
-    return 0
+        if (proxy := path.with_name(PROXY)).exists():
+            ask = f"curl -x {proxy.read_text()} http://SERVICE.NAMESPACE:PORT/"
+            screen.print(f"cluster {label}: its Services and pods answer to `{ask}`", highlight=False, soft_wrap=True)
+    for sentence in ordering.present(directory):
+        screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
+    seen = views(directory, program)
+    for table in (each for cluster in seen for each in cluster_tables(cluster)):
+        screen.print(table)
+    _point(screen, watched(directory), program, options.stack)
+    return _complain(screen, seen, [sentence for cluster in seen for sentence in cluster.unready()])
+
+
+def _point(screen: Console, found: Iterable[Watching], program: particulars.Particulars, stack: str) -> None:
+    """Say where to look: Prometheus, what the program shows of it, and the alerts that reach people now."""
+    for each in found:
+        lines = [f"Prometheus of {each.cluster}: curl -x {each.proxy} {each.prometheus}/api/v1/targets"]
+        lines += program.looks(stack, each.prometheus, each.proxy)
+        for line in lines:
+            screen.print(line, highlight=False, soft_wrap=True, markup=False)
+        style = "green" if each.alerts == [] else "yellow"
+        for line in (each.state, *(f"  {alert}" for alert in each.alerts or ())):
+            screen.print(line, style=style, highlight=False, soft_wrap=True, markup=False)
+
+
+def _complain(screen: Console, seen: Iterable[ClusterView], missing: Sequence[str]) -> int:
+    """Say what is not as asked, and what nothing here proves; the exit status."""
+    for sentence in (sentence for cluster in seen for sentence in cluster.unproven):
+        screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
+    for sentence in missing:
+        screen.print(sentence, style="red", highlight=False, soft_wrap=True, markup=False)
+    return 1 if missing else 0
 
 
 def kubectl(options: argparse.Namespace) -> int:
     """Become kubectl, as the cluster's administrator; does not return if all is well."""
     name = options.site or options.stack
-    directory = places.site(name)
-    known = kubeconfigs(directory)
-    wanted = {label: path for label, path in known.items() if options.cluster in {None, label.partition("/")[2]}}
+    there = kubeconfigs(places.site(name, options.root))
+    wanted = {label: path for label, path in there.items() if options.cluster in {None, label.partition("/")[2]}}
     if not wanted:
-        raise CommandError(f"rehearsal {name} has no such cluster: `make up STACK={options.stack}` makes one.")
+        up = particulars.load(options.root).typed("up", options.stack)
+        raise CommandError(f"rehearsal {name} has no such cluster: `{up}` makes one.")
     if len(wanted) > 1:
         raise CommandError(f"rehearsal {name} has the clusters {', '.join(wanted)}: choose one with --cluster.")
     try:
@@ -185,23 +209,22 @@ def _recover_real(root: Path, options: argparse.Namespace, screen: Console) -> i
     question = f"This frees the lock of {stack}. If no pulumi works on it anywhere, type its name: "
     if not options.yes and input(question) != stack:
         raise CommandError("nothing was done.")
-    with tempfile.TemporaryDirectory(prefix="gpucluster-recover-") as logs:
+    with tempfile.TemporaryDirectory(prefix="rehearsal-recover-") as logs:
         found = recover_stack(Engine(Path(cli), os.environ, root, stack, Path(logs)), clear_rest=options.clear)
     screen.print(recovery_table(found))
     if not found.complete:
-        raise CommandError(apply.undecided(stack))
+        raise CommandError(apply.undecided(particulars.load(root), stack))
     return 0
 
 
 @contextlib.contextmanager
-def _nothing_left(name: str, screen: Console) -> Iterator[None]:
+def _nothing_left(directory: places.SiteDirectory, screen: Console) -> Iterator[None]:
     """On an interrupt end the site too: nothing is left running, and the next `up` starts clean."""
     try:
         yield
     except KeyboardInterrupt:
-        directory = places.site(name)
         screen.print("interrupted: stopping everything", style="yellow")
         supervisor.stop(directory.path)
         shutil.rmtree(directory.path, ignore_errors=True)
-        screen.print(f"nothing is left running; `make up` starts {name} clean")
+        screen.print(f"nothing is left running; the next `up` starts {directory.path.name} clean")
         raise

@@ -6,6 +6,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -19,35 +20,62 @@ from rehearsal.command.session import Session, open_session
 from rehearsal.engine.stackfile import StackFileError, stack_file
 
 
-def preview(root: Path, stack: str, site: str, base: str | None, console: Console, meter: Meter) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a preview does besides printing: which policy packs judge it, and where the engine's event log goes."""
+
+    packs: tuple[Path, ...] = ()
+    events: Path | None = None
+
+    def check(self) -> None:
+        """Before anything is started; raises CommandError."""
+        for pack in self.packs:
+            if not (pack / "PulumiPolicy.yaml").is_file():
+                raise CommandError(f"{pack} holds no policy pack: name a directory with a PulumiPolicy.yaml.")
+        if self.events is not None and not self.events.absolute().parent.is_dir():
+            raise CommandError(f"{self.events.parent} is no directory: make it, or write the events elsewhere.")
+
+    @property
+    def flags(self) -> list[str]:
+        """For the engine."""
+        return [word for pack in self.packs for word in ("--policy-pack", str(pack.absolute()))]
+
+
+def preview(
+    root: Path, stack: str, site: str, base: str | None, console: Console, meter: Meter, wanted: Wanted | None = None
+) -> None:
     """Print the engine's diff. Without a base it is made on the running rehearsal `site`, or on an empty one."""
+    wanted = wanted or Wanted()
+    wanted.check()
     if base is not None:
-        _against(root, stack, base, console, meter)
-    elif supervisor.status(places.site(site).path).state is supervisor.State.RUNNING:
+        _against(root, stack, base, console, meter, wanted)
+    elif supervisor.status(places.site(site, root).path).state is supervisor.State.RUNNING:
         session = open_session(site, root, stack, console, meter)
         recover_if_needed(session)
-        _show(session)
+        _show(session, wanted)
     else:
         console.print(f"no rehearsal {site} runs: everything is new")
         with throw_away(f"preview-{stack}", root, stack, console, meter) as session:
             session.seed(stack_file(root, stack).read_text())
-            _show(session)
+            _show(session, wanted)
 
 
 @contextlib.contextmanager
-def throw_away(name: str, root: Path, stack: str, console: Console, meter: Meter) -> Iterator[Session]:
+def throw_away(
+    name: str, root: Path, stack: str, console: Console, meter: Meter, *, tree: Path | None = None
+) -> Iterator[Session]:
     """A session on a site of its own that is gone afterwards, however this ends."""
-    directory = places.site(name)
+    directory = places.site(name, root)
     try:
-        yield open_session(name, root, stack, console, meter)
+        yield open_session(name, root, stack, console, meter, tree=tree)
     finally:
         supervisor.stop(directory.path)
         shutil.rmtree(directory.path, ignore_errors=True)
 
 
-def _against(root: Path, stack: str, base: str, console: Console, meter: Meter) -> None:
+def _against(root: Path, stack: str, base: str, console: Console, meter: Meter, wanted: Wanted) -> None:
     name = f"preview-{stack}"
-    with tempfile.TemporaryDirectory(prefix="gpucluster-base-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="rehearsal-base-") as scratch:
         tree = checkout(root, base, Path(scratch) / "tree")
         try:
             text = stack_file(tree, stack).read_text()
@@ -55,17 +83,17 @@ def _against(root: Path, stack: str, base: str, console: Console, meter: Meter) 
             console.print(f"{base} has no stack {stack}: everything is new")
             with throw_away(name, root, stack, console, meter) as session:
                 session.seed(stack_file(root, stack).read_text())
-                _show(session)
+                _show(session, wanted)
             return
         preflight.stack_file_readable(tree, stack)
-        with throw_away(name, tree, stack, console, meter) as session:
+        with throw_away(name, root, stack, console, meter, tree=tree) as session:
             session.seed(text)
             console.print(f"applying {base}")
             with meter.phase(f"update to {base}"):
                 session.engine.up(watch=session.lines(steps=False)).require()
             ours = open_session(name, root, stack, console, meter)
             ours.seed(stack_file(root, stack).read_text())
-            _show(ours)
+            _show(ours, wanted)
 
 
 def checkout(root: Path, revision: str, target: Path) -> Path:
@@ -77,16 +105,18 @@ def checkout(root: Path, revision: str, target: Path) -> Path:
     except FileNotFoundError as error:
         raise CommandError("comparing with a revision needs git: install it.") from error
     if done.returncode:
-        raise CommandError(f"BASE={revision} cannot be read from git: {done.stderr.strip()}")
+        raise CommandError(f"revision {revision} cannot be read from git: {done.stderr.strip()}")
     with tarfile.open(archive) as tar:
         tar.extractall(target, filter="data")
     archive.unlink()
     return target
 
 
-def _show(session: Session) -> None:
+def _show(session: Session, wanted: Wanted) -> None:
     with session.meter.phase("preview"):
-        outcome = session.engine.preview("--diff", watch=session.lines(steps=False))
+        outcome = session.engine.preview("--diff", *wanted.flags, watch=session.lines(steps=False))
+    if wanted.events is not None and outcome.events.exists():
+        shutil.copyfile(outcome.events, wanted.events)
     if outcome.status:
         raise CommandError(f"pulumi preview failed:\n{outcome.explain()}")
     session.console.print(outcome.log.read_text(), markup=False, highlight=False, soft_wrap=True)

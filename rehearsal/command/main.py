@@ -9,12 +9,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rehearsal import places
-from rehearsal.command import commands
+from rehearsal.command import commands, ordering
 from rehearsal.command.errors import CommandError
 from rehearsal.engine.run import EngineError
+from rehearsal.engine.stackfile import StackFileError, program_root
+from rehearsal.kubelet import faults
+from rehearsal.particulars import ParticularsError
 
 INTERRUPTED = 130
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def console() -> int:
+    """The installed command `rehearse`."""
+    return main(sys.argv[1:])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -22,10 +30,11 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     with _ended_by_signals():
         try:
+            options.root = program_root(options.root)
             status: int = options.run(options)
         except KeyboardInterrupt:
             return INTERRUPTED
-        except (CommandError, EngineError) as error:
+        except (CommandError, EngineError, StackFileError, ParticularsError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
         except OSError as error:
@@ -42,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
-    top = argparse.ArgumentParser(prog="python -m rehearsal", description="Apply any stack offline.")
+    top = argparse.ArgumentParser(prog="rehearse", description="Apply a stack of a Pulumi program offline.")
     sub = top.add_subparsers(required=True, metavar="COMMAND")
     up = _command(sub, "up", commands.up, "apply the stack and leave it running")
     _stack(up)
@@ -64,7 +73,34 @@ def parser() -> argparse.ArgumentParser:
     preview = _command(sub, "preview", commands.preview, "what the tree would change")
     _stack(preview)
     preview.add_argument("--base", help="a git revision: show what the tree changes against it")
+    preview.add_argument("--events", type=Path, metavar="FILE", help="write the engine's event log there, for programs")
+    preview.add_argument(
+        *("--policy-pack",), type=Path, action="append", default=[], metavar="DIR", help="let these policies judge it"
+    )
+    load = _command(sub, "load", ordering.load, "offer a load to a Service of the rehearsal that runs")
+    _stack(load)
+    load.add_argument("service", help="its name, or namespace/name")
+    load.add_argument("--rps", type=_rate, required=True, help="requests a second; 0 ends the load")
+    load.add_argument("--seconds", type=_rate, default=600.0, help="for how long (default: 600)")
+    fail = _command(sub, "fail", ordering.fail, "break something on a node of the rehearsal that runs")
+    _stack(fail)
+    fail.add_argument("node", help="the node's name")
+    fail.add_argument("kind", choices=list(faults.KINDS), help="what fails")
+    fail.add_argument("--gpu", type=int, default=0, help="which GPU, of those that fail alone (default: 0)")
+    fail.add_argument("--target", help="a device, or for oom namespace/pod/container")
+    heal = _command(sub, "heal", ordering.heal, "mend what was broken on a node")
+    _stack(heal)
+    heal.add_argument("node", help="the node's name")
+    heal.add_argument("kind", nargs="?", choices=list(faults.KINDS), help="one kind only (default: all)")
     return top
+
+
+def _rate(text: str) -> float:
+    """A number that is not negative, for argparse."""
+    found = float(text)
+    if not 0 <= found < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 up")
+    return found
 
 
 def _command(
@@ -78,7 +114,7 @@ def _command(
 def _stack(command: argparse.ArgumentParser) -> None:
     command.add_argument("--stack", default="dev", help="the stack's name (default: dev)")
     command.add_argument("--site", help="a name of its own for the rehearsal (default: the stack's)")
-    command.add_argument("--root", type=Path, default=places.CHECKOUT, help="the program's directory")
+    command.add_argument("--root", type=Path, default=Path(), help="the program (default: where you are)")
 
 
 @contextlib.contextmanager

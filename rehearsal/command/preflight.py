@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rehearsal import places
 from rehearsal.command.errors import CommandError
-from rehearsal.engine.stackfile import StackFileError, declared_secrets, find_secrets, stack_file
+from rehearsal.engine.stackfile import StackFileError, declared_secrets, find_secrets, runtime_options, stack_file
 
 STATE_GIB = 1.0
 """What one rehearsal writes: etcd with its log ahead, state, logs (measured: 0.4 GiB for the largest stack)."""
@@ -32,12 +32,13 @@ def machine() -> None:
         raise CommandError(f"a rehearsal needs Linux, this is {sys.platform}: run it in a Linux VM or container.")
     missing = [name for name in NEEDED_MODULES if importlib.util.find_spec(name) is None]
     if missing:
-        raise CommandError(f"{sys.executable} lacks {', '.join(missing)}: run `make setup`, which installs them.")
+        raise CommandError(f"{sys.executable} lacks {', '.join(missing)}: install what it requires.")
 
 
 def stack_file_readable(root: Path, stack: str) -> None:
-    """Pulumi.yaml and the stack's file are there and are YAML of the right shape."""
+    """Pulumi.yaml and the stack's file are there and are YAML of the right shape, and the program is in Python."""
     try:
+        runtime_options(root)
         find_secrets(stack_file(root, stack).read_text(), declared_secrets(root))
     except StackFileError as error:
         raise CommandError(str(error)) from error

@@ -5,9 +5,8 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -16,17 +15,33 @@ import boto3
 import urllib3
 from rich.console import Console
 
-from rehearsal import places, supervisor, toolchain
+from rehearsal import particulars, places, supervisor, toolchain, virtualenv
+from rehearsal.cluster.layout import PROXY
+from rehearsal.command import answers
 from rehearsal.command.errors import CommandError
 from rehearsal.command.meter import Meter
-from rehearsal.engine import home, seeds, stackfile
+from rehearsal.engine import declared, home, installed, seeds, stackfile
 from rehearsal.engine.locks import locks
+from rehearsal.engine.look import Look
 from rehearsal.engine.progress import Lines
 from rehearsal.engine.run import Engine
 from rehearsal.engine.view import ClusterView, view
+from rehearsal.engine.watching import Watching, watching
 from rehearsal.engine.workspace import open_workspace
+from rehearsal.images.table import known
 from rehearsal.kube.client import ApiError, Kube, Unreachable
+from rehearsal.kubelet.images import Images
 from rehearsal.processes import StartError
+from rehearsal.toolchain import screen
+
+STANDS_IN_THE_WAY = (
+    toolchain.BuildError,
+    StartError,
+    stackfile.StackFileError,
+    particulars.ParticularsError,
+    installed.NotInstalledError,
+)
+"""What keeps a site or a stack on it from being opened, with one sentence for the person."""
 
 Inventory = Mapping[str, list[str]]
 """Ids of what an account holds, by kind, such as `{"ec2:vpc": ["vpc-…"]}`."""
@@ -40,6 +55,7 @@ class Session:
     engine: Engine
     replaced: tuple[str, ...]
     tools: toolchain.Tools
+    program: particulars.Particulars
     console: Console
     meter: Meter
 
@@ -68,29 +84,33 @@ class Session:
         return json.loads(answer.data)
 
     def seed(self, text: str) -> list[str]:
-        """Give the account what the stack file says it has, and remember what it holds before `up`.
+        """Give the account what the program assumes by its stack file, and remember what it holds before `up`.
 
-        Returns what is new there, in words: objects by their prefix, and capacity blocks, which follow the calendar.
+        Returns what is new there, in words: objects by their prefix, and reservations, which follow the calendar.
         """
-        region = seeds.region(text)
+        content = self.program.account(text)
         env = self.engine.env
         s3 = boto3.client(
             "s3",
-            region_name=region,
+            region_name=content.region,
             endpoint_url=self.site.cloud_url,
             aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"],
         )
+        for bucket in content.buckets:
+            self.control("PUT", f"buckets/{content.region}/{bucket.name}", bucket.order)
+        strangers = {bucket.name: bucket.owner for bucket in content.buckets if bucket.owner}
         made = Counter(
-            address.rpartition("/")[0] for address in seeds.sow(s3, stackfile.external_objects(text), region)
+            address.rpartition("/")[0] for address in seeds.sow(s3, content.objects, content.region, strangers)
         )
-        blocks = seeds.blocks(text)
-        for block in blocks:
-            self.control("PUT", f"reservations/{region}/{block.id}", block.order(datetime.now(UTC)))
+        for each in content.reservations:
+            self.control("PUT", f"reservations/{content.region}/{each.id}", each.order)
+        self.control("PUT", f"granted/{content.region}", content.instances)
+        self.control("PUT", "caller", {"address": content.caller})
         if not self.baseline.exists():
             places.write_json(self.baseline, self.inventory())
         objects = [f"{count} objects in {prefix}" for prefix, count in made.items()]
-        return objects + [f"capacity block {each.id} of {each.count} {each.instance_type}" for each in blocks]
+        return objects + [each.words for each in content.reservations]
 
     def leftovers(self) -> dict[str, list[str]]:
         """What the account holds now and did not before `up`."""
@@ -105,8 +125,12 @@ class Session:
         return {kind: ids for kind, ids in difference.items() if ids}
 
     def views(self) -> list[ClusterView]:
-        """What runs in each cluster whose API server answers."""
-        return list(_views(self.directory))
+        """What runs in each cluster, beside what the stacks of the site declare of it."""
+        return views(self.directory, self.program)
+
+    def watched(self) -> list[Watching]:
+        """What watches each cluster, and the alerts that fire."""
+        return watched(self.directory)
 
     def locked_by(self) -> int | None:
         """The pid of an engine that works on the stack now; a lock left by a dead one does not count."""
@@ -125,32 +149,75 @@ def kubeconfigs(directory: places.SiteDirectory) -> dict[str, Path]:
     return {f"{path.parent.parent.name}/{path.parent.name}": path for path in found}
 
 
-def _views(directory: places.SiteDirectory) -> Iterator[ClusterView]:
-    for name, path in kubeconfigs(directory).items():
-        with contextlib.suppress(Unreachable, ApiError), contextlib.closing(Kube.from_kubeconfig(str(path))) as kube:
-            yield view(name.partition("/")[2], kube)
+def views(directory: places.SiteDirectory, program: particulars.Particulars) -> list[ClusterView]:
+    """What runs in each cluster of a site, beside what its stacks declare; one that does not answer says so."""
+    images, objects = known(program.images), declared.stored(directory.backend)
+    with contextlib.ExitStack() as closing:
+        kubes: dict[str, Kube] = {}
+        for label, path in kubeconfigs(directory).items():
+            with contextlib.suppress(ValueError):  # it is being written
+                kubes[label] = closing.enter_context(contextlib.closing(Kube.from_kubeconfig(str(path))))
+        if objects and not kubes:
+            lost = f"the state holds {len(objects)} Kubernetes objects, and no cluster runs here"
+            return [ClusterView(directory.path.name, missed=[lost])]
+        shares = declared.by_cluster(objects, kubes)
+        return [_view(label, kube, images, shares[label]) for label, kube in kubes.items()]
 
 
-def open_session(name: str, root: Path, stack: str, console: Console, meter: Meter) -> Session:
+def watched(directory: places.SiteDirectory) -> list[Watching]:
+    """What watches each cluster of a site; nothing of one that does not answer."""
+    found: list[Watching] = []
+    for label, path in kubeconfigs(directory).items():
+        with contextlib.suppress(Unreachable, ApiError, ValueError, FileNotFoundError):
+            proxy = path.with_name(PROXY).read_text()
+            with contextlib.closing(Kube.from_kubeconfig(str(path))) as kube:
+                found += watching(label.partition("/")[2], Look(kube), proxy)
+    return found
+
+
+def _view(label: str, kube: Kube, images: Images, objects: Sequence[declared.Declared]) -> ClusterView:
+    name = label.partition("/")[2]
+    try:
+        return view(name, kube, images, objects)
+    except (Unreachable, ApiError) as error:
+        return ClusterView(name, missed=[f"cluster {label} does not answer: {error}"])
+
+
+def open_session(
+    name: str, root: Path, stack: str, console: Console, meter: Meter, *, tree: Path | None = None
+) -> Session:
     """Start the site `name` if it does not run (clean, if it died), and open `stack` of the program at `root` on it.
 
-    Raises CommandError with one sentence if a tool, the site or the stack file stands in the way.
+    `tree` holds another revision of the program, which then is run in its place; the site and what is particular to
+    the program stay those of `root`. Raises CommandError with one sentence if a tool, the site, the stack file or the
+    package `rehearsed` stands in the way.
     """
-    directory = places.site(name)
+    directory = places.site(name, root)
     try:
+        program = particulars.load(root)
+        environment = virtualenv.directory(root, stackfile.runtime_options(root))
+        official = installed.official(os.environ.get(installed.VARIABLE, ""), home.wanted(environment))
         with meter.phase("toolchain"):
-            tools = toolchain.ensure(report=lambda line: console.print(f"  {line}", highlight=False))
+            tools = toolchain.ensure(toolchain.BASE, screen.on(console, "  "))
         with meter.phase("site"):
-            site = _start(directory, console)
+            site = _start(directory, root, console)
             meter.watch(site.supervisor.pid)
-    except (toolchain.BuildError, StartError) as error:
+    except STANDS_IN_THE_WAY as error:
         raise CommandError(str(error)) from error
-    prepared = home.prepare(directory, tools["pulumi"], site.cloud_url, tuple(tools.directories()))
+    prepared = home.prepare(
+        directory,
+        tools["pulumi"],
+        site.cloud_url,
+        tuple(tools.directories()),
+        environment=environment,
+        variables=particulars.upstream(root),
+        official=official,
+    )
     try:
-        workspace = open_workspace(directory, prepared, root, stack)
+        workspace = open_workspace(directory, prepared, tree or root, stack)
     except stackfile.StackFileError as error:
         raise CommandError(str(error)) from error
-    return Session(site, workspace.engine, workspace.replaced, tools, console, meter)
+    return Session(site, workspace.engine, workspace.replaced, tools, program, console, meter)
 
 
 def enter(env: Mapping[str, str]) -> None:
@@ -159,18 +226,21 @@ def enter(env: Mapping[str, str]) -> None:
     os.environ.update(env)
 
 
-def _start(directory: places.SiteDirectory, console: Console) -> supervisor.Site:
+def _start(directory: places.SiteDirectory, root: Path, console: Console) -> supervisor.Site:
     now = supervisor.status(directory.path)
     if now.state is supervisor.State.RUNNING and now.site is not None:
-        if _answers(now.site):
+        trouble = answers.trouble(now.site, kubeconfigs(directory))
+        if not trouble:
             console.print(f"  {directory.path.name}: {now.reason}", highlight=False)
             return now.site
-        forget(directory, "its AWS account does not answer", console)
+        if not answers.given_up(console, trouble, directory.path.name):
+            raise CommandError(trouble)
+        forget(directory, "given up", console)
     elif now.state is supervisor.State.DEAD:
         forget(directory, now.reason, console)
     elif now.state is supervisor.State.ABSENT and directory.path.exists():
         shutil.rmtree(directory.path)
-    return supervisor.start(directory.path)
+    return supervisor.start(directory.path, root)
 
 
 def forget(directory: places.SiteDirectory, reason: str, console: Console) -> None:
@@ -180,25 +250,3 @@ def forget(directory: places.SiteDirectory, reason: str, console: Console) -> No
     )
     supervisor.stop(directory.path)
     shutil.rmtree(directory.path, ignore_errors=True)
-
-
-def _answers(site: supervisor.Site) -> bool:
-    try:
-        answer = urllib3.request("GET", f"{site.cloud_url}/rehearsal/health", timeout=10.0, retries=False)
-    except urllib3.exceptions.HTTPError:
-        return False
-    if answer.status != 200:
-        return False
-    return all(_cluster_answers(path) for path in kubeconfigs(site.directory).values())
-
-
-def _cluster_answers(kubeconfig: Path) -> bool:
-    """Whether an API server answers at all; what it answers is not of interest here."""
-    try:
-        with contextlib.closing(Kube.from_kubeconfig(str(kubeconfig))) as kube:
-            kube.call("GET", "/readyz", timeout=10.0)
-    except Unreachable:
-        return False
-    except (ApiError, ValueError):
-        return True
-    return True

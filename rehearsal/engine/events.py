@@ -5,7 +5,7 @@ The log's own time stamps are whole seconds, so whoever reads it while it grows 
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,11 +67,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What the engine, a plugin or the program says; `severity` is error, warning, info or info#err."""
+    """What the engine, a plugin or the program says; `severity` is error, warning, info or info#err.
+
+    A `passing` one is a display of progress that the next one overwrites at a terminal.
+    """
 
     severity: str
     message: str
     urn: Urn | None = None
+    passing: bool = False
 
     def __str__(self) -> str:
         return f"{self.urn.label}: {self.message}" if self.urn else self.message
@@ -145,7 +149,8 @@ class Record:
         message = event["message"].strip()
         if event["severity"] == "debug" or not message:
             return None
-        diagnostic = Diagnostic(event["severity"], message, Urn(event["urn"]) if event.get("urn") else None)
+        urn = Urn(event["urn"]) if event.get("urn") else None
+        diagnostic = Diagnostic(event["severity"], message, urn, bool(event.get("ephemeral")))
         self.diagnostics.append(diagnostic)
         return diagnostic
 
@@ -156,6 +161,14 @@ def read(log: Path) -> Record:
     for line in complete_lines(log):
         record.feed(line, float(json.loads(line)["timestamp"]))
     return record
+
+
+def registered(log: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Type and inputs of every resource that the program of a run wants; secrets and what is unknown are hidden."""
+    for line in complete_lines(log):
+        metadata = json.loads(line).get("resourcePreEvent", {}).get("metadata", {})
+        if wanted := metadata.get("new"):
+            yield wanted["type"], wanted.get("inputs") or {}
 
 
 def complete_lines(log: Path) -> Iterable[str]:

@@ -6,7 +6,6 @@ name on PATH comes first unless PULUMI_IGNORE_AMBIENT_PLUGINS is set.
 """
 
 import contextlib
-import importlib.metadata
 import os
 import secrets
 import shlex
@@ -15,14 +14,17 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
-from rehearsal import places
+from rehearsal import places, virtualenv
+from rehearsal.engine.installed import HOST, Official
 
 PLUGINS = {"aws": "pulumi-aws", "kubernetes": "pulumi-kubernetes"}
 """Resource plugins and the Python distributions whose versions they answer for."""
 
 DROPPED = ("KUBECONFIG", "GOROOT", "PYTHONPATH", "PYTHONHOME", "PULUMI_STACK", "PULUMI_ACCESS_TOKEN")
 DROPPED_PREFIXES = ("AWS_", "PULUMI_", "KUBE_")
+ACCESS_KEY, SECRET_KEY = "AKIAREHEARSAL0000000", "rehearsal"
 
 
 @dataclass(frozen=True)
@@ -33,26 +35,66 @@ class Home:
     env: Mapping[str, str]
 
 
-def prepare(site: places.SiteDirectory, pulumi: Path, cloud_url: str, tools: tuple[Path, ...] = ()) -> Home:
+def prepare(
+    site: places.SiteDirectory,
+    pulumi: Path,
+    cloud_url: str,
+    tools: tuple[Path, ...] = (),
+    *,
+    environment: Path | None = None,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    official: Official | None = None,
+) -> Home:
     """Make or refresh PULUMI_HOME, the backend and the passphrase of a site.
 
-    `pulumi` is the CLI to run, `tools` are directories put on PATH after this Python's own scripts.
+    `pulumi` is the CLI to run, `tools` are directories put on PATH after this Python's own scripts. The SDK in the
+    program's virtual `environment` asks for plugins of its own version, which are therefore there too: the same
+    stand-ins, whatever the version, or the `official` ones of just that version. `variables` come last.
     """
     site.create()
-    for name, distribution in PLUGINS.items():
-        version = importlib.metadata.version(distribution)
-        directory = places.private_directory(site.pulumi / "plugins" / f"resource-{name}-v{version}")
-        _wrapper(directory / f"pulumi-resource-{name}", f"rehearsal.plugins.{name}")
+    for name, versions in wanted(environment).items():
+        for version in versions:
+            directory = places.private_directory(site.pulumi / "plugins" / f"resource-{name}-v{version}")
+            installed = official.resources.get((name, version)) if official else None
+            _write(directory / f"pulumi-resource-{name}", _resource(name, installed))
     bin_directory = places.private_directory(site.pulumi / "bin")
-    _wrapper(bin_directory / "pulumi-language-python", "rehearsal.plugins.language")
-    return Home(_own_copy(pulumi, bin_directory / "pulumi"), _environment(site, cloud_url, tools))
+    _write(bin_directory / HOST, _host(official.host) if official else _ours("rehearsal.plugins.language"))
+    env = _environment(site, cloud_url, tools) | dict(variables)
+    return Home(_own_copy(pulumi, bin_directory / "pulumi"), env)
 
 
-def _wrapper(path: Path, module: str) -> None:
+def wanted(environment: Path | None) -> dict[str, set[str]]:
+    """The versions of the resource plugins that SDKs ask for: ours, and the one of the program's environment."""
+    return {
+        name: {version for each in (None, environment) if (version := virtualenv.version(distribution, each))}
+        for name, distribution in PLUGINS.items()
+    }
+
+
+def _resource(name: str, installed: Path | None) -> str:
+    """The official Kubernetes plugin has ours beside it, for charts whose repository is not reached."""
+    if installed is None:
+        return _ours(f"rehearsal.plugins.{name}")
+    return _ours("rehearsal.plugins.beside", str(installed)) if name == "kubernetes" else _theirs(installed)
+
+
+def _host(installed: Path) -> str:
+    """The host looks for `pulumi-language-python-exec`, which starts programs, on PATH."""
+    return f"PATH={shlex.quote(str(installed.parent))}:$PATH {_theirs(installed)}"
+
+
+def _ours(module: str, *words: str) -> str:
     # -P: the engine starts plugins in the program's directory, whose packages must not take the place of ours.
-    words = ["exec", sys.executable, "-P", "-m", module]
-    script = f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(places.CHECKOUT))} {shlex.join(words)} "$@"\n'
-    places.write(path, script, mode=0o700)
+    command = shlex.join(["exec", sys.executable, "-P", "-m", module, *words])
+    return f"PYTHONPATH={shlex.quote(str(places.CODE))} {command}"
+
+
+def _theirs(installed: Path) -> str:
+    return shlex.join(["exec", str(installed)])
+
+
+def _write(path: Path, command: str) -> None:
+    places.write(path, f'#!/bin/sh\n{command} "$@"\n', mode=0o700)
 
 
 def _own_copy(source: Path, target: Path) -> Path:
@@ -77,8 +119,8 @@ def _environment(site: places.SiteDirectory, cloud_url: str, tools: tuple[Path, 
         for name, value in os.environ.items()
         if name not in DROPPED and not name.startswith(DROPPED_PREFIXES)
     }
-    empty = site.pulumi / "no-profiles"
-    places.write(empty, "")
+    profiles = site.pulumi / "aws-profiles"
+    places.write(profiles, "")
     path = [str(Path(sys.executable).parent), *map(str, tools), inherited.get("PATH", "")]
     return inherited | {
         "PATH": os.pathsep.join(path),
@@ -92,14 +134,21 @@ def _environment(site: places.SiteDirectory, cloud_url: str, tools: tuple[Path, 
         "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",
         "PULUMI_DEBUG_COMMANDS": "true",  # it unlocks --event-log
         "AWS_ENDPOINT_URL": cloud_url,
-        "AWS_ACCESS_KEY_ID": "AKIAREHEARSAL0000000",
-        "AWS_SECRET_ACCESS_KEY": "rehearsal",
-        "AWS_CONFIG_FILE": str(empty),
-        "AWS_SHARED_CREDENTIALS_FILE": str(empty),
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_CONFIG_FILE": str(profiles),
+        "AWS_SHARED_CREDENTIALS_FILE": str(profiles),
         "AWS_EC2_METADATA_DISABLED": "true",
         "NO_PROXY": "127.0.0.1,localhost",
         "no_proxy": "127.0.0.1,localhost",
     }
+
+
+def allow_profile(home: Home, name: str) -> None:
+    """Let AWS clients find the profile `name`, as the user's own configuration does on a real deployment."""
+    keys = f"aws_access_key_id = {ACCESS_KEY}\naws_secret_access_key = {SECRET_KEY}\n"
+    section = "default" if name == "default" else f"profile {name}"
+    places.write(Path(home.env["AWS_CONFIG_FILE"]), f"[{section}]\n{keys}")
 
 
 def passphrase(site: places.SiteDirectory) -> Path:

@@ -1,39 +1,37 @@
 """Looks for half-created objects where the stack's own providers would: their regions, roles and kubeconfigs.
 
-Everything here is plain boto3 and Kubernetes API, so it works on real clouds as it does on a rehearsal. Credentials
-come from the environment, as the provider plugins take them.
+Everything here goes through the APIs of AWS and Kubernetes, so it works on real clouds as it does on a rehearsal.
+Credentials come from the environment, as the provider plugins take them.
 """
 
-import functools
 import json
-import time
+import os
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
-from botocore.config import Config
+import jmespath
 
-from rehearsal import awsmodels
 from rehearsal.engine import naturalkeys
-from rehearsal.engine.naturalkeys import Clients
+from rehearsal.engine.naturalkeys import ForeignObjectError, NoNaturalKeyError
 from rehearsal.engine.state import Pending
 from rehearsal.kube.client import ApiError, Kube
+from rehearsal.plugins.aws import settings
+from rehearsal.plugins.aws.account import Account, Deadline
+from rehearsal.plugins.aws.life import describe
+from rehearsal.plugins.aws.object import Object
+from rehearsal.plugins.aws.table import ROWS
+from rehearsal.plugins.kubernetes.helm import Helm
+from rehearsal.plugins.kubernetes.helm_store import PENDING, Store
 
 FIELD_MANAGER = "pulumi"
 """How the field managers of the Kubernetes provider begin (pulumi-kubernetes, server-side apply)."""
 FIELD_MANAGER_KEPT = "__fieldManager"
 """The output in which that provider keeps it."""
 SETTLE_SECONDS = 1800.0
+RELEASE_SECONDS = 120.0
 UNSETTLED = frozenset({"CREATING", "UPDATING", "pending"})
-
-
-class ForeignObjectError(Exception):
-    """An object of this name exists, and something else made it; the text says what shows that."""
-
-
-class NoNaturalKeyError(Exception):
-    """There is no way known to find objects of this type."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +62,15 @@ def find(pending: Pending, around: Surroundings) -> list[str]:
 
 def settled(pending: Pending, id: str, around: Surroundings) -> str:
     """Wait until the object is no longer being made and return its last state; at once for kinds made in one go."""
-    state = STATES.get(pending.urn.type)
-    if state is None:
+    row = ROWS.get(pending.urn.type)
+    if row is None or row.wait is None:
         return ""
-    clients = _clients(pending, around)
-    deadline, pause = time.monotonic() + SETTLE_SECONDS, 0.5
-    while (now := str(state(clients, id))) in UNSETTLED and time.monotonic() < deadline:
-        time.sleep(pause)
-        pause = min(15.0, pause * 1.5)
-    return now
+    obj = _object(pending, around)
+    obj.learn(id)
+    while True:
+        now = str(jmespath.search(row.wait.status, describe(obj) or {}) or "")
+        if now not in UNSETTLED or not obj.deadline.pause():
+            return now
 
 
 def remembered(pending: Pending, id: str, around: Surroundings) -> dict[str, Any]:
@@ -96,67 +94,19 @@ def _managers(live: Mapping[str, Any]) -> list[str]:
 
 
 def _aws(pending: Pending, around: Surroundings) -> list[str]:
-    token, clients = pending.urn.type, _clients(pending, around)
-    default = (around.provider.get("defaultTags") or {}).get("tags") or {}
-    own = pending.inputs.get("tags") or {}
-    if token in naturalkeys.NAMED:
-        found = naturalkeys.by_name(token, clients, pending.inputs)
-        if found is None:
-            return []
-        if found.tags and not (default | own).items() <= dict(found.tags).items():
-            raise ForeignObjectError(f"{found.id} exists with other tags than this stack's")
-        return [found.id]
-    if token not in naturalkeys.TAGGED and token != naturalkeys.KEY:
-        raise NoNaturalKeyError(f"no natural key is known for {token}")
-    if not own:
-        raise NoNaturalKeyError("it carries no tags of its own, only those that every object of the stack has")
-    if token == naturalkeys.KEY:
-        ids = naturalkeys.key_by_tags(clients, default | own)
-    else:
-        ids = naturalkeys.by_tags(naturalkeys.TAGGED[token], clients, default | own)
-    return [each for each in ids if each not in around.known]
+    if pending.urn.type not in ROWS:
+        raise NoNaturalKeyError(f"no natural key is known for {pending.urn.type}")
+    return [each for each in naturalkeys.find(_object(pending, around)) if each not in around.known]
 
 
-def _clients(pending: Pending, around: Surroundings) -> Clients:
-    """boto3 clients with the provider's region, profile and assumed roles."""
-    awsmodels.read_once()
-    provider = around.provider
-    region = pending.inputs.get("region") or provider.get("region")
-    session = boto3.Session(region_name=region, profile_name=provider.get("profile") or None)
-    for role in provider.get("assumeRoles") or ():
-        session = _assume(session, role)
-    config = Config(retries={"mode": "adaptive", "max_attempts": 8})
-    return functools.cache(lambda service: session.client(service, config=config))
-
-
-def _assume(session: Any, role: Mapping[str, Any]) -> Any:
-    optional = {"ExternalId": role["externalId"]} if role.get("externalId") else {}
-    name = role.get("sessionName") or "gpucluster-recover"
-    answer = session.client("sts").assume_role(RoleArn=role["roleArn"], RoleSessionName=name, **optional)
-    given = answer["Credentials"]
-    return boto3.Session(
-        aws_access_key_id=given["AccessKeyId"],
-        aws_secret_access_key=given["SecretAccessKey"],
-        aws_session_token=given["SessionToken"],
-        region_name=session.region_name,
-    )
-
-
-STATES: dict[str, Callable[[Clients, str], Any]] = {
-    "aws:eks/cluster:Cluster": lambda clients, id: clients("eks").describe_cluster(name=id)["cluster"]["status"],
-    "aws:eks/nodeGroup:NodeGroup": lambda clients, id: clients("eks").describe_nodegroup(
-        clusterName=id.split(":")[0], nodegroupName=id.split(":")[1]
-    )["nodegroup"]["status"],
-    "aws:eks/addon:Addon": lambda clients, id: clients("eks").describe_addon(
-        clusterName=id.split(":")[0], addonName=id.split(":")[1]
-    )["addon"]["status"],
-    "aws:ec2/natGateway:NatGateway": lambda clients, id: clients("ec2").describe_nat_gateways(NatGatewayIds=[id])[
-        "NatGateways"
-    ][0]["State"],
-    "aws:fsx/lustreFileSystem:LustreFileSystem": lambda clients, id: clients("fsx").describe_file_systems(
-        FileSystemIds=[id]
-    )["FileSystems"][0]["Lifecycle"],
-}
+def _object(pending: Pending, around: Surroundings) -> Object:
+    """The interrupted resource in the account of its provider, which may refuse to be worked in."""
+    region = around.provider.get("region") or pending.inputs.get("region") or os.environ.get("AWS_REGION", "")
+    given = settings.plain({**around.provider, "region": region})
+    alive = threading.Event()
+    account = Account(settings.settings(given), alive)
+    token = pending.urn.type
+    return Object(account, ROWS[token], token, dict(pending.inputs), Deadline(SETTLE_SECONDS, alive))
 
 
 def _kubernetes(pending: Pending, around: Surroundings) -> list[str]:
@@ -165,7 +115,7 @@ def _kubernetes(pending: Pending, around: Surroundings) -> list[str]:
     _, version, kind = pending.urn.type.split(":")
     if version == "helm.sh/v3":
         name, namespace = pending.inputs.get("name"), pending.inputs.get("namespace") or "default"
-        return _release(_cluster(kubeconfig, around), str(name), str(namespace))
+        return release(_cluster(kubeconfig, around), str(name), str(namespace))
     if not metadata.get("name"):
         raise NoNaturalKeyError("its manifest names no object")
     kube = _cluster(kubeconfig, around)
@@ -205,16 +155,16 @@ def _cluster(kubeconfig: str | None, around: Surroundings) -> Kube:
     return Kube.from_kubeconfig(kubeconfig, around.provider.get("context"))
 
 
-def _release(kube: Kube, name: str, namespace: str) -> list[str]:
-    """A Helm release that reached its end. Revisions caught in the middle are deleted, or Helm refuses for ever.
-
-    Helm keeps one Secret per revision, labelled with owner, name and status (helm.sh/helm pkg/storage/driver).
+def release(kube: Kube, name: str, namespace: str) -> list[str]:
+    """A Helm release that reached its end. One that was caught at its first revision is undone, objects and all: the
+    next install may have another name. Later revisions caught in the middle are forgotten, or Helm refuses for ever.
     """
-    secrets = kube.list("v1", "Secret", namespace, label_selector=f"owner=helm,name={name}")
-    whole = []
-    for secret in secrets:
-        if secret["metadata"]["labels"].get("status", "").startswith("pending-"):
-            kube.delete(secret)
-        else:
-            whole.append(secret)
-    return [f"{namespace}/{name}"] if whole else []
+    store = Store(kube)
+    history = store.history(namespace, name)
+    ended = [record for record in history if record.status not in PENDING]
+    if history and not ended:
+        Helm(kube, threading.Event()).uninstall(namespace, name, RELEASE_SECONDS, wait=True, hooks=False)
+    for record in history:
+        if ended and record.status in PENDING:
+            store.remove(record)
+    return [f"{namespace}/{name}"] if ended else []

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rehearsal.engine.events import QUIET, Diagnostic, Record, Step
+from rehearsal.engine.hints import is_noise, remedy
 
 SILENCE_SECONDS = 15.0
 SIGNS = {
@@ -40,9 +41,13 @@ class Lines:
         self._console.print(text, highlight=False, soft_wrap=True)
 
     def _diagnostic(self, diagnostic: Diagnostic) -> None:
+        if is_noise(diagnostic):
+            return
         if diagnostic.severity in {"error", "warning"}:
             colour = "red" if diagnostic.severity == "error" else "yellow"
             self._say(f"  [{colour}]{diagnostic.severity}:[/] {escape(str(diagnostic))}")
+            if sentence := remedy(diagnostic.message):
+                self._say(f"    {escape(sentence)}")
         elif diagnostic.severity == "info#err":
             self._say(f"  {escape(diagnostic.message)}")
 

@@ -10,15 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError
 
 from rehearsal.engine import lookup, state
 from rehearsal.engine.events import Urn
-from rehearsal.engine.lookup import Finder, ForeignObjectError, NoNaturalKeyError, Surroundings
-from rehearsal.engine.naturalkeys import REPEATABLE
+from rehearsal.engine.lookup import Finder, Surroundings
+from rehearsal.engine.naturalkeys import ForeignObjectError, NoNaturalKeyError, repeatable
 from rehearsal.engine.run import Engine, Watcher
 from rehearsal.engine.state import Document, Pending
 from rehearsal.kube.client import ApiError, CredentialsFailed, Unreachable
+from rehearsal.plugins.servicer import PluginError
 
 
 class Verdict(enum.Enum):
@@ -99,7 +100,7 @@ def decide(pending: Pending, around: Surroundings, find: Finder) -> Finding:
         return Finding(pending.urn, pending.kind, Verdict.NEXT, f"{pending.kind} is repeated by the next update")
     if not pending.provider:
         return Finding(pending.urn, pending.kind, Verdict.CLEAR, "it exists in the state only")
-    if pending.urn.type in REPEATABLE:
+    if repeatable(pending.urn.type):
         return Finding(pending.urn, pending.kind, Verdict.CLEAR, "making it again changes nothing")
     try:
         ids = find(pending, around)
@@ -112,7 +113,7 @@ def decide(pending: Pending, around: Surroundings, find: Finder) -> Finding:
         return Finding(pending.urn, pending.kind, Verdict.CLEAR, f"not ours: {error}")
     except NoNaturalKeyError as error:
         return _left(pending, f"{error}: look for it by hand and remove it")
-    except (ClientError, BotoCoreError, ApiError, Unreachable, CredentialsFailed, ValueError) as error:
+    except (PluginError, BotoCoreError, ApiError, Unreachable, CredentialsFailed, ValueError) as error:
         return _left(pending, f"the lookup failed: {error}")
     if ids:
         return _left(pending, f"several objects carry its tags ({', '.join(sorted(ids))}); delete all but one")

@@ -16,6 +16,7 @@ from typing import Any
 
 from rehearsal import places
 from rehearsal.engine.events import Diagnostic, Record, Step
+from rehearsal.engine.hints import remedy
 from rehearsal.processes import Identity, Process, last_lines
 
 PARALLEL = 16
@@ -41,13 +42,19 @@ class Outcome:
     seconds: float
     log: Path
 
+    @property
+    def events(self) -> Path:
+        """The engine's event log of the run."""
+        return self.log.with_suffix(".events")
+
     def explain(self) -> str:
         """Why it failed, in full: the errors of the engine, the plugins and the program, else the CLI's last words."""
         errors = self.record.errors()
         if not errors:
             return last_lines(self.log, 20)
         program = [each.message for each in self.record.diagnostics if each.severity == "info#err"]
-        return "\n".join([*map(str, errors), *program])
+        remedies = dict.fromkeys(sentence for each in errors if (sentence := remedy(each.message)))
+        return "\n".join([*map(str, errors), *remedies, *program])
 
     def require(self) -> "Outcome":
         """Itself; raises EngineError if the run did not succeed."""
@@ -125,7 +132,8 @@ class Engine:
 
     def _operate(self, operation: str, *flags: str, watch: Watcher | None) -> Outcome:
         places.private_directory(self.logs)
-        log, events = self.logs / f"pulumi-{operation}.log", self.logs / f"pulumi-{operation}.events"
+        log = self.logs / f"pulumi-{operation}.log"
+        events = log.with_suffix(".events")
         log.unlink(missing_ok=True)
         events.unlink(missing_ok=True)
         argv = [str(self.cli), "-C", str(self.root), operation, "--stack", self.stack, "--non-interactive"]

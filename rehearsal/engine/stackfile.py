@@ -5,7 +5,6 @@ editing text at the places where YAML says a value stands, and only our own scra
 `pulumi config set` reformats what it writes (an unquoted date, for one, becomes a timestamp).
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import yaml
 
 PROVIDER_KEYS = ("secretsprovider", "encryptedkey", "encryptionsalt")
-S3_URI = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([^\s\"'#,{}\[\]]*))?")
 
 
 class StackFileError(Exception):
@@ -29,12 +27,18 @@ class Secret:
     span: tuple[int, int] | None
 
 
-@dataclass(frozen=True)
-class Place:
-    """An S3 address in a stack file: content that lies outside the stack. The key may be empty, or end in a slash."""
+def program_root(start: Path) -> Path:
+    """The directory of the program that `start` lies in: the nearest one upward with a Pulumi.yaml, as the CLI looks.
 
-    bucket: str
-    key: str
+    Raises StackFileError if there is none.
+    """
+    here = start.resolve()
+    for directory in (here, *here.parents):
+        if (directory / "Pulumi.yaml").is_file():
+            return directory
+    raise StackFileError(
+        f"no Pulumi.yaml in {here} or above it: run this in the directory of a Pulumi program, or name it with --root."
+    )
 
 
 def stack_file(root: Path, stack: str) -> Path:
@@ -48,15 +52,25 @@ def stack_file(root: Path, stack: str) -> Path:
         if each.name.count(".") == 2
     )
     there = f"stacks here: {', '.join(known)}" if known else "there is no stack file here at all"
-    raise StackFileError(f"{path} does not exist; {there}. Choose one with STACK=<name>.")
+    raise StackFileError(f"{path} does not exist; {there}. Choose one of them.")
 
 
 def project_name(root: Path) -> str:
     """The `name` of Pulumi.yaml."""
     name = _project(root).get("name")
     if not isinstance(name, str):
-        raise StackFileError(f"{root / 'Pulumi.yaml'} has no `name`; add `name: gpucluster`.")
+        raise StackFileError(f"{root / 'Pulumi.yaml'} has no `name`: name the project, as in `name: my-cluster`.")
     return name
+
+
+def runtime_options(root: Path) -> dict[str, Any]:
+    """The `options` of the runtime in Pulumi.yaml. Raises StackFileError if the program is not in Python."""
+    runtime = _project(root).get("runtime")
+    name = runtime.get("name") if isinstance(runtime, dict) else runtime
+    if name != "python":
+        raise StackFileError(f"{root / 'Pulumi.yaml'} has `runtime: {name}`; a rehearsal runs programs in Python only.")
+    options = runtime.get("options") if isinstance(runtime, dict) else None
+    return options if isinstance(options, dict) else {}
 
 
 def declared_secrets(root: Path) -> list[str]:
@@ -79,6 +93,12 @@ def find_secrets(text: str, declared: list[str]) -> list[Secret]:
     return found + [Secret(key, None) for key in declared if key not in present]
 
 
+def aws_profile(text: str) -> str | None:
+    """The profile that the stack file gives the default AWS provider (`aws:profile`)."""
+    profile = _value(_value(_mapping(text), "config"), "aws:profile")
+    return str(profile.value) if isinstance(profile, yaml.ScalarNode) else None
+
+
 def private_copy(text: str, sealed: Mapping[str, str], declared: list[str], salt: str) -> str:
     """The stack file's text with `sealed[key]` (ciphertext) for every secret, under our passphrase's salt."""
     found = find_secrets(text, declared)
@@ -92,13 +112,6 @@ def private_copy(text: str, sealed: Mapping[str, str], declared: list[str], salt
         text = text[:start] + replacement + text[end:]
     newline = "" if not text or text.endswith("\n") else "\n"
     return f"{text}{newline}encryptionsalt: {salt}\n"
-
-
-def external_objects(text: str) -> list[Place]:
-    """The s3:// addresses a stack file names, each once, in the order of the file; comments do not count."""
-    code = "\n".join(re.sub(r"(^|\s)#.*", "", line) for line in text.splitlines())
-    places = (Place(bucket, key or "") for bucket, key in S3_URI.findall(code))
-    return list(dict.fromkeys(places))
 
 
 def _project(root: Path) -> dict[str, Any]:

@@ -5,14 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rehearsal.effects.services import listens, unanswered
-from rehearsal.kube.client import ApiError, Kube
+from rehearsal.engine import judged, runs
+from rehearsal.engine.declared import Declared
+from rehearsal.engine.look import Look, because
+from rehearsal.engine.scarcity import scarce
+from rehearsal.kube.client import Kube
+from rehearsal.kubelet.images import Images
+from rehearsal.kubelet.services import unanswered
 from rehearsal.plugins.kubernetes.reasons import explain
 
 GPU = "nvidia.com/gpu"
 EFA = "vpc.amazonaws.com/efa"
-POD_GROUP = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 GROUP_OF_POD = "scheduling.k8s.io/group-name"
+NETWORK_POLICY = ("networking.k8s.io/v1", "NetworkPolicy")
 SYSTEM_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
 
 Object = Mapping[str, Any]
@@ -39,6 +44,11 @@ class Gang:
     phase: str
     why: Sequence[str] = ()
 
+    @property
+    def short(self) -> bool:
+        """Whether pods are missing that should run; those of a gang that ended are not."""
+        return self.running < self.members and self.phase != "Completed"
+
 
 @dataclass(frozen=True)
 class Service:
@@ -54,13 +64,22 @@ class Service:
 
 @dataclass(frozen=True)
 class ClusterView:
-    """What one cluster runs, as its API tells it. `unanswered` are sentences about Services that lead nowhere."""
+    """What one cluster runs, as its API tells it. `unanswered` are sentences about Services that lead nowhere.
+
+    `missed` are those about what the program declared and what is not there or does not do what it is for,
+    `complaints` about pods of gangs that run, but not as they were to. `unproven` says what nothing here proves;
+    `unplayed` images do nothing but run.
+    """
 
     name: str
     nodes: Sequence[Node] = field(default=())
     gangs: Sequence[Gang] = field(default=())
     services: Sequence[Service] = field(default=())
     unanswered: Sequence[str] = field(default=())
+    missed: Sequence[str] = field(default=())
+    unproven: Sequence[str] = field(default=())
+    complaints: Sequence[str] = field(default=())
+    unplayed: Sequence[str] = field(default=())
 
     def unready(self) -> list[str]:
         """One sentence for each thing that does not run as asked, with the reason that Kubernetes gives."""
@@ -68,57 +87,80 @@ class ClusterView:
             *(f"node {node.name} is not Ready" for node in self.nodes if not node.ready),
             *(
                 f"gang {each.namespace}/{each.name} has {each.running} of {each.members} pods running ({each.phase})"
-                + _because(each.why)
+                + because(each.why)
                 for each in self.gangs
-                if each.running < each.members
+                if each.short
             ),
             *(
                 f"deployment {each.namespace}/{each.name} has {each.ready} of {each.desired} replicas ready"
-                + _because(each.why)
+                + because(each.why)
                 for each in self.services
                 if each.ready < each.desired
             ),
             *self.unanswered,
+            *self.missed,
+            *self.complaints,
         ]
 
 
-def _because(why: Sequence[str]) -> str:
-    return f": {'; '.join(why)}" if why else ""
+def view(name: str, kube: Kube, images: Images, declared: Iterable[Declared] = ()) -> ClusterView:
+    """Look at a cluster, and in it for what programs declared; raises what the client raises if it does not answer.
 
-
-def view(name: str, kube: Kube) -> ClusterView:
-    """Look at a cluster; raises what the client raises if the API server does not answer."""
-    deployments, fronts = kube.list("apps/v1", "Deployment"), kube.list("v1", "Service")
-    slices = kube.list("discovery.k8s.io/v1", "EndpointSlice")
-    running = services(deployments, fronts, slices, kube.list("autoscaling/v2", "HorizontalPodAutoscaler"))
-    ours = (each for each in fronts if each["metadata"]["namespace"] not in SYSTEM_NAMESPACES)
+    Where a container listens is what `images` say of it: another process than the one that plays the kubelets knows
+    no more.
+    """
+    look = Look(kube)
+    deployments, fronts = look.all("apps/v1", "Deployment"), look.all("v1", "Service")
+    slices = look.all("discovery.k8s.io/v1", "EndpointSlice")
+    running = services(deployments, fronts, slices, look.all(*judged.SCALERS))
+    wanted = list(declared)
+    named = {(each.namespace, each.name) for each in wanted if each.kind == "Service"}
+    ours = (
+        each
+        for each in fronts
+        for where in [each["metadata"]["namespace"]]
+        if where not in SYSTEM_NAMESPACES or (where, each["metadata"]["name"]) in named
+    )
+    told = {("Deployment", each.namespace, each.name) for each in running if each.ready < each.desired}
     return ClusterView(
         name,
-        nodes=[node(each) for each in kube.list("v1", "Node")],
-        gangs=[_explained_gang(gang(each), kube) for each in _listed_if_served(kube, *POD_GROUP)],
+        nodes=[node(each) for each in look.all("v1", "Node")],
+        gangs=[_explained_gang(gang(each), look) for each in look.all(*runs.VOLCANO)],
         services=[_explained_service(each, deployments, kube) for each in running],
-        unanswered=unanswered(ours, slices, lambda where, pod, port: listens(kube.get("v1", "Pod", pod, where), port)),
+        missed=judged.complaints(wanted, look, told),
+        unproven=unenforced(look.all(*NETWORK_POLICY)),
+        unanswered=unanswered(
+            ours, slices, lambda where, pod, port: images.listens(kube.get("v1", "Pod", pod, where), port)
+        ),
+        complaints=images.complaints(look.all("v1", "Pod")),
+        unplayed=images.unplayed(look.all("v1", "Pod")),
     )
 
 
-def _explained_gang(found: Gang, kube: Kube) -> Gang:
+def unenforced(policies: Iterable[Object]) -> list[str]:
+    """A sentence about NetworkPolicies, which need a network plugin to hold: simulated pods have no network."""
+    names = sorted(f"{each['metadata']['namespace']}/{each['metadata']['name']}" for each in policies)
+    if not names:
+        return []
+    return [f"not proven: no packet passes here that a NetworkPolicy could stop, so nothing tried {', '.join(names)}"]
+
+
+def _explained_gang(found: Gang, look: Look) -> Gang:
     """With what its first waiting pod waits for, as the others do too; without pods, why the queue does not let it in.
 
     Volcano tells that in events of the PodGroup, some of them `Normal`.
     """
-    if found.running >= found.members:
+    if not found.short:
         return found
-    pods = kube.list("v1", "Pod", found.namespace)
-    members = (pod for pod in pods if (pod["metadata"].get("annotations") or {}).get(GROUP_OF_POD) == found.name)
-    first = next(filter(None, (explain({"kind": "Pod", **pod}, kube) for pod in members)), None)
-    return replace(found, why=first or _refusals(found, kube))
-
-
-def _refusals(found: Gang, kube: Kube) -> list[str]:
-    selector = f"involvedObject.kind=PodGroup,involvedObject.name={found.name}"
-    events = kube.list("v1", "Event", found.namespace, field_selector=selector)
-    newest = sorted(events, key=lambda event: event.get("lastTimestamp") or "")
-    return [f"{event['reason']}: {event['message']}" for event in {each["type"]: each for each in newest}.values()]
+    members = [
+        pod
+        for pod in look.all("v1", "Pod")
+        if pod["metadata"].get("namespace") == found.namespace
+        and (pod["metadata"].get("annotations") or {}).get(GROUP_OF_POD) == found.name
+    ]
+    first = next(filter(None, (explain({"kind": "Pod", **pod}, look.kube) for pod in members)), None)
+    lacking = scarce(members, look.all("v1", "Pod"), look.all("v1", "Node"))
+    return replace(found, why=[*(first or look.events("PodGroup", found.name, found.namespace)), *lacking])
 
 
 def _explained_service(found: Service, deployments: Iterable[Object], kube: Kube) -> Service:
@@ -127,15 +169,6 @@ def _explained_service(found: Service, deployments: Iterable[Object], kube: Kube
     names = ((each, each["metadata"]["namespace"], each["metadata"]["name"]) for each in deployments)
     deployment = next(each for each, *name in names if name == [found.namespace, found.name])
     return replace(found, why=explain({"kind": "Deployment", **deployment}, kube))
-
-
-def _listed_if_served(kube: Kube, api_version: str, kind: str) -> list[dict[str, Any]]:
-    try:
-        return kube.list(api_version, kind)
-    except ApiError as error:
-        if error.reason in {"NoMatch", "NotFound"}:
-            return []
-        raise
 
 
 def node(item: Object) -> Node:

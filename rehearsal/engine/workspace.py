@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from rehearsal import places
+from rehearsal import particulars, places
 from rehearsal.engine import stackfile
-from rehearsal.engine.home import Home
+from rehearsal.engine.home import Home, allow_profile
 from rehearsal.engine.run import Engine
 
 
@@ -27,7 +27,9 @@ def open_workspace(site: places.SiteDirectory, home: Home, root: Path, stack: st
     StackFileError for a missing or unreadable file, EngineError if the CLI refuses.
     """
     text = stackfile.stack_file(root, stack).read_text()
-    declared = stackfile.declared_secrets(root)
+    if profile := stackfile.aws_profile(text):
+        allow_profile(home, profile)
+    declared = [*stackfile.declared_secrets(root), *particulars.load(root).secrets(text)]
     scratch = places.private_directory(site.stacks / "generated" / stack)
     places.write(scratch / "Pulumi.yaml", f"name: {stackfile.project_name(root)}\nruntime: python\n")
     keeper = Engine(home.pulumi, home.env, scratch, stack, site.logs)

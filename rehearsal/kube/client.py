@@ -7,7 +7,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from rehearsal.kube import kubeconfig
-from rehearsal.kube.discovery import Discovery
+from rehearsal.kube.discovery import Discovery, served
 from rehearsal.kube.errors import ApiError, CredentialsFailed, Unreachable
 from rehearsal.kube.transport import Object, Transport
 
@@ -32,6 +32,10 @@ class Kube(Transport):
         return cls(kubeconfig.load(text_or_path, context))
 
     # -- kinds
+
+    def capabilities(self) -> tuple[str, frozenset[str]]:
+        """The server's version ("1.36.3"), and the group versions and kinds that it serves now."""
+        return str(self.call("GET", "/version")["gitVersion"]).removeprefix("v"), served(self.call)
 
     def namespaced(self, api_version: str, kind: str) -> bool:
         """Whether objects of the kind live in namespaces. Raises ApiError NoMatch if the kind is not served."""

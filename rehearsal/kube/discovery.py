@@ -19,6 +19,23 @@ class ServedKind:
     namespaced: bool
 
 
+def served(call: Callable[[str, str], dict[str, Any]]) -> frozenset[str]:
+    """All that the server serves: `group/version` and `group/version/Kind`, without the group for the core's.
+
+    A group whose own server does not answer is left out. Raises ApiError, Unreachable.
+    """
+    versions = list(call("GET", "/api")["versions"])
+    versions += [each["groupVersion"] for group in call("GET", "/apis")["groups"] for each in group["versions"]]
+    found = set(versions)
+    for version in versions:
+        try:
+            listed = call("GET", f"/{'apis' if '/' in version else 'api'}/{version}")
+        except ApiError:
+            continue
+        found.update(f"{version}/{each['kind']}" for each in listed.get("resources") or [])
+    return frozenset(found)
+
+
 class Discovery:
     """Answers from memory; asks the server once per group and version, and again for a kind it has not seen."""
 

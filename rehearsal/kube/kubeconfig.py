@@ -46,6 +46,16 @@ def load(text_or_path: str, context: str | None = None) -> Access:
     )
 
 
+def active_cluster(text_or_path: str, context: str | None = None) -> Mapping[str, Any] | None:
+    """The cluster entry that a kubeconfig leads to, None if it leads to none. Raises ValueError if it is unreadable."""
+    document = _parse(text_or_path)
+    try:
+        chosen = _entry(document, "contexts", "context", str(context or document.get("current-context")))
+        return _entry(document, "clusters", "cluster", str(chosen.get("cluster")))
+    except ValueError:
+        return None
+
+
 def _parse(text_or_path: str) -> Mapping[str, Any]:
     text = text_or_path
     if "\n" not in text_or_path and not text_or_path.lstrip().startswith("{"):

@@ -17,6 +17,9 @@ from rehearsal.kube.kubeconfig import Access
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 70.0
+CLIENT_GO_SECONDS = 10.0
+"""client-go tries ten times, and waits before each as long as the server asks it to, which is a second."""
+CLIENT_GO_CONNECT_SECONDS = 30.0
 Object = dict[str, Any]
 
 
@@ -31,6 +34,8 @@ class Transport:
         if access.server_name:
             self._pool.connection_pool_kw.update(server_hostname=access.server_name, assert_hostname=access.server_name)
         self._patience = 0.0
+        self._away = True
+        self._connect_seconds = CONNECT_SECONDS
         self._stop = threading.Event()
 
     def patient(self, seconds: float, stop: threading.Event | None = None) -> Self:
@@ -42,6 +47,17 @@ class Transport:
         view = copy.copy(self)
         view._patience = seconds
         view._stop = stop or threading.Event()
+        return view
+
+    def as_client_go(self, stop: threading.Event) -> Self:
+        """The same client with the patience of client-go's rest.Request (rest/with_retry.go, rest/request.go).
+
+        It waits for a server that is overloaded, and for one that is frozen, since its one connection stands; one that
+        is away fails the call at once, except that a GET whose connection broke is sent again.
+        """
+        view = self.patient(CLIENT_GO_SECONDS, stop)
+        view._away = False
+        view._connect_seconds = CLIENT_GO_CONNECT_SECONDS
         return view
 
     def close(self) -> None:
@@ -75,11 +91,11 @@ class Transport:
     def _may_pass(self, method: str, error: ApiError | Unreachable) -> bool:
         """Whether the same call may succeed later (what client-go repeats, and a server that is still starting)."""
         if isinstance(error, Unreachable):
-            return method != "POST" or not error.delivered
+            return (method != "POST" or not error.delivered) if self._away else method == "GET" and error.delivered
         if isinstance(error, CredentialsFailed):
             return False
         if error.code in (401, 403):
-            return not self.ready()
+            return self._away and not self.ready()
         return error.code in (429, 502, 503, 504) or (error.code == 500 and error.reason == "ServerTimeout")
 
     def ready(self) -> bool:
@@ -127,7 +143,7 @@ class Transport:
                 self.server + path + ("?" + urlencode(parameters) if parameters else ""),
                 body=None if body is None else json.dumps(body).encode(),
                 headers=headers,
-                timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=timeout or READ_SECONDS),
+                timeout=urllib3.Timeout(connect=self._connect_seconds, read=timeout or READ_SECONDS),
                 preload_content=not stream,
             )
         except urllib3.exceptions.HTTPError as error:

@@ -19,8 +19,8 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Struct
 from typing_extensions import override
 
-from .protocol import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
-from .wire import UNKNOWN, decode, encode
+from rehearsal.plugins.protocol import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
+from rehearsal.plugins.wire import UNKNOWN, decode, encode
 
 GRPC_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 WORKERS = 64  # an operation that waits holds one; the engine runs no more at once than --parallel allows
@@ -31,6 +31,10 @@ Context = Any
 
 class PluginError(Exception):
     """A fault whose text is for the person at the terminal; it reaches them after "<operation> <type> <name>: "."""
+
+
+class OwnWordsError(PluginError):
+    """A fault whose text says by itself what it is about: nothing is put before it."""
 
 
 class InitFailed(Exception):  # noqa: N818 - the protocol's own name for it
@@ -50,8 +54,8 @@ class InitFailed(Exception):  # noqa: N818 - the protocol's own name for it
 def rpc(method: Callable[..., Any]) -> Callable[..., Any]:
     """Turns what a servicer's method raises into an answer that names operation, type and resource.
 
-    PluginError and InitFailed are expected; anything else is a bug of the plugin: its traceback goes to stderr, which
-    the engine writes to its log, and the person reads one sentence.
+    PluginError (OwnWordsError too) and InitFailed are expected; anything else is a bug of the plugin: its traceback
+    goes to stderr, which the engine writes to its log, and the person reads one sentence.
     """
     operation = method.__name__.removesuffix("Config").lower()
 
@@ -62,6 +66,8 @@ def rpc(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, request, context)
         except InitFailed as failure:
             _abort_partial(context, subject, failure)
+        except OwnWordsError as error:
+            context.abort(grpc.StatusCode.UNKNOWN, str(error))
         except PluginError as error:
             context.abort(grpc.StatusCode.UNKNOWN, f"{subject}: {error}")
         except Exception as error:

@@ -5,6 +5,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
+from rehearsal.toolchain import screen
 from rehearsal.toolchain.build import ensure
 from rehearsal.toolchain.definitions import SETS, crds
 from rehearsal.toolchain.families import FAMILIES
@@ -16,24 +17,28 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no such family: {', '.join(unknown)}; there are {', '.join(FAMILIES)}", file=sys.stderr)
         return 2
-    table = Table("what", "version", "size", "where")
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    table = Table("what", "serves", "version", "size", "where")
+    report = screen.on(console)
     try:
-        tools = ensure(names or FAMILIES)
+        tools = ensure(names or FAMILIES, report)
         for family in FAMILIES.values():
             for binary in family.packages:
                 if binary in tools.binaries:
                     path = tools[binary]
                     version = path.parents[1].name.rpartition("-")[0].removeprefix(f"{family.name}-")
-                    table.add_row(binary, version, f"{path.stat().st_size / 2**20:.0f} MiB", str(path.parent))
+                    size = f"{path.stat().st_size / 2**20:.0f} MiB"
+                    table.add_row(binary, family.serves, version, size, str(path.parent))
         for name in () if names else SETS:
-            files = crds(name)
-            table.add_row(f"CRDs of {name}", SETS[name].version, f"{len(files)} files", str(files[0].parent))
+            files = crds(name, report)
+            where = str(files[0].parent)
+            table.add_row(f"CRDs of {name}", "definitions", SETS[name].version, f"{len(files)} files", where)
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    console.print(table)
     return 0
 
 

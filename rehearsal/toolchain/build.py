@@ -1,33 +1,45 @@
 """Build what is missing of the tools into the cache, once per version and recipe."""
 
+import contextlib
 import json
+import logging
 import os
 import shutil
 import subprocess
 import tempfile
-import time
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from rehearsal import places
-from rehearsal.processes import Process, last_lines
+from rehearsal.processes import Process, StartError, last_lines
 from rehearsal.toolchain import installed
-from rehearsal.toolchain.families import FAMILIES, Family
+from rehearsal.toolchain.families import FAMILIES
+from rehearsal.toolchain.family import Family
 from rehearsal.toolchain.go import BuildError, Go, Report, caches, find, locked
+from rehearsal.toolchain.progress import Progress, Work
+
+log = logging.getLogger(__name__)
 
 AGAIN = "run `python -m rehearsal.toolchain` again: what is built stays built"
 
 
 @dataclass(frozen=True)
 class Tools:
-    """Paths of binaries by name, such as `tools["kube-apiserver"]`."""
+    """Paths of binaries by name, such as `tools["kube-apiserver"]`; one that is not there yet is built when asked for.
+
+    Asking raises KeyError for a binary of no family, and BuildError.
+    """
 
     binaries: Mapping[str, Path]
 
     def __getitem__(self, name: str) -> Path:
-        return self.binaries[name]
+        if name in self.binaries:
+            return self.binaries[name]
+        families = [family.name for family in FAMILIES.values() if name in family.packages]
+        return ensure(families, log.info).binaries[name]
 
     def directories(self) -> list[Path]:
         """The directories that hold them, for PATH."""
@@ -42,8 +54,8 @@ def root() -> Path:
 def ensure(families: Iterable[str] = tuple(FAMILIES), report: Report = print) -> Tools:
     """The tools of the named families, building those that are missing, one after another.
 
-    `report` gets one line per step. Raises BuildError with the last lines of the build and the remedy; KeyError for a
-    family that does not exist. Two callers at a time wait for each other.
+    `report` gets one line per step, with a guess of the time that is left. Raises BuildError with the last lines of the
+    build and the remedy; KeyError for a family that does not exist. Two callers at a time wait for each other.
     """
     wanted = [FAMILIES[name] for name in families]
     found: dict[str, Path] = {}
@@ -55,47 +67,86 @@ def ensure(families: Iterable[str] = tuple(FAMILIES), report: Report = print) ->
     return Tools(found)
 
 
+def missing(families: Iterable[str]) -> list[str]:
+    """Those of the named families that are not built; asks for a Go, and so may install one."""
+    go = find(log.info)
+    return [name for name in families if not _directory(FAMILIES[name], go).is_dir()]
+
+
+def _directory(family: Family, go: Go) -> Path:
+    return root() / family.key(go.minor) / "bin"
+
+
 def _built(wanted: list[Family], report: Report) -> dict[str, Path]:
     go = find(report)
-    directories = {family.name: root() / family.key(go.minor) / "bin" for family in wanted}
+    directories = {family.name: _directory(family, go) for family in wanted}
     if any(not directory.is_dir() for directory in directories.values()):
         with locked(root() / ".lock", lambda: report("waiting for another build of the tools to finish ...")):
-            missing = [family for family in wanted if not directories[family.name].is_dir()]
+            lacking = [family for family in wanted if not directories[family.name].is_dir()]
             _remove_leftovers()
-            _check_disk(missing, go)
-            for family in missing:
-                _build(family, go, directories[family.name].parent, report)
+            _check_disk(lacking, go)
+            works = [
+                Work(f"{binary} {family.version}", family.seconds[binary])
+                for family in lacking
+                for binary in family.packages
+            ]
+            progress = Progress(works, report)
+            with _downloading(lacking[1:], go):
+                for family in lacking:
+                    _build(family, go, directories[family.name].parent, progress)
+            if lacking:
+                report(progress.summary())
     return {binary: directories[family.name] / binary for family in wanted for binary in family.packages}
 
 
-def _build(family: Family, go: Go, target: Path, report: Report) -> None:
+def _build(family: Family, go: Go, target: Path, progress: Progress) -> None:
     with staged(target) as stage:
         (stage / "bin").mkdir()
         modfile = _edited(family, go, places.private_directory(stage / "scratch")) if family.edits else None
         for binary in family.packages:
-            begun = time.monotonic()
-            report(f"building {binary} {family.version} ...")
-            run_go(
-                f"building {binary} {family.version}",
-                family.command(go.binary, binary, stage / "bin" / binary, modfile),
-                go,
-                directory=family.directory,
-                scratch=stage / "scratch",
-            )
-            report(f"building {binary} {family.version} ... {time.monotonic() - begun:.0f} s")
+            with progress.step():
+                run_go(
+                    f"building {binary} {family.version}",
+                    family.command(go.binary, binary, stage / "bin" / binary, modfile),
+                    go,
+                    directory=family.directory,
+                    scratch=stage / "scratch",
+                )
         shutil.rmtree(stage / "scratch")
+
+
+@contextmanager
+def _downloading(families: list[Family], go: Go) -> Iterator[None]:
+    """Fetch what these families will need while others compile: the network is idle then, and later the processors.
+
+    A failure is not told: the build that needs the module meets it again and explains it.
+    """
+    ending = threading.Event()
+
+    def fetch() -> None:
+        for family in families:
+            with tempfile.TemporaryDirectory(prefix="gpucluster-") as scratch, contextlib.suppress(StartError):
+                listing: list[str | Path] = [go.binary, "list", "-deps", *family.packages.values()]
+                process = Process("go list", listing, go.env, log=Path(scratch) / "log", cwd=family.directory)
+                process.start()
+                while process.wait(0.5) is None:
+                    if ending.is_set():
+                        process.stop()
+                        return
+
+    thread = threading.Thread(target=fetch, name="modules", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join()
 
 
 def _edited(family: Family, go: Go, scratch: Path) -> Path:
     """A module file that takes the family's module from an edited copy (Go overlays no file of its module cache)."""
-    download: list[str | Path] = [go.binary, "mod", "download", "-json", family.module]
-    done = subprocess.run(download, cwd=family.directory, env=dict(go.env), capture_output=True, text=True)
-    if done.returncode:
-        raise BuildError(f"downloading {family.module} failed:\n{done.stderr.strip()}\n{_remedy(done.stderr)}")
     copy = scratch / "source"
-    shutil.copytree(json.loads(done.stdout)["Dir"], copy, copy_function=shutil.copyfile)
-    for directory in (copy, *(path for path in copy.rglob("*") if path.is_dir())):
-        directory.chmod(0o700)  # the module cache is read-only, its directories too
+    copied(source(family, go), copy)
     for edit in family.edits:
         text = (copy / edit.file).read_text()
         if text.count(edit.old) != 1:
@@ -105,6 +156,22 @@ def _edited(family: Family, go: Go, scratch: Path) -> Path:
     module.write_text(f"{(family.directory / 'go.mod').read_text()}\nreplace {family.module} => {copy}\n")
     shutil.copyfile(family.directory / "go.sum", scratch / "go.sum")
     return module
+
+
+def source(family: Family, go: Go) -> Path:
+    """The directory of the family's module in Go's module cache, downloaded if need be. Raises BuildError."""
+    download: list[str | Path] = [go.binary, "mod", "download", "-json", family.module]
+    done = subprocess.run(download, cwd=family.directory, env=dict(go.env), capture_output=True, text=True)
+    if done.returncode:
+        raise BuildError(f"downloading {family.module} failed:\n{done.stderr.strip()}\n{_remedy(done.stderr)}")
+    return Path(json.loads(done.stdout)["Dir"])
+
+
+def copied(origin: Path, target: Path) -> None:
+    """Copy a directory of the module cache, where directories too are read-only, into one that can be changed."""
+    shutil.copytree(origin, target, copy_function=shutil.copyfile)
+    for directory in (target, *(path for path in target.rglob("*") if path.is_dir())):
+        directory.chmod(0o700)
 
 
 def run_go(what: str, command: list[str | Path], go: Go, *, directory: Path, scratch: Path) -> None:
@@ -149,13 +216,13 @@ def _remove_leftovers() -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _check_disk(missing: list[Family], go: Go) -> None:
+def _check_disk(lacking: list[Family], go: Go) -> None:
     """Refuse to begin what would end with a full disk; every place is asked for all, since they are mostly one disk."""
-    needed = sum(family.disk for family in missing)
+    needed = sum(family.disk for family in lacking)
     for place in (root(), *caches(go)):
         free = shutil.disk_usage(_existing(place)).free / 2**30
         if free < needed:
-            names = ", ".join(family.name for family in missing)
+            names = ", ".join(family.name for family in lacking)
             raise BuildError(
                 f"building {names} takes up to {needed:.0f} GiB, but {free:.1f} GiB are free at {place}: "
                 "make room, or point XDG_CACHE_HOME, GOCACHE and GOMODCACHE at another disk"

@@ -9,7 +9,7 @@ from pathlib import Path
 from rehearsal import places
 from rehearsal.toolchain import versions
 from rehearsal.toolchain.build import ensure, run_go, staged
-from rehearsal.toolchain.families import MODULES, digest
+from rehearsal.toolchain.family import MODULES, digest
 from rehearsal.toolchain.go import Report, find, locked
 
 # An unquoted equals sign is a string in YAML 1.2, which Go reads, and something else in YAML 1.1, which PyYAML reads.
@@ -23,13 +23,14 @@ OPTIONS = "crd:generateEmbeddedObjectMeta=true,maxDescLen=0"
 class ApiSet:
     """The API packages of one vendor; `family` names the module file that requires them.
 
-    `kept` are the plural names to keep; empty keeps all.
+    `wanted_by` is as in a family. `kept` are the plural names to keep; empty keeps all.
     """
 
     version: str
     module: str
     family: str
     packages: tuple[str, ...]
+    wanted_by: tuple[str, ...]
     kept: Collection[str] = ()
 
 
@@ -42,6 +43,7 @@ SETS: dict[str, ApiSet] = {
         module="github.com/kubeflow/training-operator",
         family="training",
         packages=("github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1",),
+        wanted_by=("image:training-operator",),
         kept=("pytorchjobs",),
     ),
     "volcano": ApiSet(
@@ -58,12 +60,14 @@ SETS: dict[str, ApiSet] = {
             f"{_VOLCANO}/shard/v1alpha1",
             f"{_VOLCANO}/topology/v1alpha1",
         ),
+        wanted_by=("chart:volcano",),
     ),
     "prometheus-operator": ApiSet(
-        versions.PROMETHEUS_OPERATOR,
+        versions.MONITORING_TYPES,
         module=_MONITORING,
-        family="prometheus",
+        family="monitoring-types",
         packages=(f"{_MONITORING}/v1", f"{_MONITORING}/v1alpha1"),
+        wanted_by=("chart:prometheus-operator-crds",),
     ),
 }
 
@@ -73,8 +77,7 @@ def crds(name: str, report: Report = print) -> list[Path]:
 
     Raises KeyError for a set that does not exist and BuildError if it cannot be generated.
     """
-    wanted = SETS[name]
-    directory = places.cache() / "crds" / f"{name}-{wanted.version}-{_recipe(wanted)}"
+    wanted, directory = SETS[name], _directory(name)
     if not directory.is_dir():
         generator = ensure(["crds"], report)["controller-gen"]
         with locked(directory.parent / ".lock", lambda: report("waiting for other CRDs to be generated ...")):
@@ -83,9 +86,15 @@ def crds(name: str, report: Report = print) -> list[Path]:
     return sorted(directory.glob("*.yaml"))
 
 
-def _recipe(wanted: ApiSet) -> str:
+def generated(name: str) -> bool:
+    """Whether a set is there already."""
+    return _directory(name).is_dir()
+
+
+def _directory(name: str) -> Path:
+    wanted = SETS[name]
     recipe = [OPTIONS, wanted.packages, sorted(wanted.kept), versions.CONTROLLER_TOOLS, BARE_EQUALS.pattern]
-    return digest(MODULES / wanted.family, recipe)
+    return places.cache() / "crds" / f"{name}-{wanted.version}-{digest(MODULES / wanted.family, recipe)}"
 
 
 def _generate(name: str, wanted: ApiSet, generator: Path, directory: Path, report: Report) -> None:

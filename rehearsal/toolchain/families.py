@@ -1,68 +1,9 @@
 """What is built: one family per Go module file, because their dependencies do not mix."""
 
-import hashlib
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-
 from rehearsal.toolchain import versions
+from rehearsal.toolchain.family import STRIP, Edit, Family
 
-MODULES = Path(__file__).resolve().parent / "modules"
-FLAGS = ("-trimpath",)
-STRIP = "-s -w"
-
-
-@dataclass(frozen=True)
-class Edit:
-    """One line of a module's `file` that is built differently: `old`, which must stand there once, becomes `new`."""
-
-    file: str
-    old: str
-    new: str
-
-
-@dataclass(frozen=True)
-class Family:
-    """Binaries built from one module file.
-
-    `packages` maps a binary's name to its Go package; `module` is the required module that carries `version`; `tags`
-    and `ldflags` are the linker's; `edits` change the module's source for the build. `disk` is what a build with empty
-    Go caches leaves on the disk, in GiB.
-    """
-
-    name: str
-    version: str
-    module: str
-    packages: Mapping[str, str]
-    disk: float
-    tags: tuple[str, ...] = ()
-    ldflags: str = STRIP
-    edits: tuple[Edit, ...] = ()
-    directory: Path = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "directory", MODULES / self.name)
-
-    def command(self, go: Path, binary: str, output: Path, modfile: Path | None = None) -> list[str | Path]:
-        """The command line that builds one binary, perhaps by another module file; to be run in `directory`."""
-        tags = ["-tags", ",".join(self.tags)] if self.tags else []
-        edited: list[str | Path] = ["-modfile", modfile] if modfile else []
-        return [go, "build", *FLAGS, *tags, *edited, "-ldflags", self.ldflags, "-o", output, self.packages[binary]]
-
-    def key(self, go_minor: str) -> str:
-        """The name of its directory in the cache: changes with anything that changes the binaries."""
-        edits = [[edit.file, edit.old, edit.new] for edit in self.edits]
-        recipe = [dict(self.packages), self.tags, self.ldflags, FLAGS, go_minor, *edits]
-        return f"{self.name}-{self.version}-{digest(self.directory, recipe)}"
-
-
-def digest(module: Path, recipe: object) -> str:
-    """Twelve hex digits of a module's go.mod and go.sum and of how it is used."""
-    content = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode())
-    for name in ("go.mod", "go.sum"):
-        content.update((module / name).read_bytes())
-    return content.hexdigest()[:12]
+MONITORING = "monitoring"
 
 
 def _kubernetes_ldflags() -> str:
@@ -75,6 +16,14 @@ def _kubernetes_ldflags() -> str:
     )
 
 
+def _prometheus_ldflags(version: str, major: int = 0) -> str:
+    """What the linker writes into `prometheus_build_info`; Go modules of Prometheus 3.x.y are called v0.3xx.y."""
+    shown = f"{major}.{int(version.split('.')[1]) % 100}.{version.split('.')[2]}" if major else version
+    return f"{STRIP} -X github.com/prometheus/common/version.Version={shown}"
+
+
+_STACK = ("chart:kube-prometheus-stack", "image:prometheus-operator")
+"""The operator makes pods whose images no resource of a program names."""
 _KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 
 FAMILIES: dict[str, Family] = {
@@ -86,6 +35,7 @@ FAMILIES: dict[str, Family] = {
             module="go.etcd.io/etcd/server/v3",
             packages={"etcd": "go.etcd.io/etcd/server/v3"},
             disk=0.9,
+            seconds={"etcd": 28},
         ),
         Family(
             "pulumi",
@@ -93,6 +43,8 @@ FAMILIES: dict[str, Family] = {
             module="github.com/pulumi/pulumi/pkg/v3",
             packages={"pulumi": "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"},
             disk=2.4,
+            seconds={"pulumi": 113},
+            serves="engine",
             tags=("osusergo", "grpcnotrace"),
             ldflags=f"{STRIP} -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v{versions.PULUMI}",
         ),
@@ -102,6 +54,7 @@ FAMILIES: dict[str, Family] = {
             module="k8s.io/kubernetes",
             packages={name: f"k8s.io/kubernetes/cmd/{name}" for name in _KUBERNETES},
             disk=3.8,
+            seconds={"kube-apiserver": 130, "kube-controller-manager": 29, "kube-scheduler": 3, "kubectl": 11},
             ldflags=_kubernetes_ldflags(),
         ),
         Family(
@@ -110,6 +63,7 @@ FAMILIES: dict[str, Family] = {
             module="sigs.k8s.io/kwok",
             packages={"kwok": "sigs.k8s.io/kwok/cmd/kwok"},
             disk=0.9,
+            seconds={"kwok": 43},
         ),
         Family(
             "crds",
@@ -117,6 +71,9 @@ FAMILIES: dict[str, Family] = {
             module="sigs.k8s.io/controller-tools",
             packages={"controller-gen": "sigs.k8s.io/controller-tools/cmd/controller-gen"},
             disk=0.4,
+            seconds={"controller-gen": 15},
+            serves="definitions",
+            wanted_by=("definitions",),
         ),
         Family(
             "training",
@@ -124,6 +81,9 @@ FAMILIES: dict[str, Family] = {
             module="github.com/kubeflow/training-operator",
             packages={"training-operator.v1": "github.com/kubeflow/training-operator/cmd/training-operator.v1"},
             disk=1.0,
+            seconds={"training-operator.v1": 52},
+            serves="training jobs",
+            wanted_by=("image:training-operator",),
             # Its webhook has no flag for the address, and its certificates one directory for the whole machine.
             edits=(
                 Edit(
@@ -145,8 +105,97 @@ FAMILIES: dict[str, Family] = {
             packages={
                 "vc-scheduler": "volcano.sh/volcano/cmd/scheduler",
                 "vc-controller-manager": "volcano.sh/volcano/cmd/controller-manager",
+                "vc-webhook-manager": "volcano.sh/volcano/cmd/webhook-manager",
             },
             disk=1.9,
+            seconds={"vc-scheduler": 112, "vc-controller-manager": 9, "vc-webhook-manager": 10},
+            serves="gangs",
+            wanted_by=("chart:volcano", "image:vc-*"),
+        ),
+        Family(
+            "helm",
+            versions.HELM,
+            module="helm.sh/helm/v3",
+            packages={"helm": "helm.sh/helm/v3/cmd/helm"},
+            disk=1.2,
+            seconds={"helm": 120},
+            serves="charts",
+            # Those that are rendered from their own templates in a Go module; others ask for it when they are found.
+            wanted_by=("chart:volcano",),
+        ),
+        Family(
+            "prometheus-operator",
+            versions.PROMETHEUS_OPERATOR,
+            module="github.com/prometheus-operator/prometheus-operator",
+            packages={
+                "prometheus-operator": "github.com/prometheus-operator/prometheus-operator/cmd/operator",
+                "prometheus-config-reloader": (
+                    "github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader"
+                ),
+            },
+            disk=1.2,
+            seconds={"prometheus-operator": 85, "prometheus-config-reloader": 4},
+            serves=MONITORING,
+            wanted_by=_STACK,
+            ldflags=_prometheus_ldflags(versions.PROMETHEUS_OPERATOR),
+        ),
+        Family(
+            "prometheus",
+            versions.PROMETHEUS,
+            module="github.com/prometheus/prometheus",
+            packages={
+                "prometheus": "github.com/prometheus/prometheus/cmd/prometheus",
+                "promtool": "github.com/prometheus/prometheus/cmd/promtool",
+            },
+            disk=1.5,
+            seconds={"prometheus": 98, "promtool": 7},
+            serves=MONITORING,
+            wanted_by=_STACK,
+            # Of the ways to find targets, those of clouds make two thirds of the binary (source: plugins/).
+            tags=("remove_all_sd", "enable_kubernetes_sd", "enable_dns_sd"),
+            ldflags=_prometheus_ldflags(versions.PROMETHEUS, major=3),
+        ),
+        Family(
+            "alertmanager",
+            versions.ALERTMANAGER,
+            module="github.com/prometheus/alertmanager",
+            packages={
+                "alertmanager": "github.com/prometheus/alertmanager/cmd/alertmanager",
+                "amtool": "github.com/prometheus/alertmanager/cmd/amtool",
+            },
+            disk=1.0,
+            seconds={"alertmanager": 30, "amtool": 5},
+            serves=MONITORING,
+            wanted_by=_STACK,
+            ldflags=_prometheus_ldflags(versions.ALERTMANAGER),
+            # The module does not hold the web pages that a release embeds.
+            edits=(
+                Edit("ui/web.go", "//go:embed app/dist", "//go:embed app/index.html"),
+                Edit("ui/web.go", 'fs.Sub(asset, "app/dist")', 'fs.Sub(asset, "app")'),
+            ),
+        ),
+        Family(
+            "kube-state-metrics",
+            versions.KUBE_STATE_METRICS,
+            module="k8s.io/kube-state-metrics/v2",
+            packages={"kube-state-metrics": "k8s.io/kube-state-metrics/v2"},
+            disk=0.9,
+            seconds={"kube-state-metrics": 85},
+            serves=MONITORING,
+            wanted_by=("chart:kube-prometheus-stack", "chart:kube-state-metrics", "image:kube-state-metrics"),
+        ),
+        Family(
+            "prometheus-adapter",
+            versions.PROMETHEUS_ADAPTER,
+            module="sigs.k8s.io/prometheus-adapter",
+            packages={"prometheus-adapter": "sigs.k8s.io/prometheus-adapter/cmd/adapter"},
+            disk=0.9,
+            seconds={"prometheus-adapter": 92},
+            serves="autoscaling",
+            wanted_by=("chart:prometheus-adapter", "image:prometheus-adapter"),
         ),
     )
 }
+
+BASE = tuple(family.name for family in FAMILIES.values() if not family.wanted_by)
+"""The families that every rehearsal needs."""

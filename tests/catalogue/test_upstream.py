@@ -1,5 +1,6 @@
 """`make upstream` against a chart repository on loopback."""
 
+import hashlib
 import http.server
 import io
 import tarfile
@@ -12,6 +13,8 @@ import yaml
 
 from catalogue import upstream
 from catalogue.versions import Chart
+from rehearsal.charts import sources
+from rehearsal.charts.chart import ChartError
 
 CRD = """apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -24,13 +27,15 @@ spec:
 """
 
 
-def _archive() -> bytes:
+def _archive(**more: str) -> bytes:
     crds = CRD.format(plural="queues", group="a.example") + "---\n" + CRD.format(plural="gangs", group="b.example")
     members = {
-        "thing/Chart.yaml": "name: thing\n",
+        "thing/Chart.yaml": "name: thing\nversion: 1.2.0\nappVersion: '1'\n",
         "thing/values.yaml": "a: 1\n",
         "thing/templates/x.yaml": "{{ }}",
         "thing/crds/all.yaml": crds,
+        "thing/charts/part/Chart.yaml": "name: part\n",
+        **{f"thing/{name.replace('__', '/')}": text for name, text in more.items()},
     }
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
@@ -45,10 +50,15 @@ def _archive() -> bytes:
 def repository(tmp_path: Path) -> Iterator[str]:
     root = tmp_path / "repository"
     root.mkdir()
-    (root / "thing-1.2.0.tgz").write_bytes(_archive())
+    archive = _archive()
+    digest = f"sha256:{hashlib.sha256(archive).hexdigest()}"
+    (root / "thing-1.2.0.tgz").write_bytes(archive)
+    (root / "outside-1.0.0.tgz").write_bytes(_archive(**{"..__x": "evil"}))
     (root / "broken-1.0.0.tgz").write_bytes(b"not an archive")
     entries = {
-        "thing": [{"version": "1.2.0", "urls": ["thing-1.2.0.tgz"]}],
+        "thing": [{"version": "1.2.0", "urls": ["thing-1.2.0.tgz"], "digest": digest}],
+        "swapped": [{"version": "1.2.0", "urls": ["thing-1.2.0.tgz"], "digest": "0" * 64}],
+        "outside": [{"version": "1.0.0", "urls": ["outside-1.0.0.tgz"]}],
         "broken": [{"version": "1.0.0", "urls": ["broken-1.0.0.tgz"]}],
     }
     (root / "index.yaml").write_text(yaml.safe_dump({"entries": entries}))
@@ -66,12 +76,18 @@ def repository(tmp_path: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def test_values_and_each_crd_are_kept_and_templates_are_not(repository: str, tmp_path: Path) -> None:
+def test_whole_charts_are_kept_with_their_sums_and_each_crd_by_itself(repository: str, tmp_path: Path) -> None:
     into = tmp_path / "upstream"
+    (into / "charts/thing-1.2.0").mkdir(parents=True)
+    (into / "charts/thing-1.2.0/old.yaml").write_text("of an earlier fetch")
     assert upstream.fetch([Chart(name="thing", version="1.2.0", repository=repository)], into) == []
     found = sorted(str(path.relative_to(into)) for path in into.rglob("*") if path.is_file())
     assert found == [
         "charts/thing-1.2.0/Chart.yaml",
+        "charts/thing-1.2.0/SHA256SUMS",
+        "charts/thing-1.2.0/charts/part/Chart.yaml",
+        "charts/thing-1.2.0/crds/all.yaml",
+        "charts/thing-1.2.0/templates/x.yaml",
         "charts/thing-1.2.0/values.yaml",
         "crds/a.example_queues.yaml",
         "crds/b.example_gangs.yaml",
@@ -79,10 +95,25 @@ def test_values_and_each_crd_are_kept_and_templates_are_not(repository: str, tmp
     assert yaml.safe_load((into / "crds/b.example_gangs.yaml").read_text())["spec"]["names"]["plural"] == "gangs"
 
 
+def test_what_is_fetched_is_what_a_rehearsal_takes_for_a_whole_chart(
+    repository: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    into = tmp_path / "upstream"
+    upstream.fetch([Chart(name="thing", version="1.2.0", repository=repository)], into)
+    (into / "charts/thing-1.2.0/Chart.yaml").write_text("name: thing\nversion: 1.2.0\n")
+    monkeypatch.setenv("GPUCLUSTER_UPSTREAM", str(into))
+    with pytest.raises(ChartError, match=r"Chart\.yaml is not what `make upstream` fetched"):
+        sources.find("thing", "1.2.0")
+    upstream.fetch([Chart(name="thing", version="1.2.0", repository=repository)], into)
+    assert sources.find("thing", "1.2.0").source == "the chart in GPUCLUSTER_UPSTREAM"
+
+
 def test_each_chart_that_cannot_be_had_is_one_sentence(repository: str, tmp_path: Path) -> None:
     charts = [
         Chart(name="thing", version="9.9.9", repository=repository),
         Chart(name="broken", version="1.0.0", repository=repository),
+        Chart(name="swapped", version="1.2.0", repository=repository),
+        Chart(name="outside", version="1.0.0", repository=repository),
         Chart(name="thing", version="1.2.0", repository="http://127.0.0.1:1"),
         Chart(name="thing", version="1.2.0", repository="ftp://example.com"),
     ]
@@ -90,10 +121,14 @@ def test_each_chart_that_cannot_be_had_is_one_sentence(repository: str, tmp_path
     assert [sentence.partition(": ")[0] for sentence in said] == [
         "thing 9.9.9",
         "broken 1.0.0",
+        "swapped 1.2.0",
+        "outside 1.0.0",
         "thing 1.2.0",
         "thing 1.2.0",
     ]
     assert "does not list it" in said[0]
     assert "no chart archive" in said[1]
-    assert "cannot be read here" in said[2]
-    assert "is not https" in said[3]
+    assert "is not the archive that the index names" in said[2]
+    assert "which is no file of a chart" in said[3]
+    assert "cannot be read here" in said[4]
+    assert "is not https" in said[5]

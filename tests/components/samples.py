@@ -1,6 +1,7 @@
 """One small instance of every component, and a way to look at what it registers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import cache, partial
 from typing import Any
 
@@ -11,15 +12,32 @@ import pulumi_kubernetes as k8s
 from catalogue.types import Interface, InterfaceType
 from components import layers
 from components.aws.addons import NODE_ADDONS, Addons, AddonsArgs
+from components.aws.block import BlockStorage, BlockStorageArgs
+from components.aws.bucket import Bucket, BucketArgs
 from components.aws.cluster import Cluster, ClusterArgs
+from components.aws.copier import AwsCli
+from components.aws.devices import efa_network
 from components.aws.keys import Keys, KeysArgs
+from components.aws.lustre import Lustre, LustreArgs
 from components.aws.network import Network, NetworkArgs, SubnetSpec
 from components.aws.nodes import NodePool, NodePoolArgs, NodeRole, NodeRoleArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs
+from components.aws.pod_logs import PodLogs, PodLogsArgs
 from components.aws.security_groups import EfaGroup, EfaGroupArgs, LustreGroup, LustreGroupArgs
+from components.aws.spending import Spending, SpendingArgs
+from components.monitoring.dashboards import Dashboards, DashboardsArgs
+from components.monitoring.monitors import Monitors, MonitorsArgs, Target
+from components.monitoring.rules import Rules, RulesArgs
+from components.monitoring.stack import MonitoringStack, MonitoringStackArgs
+from components.monitoring.stack_values import Prometheus, Request, Requests
 from components.platform.charts import Chart, ChartArgs, ChartSource
 from components.platform.crds import Crds, CrdsArgs
+from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
+from components.platform.gpu_checks import GpuChecks, GpuChecksArgs
+from components.platform.gpu_operator import GpuCounters, GpuCountersArgs
+from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCrdsArgs
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
+from components.platform.kubectl import Fetched
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.pods import PodShape
 from components.platform.priorities import Priorities
@@ -27,15 +45,21 @@ from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.taints import GPU_TAINT
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.training_operator_rbac import OperatorAccount
+from components.serving.arguments import Directory, Engine
+from components.serving.autoscaler import Scaling
+from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.inference import InferenceService, InferenceServiceArgs
+from components.serving.placement import Placement
+from components.serving.smoke import SmokeRequest, SmokeRequestArgs
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
-from components.serving.weights import Weights, WeightsArgs
-from components.storage.block import BlockStorage
-from components.storage.bucket import Bucket, BucketArgs
-from components.storage.lustre import Lustre, LustreArgs
-from components.storage.lustre_claims import ClaimSpec, LustreClaims, LustreClaimsArgs
+from components.serving.triton import TritonServer, TritonServerArgs
+from components.storage.claims import ClaimSpec
+from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
+from components.storage.staged import Staged, StagedArgs
 from components.training.backup import Backup, BackupArgs
-from components.training.job import TrainingJob, TrainingJobArgs
+from components.training.job import RunData, TrainingJob, TrainingJobArgs
+from components.training.run_monitor import RunMonitor, RunMonitorArgs
+from monitoring.dashboards.model import Dashboard
 from tests.graph.harness import Recorded, record
 
 Options = pulumi.ResourceOptions
@@ -45,12 +69,15 @@ ENA = Interface(0, 0, InterfaceType.ENA)
 ONE_EFA = (ENA, Interface(0, 1, InterfaceType.EFA_ONLY))
 KEY_ARN = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 DEPLOYER = "arn:aws:iam::123456789012:role/deployer"
-SHAPE = PodShape(gpus=1, efa=1, cpu_millicores=14000, memory_mib=200_000, shm_mib=65_536)
+FILE = Fetched(url="https://crds/a.yaml", sha256="cd" * 32, image="alpine:1")
+SHAPE = PodShape(gpus=1, cpu_millicores=14000, memory_mib=200_000, shm_mib=65_536, network=efa_network(1))
+CLI = AwsCli(image="aws-cli:2")
+BOARD = Dashboard(uid="gpucluster-heat", title="Heat", description="How warm.", sections=())
 
 
-def done() -> pulumi.Resource:
+def done(name: str = "before") -> pulumi.Resource:
     """Something to come after."""
-    return k8s.core.v1.Namespace("before", k8s.core.v1.NamespaceInitArgs(), Options(provider=_current["kubernetes"]))
+    return k8s.core.v1.Namespace(name, k8s.core.v1.NamespaceInitArgs(), Options(provider=_current["kubernetes"]))
 
 
 def network_args(**changes: Any) -> NetworkArgs:
@@ -93,12 +120,14 @@ def pool_args(**changes: Any) -> NodePoolArgs:
         "capacity_type": "ON_DEMAND",
         "interfaces": ONE_EFA,
         "placement_group": True,
-        "max_pods": 110,
         "local_nvme": True,
         "root_volume_gib": 200,
         "labels": {"gpucluster/pool": "training"},
         "taints": [GPU_TAINT],
         "tags": {"owner": "ml"},
+        "update_strategy": "MINIMAL",
+        "max_unavailable": 1,
+        "repair": None,
     }
     return NodePoolArgs(**{**known, **changes})
 
@@ -112,6 +141,39 @@ def lustre_args(**changes: Any) -> LustreArgs:
         "key_arn": KEY_ARN,
     }
     return LustreArgs(**{**known, **changes})
+
+
+def claims_args(claims: Sequence[ClaimSpec]) -> LustreClaimsArgs:
+    return LustreClaimsArgs(
+        csi_driver="fsx.csi.aws.com",
+        handle="fs-1",
+        attributes={"dnsname": "d", "mountname": "m"},
+        capacity_gib=102_400,
+        request_gib=1200,
+        claims=claims,
+        driver=done(),
+    )
+
+
+def monitoring_args(**changes: Any) -> MonitoringStackArgs:
+    """Every container asks for amounts of its own."""
+    names = [each.name for each in fields(Requests)]
+    amounts = {name: Request(cpu_millicores=10 + index, memory_mib=100 + index) for index, name in enumerate(names)}
+    known: dict[str, Any] = {
+        "source": ChartSource(name="kube-prometheus-stack", version="1.2.3", repository="https://charts"),
+        "namespace": "monitoring",
+        "cluster": "lab",
+        "storage_class": "volumes",
+        "prometheus": Prometheus(retention_days=9, disk_gib=50, retention_size_gib=40, alerts_disk_gib=2, scrape_s=20),
+        "requests": Requests(**amounts),
+        "receivers": [],
+        "secrets": {},
+        "default_rules": {"disabled": {"TargetDown": True}},
+        "control_plane": (),
+        "counters": None,
+        "after": done(),
+    }
+    return MonitoringStackArgs(**{**known, **changes})
 
 
 def job_args(**changes: Any) -> TrainingJobArgs:
@@ -129,7 +191,7 @@ def job_args(**changes: Any) -> TrainingJobArgs:
         "queue": "research",
         "priority": "training",
         "granted": "sft",
-        "data_claim": "training-data",
+        "data": RunData(claim="training-data", path="datasets/chats-1234"),
         "checkpoint_claim": "checkpoints",
         "operator": done(),
     }
@@ -137,23 +199,25 @@ def job_args(**changes: Any) -> TrainingJobArgs:
     return TrainingJobArgs(**{**known, **changes})
 
 
-def backup_args(hours: int = 2) -> BackupArgs:
+def backup_args(every_seconds: int = 7200) -> BackupArgs:
     return BackupArgs(
         run="sft",
         namespace="training",
-        image="aws-cli:2",
+        copier=CLI,
         account="sft",
         checkpoint_claim="checkpoints",
         uri="s3://artefacts/checkpoints/sft",
-        hours=hours,
+        every_seconds=every_seconds,
     )
 
 
-def weights_args(source: str = "s3://models/llama") -> WeightsArgs:
-    return WeightsArgs(
-        service="llama",
+def weights_args(source: str = "s3://models/llama") -> StagedArgs:
+    return StagedArgs(
+        what="weights",
+        name="llama",
+        directory="models",
         source=source,
-        image="aws-cli:2",
+        copier=CLI,
         namespace="inference",
         service_account="weights-llama",
         granted="weights-llama",
@@ -163,28 +227,97 @@ def weights_args(source: str = "s3://models/llama") -> WeightsArgs:
     )
 
 
+def engine(**changes: Any) -> Engine:
+    known: dict[str, Any] = {
+        "name": "llama",
+        "model": Directory(volume="models", path="models/llama-1234"),
+        "tensor_parallel": 2,
+        "max_model_len": 8192,
+        "gpu_memory_utilization": 0.9,
+        "drain_seconds": 90,
+    }
+    return Engine(**{**known, **changes})
+
+
+def hub_args(**changes: Any) -> HubCopyArgs:
+    known: dict[str, Any] = {
+        "what": "weights",
+        "name": "llama",
+        "directory": "models",
+        "repository": "meta-llama/Meta-Llama-3-8B",
+        "revision": "8cde5ca8380496c9a6cc7ef3a8b46a0372a1d920",
+        "image": "vllm:1",
+        "token": SecretKey(name="hf-token", key="token"),
+        "namespace": "inference",
+        "claim": "model-weights",
+        "ready": done(),
+        "timeout_seconds": 3600,
+    }
+    return HubCopyArgs(**{**known, **changes})
+
+
+def smoke_args(**changes: Any) -> SmokeRequestArgs:
+    known: dict[str, Any] = {
+        "service": "llama",
+        "namespace": "inference",
+        "image": "curl:1",
+        "address": "http://llama.inference.svc:8000/v1",
+        "models": ["llama"],
+        "key": SecretKey(name="api-token", key="token"),
+        "revision": "1",
+        "after": [done()],
+    }
+    return SmokeRequestArgs(**{**known, **changes})
+
+
+def triton_args(**changes: Any) -> TritonServerArgs:
+    before = done()
+    known: dict[str, Any] = {
+        "server": "vision",
+        "namespace": "inference",
+        "image": "triton:1",
+        "shape": PodShape(gpus=1, cpu_millicores=4000, memory_mib=30_000, shm_mib=2048),
+        "pool": "inference",
+        "gpu_product": "NVIDIA-L40S",
+        "taints": [GPU_TAINT],
+        "priority": "inference",
+        "models": Directory(volume="models", path="triton/vision-1234"),
+        "claim": "model-weights",
+        "ready": before,
+        "nodes_ready": [before],
+        "replicas": 2,
+        "spare_replica": False,
+        "startup_seconds": 600,
+        "leave_seconds": 15,
+        "monitors": before,
+    }
+    return TritonServerArgs(**{**known, **changes})
+
+
+SCALING = Scaling(least=1, most=3, targets={"waiting": "5"}, up_seconds=120, down_seconds=300)
+
+
 def service_args(**changes: Any) -> InferenceServiceArgs:
     before = done()
     known: dict[str, Any] = {
         "service": "llama",
         "namespace": "inference",
         "image": "vllm:1",
-        "shape": PodShape(gpus=2, efa=0, cpu_millicores=8000, memory_mib=60_000, shm_mib=4096),
+        "shape": PodShape(gpus=2, cpu_millicores=8000, memory_mib=60_000, shm_mib=4096),
         "pool": "inference",
         "gpu_product": "NVIDIA-L40S",
         "taints": [GPU_TAINT],
         "priority": "inference",
-        "claim": "model-weights",
-        "weights": before,
+        "engine": engine(),
+        "compiled": Directory(volume="models", path="compiled/llama-3-8b-5678"),
+        "claims": {"models": "model-weights"},
+        "ready": [before],
         "nodes_ready": [before],
-        "model_path": "/models/llama-1234",
-        "tensor_parallel": 2,
-        "max_model_len": 8192,
-        "gpu_memory_utilization": 0.9,
-        "min_replicas": 1,
-        "max_replicas": 3,
-        "waiting_per_replica": 5,
+        "replicas": SCALING,
+        "placement": Placement(pool="inference", gpus=2, node_gpus=4, spread=False),
         "startup_seconds": 615,
+        "leave_seconds": 15,
+        "grace_seconds": 120,
         "spare_replica": False,
         "api_key": SecretKey(name="api-token", key="token"),
         "hub_token": SecretKey(name="hf-token", key="token"),
@@ -197,6 +330,19 @@ SAMPLES: Mapping[str, Make] = {
     "network": lambda opts: Network("sample", network_args(), opts),
     "efa": lambda opts: EfaGroup("sample", EfaGroupArgs(vpc_id="vpc-1"), opts),
     "lustre-group": lambda opts: LustreGroup("sample", LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1"), opts),
+    "spending": lambda opts: Spending(
+        "sample",
+        SpendingArgs(
+            account_id="123456789012",
+            tag_key="stack",
+            tag_value="lab",
+            monthly_usd=1200,
+            percents=(50, 90),
+            emails=("ml@example.com", "ops@example.com"),
+            anomaly_usd=75,
+        ),
+        opts,
+    ),
     "keys": lambda opts: Keys(
         "sample",
         KeysArgs(partition="aws", account_id="123456789012", region="us-east-2", log_group_prefix="/aws/eks/lab"),
@@ -206,7 +352,7 @@ SAMPLES: Mapping[str, Make] = {
     "addons": lambda opts: Addons(
         "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=NODE_ADDONS, versions={}), opts
     ),
-    "node-role": lambda opts: NodeRole("sample", NodeRoleArgs(partition="aws"), opts),
+    "node-role": lambda opts: NodeRole("sample", NodeRoleArgs(partition="aws", session_manager=False), opts),
     "pool": lambda opts: NodePool("sample", pool_args(), opts),
     "identity": lambda opts: PodIdentity(
         "sample", PodIdentityArgs(cluster_name="lab", namespace="training", service_account="sft"), opts
@@ -214,30 +360,27 @@ SAMPLES: Mapping[str, Make] = {
     "lustre": lambda opts: Lustre("sample", lustre_args(), opts),
     "claims": lambda opts: LustreClaims(
         "sample",
-        LustreClaimsArgs(
-            file_system_id="fs-1",
-            dns_name="fs-1.fsx",
-            mount_name="abcdefgh",
-            capacity_gib=1200,
-            claims=[ClaimSpec(name="data", namespace="training", namespace_ref="training", access_mode="ReadOnlyMany")],
-            driver=done(),
-        ),
+        claims_args([ClaimSpec(name="data", namespace="training", namespace_ref="training")]),
         opts,
     ),
     "bucket": lambda opts: Bucket(
         "sample", BucketArgs(account_id="123456789012", key_arn=KEY_ARN, checkpoint_days=30), opts
     ),
-    "block": lambda opts: BlockStorage("sample", opts),
+    "block": lambda opts: BlockStorage(
+        "sample", BlockStorageArgs(driver=done("driver"), tags={"stack": "lab", "owner": "ml"}), opts
+    ),
     "namespaces": lambda opts: Namespaces(
         "sample",
-        NamespacesArgs(namespaces=[NamespaceSpec(name="training", pod_security="privileged", gpus=2, limits=True)]),
+        NamespacesArgs(
+            namespaces=[NamespaceSpec(name="training", pod_security="privileged", gpus={"inference": 2}, limits=True)]
+        ),
         opts,
     ),
     "priorities": lambda opts: Priorities("sample", opts),
     "chart": lambda opts: Chart(
         "sample",
         ChartArgs(
-            source=ChartSource(name="volcano", version="1.14.1", repository="https://charts"), namespace="volcano"
+            source=ChartSource(name="volcano", version="1.2.3", repository="https://charts"), namespace="volcano"
         ),
         opts,
     ),
@@ -247,19 +390,77 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "crds": lambda opts: Crds(
-        "sample", CrdsArgs(url="https://crds/a.yaml", crds=["a.b"], namespace="kubeflow", image="kubectl:1"), opts
+        "sample", CrdsArgs(file=FILE, crds=["a.b"], namespace="kubeflow", image="kubectl:1"), opts
+    ),
+    "gang-admission": lambda opts: GangAdmission(
+        "sample",
+        GangAdmissionArgs(namespace="volcano-system", image="kubectl:1", revision="1", scheduler=done()),
+        opts,
+    ),
+    "gpu-checks": lambda opts: GpuChecks(
+        "sample",
+        GpuChecksArgs(
+            namespace="gpu-operator",
+            pool="training",
+            gpu_product="NVIDIA-H100-80GB-HBM3",
+            taints=[GPU_TAINT],
+            offered={"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 32},
+            image="kubectl:1",
+            smoke_image="operator:1",
+            revision="v1.2.3",
+            after=[done()],
+        ),
+        opts,
+    ),
+    "gpu-operator-crds": lambda opts: GpuOperatorCrds(
+        "sample", GpuOperatorCrdsArgs(namespace="gpu-operator", image="operator:1", after=done()), opts
+    ),
+    "gpu-counters": lambda opts: GpuCounters(
+        "sample", GpuCountersArgs(namespace="gpu-operator", csv="DCGM_FI_DEV_GPU_TEMP, gauge, Temperature.\n"), opts
+    ),
+    "monitors": lambda opts: Monitors(
+        "sample",
+        MonitorsArgs(
+            targets=[Target(name="scheduler", namespace="gangs", labels={"app": "scheduler"})], every_s=45, after=done()
+        ),
+        opts,
+    ),
+    "rules": lambda opts: Rules(
+        "sample",
+        RulesArgs(
+            namespace="monitoring",
+            recording=[{"name": "seen", "rules": [{"record": "gpucluster:node:seen", "expr": "up"}]}],
+            alerts=[{"name": "told", "interval": "30s", "rules": [{"alert": "Gone", "expr": "up == 0"}]}],
+            after=done(),
+        ),
+        opts,
+    ),
+    "monitoring-stack": lambda opts: MonitoringStack("sample", monitoring_args(), opts),
+    "pod-logs": lambda opts: PodLogs(
+        "sample",
+        PodLogsArgs(
+            cluster="lab",
+            cluster_name="lab-there",
+            region="eu-north-1",
+            namespace="monitoring",
+            account="collector",
+            days=14,
+            key_arn=KEY_ARN,
+        ),
+        opts,
     ),
     "gpu-readiness": lambda opts: GpuReadiness(
         "sample",
         GpuReadinessArgs(
-            namespace="gpu-operator", image="kubectl:1", gpu_nodes=True, revision="v26.3.3", operator=done()
+            namespace="gpu-operator", image="kubectl:1", gpu_nodes=True, revision="v1.2.3", operator=done()
         ),
         opts,
     ),
     "operator": lambda opts: TrainingOperator(
         "sample",
         TrainingOperatorArgs(
-            version="v1.9.3",
+            version="v1.2.3",
+            crd_sha256="ab" * 32,
             image="operator:1",
             kubectl_image="kubectl:1",
             wait_image="wait:1",
@@ -270,12 +471,17 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "operator-account": lambda opts: OperatorAccount("sample", "operator", "kubeflow", "certificate", opts),
     "job": lambda opts: TrainingJob("sample", job_args(), opts),
+    "hub": lambda opts: HubCopy("sample", hub_args(), opts),
+    "smoke": lambda opts: SmokeRequest("sample", smoke_args(), opts),
+    "triton": lambda opts: TritonServer("sample", triton_args(), opts),
     "service": lambda opts: InferenceService("sample", service_args(), opts),
     "tokens": lambda opts: Tokens(
         "sample", TokensArgs(namespace="inference", values={"hf": pulumi.Output.secret("hush")}), opts
     ),
     "backup": lambda opts: Backup("sample", backup_args(), opts),
-    "weights": lambda opts: Weights("sample", weights_args(), opts),
+    "weights": lambda opts: Staged("sample", weights_args(), opts),
+    "run-monitor": lambda opts: RunMonitor("sample", RunMonitorArgs(namespace="training", monitors=done()), opts),
+    "dashboards": lambda opts: Dashboards("sample", DashboardsArgs(namespace="monitoring", boards=[BOARD]), opts),
     **{
         layer.__name__: partial(layer, "sample")
         for layer in (
@@ -284,6 +490,7 @@ SAMPLES: Mapping[str, Make] = {
             layers.HardwarePool,
             layers.Storage,
             layers.Scheduling,
+            layers.Monitoring,
             layers.Workloads,
         )
     },

@@ -1,12 +1,12 @@
-"""The schedule that copies checkpoints to the object store (T01); its script runs in tests/rehearsal/cloud."""
+"""The schedule that copies checkpoints to the object store (T01); its script runs in tests/rehearsed."""
 
 from typing import Any
 
 import pytest
 
-from components.training.backup import SCRIPT, schedule
+from components.training.backup import schedule, script
 from components.training.job import TrainingJob
-from tests.components.samples import SAMPLES, built, job_args
+from tests.components.samples import CLI, SAMPLES, built, job_args
 
 
 def spec() -> dict[str, Any]:
@@ -15,14 +15,14 @@ def spec() -> dict[str, Any]:
 
 @pytest.mark.parametrize(("hours", "words"), [(1, "0 */1 * * *"), (6, "0 */6 * * *"), (24, "0 0 * * *")])
 def test_a_schedule_in_crons_words(hours: int, words: str) -> None:
-    assert schedule(hours) == words
+    assert schedule(hours * 3600) == words
 
 
-@pytest.mark.parametrize("hours", [0, 5, 7, 25, 48])
-def test_a_day_has_whole_parts(hours: int) -> None:
+@pytest.mark.parametrize("hours", [0, 1.5, 5, 7, 25, 48])
+def test_a_day_has_whole_parts(hours: float) -> None:
     """`0 */5 * * *` would be followed by four hours at midnight."""
     with pytest.raises(ValueError, match=f"a day has no whole number of {hours} h"):
-        schedule(hours)
+        schedule(round(hours * 3600))
 
 
 def test_one_copy_at_a_time_that_ends_before_the_next() -> None:
@@ -42,6 +42,6 @@ def test_the_copier_reads_what_the_run_writes_and_changes_nothing() -> None:
         if each["name"] == "checkpoints"
     )
     assert mount == {**written, "readOnly": True}
-    assert copier["command"] == ["sh", "-c", SCRIPT]
+    assert copier["command"] == ["sh", "-c", script(CLI)]
     assert pod["serviceAccountName"] == "sft"
     assert "nodeSelector" not in pod, "GPU nodes have no processor to spare"

@@ -1,15 +1,19 @@
 """Control plane, access, add-ons, keys and pod identity."""
 
+import asyncio
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pulumi
 import pytest
 
 from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs
 from components.aws.cluster import Cluster, entry_role, kubeconfig
 from components.aws.keys import key_policy
-from components.aws.pod_identity import read_prefix, write_prefix
+from components.aws.pod_identity import SETTLING_SECONDS, effective, read_prefix, write_prefix
 from tests.components.samples import DEPLOYER, SAMPLES, built, cluster_args, done
+from tests.graph.outputs import INVOKES
 
 
 def cluster(**changes: Any) -> Any:
@@ -97,8 +101,8 @@ def test_drivers_get_their_roles_through_pod_identity_before_they_start() -> Non
         )
     )
     associations = {each.inputs["serviceAccount"]: each for each in graph.of_type("PodIdentityAssociation")}
-    assert set(associations) == {"ebs-csi-controller-sa", "fsx-csi-controller-sa"}
-    assert associations["fsx-csi-controller-sa"].urn in graph.one("sample-aws-fsx-csi-driver").depends_on
+    assert set(associations) == {"ebs-csi-controller-sa"}
+    assert associations["ebs-csi-controller-sa"].urn in graph.one("sample-aws-ebs-csi-driver").depends_on
     assert graph.one("sample-coredns").inputs["addonVersion"] == "v1.13.1-eksbuild.1"
     assert all(graph.one("before").urn in each.depends_on for each in graph.of_type("Addon"))
 
@@ -122,7 +126,8 @@ def test_a_pod_role_is_for_pods_only() -> None:
 
 @pytest.mark.parametrize("statement", range(4))
 def test_object_store_rights_end_at_the_prefix_r07(statement: int) -> None:
-    rights = write_prefix(partition="aws", bucket="b", prefix="checkpoints/sft", key_arn="arn:key")[statement]
+    known = {"partition": "aws", "bucket": "b", "prefix": "checkpoints/sft", "owner": "1", "key_arn": "arn:key"}
+    rights = write_prefix(**known)[statement]
     resource = rights["Resource"]
     if resource == "arn:aws:s3:::b":
         assert rights["Condition"]["StringLike"]["s3:prefix"] == ["checkpoints/sft", "checkpoints/sft/*"]
@@ -131,5 +136,54 @@ def test_object_store_rights_end_at_the_prefix_r07(statement: int) -> None:
 
 
 def test_a_reader_cannot_write_r07() -> None:
-    actions = [each["Action"] for each in read_prefix(partition="aws", bucket="b", prefix="models")]
+    actions = [each["Action"] for each in read_prefix(partition="aws", bucket="b", prefix="models", owner="1")]
     assert actions == ["s3:ListBucket", "s3:GetObject"]
+
+
+def test_the_way_of_a_connected_network_is_there_before_the_entry_and_after_it_lf02() -> None:
+    graph = cluster(private_access_cidrs=["10.8.0.0/16", "10.9.0.0/24"], private_access_from="office by vpn")
+    rules = graph.of_type("SecurityGroupIngressRule")
+    assert sorted(each.inputs["cidrIpv4"] for each in rules) == ["10.8.0.0/16", "10.9.0.0/24"]
+    assert {each.urn for each in rules} <= set(graph.one("sample-deployer").depends_on)
+    assert all(graph.one("sample-control-plane").urn in each.depends_on for each in rules)
+
+
+def test_pods_under_a_new_association_are_made_when_it_is_effective_lf17(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods that come before never get credentials, and a gang's containers restart in place."""
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    now = datetime.now(UTC)
+    for age, pauses in ((3, 1), (90, 1), (300, 0)):
+        waited.clear()
+        assert asyncio.run(effective("sft", (now - timedelta(seconds=age)).isoformat())) == "sft"
+        assert waited == [SETTLING_SECONDS] * pauses
+    monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: True)
+    assert asyncio.run(effective("sft", now.isoformat())) == "sft"
+    assert not waited
+
+
+def test_a_log_group_without_its_cluster_is_taken_over_lf09(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"arns": [], "id": "us-east-2", "logGroupNames": ["/aws/eks/lab/cluster", "/aws/eks/lab/cluster-2"]}
+    assert cluster().one("sample-logs").imported == ""
+    monkeypatch.setitem(INVOKES, "aws:cloudwatch/getLogGroups:getLogGroups", there)
+    assert cluster().one("sample-logs").imported == "/aws/eks/lab/cluster"
+    assert cluster(name="la").one("sample-logs").imported == ""
+    monkeypatch.setitem(INVOKES, "aws:eks/getClusters:getClusters", {"id": "us-east-2", "names": ["lab"]})
+    assert cluster().one("sample-logs").imported == ""
+
+
+def test_a_reader_reads_only_while_the_owner_has_the_bucket_lf03() -> None:
+    """S3 user guide, Condition key examples: s3:ResourceAccount is the account that owns the bucket."""
+    for each in read_prefix(partition="aws", bucket="b", prefix="models", owner="210210210210"):
+        assert each["Condition"]["StringEquals"] == {"s3:ResourceAccount": "210210210210"}
+
+
+def test_a_reader_of_an_encrypted_bucket_decrypts_with_its_key_and_no_other_lf11() -> None:
+    """S3 user guide, Using server-side encryption with KMS keys: GetObject needs kms:Decrypt on the object's key."""
+    known = {"partition": "aws", "bucket": "b", "prefix": "models", "owner": "1"}
+    (key,) = [each for each in read_prefix(**known, key_arn="arn:key") if each["Action"].startswith("kms:")]
+    assert (key["Effect"], key["Action"], key["Resource"]) == ("Allow", "kms:Decrypt", "arn:key")

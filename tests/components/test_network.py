@@ -3,9 +3,9 @@
 import pulumi
 import pytest
 
+from components.aws.lustre import Lustre
 from components.aws.network import Network
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
-from components.storage.lustre import Lustre
 from policy.graph import Resource
 from tests.components.samples import SAMPLES, built, lustre_args, network_args
 

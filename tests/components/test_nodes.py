@@ -9,9 +9,10 @@ import pytest
 
 from catalogue.tables import SHIPPED
 from catalogue.types import Interface, InterfaceType
-from components.aws.nodes import CapacityBlock, NodePool
+from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs
+from components.aws.nodes import CapacityBlock, NodePool, NodeRole, NodeRoleArgs, Repair, RepairOverride
 from components.aws.user_data import user_data
-from components.platform.taints import pool_taints, tolerations, tolerations_of_all_pools
+from components.platform.taints import Taint, pool_taints, tolerations, tolerations_of_all_pools
 from planner.interfaces import layout
 from tests.components.samples import ENA, built, pool_args
 
@@ -61,20 +62,70 @@ def test_a_managed_groups_template_names_neither_subnet_nor_profile_nor_image() 
     assert all("subnetId" not in each for each in made["networkInterfaces"])
 
 
-def test_nvme_becomes_one_raid_and_pods_are_limited_to_their_addresses() -> None:
-    message = message_from_bytes(base64.b64decode(user_data(max_pods=58, raid=True)))
+def test_nvme_becomes_one_raid_and_pods_are_left_to_eks_lf10() -> None:
+    """LF10: a maxPods in the NodeConfig of a managed group without an AMI of its own would be overruled by EKS."""
+    message = message_from_bytes(base64.b64decode(user_data()))
     (part,) = list(message.walk())[1:]
     assert part.get_content_type() == "application/node.eks.aws"
     config = json.loads(str(part.get_payload()))
-    assert config["spec"] == {
-        "instance": {"localStorage": {"strategy": "RAID0"}},
-        "kubelet": {"config": {"maxPods": 58}},
-    }
+    assert config["spec"] == {"instance": {"localStorage": {"strategy": "RAID0"}}}
     assert (config["apiVersion"], config["kind"]) == ("node.eks.aws/v1alpha1", "NodeConfig")
 
 
 def test_nodes_without_nvme_ask_for_no_raid() -> None:
-    assert b"RAID0" not in base64.b64decode(user_data(max_pods=58, raid=False))
+    assert base64.b64decode(template()["userData"]) == base64.b64decode(user_data())
+    assert "userData" not in template(local_nvme=False)
+
+
+@pytest.mark.parametrize("strategy", ["MINIMAL", "DEFAULT"])
+def test_an_update_goes_as_the_plan_says_lf07(strategy: str) -> None:
+    """LF07: MINIMAL ends a node before it asks for its successor."""
+    nodes = pool(update_strategy=strategy, max_unavailable=2).one("sample-nodes").inputs
+    assert nodes["updateConfig"] == {"maxUnavailable": 2, "updateStrategy": strategy}
+
+
+def test_sick_nodes_are_repaired_within_limits_lf13() -> None:
+    """LF13: one at a time, none while too many are sick, other actions than EKS' own for some errors."""
+    override = RepairOverride(
+        condition="AcceleratedHardwareReady", reason="NvidiaXID13Error", wait_minutes=10, action="NoAction"
+    )
+    repaired = pool(repair=Repair(parallel=1, max_unhealthy=2, overrides=[override])).one("sample-nodes").inputs
+    assert repaired["nodeRepairConfig"] == {
+        "enabled": True,
+        "maxParallelNodesRepairedCount": 1,
+        "maxUnhealthyNodeThresholdCount": 2,
+        "nodeRepairConfigOverrides": [
+            {
+                "nodeMonitoringCondition": "AcceleratedHardwareReady",
+                "nodeUnhealthyReason": "NvidiaXID13Error",
+                "minRepairWaitTimeMins": 10,
+                "repairAction": "NoAction",
+            }
+        ],
+    }
+    assert pool(repair=None).one("sample-nodes").inputs["nodeRepairConfig"] == {"enabled": False}
+
+
+def test_a_shell_on_a_node_is_an_option_lf13() -> None:
+    """LF13: Session Manager needs its policy on the node role, and nobody gets it unasked."""
+
+    def policies(**changes: Any) -> set[str]:
+        args = NodeRoleArgs(partition="aws", **changes)
+        graph = built(lambda opts: NodeRole("sample", args, opts))
+        return {each.inputs["policyArn"].rpartition("/")[2] for each in graph.of_type("RolePolicyAttachment")}
+
+    assert policies(session_manager=True) - policies(session_manager=False) == {"AmazonSSMManagedInstanceCore"}
+
+
+def test_drivers_have_the_rights_they_use_lf12() -> None:
+    """LF12: static FSx volumes call no controller, so FSx' has no role; EBS' makes volumes and has its policy."""
+    args = AddonsArgs(cluster_name="lab", partition="aws", addons=SERVICE_ADDONS, versions={})
+    graph = built(lambda opts: Addons("sample", args, opts))
+    granted = {each.inputs["serviceAccount"] for each in graph.of_type("PodIdentityAssociation")}
+    assert granted == {"ebs-csi-controller-sa"}
+    assert "FSx" not in str([each.inputs for each in graph.of_type("RolePolicyAttachment")])
+    installed = {each.inputs["addonName"] for each in graph.of_type("aws:eks/addon:Addon")}
+    assert {"aws-fsx-csi-driver", "eks-node-monitoring-agent"} <= installed
 
 
 def test_the_node_group_follows_the_template_and_pins_its_image_i03() -> None:
@@ -102,6 +153,16 @@ def test_gpu_nodes_are_tainted_and_inference_nodes_twice_kj22() -> None:
     assert pool().one("sample-nodes").inputs["taints"] == [
         {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("effect", "word"),
+    [("NoSchedule", "NO_SCHEDULE"), ("PreferNoSchedule", "PREFER_NO_SCHEDULE"), ("NoExecute", "NO_EXECUTE")],
+)
+def test_effects_of_taints_in_the_words_of_eks(effect: Any, word: str) -> None:
+    """EKS API reference, Taint."""
+    (taint,) = pool(taints=[Taint(key="a", value="b", effect=effect)]).one("sample-nodes").inputs["taints"]
+    assert taint == {"key": "a", "value": "b", "effect": word}
 
 
 def test_a_gang_does_not_tolerate_the_inference_pool_a08() -> None:

@@ -1,12 +1,17 @@
 """Model services and their weights (Q01-Q06, Y11, AA06; IN01-IN06, IN10, IN11)."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from components.serving.arguments import Directory, Engine, LoraModule, compiled_path, serve_command
 from components.serving.inference import InferenceService
-from components.serving.weights import Weights
-from tests.components.samples import SAMPLES, built, service_args, weights_args
+from components.serving.placement import Placement
+from components.serving.smoke import SmokeRequest
+from components.storage.staged import Staged
+from tests.components.samples import SAMPLES, SCALING, built, engine, service_args, smoke_args, weights_args
 
 
 def service(**changes: Any) -> Any:
@@ -30,16 +35,79 @@ def test_the_autoscaler_alone_owns_the_replicas_q01_in06() -> None:
     assert spec["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "llama"}
 
 
-def test_it_scales_on_waiting_requests_per_pod_in05() -> None:
-    """DC11: through the custom metrics API; GPU use is high long before a replica is full."""
-    (metric,) = service().one("sample-autoscaler").inputs["spec"]["metrics"]
-    assert metric["pods"]["metric"]["name"] == "vllm_num_requests_waiting"
-    assert metric["pods"]["target"] == {"type": "AverageValue", "averageValue": "5"}
+def test_replicas_that_do_not_change_are_the_deployments_own_lf06() -> None:
+    """An autoscaler without its metric would warn for ever; two owners of `replicas` would fight."""
+    assert deployment(replicas=2)["replicas"] == 2
+    assert service(replicas=2).of_type("HorizontalPodAutoscaler") == []
 
 
-def test_it_adds_quickly_and_gives_up_slowly() -> None:
-    behavior = service().one("sample-autoscaler").inputs["spec"]["behavior"]
-    assert behavior["scaleUp"]["stabilizationWindowSeconds"] < behavior["scaleDown"]["stabilizationWindowSeconds"]
+def test_it_scales_on_metrics_of_its_pods_in05() -> None:
+    """DC11: by the pods' own averages, in the custom metrics API; GPU use is high long before a replica is full."""
+    targets = {"vllm_num_requests_waiting": "5", "vllm_kv_cache_usage_perc": "800m"}
+    scaled = service(replicas=replace(SCALING, targets=targets)).one("sample-autoscaler").inputs["spec"]
+    assert {each["type"] for each in scaled["metrics"]} == {"Pods"}
+    assert [each["pods"]["metric"]["name"] for each in scaled["metrics"]] == list(targets)
+    averages = [{"type": "AverageValue", "averageValue": quantity} for quantity in targets.values()]
+    assert [each["pods"]["target"] for each in scaled["metrics"]] == averages
+
+
+@pytest.mark.parametrize(("way", "seconds"), [("scaleUp", 120), ("scaleDown", 300)])
+def test_one_replica_comes_or_goes_after_as_long_a_look_q08(way: str, seconds: int) -> None:
+    rules = service().one("sample-autoscaler").inputs["spec"]["behavior"][way]
+    assert rules["stabilizationWindowSeconds"] == seconds
+    assert rules["policies"] == [{"type": "Pods", "value": 1, "periodSeconds": seconds}]
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_a_replica_is_drawn_to_the_nodes_with_most_gpus_taken_q09(spread: bool) -> None:
+    """IN10: a pod of a GPUs and one of b draw each other by a x b, so that a node counts by the GPUs taken on it."""
+
+    def weights(gpus: int) -> dict[int, int]:
+        placement = Placement(pool="chats", gpus=gpus, node_gpus=8, spread=spread)
+        template = deployment(placement=placement)["template"]
+        assert (
+            template["metadata"]["labels"].items() >= {"gpucluster/pool": "chats", "gpucluster/gpus": str(gpus)}.items()
+        )
+        terms = template["spec"]["affinity"]["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+        for each in terms:
+            assert each["podAffinityTerm"]["topologyKey"] == "kubernetes.io/hostname"
+            assert each["podAffinityTerm"]["labelSelector"]["matchLabels"]["gpucluster/pool"] == "chats"
+        return {
+            int(each["podAffinityTerm"]["labelSelector"]["matchLabels"]["gpucluster/gpus"]): each["weight"]
+            for each in terms
+        }
+
+    assert weights(2) == {1: 2, 2: 4, 3: 6, 4: 8, 5: 10, 6: 12, 7: 14, 8: 16}
+    assert all(weights(a)[b] == weights(b)[a] for a in range(1, 9) for b in range(1, 9))
+
+
+def test_no_weight_is_larger_than_kubernetes_takes() -> None:
+    terms = deployment(placement=Placement(pool="big", gpus=16, node_gpus=40, spread=False))["template"]["spec"][
+        "affinity"
+    ]["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    sizes = [each["podAffinityTerm"]["labelSelector"]["matchLabels"]["gpucluster/gpus"] for each in terms]
+    assert sizes == ["1", "2", "3", "4", "5", "6", "7", "8", "16", "32"]
+    assert [each["weight"] for each in terms] == [16, 32, 48, 64, 80, 96, 100, 100, 100, 100]
+
+
+def test_replicas_that_spread_have_a_node_each_q09() -> None:
+    placement = Placement(pool="chats", gpus=2, node_gpus=4, spread=True)
+    labels = {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": "llama"}
+    (constraint,) = deployment(placement=placement)["template"]["spec"]["topologySpreadConstraints"]
+    assert constraint == {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": labels},
+        "matchLabelKeys": ["pod-template-hash"],
+        "nodeTaintsPolicy": "Honor",
+    }
+
+
+def test_replicas_that_pack_are_not_spread_by_the_schedulers_defaults() -> None:
+    """A pod without constraints gets the scheduler's, over hosts; nodes of one pool all have its label."""
+    (constraint,) = deployment()["template"]["spec"]["topologySpreadConstraints"]
+    assert (constraint["topologyKey"], constraint["whenUnsatisfiable"]) == ("gpucluster/pool", "ScheduleAnyway")
 
 
 def test_the_model_is_served_under_the_services_name_q02_in03() -> None:
@@ -51,21 +119,23 @@ def test_the_model_is_served_under_the_services_name_q02_in03() -> None:
         "--tensor-parallel-size=2",
         "--max-model-len=8192",
         "--gpu-memory-utilization=0.9",
+        "--shutdown-timeout=90",
         "--port=8000",
     ]
 
 
 def test_more_ranks_than_gpus_are_refused_q02() -> None:
     with pytest.raises(ValueError, match="4-way tensor parallelism on 2 GPUs a pod; give the pod that many"):
-        deployment(tensor_parallel=4)
+        deployment(engine=engine(tensor_parallel=4))
 
 
 def test_no_nccl_variable_is_set_in02() -> None:
-    assert {each["name"] for each in server()["env"]} == {"HF_TOKEN", "VLLM_API_KEY"}
+    assert {each["name"] for each in server()["env"]} == {"HF_TOKEN", "VLLM_API_KEY", "VLLM_CACHE_ROOT"}
 
 
 def test_callers_need_a_key_and_both_tokens_are_references_in11() -> None:
-    assert all(set(each) == {"name", "valueFrom"} for each in server()["env"])
+    tokens = [each for each in server()["env"] if each["name"] != "VLLM_CACHE_ROOT"]
+    assert all(set(each) == {"name", "valueFrom"} for each in tokens)
 
 
 def test_loading_has_the_time_it_takes_q04_in04() -> None:
@@ -98,17 +168,21 @@ def test_the_server_starts_when_the_weights_are_there_q05() -> None:
     assert graph.one("before").urn in graph.one("sample-deployment").depends_on
 
 
-def test_weights_are_mounted_where_the_copy_put_them_and_read_only_q05() -> None:
-    mount = next(each for each in server()["volumeMounts"] if each["name"] == "models")
-    copy = built(SAMPLES["weights"]).one("sample-copy").inputs["spec"]["template"]["spec"]
-    written = copy["containers"][0]["volumeMounts"][0]
-    assert (mount["mountPath"], mount["subPath"]) == (written["mountPath"], written["subPath"])
+def test_a_server_sees_its_own_weights_only_where_the_copy_put_them_and_reads_q05_lf14() -> None:
+    (copied,) = built(SAMPLES["weights"]).of_type("Job")
+    written = copied.inputs["spec"]["template"]["spec"]["containers"][0]
+    assert written["volumeMounts"] == [{"name": "shared", "mountPath": "/models", "subPath": "models"}]
+    path = str(written["args"][3])
+    made = server(engine=engine(model=Directory(volume="models", path=path.removeprefix("/"))))
+    mount = next(each for each in made["volumeMounts"] if each["name"] == "models")
+    assert (mount["mountPath"], mount["subPath"]) == (path, path.removeprefix("/"))
+    assert made["command"][2] == path
     assert mount["readOnly"] is True
 
 
 def weights(source: str) -> tuple[dict[str, Any], str]:
     """The copy Job's inputs and the directory it fills."""
-    graph = built(lambda opts: Weights("sample", weights_args(source), opts))
+    graph = built(lambda opts: Staged("sample", weights_args(source), opts))
     inputs = graph.one("sample-copy").inputs
     copied_from, copied_to = inputs["spec"]["template"]["spec"]["containers"][0]["args"][2:4]
     assert copied_from == source
@@ -158,3 +232,82 @@ def test_the_pods_have_no_token_for_the_api_server() -> None:
 
 def test_a_token_stays_secret() -> None:
     assert built(SAMPLES["tokens"]).one("sample-hf").secret >= {"stringData"}
+
+
+def words(**changes: Any) -> list[str]:
+    return serve_command(engine(**changes))
+
+
+def test_what_vllm_does_by_itself_is_not_said_q02() -> None:
+    """It caches the beginnings of prompts and cuts long ones; a flag would only go stale."""
+    assert not any("prefix-caching" in word or "chunked" in word or "lora" in word for word in words())
+    assert "--no-enable-prefix-caching" in words(prefix_caching=False)
+    assert "--no-enable-chunked-prefill" in words(chunked_prefill=False)
+
+
+def test_adapters_are_offered_by_their_names_with_the_room_that_was_planned_q02() -> None:
+    """The list of modules ends where the next option begins: no other word may stand in it."""
+    sql = LoraModule(name="sql", directory=Directory(volume="models", path="adapters/sql-1"))
+    said = words(adapters=[sql], max_loras=3, max_lora_rank=64)
+    listed = said.index("--lora-modules")
+    assert said[listed - 1] == "--enable-lora"
+    assert said[listed + 1] == "sql=/adapters/sql-1"
+    assert said[listed + 2 : listed + 4] == ["--max-loras=3", "--max-lora-rank=64"]
+
+
+def test_graphs_are_shared_by_equal_servers_only_q05() -> None:
+    """vLLM may run what it finds there: another model, image, GPU or parallelism has another directory."""
+    one = compiled_path("vllm:1", "llama-3-8b", "NVIDIA-L40S", 2)
+    others = {
+        compiled_path("vllm:2", "llama-3-8b", "NVIDIA-L40S", 2),
+        compiled_path("vllm:1", "llama-3.1-8b", "NVIDIA-L40S", 2),
+        compiled_path("vllm:1", "llama-3-8b", "NVIDIA-L40", 2),
+        compiled_path("vllm:1", "llama-3-8b", "NVIDIA-L40S", 1),
+    }
+    assert len({one, *others}) == 5
+    assert one == compiled_path("vllm:1", "llama-3-8b", "NVIDIA-L40S", 2)
+    mounted = {each["mountPath"]: each for each in server()["volumeMounts"]}
+    told = {each["name"]: each.get("value") for each in server()["env"]}
+    assert not mounted[told["VLLM_CACHE_ROOT"]].get("readOnly")
+
+
+def test_a_replica_that_stops_leaves_first_and_ends_its_streams_j11() -> None:
+    spec = deployment()["template"]["spec"]
+    leave = spec["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert leave > 0
+    assert leave + 90 < spec["terminationGracePeriodSeconds"]
+
+
+def test_a_grace_period_that_would_cut_streams_is_refused_j11() -> None:
+    with pytest.raises(ValueError, match="llama: killed after 105 s, and it leaves in 15 s and ends its streams in 90"):
+        deployment(grace_seconds=105)
+
+
+def asked(revision: str = "1", models: tuple[str, ...] = ("llama",)) -> dict[str, Any]:
+    graph = built(lambda opts: SmokeRequest("sample", smoke_args(revision=revision, models=models), opts))
+    return dict(graph.one("sample-request").inputs)
+
+
+def test_every_model_that_callers_may_ask_for_is_asked_q10() -> None:
+    containers = asked(models=("llama", "sql"))["spec"]["template"]["spec"]["containers"]
+    bodies = [json.loads(each["command"][-2]) for each in containers if each["command"][-1].endswith("/completions")]
+    assert [each["model"] for each in bodies] == ["llama", "sql"]
+    assert sum(each["command"][-1] == "$(ADDRESS)/models" for each in containers) == 1
+
+
+def test_the_key_stands_in_no_word_of_the_request_q10() -> None:
+    """Arguments are in the API and in process lists; curl takes the key from its environment."""
+    for container in asked()["spec"]["template"]["spec"]["containers"]:
+        assert not any("$(API_KEY)" in word for word in container["command"])
+        assert {"--variable", "%API_KEY", "--expand-header"} <= set(container["command"])
+
+
+def test_another_server_is_asked_again_q10() -> None:
+    assert asked("1")["metadata"]["name"] != asked("2")["metadata"]["name"]
+    assert asked("1") == asked("1")
+
+
+def test_the_engine_knows_the_names_that_callers_use() -> None:
+    sql = LoraModule(name="sql", directory=Directory(volume="models", path="adapters/sql-1"))
+    made: Engine = engine(adapters=[sql])
+    assert made.names == ["llama", "sql"]

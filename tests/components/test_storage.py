@@ -3,10 +3,14 @@
 import json
 from typing import Any
 
-from components.storage.bucket import Bucket, BucketArgs
-from components.storage.lustre import Lustre
-from components.storage.lustre_claims import ClaimSpec, LustreClaims, LustreClaimsArgs
-from tests.components.samples import KEY_ARN, SAMPLES, built, done, lustre_args
+import pulumi
+import pulumi_aws as aws
+
+from components.aws.bucket import Bucket, BucketArgs
+from components.aws.lustre import Lustre
+from components.storage.claims import ClaimSpec
+from components.storage.lustre_claims import LustreClaims
+from tests.components.samples import KEY_ARN, SAMPLES, built, claims_args, lustre_args
 
 
 def file_system(**changes: Any) -> dict[str, Any]:
@@ -42,18 +46,10 @@ def test_efa_on_the_file_system_brings_its_metadata_configuration() -> None:
 
 def claims() -> Any:
     specs = [
-        ClaimSpec(name="data", namespace="training", namespace_ref="training", access_mode="ReadOnlyMany"),
-        ClaimSpec(name="data", namespace="inference", namespace_ref="inference", access_mode="ReadWriteMany"),
+        ClaimSpec(name="data", namespace="training", namespace_ref="training"),
+        ClaimSpec(name="data", namespace="inference", namespace_ref="inference"),
     ]
-    return built(
-        lambda opts: LustreClaims(
-            "sample",
-            LustreClaimsArgs(
-                file_system_id="fs-1", dns_name="d", mount_name="m", capacity_gib=102_400, claims=specs, driver=done()
-            ),
-            opts,
-        )
-    )
+    return built(lambda opts: LustreClaims("sample", claims_args(specs), opts))
 
 
 def test_a_volume_names_the_driver_that_exists_and_its_attributes_kj18_g05() -> None:
@@ -92,11 +88,11 @@ def test_a_claim_binds_its_volume_and_no_class_takes_it_kj16() -> None:
     assert volume["storageClassName"] == ""
 
 
-def test_modes_are_those_of_the_purpose_and_sizes_are_settings_g32_g28() -> None:
+def test_claims_are_of_the_one_mode_that_the_driver_mounts_and_sizes_are_settings_lf01_g32_g28() -> None:
     graph = claims()
-    for namespace, mode in (("training", "ReadOnlyMany"), ("inference", "ReadWriteMany")):
+    for namespace in ("training", "inference"):
         claim, volume = (graph.one(f"sample-{namespace}-data-{kind}").inputs["spec"] for kind in ("claim", "volume"))
-        assert claim["accessModes"] == volume["accessModes"] == [mode]
+        assert claim["accessModes"] == volume["accessModes"] == ["ReadWriteMany"]
         assert volume["capacity"] == {"storage": "102400Gi"}
 
 
@@ -108,6 +104,21 @@ def test_the_driver_outlives_the_volumes() -> None:
 def bucket(**changes: Any) -> Any:
     known = {"account_id": "123456789012", "key_arn": KEY_ARN, "checkpoint_days": 30}
     return built(lambda opts: Bucket("sample", BucketArgs(**{**known, **changes}), opts))
+
+
+def test_who_reads_the_buckets_name_comes_after_what_guards_it() -> None:
+    """Data goes in once it is encrypted with our key and refuses plain connections."""
+
+    def read(opts: pulumi.ResourceOptions) -> Bucket:
+        bucket = Bucket("sample", BucketArgs(account_id="123456789012", key_arn=KEY_ARN, checkpoint_days=30), opts)
+        within = pulumi.ResourceOptions(parent=bucket)
+        aws.s3.BucketPublicAccessBlock("reader", aws.s3.BucketPublicAccessBlockArgs(bucket=bucket.bucket_name), within)
+        return bucket
+
+    graph = built(read)
+    reader = graph.one("reader")
+    assert reader.inputs["bucket"] == graph.one("sample-bucket").inputs["bucket"]
+    assert {graph.one(f"sample-{name}").urn for name in ("policy", "encryption")} <= set(reader.depends_on)
 
 
 def test_a_bucket_is_private_versioned_encrypted_and_owned_r07_y06() -> None:

@@ -1,13 +1,17 @@
 """Training jobs (N02-N05, M02, M03, J10, AA06; KJ01-KJ10, NC01-NC10, NW02, NW03, NW07)."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from components.platform.pods import PodShape
-from components.training.job import Saving, TrainingJob
+from components.platform.pods import PodNetwork, PodShape
+from components.training.job import TrainingJob
+from planner.reliability.checkpoints import Saving
 from tests.components.samples import built, job_args
+
+SAVING = Saving(every_s=900, within_s=60, keep=3, local=False, file_system_s=900)
 
 
 def job(**changes: Any) -> dict[str, Any]:
@@ -84,33 +88,73 @@ def test_pods_ask_for_the_nodes_gpus_and_efa_and_get_no_more_n04_l07_kj23() -> N
 
 
 def test_pods_without_efa_ask_for_none_and_name_no_provider_nc01() -> None:
-    plain = PodShape(gpus=1, efa=0, cpu_millicores=1000, memory_mib=2048, shm_mib=1024)
-    assert "vpc.amazonaws.com/efa" not in pod(shape=plain)["containers"][0]["resources"]["limits"]
-    assert set(env(shape=plain)) == {"NCCL_DEBUG"}
+    plain = PodShape(gpus=1, cpu_millicores=1000, memory_mib=2048, shm_mib=1024)
+    container = pod(shape=plain)["containers"][0]
+    assert set(container["resources"]["limits"]) == {"cpu", "memory", "nvidia.com/gpu"}
+    assert "securityContext" not in container
+    assert set(env(shape=plain, data=None)) == {"NCCL_DEBUG"}
+
+
+def test_a_pod_gets_what_its_fabric_needs_and_no_more() -> None:
+    """Whatever the fabric is: resource, attachment, NCCL's words and capabilities are the platform's."""
+    rails = PodNetwork(
+        resource="example.com/rdma",
+        count=4,
+        annotations={"k8s.v1.cni.cncf.io/networks": "rails"},
+        env={"NCCL_IB_HCA": "card_"},
+        capabilities=("IPC_LOCK", "SYS_RESOURCE"),
+    )
+    shape = PodShape(gpus=1, cpu_millicores=1000, memory_mib=2048, shm_mib=1024, network=rails)
+    template = job(shape=shape)["pytorchReplicaSpecs"]["Master"]["template"]
+    assert template["metadata"]["annotations"] == rails.annotations
+    (container,) = template["spec"]["containers"]
+    assert container["resources"]["limits"]["example.com/rdma"] == "4"
+    assert container["securityContext"]["capabilities"]["add"] == ["IPC_LOCK", "SYS_RESOURCE"]
+    assert env(shape=shape, data=None) == {"NCCL_DEBUG": "WARN", "NCCL_IB_HCA": "card_"}
 
 
 def test_the_script_is_told_when_and_where_to_save_t01() -> None:
-    told = env(saving=Saving(every_seconds=900, keep=3))
+    told = env(saving=SAVING)
     assert {name: value for name, value in told.items() if name.startswith("CHECKPOINT_")} == {
         "CHECKPOINT_DIR": "/checkpoints",
         "CHECKPOINT_EVERY_SECONDS": "900",
         "CHECKPOINT_KEEP": "3",
+        "CHECKPOINT_WITHIN_SECONDS": "60",
     }
     assert not any(name.startswith("CHECKPOINT_") for name in env())
 
 
+def test_a_run_that_is_stopped_has_the_time_of_a_save_j15() -> None:
+    assert pod(saving=replace(SAVING, within_s=300.5))["terminationGracePeriodSeconds"] == 301 + 30
+    assert "terminationGracePeriodSeconds" not in pod()
+
+
 def test_local_saves_go_to_the_nodes_own_disks_and_on_to_the_file_system_t01() -> None:
     """15 min to the NVMe and 30 to the file system, as the row has it."""
-    saving = Saving(every_seconds=900, keep=3, file_system_seconds=1800)
-    told, spec = env(saving=saving), pod(saving=saving)
+    saving, disks = replace(SAVING, local=True, file_system_s=1800), {"hostPath": {"path": "/mnt/scratch"}}
+    told, spec = env(saving=saving, local=disks), pod(saving=saving, local=disks)
     assert (told["CHECKPOINT_LOCAL_DIR"], told["CHECKPOINT_FILE_SYSTEM_SECONDS"]) == ("/local-checkpoints", "1800")
-    assert {"name": "local", "emptyDir": {}} in spec["volumes"]
+    assert {"name": "local", **disks} in spec["volumes"]
     assert {"name": "local", "mountPath": "/local-checkpoints"} in spec["containers"][0]["volumeMounts"]
+    with pytest.raises(ValueError, match="sft: saves go to the nodes' own disks first; give local"):
+        job(saving=saving)
+    assert [each for each in pod(saving=SAVING, local=disks)["volumes"] if each["name"] == "local"] == []
 
 
 def test_nccl_keeps_its_defaults_nc01_nc02_nc03_nc04_nc05_nc06_nc07_nc08_nc09_nc10() -> None:
     """NC17, PF08: nothing is tuned, and debugging output is that of production."""
-    assert env() == {"NCCL_DEBUG": "WARN", "FI_PROVIDER": "efa"}
+    assert env(nodes=1, data=None) == {"NCCL_DEBUG": "WARN", "FI_PROVIDER": "efa"}
+
+
+def test_a_gang_on_efa_ends_where_it_would_take_sockets_and_names_its_provider_lf04() -> None:
+    """What NCCL must be told so that a missing plugin is no silent fall to TCP; nothing of it is tuning."""
+    between = {"NCCL_NET": "AWS Libfabric", "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET"}
+    assert env(nodes=2, data=None) == {"FI_PROVIDER": "efa", **between}
+    assert env(nodes=2, data=None, env={"NCCL_NET_PLUGIN": "ofi"}) == {
+        "FI_PROVIDER": "efa",
+        **between,
+        "NCCL_NET_PLUGIN": "ofi",
+    }
 
 
 def test_memory_for_efa_can_be_locked_nw03() -> None:
@@ -121,12 +165,14 @@ def test_shared_memory_is_memory_below_the_pods_limit_aa06_n05() -> None:
     (shm,) = [each for each in pod()["volumes"] if each["name"] == "shm"]
     assert shm["emptyDir"] == {"medium": "Memory", "sizeLimit": "65536Mi"}
     with pytest.raises(ValueError, match="counts against the pod's memory limit of 1024 MiB; make it smaller"):
-        PodShape(gpus=1, efa=0, cpu_millicores=1000, memory_mib=1024, shm_mib=1024)
+        PodShape(gpus=1, cpu_millicores=1000, memory_mib=1024, shm_mib=1024)
 
 
-def test_data_is_read_only_and_each_run_has_its_checkpoints_n05_g31() -> None:
+def test_a_run_sees_its_own_data_and_checkpoints_and_nothing_else_n05_g31_lf14() -> None:
     mounts = {each["mountPath"]: each for each in pod()["containers"][0]["volumeMounts"]}
-    assert mounts["/data"]["readOnly"] is True
+    assert (mounts["/data"]["readOnly"], mounts["/data"]["subPath"]) == (True, "datasets/chats-1234")
+    shared = {each["name"] for each in pod()["volumes"] if "persistentVolumeClaim" in each}
+    assert all(each.get("subPath") for each in mounts.values() if each["name"] in shared)
     assert mounts["/checkpoints"]["subPath"] == "checkpoints/sft"
     claims = {
         each["name"]: each["persistentVolumeClaim"] for each in pod()["volumes"] if "persistentVolumeClaim" in each
@@ -164,3 +210,56 @@ def test_a_changed_run_is_started_anew() -> None:
 def test_a_run_without_nodes_is_refused() -> None:
     with pytest.raises(ValueError, match="sft: a run needs one node at least"):
         job(nodes=0)
+
+
+def test_an_elastic_run_has_workers_alone_and_starts_at_its_fewest_kj02_kj05_kj09_n09() -> None:
+    spec = job(nodes=32, elastic=30, restarts=3)
+    assert {name: each["replicas"] for name, each in spec["pytorchReplicaSpecs"].items()} == {"Worker": 32}
+    assert spec["elasticPolicy"] == {
+        "rdzvBackend": "c10d",
+        "minReplicas": 30,
+        "maxReplicas": 32,
+        "maxRestarts": 3,
+        "rdzvConf": [{"key": "join_timeout", "value": "900"}],
+    }
+    assert spec["runPolicy"]["schedulingPolicy"]["minAvailable"] == 30
+
+
+@pytest.mark.parametrize("least", [0, 3])
+def test_an_elastic_run_stays_between_one_node_and_all(least: int) -> None:
+    with pytest.raises(ValueError, match=f"sft: elastic is {least}; it is one node at least and 2 at most"):
+        job(elastic=least)
+    assert job(elastic=2)["elasticPolicy"]["minReplicas"] == 2
+
+
+def test_torchrun_lets_the_ranks_save_as_long_as_the_pod_lives_j15() -> None:
+    """torchrun kills ranks 30 s after SIGTERM, whatever grace the pod has, unless it is told."""
+    assert env(saving=replace(SAVING, within_s=300.5))["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] == "301"
+    assert "TORCH_ELASTIC_SHUTDOWN_TIMEOUT" not in env()
+
+
+def test_files_of_a_run_are_there_before_it_and_begin_it_anew_when_they_change() -> None:
+    files = {"/etc/gpucluster/launch": {"plan.json": "{}"}, "/opt/gpucluster/trainer": {"train.py": "pass"}}
+    graph = built(lambda opts: TrainingJob("sample", job_args(files=files), opts))
+    maps = {each.inputs["metadata"]["name"]: each for each in graph.of_type("ConfigMap")}
+    assert {name: each.inputs["data"] for name, each in maps.items()} == {
+        "sft-launch": {"plan.json": "{}"},
+        "sft-trainer": {"train.py": "pass"},
+    }
+    registered = graph.one("sample-job")
+    assert {each.urn for each in maps.values()} <= set(registered.depends_on)
+    for role in registered.inputs["spec"]["pytorchReplicaSpecs"].values():
+        spec = role["template"]["spec"]
+        mounts = {each["name"]: each for each in spec["containers"][0]["volumeMounts"]}
+        assert mounts["sft-launch"] == {"name": "sft-launch", "mountPath": "/etc/gpucluster/launch", "readOnly": True}
+        assert {"name": "sft-trainer", "configMap": {"name": "sft-trainer"}} in spec["volumes"]
+    digests = {_digest(files), _digest({**files, "/opt/gpucluster/trainer": {"train.py": "raise"}})}
+    assert len(digests) == 2
+    assert "gpucluster/files" not in job()["pytorchReplicaSpecs"]["Master"]["template"]["metadata"].get(
+        "annotations", {}
+    )
+
+
+def _digest(files: dict[str, dict[str, str]]) -> str:
+    template = job(files=files)["pytorchReplicaSpecs"]["Master"]["template"]
+    return str(template["metadata"]["annotations"]["gpucluster/files"])

@@ -10,14 +10,14 @@ import botocore.client
 import pytest
 
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue
+from catalogue.whole import Catalogue
 from doctor.account import Account
 from doctor.case import Case
 from doctor.examination import run
 from doctor.results import Result
 from planner.plan import plan
+from rehearsal.tests.cloud.conftest import Cloud, start
 from tests.planner.stacks import settings
-from tests.rehearsal.cloud.conftest import Cloud, start
 
 REGION = "us-east-2"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -25,6 +25,13 @@ BLOCK = "cr-0123456789abcdef0"
 PROJECT, STACK = "gpucluster", "dev"
 OWN_TAGS = [{"Key": "gpucluster:project", "Value": PROJECT}, {"Key": "gpucluster:stack", "Value": STACK}]
 OTHER_TAGS = [{"Key": "gpucluster:project", "Value": PROJECT}, {"Key": "gpucluster:stack", "Value": "prod"}]
+
+BUCKETS: dict[str, dict[str, str]] = {
+    "acme-model-weights": {},
+    "acme-datasets": {},
+    "team-a-models": {},
+    "team-a-text": {},
+}
 
 Run = Callable[..., list[Result]]
 Call = tuple[str, str, Mapping[str, Any]]
@@ -45,7 +52,10 @@ def case(
 
 @pytest.fixture(scope="package")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    """An account with the buckets that the committed stacks name."""
     process, running = start(tmp_path_factory.mktemp("cloud"), "--alone")
+    for bucket, order in BUCKETS.items():
+        running.call("PUT", f"buckets/{REGION}/{bucket}", order)
     yield running
     process.terminate()
     process.wait(10)

@@ -10,8 +10,8 @@ import pytest
 
 from doctor.case import Case
 from doctor.results import Status
+from rehearsal.tests.cloud.conftest import Cloud
 from tests.doctor.conftest import BLOCK, NOW, REGION, Run, case
-from tests.rehearsal.cloud.conftest import Cloud
 
 ORDER = {
     "instanceType": "p5.48xlarge",

@@ -12,15 +12,36 @@ from pathlib import Path
 import pytest
 
 from doctor.__main__ import main
+from rehearsal.tests.cloud.conftest import Cloud
 from tests.doctor.conftest import REGION
-from tests.rehearsal.cloud.conftest import Cloud
 
 ROOT = Path(__file__).parents[2]
 
 
+ADDRESS = ["--address", "80.81.82.9"]
+
+
 @pytest.fixture(autouse=True)
-def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The committed stacks as somebody's own: with no placeholder left."""
+    (tmp_path / "Pulumi.yaml").write_text("name: gpucluster\n", encoding="utf-8")
+    for stack in ("dev", "prod", "metal"):
+        text = (ROOT / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8")
+        for placeholder, own in OWN.items():
+            text = text.replace(placeholder, own)
+        (tmp_path / f"Pulumi.{stack}.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+OWN = {
+    "gpucluster:example: true": "gpucluster:example: false",
+    "203.0.113.0/24": "80.81.82.0/24",
+    "acme-model-weights": "team-a-models",
+    "acme-datasets": "team-a-text",
+    "registry.example.com/ml": "registry.team-a.net/ml",
+    "        keyArn: arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab": "",
+}
 
 
 @pytest.fixture
@@ -33,11 +54,11 @@ def too_small(cloud: Cloud) -> Iterator[None]:
 
 def test_a_stack_that_can_be_deployed(capsys: pytest.CaptureFixture[str]) -> None:
     """The table, its last line, 0."""
-    assert main(["--stack", "dev"]) == 0
+    assert main(["--stack", "dev", *ADDRESS]) == 0
     shown = capsys.readouterr().out
     assert max(len(line) for line in shown.splitlines()) <= 118
     assert "ok instance" in shown
-    assert shown.splitlines()[-1].startswith("dev in us-east-2: 0 fail, 0 unknown,")
+    assert shown.splitlines()[-1].startswith("dev in us-east-2: 0 fail, 1 unknown,")
 
 
 @pytest.mark.usefixtures("too_small")
@@ -45,8 +66,9 @@ def test_a_stack_that_cannot(capsys: pytest.CaptureFixture[str]) -> None:
     """What fails comes first; 1."""
     assert main(["--stack", "prod"]) == 1
     rows = capsys.readouterr().out.splitlines()[2:]
-    assert rows[0].lstrip().startswith("fail quota")
-    assert "1,536 vCPU needed" in rows[0] + rows[1]
+    first = next(index for index, row in enumerate(rows) if row.lstrip().startswith("fail quota"))
+    assert not [row for row in rows[:first] if row.lstrip().startswith(("ok ", "unknown "))]
+    assert "1,536 vCPU needed" in rows[first] + rows[first + 1]
 
 
 @pytest.mark.usefixtures("too_small")
@@ -65,11 +87,11 @@ def test_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_unknown_is_no_failure(capsys: pytest.CaptureFixture[str], cloud: Cloud) -> None:
     """It is counted apart; 0."""
     cloud.call("POST", "faults", {"action": "GetParameters", "code": "AccessDeniedException", "status": 400})
-    assert main(["--stack", "dev"]) == 0
+    assert main(["--stack", "dev", *ADDRESS]) == 0
     shown = capsys.readouterr().out
     assert "unknown image" in shown
     assert "grant ssm:GetParameters" in " ".join(shown.split())
-    assert "0 fail, 1 unknown" in shown
+    assert "0 fail, 2 unknown" in shown
 
 
 @pytest.mark.parametrize(
@@ -82,29 +104,38 @@ def test_stacks_that_have_no_account(capsys: pytest.CaptureFixture[str], stack: 
     assert words in capsys.readouterr().err
 
 
-def test_a_stack_file_that_is_wrong(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stack_file_that_is_wrong(capsys: pytest.CaptureFixture[str], at_home: Path) -> None:
     """The settings' own sentences; 2."""
     text = (ROOT / "Pulumi.dev.yaml").read_text(encoding="utf-8").replace("region: us-east-2", "region: ohio")
-    (tmp_path / "Pulumi.dev.yaml").write_text(text, encoding="utf-8")
-    (tmp_path / "Pulumi.yaml").write_text("name: gpucluster\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    (at_home / "Pulumi.dev.yaml").write_text(text, encoding="utf-8")
     assert main(["--stack", "dev"]) == 2
     assert "gpucluster:platform.region" in capsys.readouterr().err
 
 
-def test_wrong_usage() -> None:
+@pytest.mark.parametrize("words", [["--format", "xml"], ["--address", "80.81.82.0/24"]])
+def test_wrong_usage(words: list[str]) -> None:
     """argparse's own exit; 2."""
     with pytest.raises(SystemExit) as caught:
-        main(["--stack", "dev", "--format", "xml"])
+        main(["--stack", "dev", *words])
     assert caught.value.code == 2
 
 
-def test_as_make_runs_it() -> None:
+def test_as_make_runs_it(at_home: Path) -> None:
     """In a process of its own, through the endpoint that boto3 honours."""
     command = [sys.executable, "-m", "doctor", "--stack", "dev"]
-    done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=60)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=at_home, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "us-east-2: 0 fail" in done.stdout
     assert done.stderr == ""
+
+
+def test_an_example_is_not_to_be_deployed_lf03(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The committed file itself: every placeholder fails, and so does the mark."""
+    monkeypatch.chdir(ROOT)
+    assert main(["--stack", "dev", "--format", "json"]) == 1
+    results = json.loads(capsys.readouterr().out)["results"]
+    about = [each["subject"] for each in results if each["check"] == "placeholder"]
+    assert {"203.0.113.0/24", "acme-datasets", "acme-model-weights", "gpucluster:example"} <= set(about)

@@ -9,13 +9,14 @@ import pytest
 from catalogue.gpus import A100_40, H200
 from catalogue.instances import INSTANCES
 from catalogue.tables import SHIPPED
-from catalogue.types import Architecture, Catalogue, NetworkCard, Nvme, UsageClass
+from catalogue.types import Architecture, NetworkCard, Nvme, UsageClass
+from catalogue.whole import Catalogue
 from doctor.account import Account
 from doctor.case import Case
 from doctor.hardware import facts, zones
 from doctor.results import Status
+from rehearsal.tests.cloud.conftest import Cloud
 from tests.doctor.conftest import Run, case, client
-from tests.rehearsal.cloud.conftest import Cloud
 
 UNDESCRIBED = {"p6e-gb200.36xlarge"}
 """Types that the stand-in's copy of EC2's data lacks."""

@@ -13,9 +13,9 @@ from doctor.account import Account
 from doctor.case import Case
 from doctor.results import Result, Status
 from doctor.use import taken
+from rehearsal.tests.cloud.conftest import Cloud, until
+from rehearsal.tests.cloud.world import make_role
 from tests.doctor.conftest import OTHER_TAGS, OWN_TAGS, REGION, Call, Run, case, client
-from tests.rehearsal.cloud.conftest import Cloud, until
-from tests.rehearsal.cloud.world import make_role
 
 P_INSTANCES = "Running On-Demand P instances"
 SetQuota = Callable[[str, str, float], None]
@@ -49,7 +49,7 @@ def test_a_stack_that_has_room(examined: Run) -> None:
     ("service", "code", "name", "value", "needed"),
     [
         ("ec2", "L-417A185B", P_INSTANCES, 31, "32 vCPU needed"),
-        ("ec2", "L-DB2E81BA", "Running On-Demand G and VT instances", 0, "4 vCPU needed"),
+        ("ec2", "L-DB2E81BA", "Running On-Demand G and VT instances", 0, "16 vCPU needed"),
         ("ec2", "L-0263D0A3", "EC2-VPC Elastic IPs", 0, "1 needed"),
         ("vpc", "L-F678F1CE", "VPCs per Region", 1, "1 needed"),
         ("eks", "L-1194D53C", "Clusters", 0, "1 needed"),
@@ -128,7 +128,7 @@ def test_use_that_cannot_be_seen(examined: Run, cloud: Cloud, set_quota: SetQuot
     assert named(P_INSTANCES, told).status is Status.FAIL
     unseen = named("Running On-Demand G and VT instances", told)
     assert unseen.status is Status.UNKNOWN
-    assert "4 vCPU needed" in unseen.sentence
+    assert "16 vCPU needed" in unseen.sentence
     assert "grant ec2:DescribeInstances" in str(unseen.remedy)
     assert named("VPCs per Region", told).status is Status.OK
 
@@ -192,8 +192,9 @@ def test_instances_of_others_count(cloud: Cloud, type_: str, more: dict[str, Any
 @pytest.mark.parametrize(
     ("type_", "vcpu"), [("m7i.xlarge", 8), ("im4gn.large", 4), ("trn1.2xlarge", 0), ("inf2.xlarge", 0)]
 )
-def test_the_standard_quota_is_that_of_some_families(cloud: Cloud, type_: str, vcpu: int) -> None:
+def test_the_standard_quota_is_that_of_some_families(cloud: Cloud, set_quota: SetQuota, type_: str, vcpu: int) -> None:
     """What begins otherwise has a quota of its own, whether the catalogue knows it or not."""
+    set_quota("ec2", "L-1945791B", 8)
     ec2 = client(cloud, "ec2")
     with network(ec2, OTHER_TAGS, "us-east-2c") as (_, subnet), instances(ec2, subnet, type_, OTHER_TAGS):
         assert held(case(), "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances") == vcpu

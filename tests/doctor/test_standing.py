@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from doctor.results import Status
+from rehearsal.tests.cloud.conftest import Cloud, until
 from tests.doctor.conftest import OTHER_TAGS, OWN_TAGS, Run, case, client
-from tests.rehearsal.cloud.conftest import Cloud, until
 
 GPU, CONTROL_PLANE, SYSTEM = "gpu-use2-az1", "control-plane-use2-az2", "system-use2-az1"
 

@@ -1,6 +1,7 @@
 """A site with one stack of a copied tree: what a person does with it, and what there is to look at afterwards."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -18,16 +19,18 @@ from rich.console import Console
 from rehearsal import places, supervisor
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, kubeconfigs, open_session
-from rehearsal.engine import seeds
+from rehearsal.engine import declared
 from rehearsal.engine.events import short_type
 from rehearsal.engine.home import Home
 from rehearsal.engine.run import Engine, Outcome
 from rehearsal.engine.stackfile import stack_file
 from rehearsal.engine.view import ClusterView, view
 from rehearsal.engine.workspace import open_workspace
+from rehearsal.images.table import known
 from rehearsal.kube.client import Kube
+from rehearsal.particulars import region
 
-from .trees import Tree
+from .trees import ROOT, Tree
 
 PATIENCE_SECONDS = 180.0
 LOOK_SECONDS = 0.25
@@ -119,7 +122,7 @@ class Rehearsed:
 
     @property
     def region(self) -> str:
-        return seeds.region(stack_file(self.tree.root, self.stack).read_text())
+        return region(stack_file(self.tree.root, self.stack).read_text())
 
     def aws(self, service: str) -> Any:
         """A boto3 client of the site's account, in the stack's region."""
@@ -162,11 +165,13 @@ class Rehearsed:
         return done.stdout
 
     def view(self) -> ClusterView:
-        return view(self.stack, self.kube)
+        latest = json.loads(self.state_text())["checkpoint"].get("latest") or {}
+        objects = declared.declared({"deployment": latest})
+        return view(self.stack, self.kube, known(self.session.program.images), objects)
 
     def settled(self) -> ClusterView:
-        """What the cluster runs, once every node, gang and service runs as asked."""
-        until(lambda: not self.view().unready(), "nodes, gangs and services to run as asked")
+        """What the cluster runs, once all that the stack declares is there and as asked."""
+        until(lambda: not self.view().unready(), "all that is declared to be there and as asked")
         return self.view()
 
     def inventory(self) -> Mapping[str, list[str]]:
@@ -196,7 +201,7 @@ def rehearsed(name: str, tree: Tree, home: Path, stack: str = "dev") -> Iterator
     """A site of its own below `home`, with the content of its account, nothing applied; gone at the end."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPUCLUSTER_HOME", str(home))
-        directory = places.site(name)
+        directory = places.site(name, tree.root)
         try:
             console = Console(file=io.StringIO(), width=200)
             session = open_session(name, tree.root, stack, console, Meter())
@@ -217,7 +222,7 @@ def command(home: Path, *words: str, seconds: float = COMMAND_SECONDS) -> subpro
     """`python -m rehearsal` with these words, as a person types it; its output is one text."""
     return subprocess.run(
         [sys.executable, "-m", "rehearsal", *words],
-        cwd=places.CHECKOUT,
+        cwd=ROOT,
         env=os.environ | {"GPUCLUSTER_HOME": str(home)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

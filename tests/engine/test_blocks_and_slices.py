@@ -30,6 +30,7 @@ def booked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
         "pools[1].reservation": {"id": BLOCK, "zone": "use2-az1", **days},
         "pools[2].instanceType": "p5.4xlarge",
         "pools[2].mig": "3g.40gb",
+        "pools[2].count": 1,
         "training.runs[0].nodes": 1,
         "training.runs[0].checkpoint": {
             "everyMinutes": 15,

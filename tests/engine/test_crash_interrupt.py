@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal import places, processes
+from rehearsal import processes
 from rehearsal.engine.home import DROPPED_PREFIXES
 from rehearsal.processes import Identity
 
 from .rehearsed import command, until
+from .trees import ROOT
 
 pytestmark = pytest.mark.engine
 
@@ -33,7 +34,7 @@ class Terminal:
         with output.open("w") as file:
             self.process = subprocess.Popen(
                 words,
-                cwd=places.CHECKOUT,
+                cwd=ROOT,
                 env=env | {"GPUCLUSTER_HOME": str(home)},
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -84,7 +85,7 @@ def test_nothing_is_left_running_and_the_next_up_starts_clean(tmp_path: Path) ->
         until(lambda: first.says("update") and list(home.glob("*/*/*/clusters/*/*/processes.json")), "a control plane")
         started = [Identity.of(pid) for pid in processes.tree(first.process.pid)]
         assert first.interrupt() == 130, first.output.read_text()
-    assert "nothing is left running; `make up` starts interrupted clean" in first.output.read_text()
+    assert "nothing is left running; the next `up` starts interrupted clean" in first.output.read_text()
     until(lambda: not about(home), "every process of the site to end", seconds=5)
     assert len(started) > 5
     assert [each for each in started if each and each.alive()] == []

@@ -1,54 +1,63 @@
 """Whatever a stack makes can be found again after a crash: by the mandatory tags, by name, or by making it again."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from threading import Event
 from typing import Any, NoReturn
 
 import pytest
-from botocore.exceptions import ClientError
 
 from policy.graph import Graph, Resource
 from rehearsal.engine import naturalkeys
-from rehearsal.engine.naturalkeys import KEY, NAMED, REPEATABLE, TAGGED
+from rehearsal.engine.naturalkeys import NoNaturalKeyError, by_tags
+from rehearsal.plugins.aws.account import Account, CallError, Deadline
+from rehearsal.plugins.aws.object import Object
+from rehearsal.plugins.aws.settings import Settings
+from rehearsal.plugins.aws.table import ROWS
+from rehearsal.plugins.servicer import PluginError
 from tests.graph.stackfiles import graph_of, stack_names
 
 MANDATORY = {"gpucluster:project", "gpucluster:stack"}
 
 
-class Nothing:
-    """A service in whose account nothing is."""
+class Nothing(Account):
+    """An account in which nothing is."""
 
-    def __getattr__(self, operation: str) -> Any:
-        def refuse(*_: object, **__: object) -> NoReturn:
-            raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, operation)
+    def __init__(self, region: str, default_tags: Mapping[str, str]) -> None:
+        self.settings = Settings(region, default_tags=default_tags)
+        self.region, self.id, self.partition = region, "123456789012", "aws"
 
-        return refuse
+    def call(self, *_: object, **__: object) -> NoReturn:
+        raise CallError("Describe", "ResourceNotFoundException", "there is none")
+
+    def pages(self, *_: object, **__: object) -> Iterator[dict[str, Any]]:
+        return iter(())
 
 
-def default_tags(graph: Graph, resource: Resource) -> Mapping[str, str]:
-    provider = graph.resources[resource.provider.rpartition("::")[0]]
-    tags: Mapping[str, str] = provider.inputs["defaultTags"]["tags"]
-    return tags
+def provider_of(graph: Graph, resource: Resource) -> Mapping[str, Any]:
+    inputs: Mapping[str, Any] = graph.resources[resource.provider.rpartition("::")[0]].inputs
+    return inputs
 
 
 def complaint(graph: Graph, resource: Resource) -> str | None:
     """Why a half-made object of this resource could not be found; None if it can be."""
-    token, inputs = resource.token, resource.inputs
-    if token.startswith("pulumi:providers:") or token in REPEATABLE:
+    token, inputs = resource.token, dict(resource.inputs)
+    if token.startswith("pulumi:providers:") or naturalkeys.repeatable(token):
         return None
     if token.startswith("kubernetes:"):
         name = inputs.get("name") if token.endswith(":Release") else (inputs.get("metadata") or {}).get("name")
         return None if name else "its manifest names no object"
-    if token in NAMED:
-        try:
-            naturalkeys.by_name(token, lambda _: Nothing(), inputs)
-        except (KeyError, StopIteration) as error:
-            return f"its inputs lack {error}, by which it is looked for"
-        return None
-    if token in TAGGED or token == KEY:
-        missing = MANDATORY - default_tags(graph, resource).keys() | {"Name"} - inputs.get("tags", {}).keys()
-        return f"it lacks the tags {', '.join(sorted(missing))}" if missing else None
-    return f"{token} has no row in rehearsal/engine/naturalkeys.py"
+    if token not in ROWS:
+        return f"{token} has no row in rehearsal/plugins/aws/types"
+    provider = provider_of(graph, resource)
+    default = provider["defaultTags"]["tags"]
+    account = Nothing(provider["region"], default)
+    try:
+        naturalkeys.find(Object(account, ROWS[token], token, inputs, Deadline(0, Event())))
+    except (PluginError, NoNaturalKeyError) as error:
+        return str(error)
+    missing = MANDATORY - default.keys() | {"Name"} - inputs.get("tags", {}).keys()
+    return f"it lacks the tags {', '.join(sorted(missing))}" if by_tags(token) and missing else None
 
 
 @pytest.mark.parametrize("stack", stack_names())
@@ -63,7 +72,7 @@ def test_everything_that_a_stack_makes_can_be_found_again(stack: str) -> None:
 @pytest.mark.parametrize("stack", stack_names())
 def test_no_two_objects_of_a_type_carry_the_same_tags(stack: str) -> None:
     """Or a recovery would not know which of them it has found."""
-    tagged = (each for each in graph_of(stack).resources.values() if each.token in TAGGED or each.token == KEY)
+    tagged = (each for each in graph_of(stack).resources.values() if by_tags(each.token))
     times = Counter((each.token, frozenset(each.inputs["tags"].items())) for each in tagged)
     assert [key for key, count in times.items() if count > 1] == []
 
@@ -73,7 +82,7 @@ def test_no_two_objects_of_a_type_carry_the_same_tags(stack: str) -> None:
     [
         ("aws:sqs/queue:Queue", {"name": "q"}, "aws:sqs/queue:Queue has no row"),
         ("aws:ec2/vpc:Vpc", {"tags": {"Owner": "me"}}, "it lacks the tags Name"),
-        ("aws:iam/role:Role", {}, "its inputs lack 'name'"),
+        ("aws:iam/role:Role", {}, "no name in id"),
         ("kubernetes:core/v1:Secret", {"metadata": {"labels": {}}}, "names no object"),
     ],
 )

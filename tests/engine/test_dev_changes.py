@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from catalogue.versions import VOLCANO
 from rehearsal.engine import state
 
 from .rehearsed import Operation, Rehearsed, operations, replaced
@@ -19,6 +20,11 @@ pytestmark = pytest.mark.engine
 FILE_SYSTEM = "urn:pulumi:dev::gpucluster::gpucluster:index:Storage$gpucluster:index:Lustre$"
 FILE_SYSTEM += "aws:fsx/lustreFileSystem:LustreFileSystem::lustre-file-system"
 VOLUMES = ("inference-model-weights", "training-checkpoints", "training-training-data")
+
+
+def dashboard(name: str) -> list[Operation]:
+    """A dashboard shows what the plan expects: its ConfigMap is replaced when that changes."""
+    return replaced("core/v1:ConfigMap", f"dashboards-gpucluster-{name}")
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,11 @@ CHANGES = {
         more_training_nodes,
         [
             ("update", "aws:eks:NodeGroup", "pool-training-nodes"),
-            ("update", "core/v1:ResourceQuota", "namespaces-training-quota"),
+            ("update", "scheduling.volcano.sh/v1beta1:Queue", "queues-training"),
+            *dashboard("cluster"),
+            *dashboard("energy"),
+            *dashboard("fabric"),
+            *dashboard("cost"),  # which other changes move too
         ],
     ),
     "instance type": Change(
@@ -65,11 +75,16 @@ CHANGES = {
         [
             ("update", "aws:fsx:LustreFileSystem", "lustre-file-system"),
             *(("update", "core/v1:PersistentVolume", f"claims-{name}-volume") for name in VOLUMES),
+            *dashboard("storage"),
         ],
     ),
     "chart version": Change(
-        lambda tree: tree.edit("catalogue/versions.py", 'version="1.14.1"', 'version="1.14.2"'),
-        [("update", "helm.sh/v3:Release", "volcano-release")],
+        lambda tree: tree.edit("catalogue/versions.py", f'"{VOLCANO.version}"', f'"{VOLCANO.version}0"'),
+        [
+            ("update", "helm.sh/v3:Release", "volcano-release"),
+            *replaced("batch/v1:Job", "gang-admission-wait-first"),
+            *replaced("batch/v1:Job", "gang-admission-wait"),
+        ],
     ),
     "model": Change(
         another_model,
@@ -77,11 +92,12 @@ CHANGES = {
             ("update", "aws:iam:RolePolicy", "weights-llama-3-8b-identity-policy"),
             *replaced("batch/v1:Job", "weights-llama-3-8b-copy"),
             ("update", "apps/v1:Deployment", "service-llama-3-8b-deployment"),
+            *replaced("batch/v1:Job", "smoke-llama-3-8b-request"),
         ],
     ),
     "queue weight": Change(
         lambda tree: tree.stack("dev").set("gpucluster:scheduling.queues[0].weight", 6),
-        [("update", "scheduling.volcano.sh/v1beta1:Queue", "queues-training")],
+        [],  # the operation of the pool's count, which the queue's cap follows
     ),
     "protection": Change(
         protection,
@@ -129,6 +145,12 @@ def instances(site: Rehearsed, pool: str) -> list[str]:
     return [each["InstanceType"] for group in answer["Reservations"] for each in group["Instances"]]
 
 
+def lustre_volumes(site: Rehearsed) -> dict[str, dict[str, Any]]:
+    """Specs of the volumes that are on the file system, by their names; Prometheus and others have disks."""
+    specs = {each["metadata"]["name"]: each["spec"] for each in site.kube.list("v1", "PersistentVolume")}
+    return {name: spec for name, spec in specs.items() if spec["csi"]["driver"] == "fsx.csi.aws.com"}
+
+
 def file_systems(site: Rehearsed) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = site.aws("fsx").describe_file_systems()["FileSystems"]
     return found
@@ -165,24 +187,26 @@ def test_another_instance_type_rolls_through_its_pool(changed: Changed) -> None:
 
 def test_the_file_system_grows_and_its_volumes_say_so(changed: Changed) -> None:
     assert [each["StorageCapacity"] for each in file_systems(changed.site)] == [2400]
-    volumes = changed.site.kube.list("v1", "PersistentVolume")
-    assert {each["metadata"]["name"]: each["spec"]["capacity"]["storage"] for each in volumes} == dict.fromkeys(
-        VOLUMES, "2400Gi"
-    )
+    sizes = {name: spec["capacity"]["storage"] for name, spec in lustre_volumes(changed.site).items()}
+    assert sizes == dict.fromkeys(VOLUMES, "2400Gi")
 
 
 def test_another_chart_version_runs_other_images(changed: Changed) -> None:
+    """Every pod of the chart: the gate's is the program's own."""
     pods = changed.site.kube.list("v1", "Pod", "volcano-system")
-    images = {container["image"] for pod in pods for container in pod["spec"]["containers"]}
-    assert {image.rpartition(":")[2] for image in images} == {"v1.14.2"}
+    charts = [each for each in pods if not each["metadata"]["labels"].get("job-name", "").startswith("gang-admission-")]
+    versions = {container["image"].rpartition(":")[2] for pod in charts for container in pod["spec"]["containers"]}
+    assert versions == {f"v{VOLCANO.version}0"}
 
 
 def test_another_model_is_loaded_beside_the_old_one_and_its_service_stays(changed: Changed) -> None:
     site, before = changed.site, changed.service_before
-    (job,) = site.kube.list("batch/v1", "Job", "inference")
+    jobs = {each["metadata"]["name"].partition("-")[0]: each for each in site.kube.list("batch/v1", "Job", "inference")}
+    assert jobs.keys() == {"weights", "smoke"}
+    assert all(each["status"]["succeeded"] == 1 for each in jobs.values())
+    job = jobs["weights"]
     source, target = job["spec"]["template"]["spec"]["containers"][0]["args"][2:4]
     assert source == "s3://acme-model-weights/llama-3.1-8b"
-    assert job["status"]["succeeded"] == 1
     assert vllm(site)["command"][2] == target
     after = model_service(site)
     assert (after["metadata"]["uid"], after["spec"]["clusterIP"]) == (
@@ -236,13 +260,15 @@ def test_a_smaller_file_system_is_a_new_one_and_what_mounts_it_starts_again(chan
             *(each for name in VOLUMES for each in replaced("core/v1:PersistentVolume", f"claims-{name}-volume")),
             *(each for name in VOLUMES for each in replaced("core/v1:PersistentVolumeClaim", f"claims-{name}-claim")),
             *replaced("kubeflow.org/v1:PyTorchJob", "run-llama-3-8b-sft-job"),
+            *replaced("batch/v1:Job", "dataset-instructions-copy"),
             *replaced("batch/v1:Job", "weights-llama-3-8b-copy"),
             *replaced("apps/v1:Deployment", "service-llama-3-8b-deployment"),
+            *dashboard("storage"),
+            *dashboard("cost"),
         ]
     )
     (new,) = file_systems(site)
     assert new["FileSystemId"] != old["FileSystemId"]
-    volumes = site.kube.list("v1", "PersistentVolume")
-    handles = {each["spec"]["csi"]["volumeHandle"] for each in volumes}
+    handles = {spec["csi"]["volumeHandle"] for spec in lustre_volumes(site).values()}
     assert handles == {f"{new['FileSystemId']}-{name}" for name in VOLUMES}
     assert site.settled().gangs[0].running == 2

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.engine
 
 CLUSTER, SERVICE, NAMESPACE = "gpucluster-dev", "llama-3-8b", "inference"
 NAME = f"service-{SERVICE}"
-JSON_PATCH = "application/json-patch+json"
+SLOWER = '[{"op": "replace", "path": "/spec/endpoints/0/interval", "value": "60s"}]'
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def drifted(dev: Rehearsed) -> Rehearsed:
     outputs = dev.outputs()
     by_boto3(dev, outputs["fabric"]["vpc"], outputs["storage"]["bucket"])
     dev.kubectl("-n", NAMESPACE, "set", "image", f"deployment/{SERVICE}", "vllm=vllm/vllm-openai:v0.1.0")
-    dev.kubectl("-n", NAMESPACE, "patch", "hpa", SERVICE, "--patch", '{"spec":{"maxReplicas":5}}')
+    dev.kubectl("-n", NAMESPACE, "patch", "servicemonitor", SERVICE, "--type", "json", "--patch", SLOWER)
     dev.kubectl("-n", NAMESPACE, "delete", "poddisruptionbudget", SERVICE)
     dev.kubectl("-n", NAMESPACE, "delete", "service", SERVICE)
     dev.kubectl("-n", NAMESPACE, "label", "serviceaccount", "weights-llama-3-8b", "looked-at=yes")
@@ -53,15 +53,11 @@ def node_group(site: Rehearsed) -> dict[str, Any]:
     return group
 
 
-def hand_back(site: Rehearsed, api_version: str, kind: str, manager: str) -> None:
-    """Take a field manager's claims from the service's object, as a person does who wants Pulumi to have them."""
+def applied(site: Rehearsed, api_version: str, kind: str) -> bool:
+    """Whether the service's object has been updated since its creation, which is a plain POST: it has been applied."""
     found = site.kube.get(api_version, kind, SERVICE, NAMESPACE)
     assert found is not None
-    managers = found["metadata"]["managedFields"]
-    kept = [each for each in managers if each["manager"] != manager]
-    assert len(kept) < len(managers)
-    patch = [{"op": "replace", "path": "/metadata/managedFields", "value": kept}]
-    site.kube.patch(api_version, kind, SERVICE, NAMESPACE, patch, content_type=JSON_PATCH)
+    return any(each["operation"] == "Apply" for each in found["metadata"]["managedFields"])
 
 
 def test_refresh_shows_what_was_changed_and_nothing_else(drifted: Rehearsed) -> None:
@@ -71,41 +67,42 @@ def test_refresh_shows_what_was_changed_and_nothing_else(drifted: Rehearsed) -> 
         ("delete", "core/v1:Service", f"{NAME}-service"),
         ("delete", "policy/v1:PodDisruptionBudget", f"{NAME}-disruption-budget"),
         ("update", "apps/v1:Deployment", f"{NAME}-deployment"),
-        ("update", "autoscaling/v2:HorizontalPodAutoscaler", f"{NAME}-autoscaler"),
         ("update", "aws:ec2:Vpc", "network-vpc"),
         ("update", "aws:eks:NodeGroup", "pool-training-nodes"),
         ("update", "aws:s3:BucketVersioning", "object-store-versioning"),
+        ("update", "monitoring.coreos.com/v1:ServiceMonitor", f"{NAME}-monitor"),
     ]
     assert paths(outcome, f"{NAME}-deployment") == ("spec.template.spec.containers[0].image",)
-    assert paths(outcome, f"{NAME}-autoscaler") == ("spec.maxReplicas",)
+    assert paths(outcome, f"{NAME}-monitor") == ("spec.endpoints[0].interval",)
     assert paths(outcome, "network-vpc") == ("tags.owner", "tagsAll.owner")
     assert paths(outcome, "pool-training-nodes") == ("scalingConfig.desiredSize", "scalingConfig.maxSize")
     assert paths(outcome, "object-store-versioning") == ("versioningConfiguration.status",)
 
 
-def test_a_field_that_somebody_took_with_kubectl_is_not_taken_back_unasked(drifted: Rehearsed) -> None:
-    hand_back(drifted, "autoscaling/v2", "HorizontalPodAutoscaler", "kubectl-patch")
-    outcome, deployment = drifted.preview(), f"apps/v1:Deployment {NAME}-deployment"
-    assert outcome.status != 0
-    assert str(outcome.record.errors()[0]) == (
-        f"{deployment}: Preview failed: update kubernetes:{deployment}: "
-        f'Deployment {NAMESPACE}/{SERVICE}: Apply failed with 1 conflict: conflict with "kubectl-set" using apps/v1: '
-        '.spec.template.spec.containers[name="vllm"].image. '
-        "Leave these fields to their manager, or take them with the annotation pulumi.com/patchForce"
-    )
+def test_a_preview_conflicts_with_kubectl_on_what_was_updated_before_lf24(drifted: Rehearsed) -> None:
+    """It cannot tell that the update itself takes over what a person did with kubectl."""
+    managers = {
+        f"{NAME}-deployment": "kubectl-set" if applied(drifted, "apps/v1", "Deployment") else None,
+        f"{NAME}-monitor": "kubectl-patch" if applied(drifted, "monitoring.coreos.com/v1", "ServiceMonitor") else None,
+    }
+    outcome = drifted.preview()
+    assert bool(outcome.status) is any(managers.values()), outcome.explain()
+    said = {each.urn.name: each.message for each in outcome.record.errors() if each.urn is not None}
+    for name in said.keys() & managers.keys():
+        assert "server-side apply field conflict detected" in said[name]
+        assert f'conflict with "{managers[name]}"' in said[name]
 
 
-def test_the_next_update_repairs_everything(drifted: Rehearsed) -> None:
-    hand_back(drifted, "apps/v1", "Deployment", "kubectl-set")
+def test_the_next_update_repairs_everything_and_takes_from_kubectl_unasked_lf24(drifted: Rehearsed) -> None:
     assert operations(drifted.up()) == [
         ("create", "aws:vpc:SecurityGroupIngressRule", "efa-self-in"),
         ("create", "core/v1:Service", f"{NAME}-service"),
         ("create", "policy/v1:PodDisruptionBudget", f"{NAME}-disruption-budget"),
         ("update", "apps/v1:Deployment", f"{NAME}-deployment"),
-        ("update", "autoscaling/v2:HorizontalPodAutoscaler", f"{NAME}-autoscaler"),
         ("update", "aws:ec2:Vpc", "network-vpc"),
         ("update", "aws:eks:NodeGroup", "pool-training-nodes"),
         ("update", "aws:s3:BucketVersioning", "object-store-versioning"),
+        ("update", "monitoring.coreos.com/v1:ServiceMonitor", f"{NAME}-monitor"),
     ]
 
 

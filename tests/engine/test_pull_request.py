@@ -33,7 +33,7 @@ def repository(tree: Tree) -> Tree:
     content = yaml.safe_load(tree.text("Pulumi.dev.yaml"))
     config = content["config"]
     config["gpucluster:pools"] = [{"name": "system", "role": "system", "instanceType": "m7i.xlarge", "count": 1}]
-    del config["gpucluster:training"], config["gpucluster:serving"]
+    del config["gpucluster:training"], config["gpucluster:serving"], config["gpucluster:monitoring"]
     (tree.root / f"Pulumi.{NAME}.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
     commit(tree.root)
     return tree

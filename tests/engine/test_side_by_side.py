@@ -15,7 +15,7 @@ from rehearsal.engine.home import Home
 from rehearsal.engine.workspace import open_workspace
 
 from .rehearsed import Rehearsed, operations, until
-from .trees import Tree
+from .trees import ROOT, Tree
 
 pytestmark = pytest.mark.engine
 
@@ -38,7 +38,7 @@ def second(
     content = yaml.safe_load(tree.text("Pulumi.dev.yaml"))
     config = content["config"]
     config["gpucluster:pools"] = [{"name": "system", "role": "system", "instanceType": "m7i.xlarge", "count": 1}]
-    for section in ("gpucluster:training", "gpucluster:serving"):
+    for section in ("gpucluster:training", "gpucluster:serving", "gpucluster:monitoring"):
         del config[section]
     text = yaml.safe_dump(content, sort_keys=False)
     (tree.root / f"Pulumi.{SECOND}.yaml").write_text(text)
@@ -79,7 +79,7 @@ def test_each_stack_has_what_is_its_own(dev: Rehearsed, second: Rehearsed, befor
     assert len(both["ec2:vpc"]) == 2
     one, other = dev.kube, second.kube
     assert one.server != other.server
-    assert len(one.list("v1", "Node")) == 5
+    assert len(one.list("v1", "Node")) == 6
     assert len(other.list("v1", "Node")) == 1
     assert one.get("v1", "Namespace", "training") != other.get("v1", "Namespace", "training")
 
@@ -110,7 +110,7 @@ def test_two_sites_started_at_once_take_ports_and_processes_of_their_own(directo
     sites: dict[Path, supervisor.Site] = {}
 
     def start(directory: Path) -> None:
-        sites[directory] = supervisor.start(directory)
+        sites[directory] = supervisor.start(directory, ROOT)
 
     threads = [threading.Thread(target=start, args=[directory]) for directory in directories]
     for thread in threads:

@@ -1,25 +1,81 @@
-"""The mistakes that the wrong programs are made of fit the program as it stands: asked here, where it is cheap."""
+"""The mistakes that the wrong programs are made of fit what the program registers: asked here, where it is cheap."""
+
+from pathlib import Path
 
 import pytest
+import yaml
+
+from stacks import services
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import run_program
 
 from . import wrong
+from .making import MISTAKES, Argument, Mistake
 from .trees import Tree
-from .wrong import Mistake
 
-MISTAKES = {name: each for name, each in vars(wrong).items() if isinstance(each, Mistake)}
+CHANGES = {name: each for name, each in MISTAKES.items() if isinstance(each, Mistake)}
+ARGUMENTS = {name: each for name, each in MISTAKES.items() if isinstance(each, Argument)}
 
 
 def test_there_are_mistakes() -> None:
-    assert len(MISTAKES) >= 10
+    assert len(CHANGES) >= 20
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    return Tree.copy(tmp_path_factory.mktemp("wrong") / "tree")
+    tree = Tree.copy(tmp_path_factory.mktemp("wrong") / "tree")
+    wrong.many_small_pools(tree, "outside")
+    return tree
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_can_be_made(name: str, tree: Tree) -> None:
-    """Each place that a mistake changes stands once in the tree."""
-    with tree.changed():
-        MISTAKES[name](tree)
+def registered(tree: Tree) -> Recorded:
+    return run_program(yaml.safe_load(tree.text("Pulumi.dev.yaml"))["config"], stack="dev")
+
+
+@pytest.fixture(scope="module")
+def right(tree: Tree) -> Recorded:
+    """What the right program registers for the stack of the wrong ones."""
+    return registered(tree)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_mistake_changes_what_is_registered(name: str, right: Recorded) -> None:
+    change = CHANGES[name]
+    found = [each for each in right.resources.values() if change.concerns(each.token, each.name)]
+    assert found
+    for each in found:
+        properties = {key: each.inputs.get(key) for key in change.properties}
+        assert change.of(properties) != properties
+
+
+def test_the_planner_takes_the_stack_of_few_runs_too(tmp_path: Path) -> None:
+    tree = Tree.copy(tmp_path / "tree")
+    wrong.few_runs(tree)
+    jobs = {each.name for each in registered(tree).of_type("PyTorchJob")}
+    assert jobs == {f"run-{name}-job" for name in ("plain", *wrong.BESIDE)}
+
+
+def test_an_argument_is_given_otherwise(tree: Tree, right: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "_devices", services._devices)
+    for each in ARGUMENTS.values():
+        each.change()
+    graph = registered(tree)
+    gone = {each.name for each in right.resources.values()} - {each.name for each in graph.resources.values()}
+    assert "gpu-operator-release" in gone
+    assert all(name.startswith("gpu-") for name in gone)
+
+
+def test_the_copied_program_makes_them_and_is_otherwise_the_program(tree: Tree) -> None:
+    right = tree.text("__main__.py")
+    wrong.make(tree, "tolerates_nothing", "no_gpu_operator")
+    first, _, rest = tree.text("__main__.py").partition('"""The program')
+    assert (
+        first
+        == "from tests.engine import making, mistakes\n\nmaking.commit('tolerates_nothing', 'no_gpu_operator')\n\n"
+    )
+    assert '"""The program' + rest == right
+
+
+def test_a_mistake_that_nobody_knows_is_not_made(tree: Tree) -> None:
+    with pytest.raises(AssertionError, match="tolerates_everything"):
+        wrong.make(tree, "tolerates_everything")

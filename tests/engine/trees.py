@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from rehearsal import places
-
+ROOT = Path(__file__).resolve().parents[2]
+"""The program."""
 STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
@@ -24,7 +24,7 @@ class Tree:
     _originals: dict[Path, str] = field(default_factory=dict)
 
     @classmethod
-    def copy(cls, root: Path, source: Path = places.CHECKOUT) -> "Tree":
+    def copy(cls, root: Path, source: Path = ROOT) -> "Tree":
         """What git tracks or would track, with its virtual environment at hand."""
         words = ["git", "-C", str(source), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("\0")

@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
@@ -22,6 +22,7 @@ from pulumi.runtime.proto import engine_pb2, resource_pb2, source_pb2
 from pulumi.runtime.stack import run_in_stack
 
 from policy.graph import Graph, Invocation, Resource
+from policy.wire import provider_inputs
 from tests.graph.outputs import INVOKES, outputs_of
 
 PROJECT = "gpucluster"
@@ -49,18 +50,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _provider_inputs(wire: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs of a provider, which travel as JSON texts."""
-    return {key: _from_json(value) for key, value in plain(wire).items() if key != "version"}
-
-
-def _from_json(value: Any) -> Any:
-    try:
-        return json.loads(value) if isinstance(value, str) and value[:1] in "{[tf" else value
-    except ValueError:
-        return value
-
-
 def has_secret(value: Any) -> bool:
     """Whether a wire value holds a secret anywhere."""
     if isinstance(value, Mapping):
@@ -75,6 +64,7 @@ class RecordingMonitor(mocks.MockMonitor):
         super().__init__(_Unused())
         self.graph = Recorded()
         self._preview = preview
+        self._read: set[str] = set()
         self._lock = threading.Lock()
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
@@ -90,14 +80,26 @@ class RecordingMonitor(mocks.MockMonitor):
         wire = json_format.MessageToDict(request.object)
         inputs = plain(wire)
         identity, computed = outputs_of(request.type, request.name, inputs) if request.custom else ("", {})
-        self._keep(urn, request, wire, identity)
+        self._keep(urn, request, wire, identity, computed)
         state = struct_pb2.Struct()
         state.CopyFrom(request.object)
         state.update(_withheld(computed) if self._preview else computed)
         known = identity if not self._preview else ""
         return resource_pb2.RegisterResourceResponse(urn=urn, id=known, object=state)
 
-    def _keep(self, urn: str, request: Any, wire: Mapping[str, Any], identity: str) -> None:
+    def ReadResource(self, request: Any) -> Any:  # noqa: N802
+        """An object of the cluster that somebody else made, NAMESPACE/NAME: known by name, and nobody's to judge."""
+        urn = self.make_urn(request.parent, request.type, request.name)
+        namespace, _, name = request.id.partition("/")
+        state = struct_pb2.Struct()
+        state.update({"metadata": {"name": name, "namespace": namespace}})
+        with self._lock:
+            self._read.add(urn)
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=state)
+
+    def _keep(
+        self, urn: str, request: Any, wire: Mapping[str, Any], identity: str, computed: Mapping[str, Any]
+    ) -> None:
         resource = Resource(
             urn=urn,
             token=request.type,
@@ -105,22 +107,29 @@ class RecordingMonitor(mocks.MockMonitor):
             custom=request.custom,
             parent=request.parent,
             provider=request.provider,
-            inputs=_provider_inputs(wire) if request.type.startswith("pulumi:providers:") else plain(wire),
+            inputs=provider_inputs(plain(wire)) if request.type.startswith("pulumi:providers:") else plain(wire),
             secret=frozenset(key for key, value in wire.items() if has_secret(value)),
             protect=request.protect,
-            depends_on=tuple(request.dependencies),
+            depends_on=self._made(request.dependencies),
             ignore_changes=tuple(request.ignoreChanges),
+            imported=request.importId,
             replace_on_changes=tuple(request.replaceOnChanges),
+            delete_before_replace=request.deleteBeforeReplace,
             timeouts={
                 key: value for key in ("create", "update", "delete") if (value := getattr(request.customTimeouts, key))
             },
             aliases=tuple(str(alias) for alias in request.aliases),
-            id=identity,
+            id="" if self._preview else identity,
+            references={key: self._made(each.urns) for key, each in request.propertyDependencies.items()},
+            outputs={} if self._preview else computed,
         )
         with self._lock:
             if urn in self.graph.resources:
                 raise AssertionError(f"two resources have the URN {urn}; give one another logical name")
             self.graph.resources[urn] = resource
+
+    def _made(self, urns: Iterable[str]) -> tuple[str, ...]:
+        return tuple(urn for urn in urns if urn not in self._read)
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802
         if "pulumi:pulumi:Stack" in request.urn:
@@ -129,7 +138,8 @@ class RecordingMonitor(mocks.MockMonitor):
 
     def Invoke(self, request: Any) -> Any:  # noqa: N802
         with self._lock:
-            self.graph.invokes.append(Invocation(token=request.tok, provider=request.provider))
+            args = plain(json_format.MessageToDict(request.args))
+            self.graph.invokes.append(Invocation(token=request.tok, provider=request.provider, args=args))
         if request.tok not in INVOKES:
             raise KeyError(f"{request.tok} is unknown to tests/graph/outputs.py")
         answer = struct_pb2.Struct()
@@ -144,7 +154,7 @@ class _Unused(mocks.Mocks):
         raise AssertionError(args.token)
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
-        raise AssertionError(f"{args.typ} is read, which no stack does")
+        raise AssertionError(f"{args.typ} is read, which the monitor answers by itself")
 
 
 def _withheld(computed: Any) -> Any:

@@ -20,6 +20,8 @@ kubernetes_validate.utils.schema_contents = cache(kubernetes_validate.utils.sche
 CUSTOM = {
     "Queue": "scheduling.volcano.sh_queues.yaml",
     "PyTorchJob": "kubeflow.org_pytorchjobs.yaml",
+    "PrometheusRule": "monitoring.coreos.com_prometheusrules.yaml",
+    "PodMonitor": "monitoring.coreos.com_podmonitors.yaml",
     "ServiceMonitor": "monitoring.coreos.com_servicemonitors.yaml",
 }
 

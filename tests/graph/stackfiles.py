@@ -5,21 +5,30 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import pulumi
+import pytest
 import yaml
 
-from settings.load import from_file
+from settings.load import from_file, receiver_secrets
 from settings.model import AwsSettings
-from tests.graph.harness import Recorded, config_of, record
+from tests.graph.harness import Recorded, RecordingMonitor, config_of, record
 
 ROOT = Path(__file__).resolve().parents[2]
-SECRETS = {"gpucluster:hfToken": "hf-secret-for-tests", "gpucluster:apiToken": "api-secret-for-tests"}
+SECRETS = {
+    "gpucluster:hfToken": "hf-secret-for-tests",
+    "gpucluster:apiToken": "api-secret-for-tests",
+}
+
+
+SHIPPED = ("dev", "lab", "metal", "prod")
+"""Stacks of which the tests know what they come to. A stack of one's own beside them is nobody's fixture."""
 
 
 def stack_names() -> list[str]:
-    """Stacks with a committed file that can be deployed. Those on metal register nothing: they are planned only."""
-    files = (path for path in ROOT.glob("Pulumi.*.yaml") if isinstance(from_file(path), AwsSettings))
-    return sorted(path.name.split(".")[1] for path in files)
+    """Shipped stacks that can be deployed. Those on metal register nothing: they are planned only."""
+    return [name for name in SHIPPED if isinstance(from_file(ROOT / f"Pulumi.{name}.yaml"), AwsSettings)]
 
 
 def stack_config(stack: str) -> dict[str, Any]:
@@ -28,20 +37,45 @@ def stack_config(stack: str) -> dict[str, Any]:
     return config
 
 
+def secrets_of(config: Mapping[str, Any]) -> dict[str, str]:
+    """The secrets of a stack: those of every stack, and those that its receivers of alerts name."""
+    sections = {key.partition(":")[2]: value for key, value in config.items()}
+    return SECRETS | {f"gpucluster:{key}": f"{key}-secret-for-tests" for key in receiver_secrets(sections)}
+
+
 def run_program(config: Mapping[str, Any], *, stack: str, preview: bool = False) -> Recorded:
     """Run the real `__main__.py` with this configuration, and with the secrets that it does not give in clear."""
+    secrets = secrets_of(config)
     graph = record(
         lambda: runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__"),
         stack=stack,
-        config=config_of({**SECRETS, **config}),
-        secrets=tuple(key for key in SECRETS if key not in config),
+        config=config_of({**secrets, **config}),
+        secrets=tuple(key for key in secrets if key not in config),
         preview=preview,
     )
     lifecycle, waivers = config.get("gpucluster:lifecycle", {}), config.get("gpucluster:waivers", [])
     graph.protected = lifecycle.get("protect", False)
     graph.waived_images = frozenset(each["subject"] for each in waivers if each["rule"] == "image-not-pinned")
-    graph.secrets = tuple(SECRETS.values())
+    graph.fed_autoscalers = frozenset(each.get("subject", "") for each in waivers if each["rule"] == "autoscaler-unfed")
+    graph.secrets = tuple(secrets.values())
     return graph
+
+
+def refusal(config: Mapping[str, Any], *, stack: str) -> str:
+    """What the program says of a configuration that it refuses. Fails if it registers anything, or says more.
+
+    The exit code tells the language host that the reason has been told (LF26).
+    """
+    said: list[str] = []
+    registered: list[str] = []
+    with (
+        patch.object(pulumi.log, "error", said.append),
+        patch.object(RecordingMonitor, "_keep", lambda _, urn, *__: registered.append(urn)),
+        pytest.raises(SystemExit) as ended,
+    ):
+        run_program(config, stack=stack)
+    assert (ended.value.code, registered, len(said)) == (32, [], 1)
+    return said[0]
 
 
 @cache

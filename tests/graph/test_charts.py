@@ -1,53 +1,64 @@
 """The values we give to charts are keys that the charts have (these charts have no schema of their own)."""
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 import yaml
 
+from catalogue.versions import CHARTS
+from policy.graph import Resource
+from rehearsal.charts.played.values import laid
+from rehearsal.charts.values import COMMENTED, not_in
 from tests.graph.schema_kubernetes import upstream
 from tests.graph.stackfiles import graph_of
 
-DIRECTORIES = {
-    "gpu-operator": ("gpu-operator-26.3.3", "gpu-operator"),
-    "aws-efa-k8s-device-plugin": ("aws-efa-k8s-device-plugin",),
-    "volcano": ("volcano",),
-    "prometheus-operator-crds": ("prometheus-operator-crds",),
-}
+SUB_CHARTS = {"kube-prometheus-stack": ("kube-state-metrics", "prometheus-node-exporter")}
+"""Charts with values of their own below their names, where ours give them any."""
 
 
-def vendor_values(chart: str) -> dict[str, Any]:
-    """The chart's own values.yaml. Skips, by name, where it is not at hand."""
-    place = upstream()
-    for directory in DIRECTORIES[chart]:
+def vendor_values(chart: str) -> tuple[dict[str, Any], set[str]]:
+    """The chart's own values.yaml, and the keys in its comments. Skips, by name, where it is not at hand."""
+    place, version = upstream(), CHARTS[chart].version if chart in CHARTS else ""
+    for directory in (f"{chart}-{version.removeprefix('v')}", chart):
         file = place / "charts" / directory / "values.yaml" if place else None
         if file and file.is_file():
             values: dict[str, Any] = yaml.safe_load(file.read_text()) or {}
-            return values
+            return values, set(COMMENTED.findall(file.read_text()))
     pytest.skip(f"off: no values.yaml of {chart}; make upstream fetches it, GPUCLUSTER_UPSTREAM may hold it")
 
 
-def unknown(ours: Mapping[str, Any], theirs: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """Keys of ours that the chart does not have. Below an empty map or a null the chart takes anything."""
-    for key, value in ours.items():
-        if key not in theirs:
-            yield f"{path}{key}"
-        elif isinstance(value, Mapping) and isinstance(theirs[key], Mapping) and theirs[key]:
-            yield from unknown(value, theirs[key], f"{path}{key}.")
+def all_values(chart: str) -> tuple[dict[str, Any], set[str]]:
+    """The same with what sub-charts have below their names; the chart's own values for them lie over theirs."""
+    values, commented = vendor_values(chart)
+    for name in SUB_CHARTS.get(chart, ()):
+        theirs, more = vendor_values(name)
+        values[name] = laid(theirs, values.get(name) or {})
+        commented |= more
+    return values, commented
 
 
-@pytest.mark.parametrize("chart", DIRECTORIES)
+def released() -> dict[str, list[Resource]]:
+    """Releases by chart: those of prod, and of dev what prod has no use for, such as what only autoscalers need."""
+    found: dict[str, list[Resource]] = {}
+    for stack in ("dev", "prod"):
+        here = graph_of(stack).of_type("Release")
+        found |= {
+            each.inputs["chart"]: [one for one in here if one.inputs["chart"] == each.inputs["chart"]] for each in here
+        }
+    return found
+
+
+@pytest.mark.parametrize("chart", CHARTS)
 def test_the_chart_has_every_key_we_set(chart: str) -> None:
-    theirs = vendor_values(chart)
-    releases = [each for each in graph_of("prod").of_type("Release") if each.inputs["chart"] == chart]
+    theirs, commented = all_values(chart)
+    releases = released().get(chart, [])
     assert len(releases) == 1
-    assert list(unknown(releases[0].inputs.get("values") or {}, theirs)) == []
+    assert list(not_in(theirs, releases[0].inputs.get("values") or {}, commented, "")) == []
 
 
 def test_every_release_is_looked_at() -> None:
-    assert {each.inputs["chart"] for each in graph_of("prod").of_type("Release")} == set(DIRECTORIES)
+    assert set(released()) == set(CHARTS)
 
 
 def test_a_wrong_key_would_be_found() -> None:
-    assert list(unknown({"driver": {"enable": False}}, {"driver": {"enabled": True}})) == ["driver.enable"]
+    assert list(not_in({"driver": {"enabled": True}}, {"driver": {"enable": False}}, set(), "")) == ["driver.enable"]

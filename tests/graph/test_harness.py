@@ -4,7 +4,10 @@ import pulumi
 import pulumi_aws as aws
 import pytest
 
+from rehearsal.plugins.aws import sdk
+from rehearsal.plugins.aws.table import ROWS
 from tests.graph.harness import record
+from tests.graph.outputs import outputs_of
 
 
 def provider() -> aws.Provider:
@@ -25,8 +28,18 @@ def test_a_type_nobody_described_fails() -> None:
     def program() -> None:
         aws.ec2.VpnGateway("vpn", aws.ec2.VpnGatewayArgs(), pulumi.ResourceOptions(provider=provider()))
 
-    with pytest.raises(Exception, match="is unknown to tests/graph/outputs"):
+    with pytest.raises(Exception, match=r"does not know this type\. To add it"):
         record(program)
+
+
+@pytest.mark.parametrize("token", ROWS)
+def test_every_row_of_the_plugin_gives_an_id_and_all_outputs(token: str) -> None:
+    identity, outputs = outputs_of(token, "a", {})
+    schema = sdk.schema(token)
+    assert schema
+    assert identity
+    assert "" not in outputs.values()
+    assert schema.outputs.keys() - schema.inputs.keys() - {"tags"} <= outputs.keys()
 
 
 def test_secrets_are_seen_and_marked() -> None:

@@ -1,23 +1,38 @@
 """Every committed stack, as a whole: invariants, identities, and a first preview (AB10, Z16, A01)."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from policy import RULES
-from policy.graph import Rule, violations
+from policy.rule import Rule, violations
+from rehearsal.plugins.aws.table import ROWS
+from tests.graph import stackfiles
 from tests.graph.stackfiles import ROOT, graph_of, stack_config, stack_names
 
 GOLDEN = Path(__file__).with_name("golden")
+
+
+def watched(stack: str) -> bool:
+    """Whether the stack file has the section that brings Prometheus."""
+    return "gpucluster:monitoring" in stack_config(stack)
+
+
 LAYERS = {"Fabric", "KubePlatform", "HardwarePool", "Storage", "Scheduling", "Workloads"}
+
+IN_A_PARENT = ("aws:eks/nodeGroup:NodeGroup", "aws:ec2/securityGroup:SecurityGroup", "aws:iam/rolePolicy:RolePolicy")
+"""What has a name that is unique in its cluster, VPC or role only."""
 
 every_stack = pytest.mark.parametrize("stack", stack_names())
 
 
 @every_stack
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_the_stack_keeps_every_rule(stack: str, rule: Rule) -> None:
+    """In a first preview too, in which no id is known."""
     assert [str(each) for each in violations(graph_of(stack), [rule])] == []
+    assert [str(each) for each in violations(graph_of(stack, preview=True), [rule])] == []
 
 
 @every_stack
@@ -27,7 +42,18 @@ def test_urns_are_those_on_record(stack: str, accept: bool) -> None:
     urns = "".join(f"{urn}\n" for urn in sorted(graph_of(stack).resources))
     if accept:
         golden.write_text(urns)
+    assert golden.is_file(), f"there is no golden for {stack}: type make accept, and read what it writes"
     assert golden.read_text() == urns
+
+
+def test_a_stack_of_ones_own_is_no_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3: a further stack file beside the shipped ones gets no golden, and takes none."""
+    for file in ROOT.glob("Pulumi.*.yaml"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "Pulumi.mine.yaml").write_bytes((ROOT / "Pulumi.dev.yaml").read_bytes())
+    before = stack_names()
+    monkeypatch.setattr(stackfiles, "ROOT", tmp_path)
+    assert stack_names() == before
 
 
 def test_every_golden_has_its_stack() -> None:
@@ -44,13 +70,14 @@ def test_a_first_preview_shows_every_resource(stack: str) -> None:
 def test_the_tree_mirrors_the_layers_a01(stack: str) -> None:
     graph = graph_of(stack)
     roots = {each.kind for each in graph.resources.values() if each.parent not in graph.resources and not each.custom}
-    assert roots == LAYERS
+    assert roots == LAYERS | ({"Monitoring"} if watched(stack) else set())
 
 
 @every_stack
 def test_there_is_one_output_per_layer_a01(stack: str) -> None:
     outputs = graph_of(stack).outputs
-    assert set(outputs) == {"fabric", "hardware", "storage", "kubePlatform", "scheduling", "workloads"}
+    layers = {"fabric", "hardware", "storage", "kubePlatform", "scheduling", "workloads"}
+    assert set(outputs) == layers | ({"monitoring"} if watched(stack) else set())
     assert outputs["kubePlatform"]["kubeconfigCommand"].endswith(f"--name gpucluster-{stack}")
     assert outputs["hardware"]["gpus"] == sum(pool["gpus"] for pool in outputs["hardware"]["pools"].values())
 
@@ -61,6 +88,19 @@ def test_prod_protects_whatever_dev_has_and_more_z16() -> None:
     }
     assert guarded["dev"] == set()
     assert len(guarded["prod"]) == 5
+
+
+@every_stack
+def test_documents_are_written_in_one_order(stack: str) -> None:
+    """A policy whose keys change places would be another text, and a change in the next preview."""
+    texts = [
+        value
+        for each in graph_of(stack).resources.values()
+        for value in each.inputs.values()
+        if each.token.startswith("aws:") and isinstance(value, str) and value.startswith("{")
+    ]
+    assert texts
+    assert [text for text in texts if json.dumps(json.loads(text), sort_keys=True) != text] == []
 
 
 @every_stack
@@ -79,18 +119,9 @@ def test_two_stacks_of_one_account_share_no_physical_name() -> None:
 
     config = stack_config("dev")
     graphs = [run_program(config, stack=name) for name in ("alice", "bob")]
-    unique_in_account = {
-        "aws:eks/cluster:Cluster": "name",
-        "aws:iam/role:Role": "name",
-        "aws:kms/alias:Alias": "name",
-        "aws:cloudwatch/logGroup:LogGroup": "name",
-        "aws:ec2/placementGroup:PlacementGroup": "name",
-        "aws:ec2/launchTemplate:LaunchTemplate": "name",
-        "aws:s3/bucket:Bucket": "bucket",
-    }
+    named = {token: row.autoname.input for token, row in ROWS.items() if row.autoname and token not in IN_A_PARENT}
     names = [
-        {(token, each.inputs[key]) for token, key in unique_in_account.items() for each in graph.of_type(token)}
-        for graph in graphs
+        {(token, each.inputs[key]) for token, key in named.items() for each in graph.of_type(token)} for graph in graphs
     ]
     assert len(names[0]) >= 10
     assert names[0].isdisjoint(names[1])

@@ -61,25 +61,26 @@ def test_the_sdk_check_finds(name: str, path: str, value: Any, said: str) -> Non
 @pytest.mark.parametrize(
     ("name", "path", "value", "said"),
     [
-        ("lustre-file-system", "deploymentType", "PERSISTENT_3", "'PERSISTENT_3' is none of"),
-        ("lustre-file-system", "perUnitStorageThroughput", 7, "7 is outside 12..1000"),
-        ("pool-training-nodes", "taints.0.effect", "NoSchedule", "'NoSchedule' is none of NO_SCHEDULE"),
-        ("pool-training-nodes", "amiType", "AL2023_NVIDIA", "'AL2023_NVIDIA' is none of"),
-        ("pool-training-nodes", "scalingConfig.maxSize", 0, "0 is outside 1.."),
-        ("pool-training-template", "instanceType", "p5.49xlarge", "'p5.49xlarge' is none of"),
-        ("cluster-role", "name", "a b", "does not match"),
-        ("cluster-control-plane", "name", "-prod", "does not match"),
-        ("cluster-control-plane", "accessConfig.authenticationMode", "IAM", "'IAM' is none of"),
-        ("network-vpc", "cidr", "10.0.0.0/16", "CreateVpc has no member for it"),
+        ("lustre-file-system", "deploymentType", "PERSISTENT_3", '"PERSISTENT_3" is not one of'),
+        ("lustre-file-system", "perUnitStorageThroughput", 7, "valid min value: 12"),
+        ("lustre-file-system", "perUnitStorageThroughput", 7000, "less than or equal to 1000"),
+        ("pool-training-nodes", "taints.0.effect", "NoSchedule", '"NoSchedule" is not one of NO_SCHEDULE'),
+        ("pool-training-nodes", "amiType", "AL2023_NVIDIA", '"AL2023_NVIDIA" is not one of'),
+        ("pool-training-nodes", "scalingConfig.maxSize", 0, "valid min value: 1"),
+        ("pool-training-template", "instanceType", "p5.49xlarge", '"p5.49xlarge" is not one of'),
+        ("cluster-role", "name", "a b", "Member must satisfy pattern"),
+        ("cluster-control-plane", "name", "-prod", "Member must satisfy pattern"),
+        ("cluster-control-plane", "accessConfig.authenticationMode", "IAM", '"IAM" is not one of'),
+        ("network-vpc", "cidr", "10.0.0.0/16", "network-vpc has no input cidr"),
     ],
 )
 def test_the_aws_check_finds(name: str, path: str, value: Any, said: str) -> None:
     assert any(said in problem for problem in schema_aws.problems(changed(name, path, value)))
 
 
-def test_an_aws_type_without_its_request_is_a_problem() -> None:
+def test_an_aws_type_without_a_row_is_a_problem() -> None:
     unknown = Resource(urn="urn", token="aws:ec2/vpnGateway:VpnGateway", name="vpn", custom=True)
-    assert "say which request carries it" in schema_aws.problems(unknown)[0]
+    assert "To add it: a row" in schema_aws.problems(unknown)[0]
 
 
 @pytest.mark.parametrize(

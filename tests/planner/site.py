@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue
+from catalogue.whole import Catalogue
 from planner.findings import Finding
 from planner.metal_types import MetalPlan
 from planner.plan import plan
@@ -59,8 +59,8 @@ SITE: dict[str, Any] = {
                 "pool": "training",
                 "nodes": 8,
                 "queue": "training",
-                "image": "nvcr.io/nvidia/pytorch:26.06-py3",
-                "script": ["/workspace/train.py"],
+                "image": "nvcr.io/nvidia/pytorch:26.03-py3",
+                "script": ["/data/train.py"],
                 "model": "llama-3-8b",
                 "checkpoint": {"everyMinutes": 30, "withinSeconds": 60},
             }
@@ -68,6 +68,14 @@ SITE: dict[str, Any] = {
     },
     "lifecycle": {"owner": "ml-platform", "costCentre": "research"},
 }
+
+
+def dataset(gb: float, staging: str = "none") -> dict[str, Any]:
+    """Changes that give the first run a dataset, which the site's file system holds already."""
+    return {
+        "training.datasets": [{"name": "text", "gb": gb}],
+        "training.runs.0.dataset": {"name": "text", "staging": staging},
+    }
 
 
 def site(changes: Mapping[str, Any] | None = None) -> MetalSettings:

@@ -10,9 +10,10 @@ from typing import Any
 import yaml
 
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue
+from catalogue.whole import Catalogue
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan, Plan, plan
+from planner.reliability.checkpoints import Saving
 from settings.load import from_sections
 from settings.model import AwsSettings, MetalSettings
 
@@ -41,6 +42,12 @@ def changed(stack: str, changes: Mapping[str, Any] | None = None) -> AwsSettings
             here = here[int(step)] if isinstance(here, list) else here.setdefault(step, {})
         here[int(last) if isinstance(here, list) else last] = value
     return from_sections(data)
+
+
+def saving(**changes: Any) -> Saving:
+    """A save every half an hour, straight to the file system, with some of it said differently."""
+    known: dict[str, Any] = {"every_s": 1800, "within_s": 60, "keep": 2, "local": False, "file_system_s": 1800}
+    return Saving(**{**known, **changes})
 
 
 def settings(stack: str = "dev", changes: Mapping[str, Any] | None = None) -> AwsSettings:

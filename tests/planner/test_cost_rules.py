@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue, PurchasePrice
+from catalogue.types import PurchasePrice
+from catalogue.whole import Catalogue
 from planner.bom import Part
 from tests.planner.site import TODAY, found, planned_site
 

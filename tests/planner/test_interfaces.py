@@ -4,7 +4,7 @@ import pytest
 
 from catalogue.instances import INSTANCES
 from catalogue.types import InterfaceType
-from planner.interfaces import addresses_per_node, efa_count, layout, max_pods
+from planner.interfaces import addressed_pods, addresses_per_node, efa_count, eni_pods, layout, max_pods
 
 ENA, EFA_ONLY = InterfaceType.ENA, InterfaceType.EFA_ONLY
 
@@ -74,13 +74,29 @@ def test_without_a_fabric_there_is_one_interface(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "pods"),
+    [
+        ("m7i.large", 29),
+        ("m7i.xlarge", 58),
+        ("g6e.xlarge", 58),
+        ("m7i.4xlarge", 110),
+        ("p5.4xlarge", 110),
+        ("g6e.48xlarge", 250),
+        ("p4d.24xlarge", 250),
+        ("p5.48xlarge", 100),
+    ],
+)
+def test_pods_that_eks_lets_in_lf10(name: str, pods: int) -> None:
+    """LF10: EKS counts by the type and caps at 110 and 250; what EFA takes of the places it does not know."""
+    assert max_pods(INSTANCES[name]) == pods
+
+
+@pytest.mark.parametrize(
     ("name", "fabric", "pods"),
     [
-        ("m7i.xlarge", False, 58),
-        ("m7i.large", False, 29),
         ("g6e.xlarge", False, 58),
-        ("m7i.4xlarge", False, 110),
-        ("g6e.48xlarge", False, 250),
+        ("p5.4xlarge", False, 110),
+        ("p5.4xlarge", True, 89),
         ("p5.48xlarge", False, 100),
         ("p5.48xlarge", True, 51),
         ("p4d.24xlarge", True, 250),
@@ -88,10 +104,16 @@ def test_without_a_fabric_there_is_one_interface(name: str) -> None:
         ("p6e-gb200.36xlarge", True, 100),
     ],
 )
-def test_pods_per_node(name: str, fabric: bool, pods: int) -> None:
-    """eni-max-pods of the AMI (58, 29, 100), the caps of managed node groups (110, 250), and EFA's toll on p5."""
+def test_pods_that_have_addresses_lf10(name: str, fabric: bool, pods: int) -> None:
+    """LF10: EFA beside the first interface takes a place that carries addresses: half of those of a p5."""
     row = INSTANCES[name]
-    assert max_pods(row, layout(row, fabric)) == pods
+    assert addressed_pods(row, layout(row, fabric)) == pods <= max_pods(row)
+
+
+def test_the_kubelets_memory_is_kept_by_the_type_lf10() -> None:
+    """nodeadm reserves 11 MiB for each pod of its own formula, 737 of them on p4d, whatever EKS then caps."""
+    row = INSTANCES["p4d.24xlarge"]
+    assert (eni_pods(row), max_pods(row)) == (737, 250)
 
 
 @pytest.mark.parametrize("name", INSTANCES)
@@ -102,7 +124,7 @@ def test_addresses_suffice_for_the_pods(name: str, fabric: bool) -> None:
     interfaces = layout(row, fabric)
     addresses = addresses_per_node(row, interfaces)
     assert addresses % row.addresses_per_interface == 0
-    assert addresses >= max_pods(row, interfaces) - 2
+    assert addresses >= addressed_pods(row, interfaces) - 2
 
 
 @pytest.mark.parametrize(

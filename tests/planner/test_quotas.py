@@ -13,9 +13,16 @@ from planner.quotas import Fleet, QuotaNeed, instance_quota, quota_needs, reques
 OD, SPOT, BLOCK = UsageClass.ON_DEMAND, UsageClass.SPOT, UsageClass.CAPACITY_BLOCK
 
 
-def fleet(type_: str, count: int, usage: UsageClass = OD, interfaces: int = 2, root_volume_gib: int = 200) -> Fleet:
+def fleet(
+    type_: str, count: int, usage: UsageClass = OD, interfaces: int = 2, root_volume_gib: int = 200, surge: int = 0
+) -> Fleet:
     return Fleet(
-        instance=INSTANCES[type_], count=count, usage=usage, interfaces=interfaces, root_volume_gib=root_volume_gib
+        instance=INSTANCES[type_],
+        count=count,
+        usage=usage,
+        interfaces=interfaces,
+        root_volume_gib=root_volume_gib,
+        surge=surge,
     )
 
 
@@ -64,6 +71,16 @@ def test_eight_p5_need_1536_vcpu_of_a_quota_that_starts_at_zero() -> None:
     assert (on_demand.need, on_demand.quota.default) == (8 * 192 + 96, 0)
     assert on_demand.basis == "8 x 192 of p5.48xlarge, 1 x 96 of p4d.24xlarge"
     assert found["Concurrent P5 Capacity Blocks per account"].need == 768
+
+
+def test_what_an_update_runs_beside_a_pool_counts_lf07() -> None:
+    """LF07: two more nodes of a group in one zone while EKS updates it: vCPU, interfaces and disks."""
+    plain, updated = (needs(fleet("g6e.48xlarge", 1, root_volume_gib=512, surge=surge)) for surge in (0, 2))
+    vcpu = updated["Running On-Demand G and VT instances"]
+    assert (vcpu.need, vcpu.basis) == (3 * 192, "1 x 192 of g6e.48xlarge and 2 more in an update")
+    assert updated["Network interfaces per Region"].need - plain["Network interfaces per Region"].need == 4
+    assert updated["Storage for General Purpose SSD (gp3) volumes, in TiB"].need == 1.5
+    assert updated["Nodes per managed node group"].need == 1
 
 
 def test_interfaces_run_out_long_before_the_instances_do() -> None:

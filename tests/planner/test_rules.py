@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue, NetworkCard, UsageClass
+from catalogue.types import NetworkCard, UsageClass
 from catalogue.versions import KUBERNETES
+from catalogue.whole import Catalogue
 from planner.rules import versions as version_rules
 from tests.planner.stacks import TODAY, planned, planned_metal, rules
 
@@ -93,12 +94,12 @@ def test_shared_memory_stays_below_the_memory_limit(shm: int, fits: bool) -> Non
     assert rules(planned(changes={"training.runs.0.shmGib": shm})) == ([] if fits else ["shm-below-memory"])
 
 
-@pytest.mark.parametrize(("limit", "fits"), [(16.58, True), (16.57, False)])
+@pytest.mark.parametrize(("limit", "fits"), [(18.47, True), (18.46, False)])
 def test_budget_is_compared_to_the_cent(limit: float, fits: bool) -> None:
     """Z15: the hourly price, its range and the dearest line are in the sentence."""
     plan = planned(changes={"budget.maxHourlyUsd": limit})
     assert rules(plan) == ([] if fits else ["budget"])
-    assert all("range 16.58 to 21.95; most of it pool training" in str(finding) for finding in plan.errors)
+    assert all("range 18.47 to 23.84; most of it pool training" in str(finding) for finding in plan.errors)
 
 
 def test_stack_past_its_day_is_mentioned() -> None:
@@ -152,3 +153,13 @@ def test_minor_without_patches_is_refused_on_racks(minor: str, today: date, ende
     """KJ30: to the day; 1.28 ended long before the oldest recorded one."""
     plan = planned_metal({"platform.kubernetesVersion": minor}, today=today)
     assert ("kubernetes-ended" in rules(plan)) is ended
+
+
+def test_the_api_is_reached_by_those_who_deploy_and_not_by_everybody() -> None:
+    """LF02: a private endpoint needs a way in, and one that is open to every address keeps nobody out."""
+    assert rules(planned(changes={"platform.publicAccessCidrs": []})) == ["endpoint-private"]
+    for access in ({"via": "inside"}, {"via": "vpn", "network": "office", "cidrs": ["10.8.0.0/16"]}):
+        assert rules(planned(changes={"platform.publicAccessCidrs": [], "platform.access": access})) == []
+    both = planned(changes={"platform.publicAccessCidrs": ["203.0.113.0/24", "0.0.0.0/0"]})
+    (found,) = both.errors
+    assert (found.rule, found.path) == ("endpoint-open", "gpucluster:platform.publicAccessCidrs[1]")

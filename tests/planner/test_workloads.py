@@ -17,7 +17,7 @@ def test_gang_takes_every_gpu_and_efa_interface_of_its_nodes() -> None:
 def test_totals_of_the_committed_stacks() -> None:
     """A08: training and inference GPUs stand side by side, counted once."""
     dev, prod = planned("dev").totals, planned("prod").totals
-    assert (dev.nodes, dev.gpus, dev.efa_interfaces) == (5, 3, 2)
+    assert (dev.nodes, dev.gpus, dev.efa_interfaces) == (6, 4, 2)
     assert (prod.nodes, prod.gpus, prod.efa_interfaces) == (12, 72, 256)
 
 
@@ -36,7 +36,14 @@ def test_replicas_are_packed_onto_nodes() -> None:
     two_of_four = {"pools.2.instanceType": "g6e.12xlarge", "pools.2.count": 2, "budget.maxHourlyUsd": 600}
     assert rules(planned("prod", two_of_four)) == []
     assert rules(planned("prod", {**two_of_four, "pools.2.count": 1})) == ["replicas-fit-pool"]
-    assert rules(planned("prod", {**two_of_four, "serving.services.0.maxReplicas": 3})) == ["replicas-may-wait"]
+    assert rules(planned("prod", {**two_of_four, "serving.services.0.maxReplicas": 3})) == ["autoscaler-ceiling"]
+
+
+def test_replicas_that_are_to_change_need_a_metric_lf06() -> None:
+    (found,) = planned("prod", {"serving.services.0.maxReplicas": 3, "monitoring": None}).errors
+    assert (found.rule, found.path) == ("autoscaler-unfed", "gpucluster:serving.services[0].maxReplicas")
+    assert "would say FailedGetPodsMetric and stay at 2" in found.sentence
+    assert planned("prod").services["llama-3-70b"].scaling is None
 
 
 def test_runs_of_one_pool_wait_in_line() -> None:

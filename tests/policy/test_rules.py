@@ -7,10 +7,13 @@ import pytest
 
 from policy import RULES
 from policy.aws import UNTAGGED_TYPES
-from policy.graph import Graph, Invocation, Resource, violations
+from policy.graph import Graph, Invocation, Resource
+from policy.rule import violations
 from tests.graph.changes import MISSING, changed, graph_with
 from tests.graph.schema_sdk import args_class, properties
 from tests.graph.stackfiles import graph_of, stack_names
+from tests.policy.cases import CASES
+from tests.policy.programs import PROGRAMS
 
 RUN = "run-llama-3-70b-pretrain-job"
 SERVER = "service-llama-3-70b-deployment"
@@ -22,6 +25,7 @@ CONTAINER = f"{POD}.containers.0"
 WRONG_INPUTS: list[tuple[str, str, str, Any, str]] = [
     ("tagged", "aws", "defaultTags.tags.owner", "", "lack owner"),
     ("tagged", "network-vpc", "tags.Name", "vpc", "Name=vpc"),
+    ("tagged", "block-storage-gp3", "parameters.tagSpecification_1", "x=y", "makes volumes without"),
     ("tagged", "pool-training-template", "tagSpecifications.0.tags.owner", "", "starts each instance without owner"),
     ("encrypted", "cluster-control-plane", "encryptionConfig", MISSING, "Kubernetes secrets"),
     ("encrypted", "cluster-logs", "kmsKeyId", MISSING, "its log"),
@@ -56,7 +60,6 @@ WRONG_INPUTS: list[tuple[str, str, str, Any, str]] = [
     ("pods_can_be_placed", SERVER, f"{POD}.tolerations", [], "tolerates the taints of none"),
     ("pods_can_be_placed", SERVER, f"{POD}.nodeSelector", {"gpucluster/pool": "spare"}, "which no node group has"),
     ("extended_resources_limited", SERVER, f"{CONTAINER}.resources.limits", {}, "nvidia.com/gpu"),
-    ("one_owner_of_replicas", SERVER, "spec.replicas", 2, "although an autoscaler"),
     ("releases_pinned", "volcano-release", "version", "1.x", "no exact version"),
     ("releases_pinned", "volcano-release", "version", MISSING, "no exact version"),
     ("releases_pinned", "volcano-release", "repositoryOpts", {}, "no repository"),
@@ -71,7 +74,7 @@ WRONG_INPUTS: list[tuple[str, str, str, Any, str]] = [
 
 def broken(rule: str, graph: Graph) -> list[str]:
     """What `rule` says about a graph."""
-    return [str(each) for each in violations(graph, [next(each for each in RULES if each.__name__ == rule)])]
+    return [str(each) for each in violations(graph, [next(each for each in RULES if each.id == rule)])]
 
 
 @pytest.mark.parametrize(("rule", "name", "path", "value", "said"), WRONG_INPUTS)
@@ -83,6 +86,14 @@ def test_a_wrong_input_breaks_its_rule(rule: str, name: str, path: str, value: A
 def test_a_default_provider_is_found() -> None:
     vpc = replace(graph_of("prod").one("network-vpc"), provider="urn:pulumi:prod::x::pulumi:providers:aws::default::1")
     assert "default provider" in broken("explicit_provider", graph_with(vpc))[0]
+
+
+def test_a_default_provider_is_none_of_the_programs_even_where_it_is_shown() -> None:
+    default = replace(
+        graph_of("prod").one("aws"), name="default_7_51_1", urn="urn:x::pulumi:providers:aws::default_7_51_1"
+    )
+    vpc = replace(graph_of("prod").one("network-vpc"), provider=f"{default.urn}::1")
+    assert "default provider" in broken("explicit_provider", graph_with(default, vpc))[0]
 
 
 def test_a_call_through_the_default_provider_is_found() -> None:
@@ -129,6 +140,17 @@ def test_a_rendered_chart_is_found_kj15() -> None:
     assert "leaves the chart's hooks out" in broken("releases_pinned", graph_with(chart))[0]
 
 
+def test_replicas_beside_an_autoscaler_are_found_in06() -> None:
+    deployment = graph_of("prod").one(SERVER)
+    target = {"kind": "Deployment", "name": deployment.inputs["metadata"]["name"]}
+    inputs = {"metadata": deployment.inputs["metadata"], "spec": {"scaleTargetRef": target}}
+    token = "kubernetes:autoscaling/v2:HorizontalPodAutoscaler"
+    scaler = Resource(urn="urn", token=token, name="scaler", custom=True, inputs=inputs)
+    assert "although an autoscaler" in broken("one_owner_of_replicas", graph_with(scaler))[0]
+    free = changed(SERVER, "spec.replicas", MISSING)
+    assert broken("one_owner_of_replicas", graph_with(scaler, free)) == []
+
+
 def test_an_object_that_is_gone_is_missed_g31() -> None:
     graph = graph_with(without=("claims-inference-model-weights-claim",))
     owners = {each.split(":")[0] for each in broken("references_exist", graph)}
@@ -137,7 +159,8 @@ def test_an_object_that_is_gone_is_missed_g31() -> None:
 
 def test_every_rule_is_broken_by_a_test_here() -> None:
     beside = {"explicit_provider", "parented", "protected", "few_edges", "secret_inputs_marked"}
-    assert {rule for rule, *_ in WRONG_INPUTS} | beside == {rule.__name__ for rule in RULES}
+    elsewhere = {case.rule for case in CASES} | {program.rule for program in PROGRAMS}
+    assert {rule for rule, *_ in WRONG_INPUTS} | beside | elsewhere == {rule.id for rule in RULES}
 
 
 @pytest.mark.parametrize("stack", stack_names())

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ import yaml
 from pulumi.runtime.config import _SECRET_KEYS, CONFIG
 
 from settings.errors import SettingsError
-from settings.load import SECRETS, SECTIONS, from_file, from_pulumi
+from settings.load import SECRETS, SECTIONS, from_file, from_pulumi, receiver_secrets
 from settings.model import PLATFORMS
 
 ROOT = Path(__file__).parents[2]
-STACK_FILES = sorted([*ROOT.glob("Pulumi.*.yaml"), *(Path(__file__).parent / "corpus" / "good").glob("*.yaml")])
+SHIPPED = [ROOT / f"Pulumi.{name}.yaml" for name in ("dev", "lab", "metal", "prod")]
+STACK_FILES = sorted([*SHIPPED, *(Path(__file__).parent / "corpus" / "good").glob("*.yaml")])
 
 
 @pytest.fixture(autouse=True)
@@ -97,10 +98,53 @@ def test_running_program_refuses_what_the_file_loader_refuses() -> None:
     assert "token-in-clear" not in str(caught.value)
 
 
+RECEIVER = {"receivers": [{"name": "team", "kind": "webhook", "secret": "teamUrl"}]}
+
+
+def test_what_a_receiver_names_is_a_secret_x02() -> None:
+    """Its key is known by the receiver that names it: sealed it is passed on, in clear it is refused unread."""
+    values = {**_sections(), "gpucluster:monitoring": RECEIVER, "gpucluster:teamUrl": "https://hooks.example.com/abc"}
+    loaded = from_pulumi(_set(values, ["gpucluster:teamUrl"]))
+    assert "hooks.example.com" not in repr(loaded.settings)
+    with pytest.raises(SettingsError) as caught:
+        from_pulumi(_set(values, []))
+    assert caught.value.problems == (
+        "gpucluster:teamUrl: stands in clear; change it and type pulumi config set --secret gpucluster:teamUrl",
+    )
+
+
+def test_a_secret_that_no_receiver_names_is_not_a_key() -> None:
+    values = {**_sections(), "gpucluster:monitoring": {}, "gpucluster:teamUrl": "https://hooks.example.com/abc"}
+    with pytest.raises(SettingsError, match="gpucluster:teamUrl: is not a key"):
+        from_pulumi(_set(values, ["gpucluster:teamUrl"]))
+
+
+@pytest.mark.parametrize("monitoring", [None, {}, [], {"receivers": 3}, {"receivers": ["a", {"secret": 4}]}])
+def test_sections_of_any_shape_name_no_secret(monitoring: Any) -> None:
+    assert receiver_secrets({"monitoring": monitoring}) == ()
+
+
+def test_a_receiver_takes_no_section_for_its_secret() -> None:
+    assert receiver_secrets({"monitoring": {"receivers": [{"secret": "pools"}, {"secret": "url"}]}}) == ("url",)
+
+
 def test_other_namespaces_are_left_alone() -> None:
-    """Configuration of providers and of other projects is nobody's business here."""
-    values = {**_sections(), "aws:region": "eu-west-1", "other:pools": "x"}
+    """Configuration of other projects is nobody's business here."""
+    values = {**_sections(), "kubernetes:context": "x", "other:pools": "x"}
     assert from_pulumi(_set(values)).settings == from_file(ROOT / "Pulumi.dev.yaml")
+
+
+@pytest.mark.parametrize("read", [from_pulumi, from_file], ids=["program", "file"])
+def test_the_provider_s_own_region_is_not_read(read: Callable[[Any], object], tmp_path: Path) -> None:
+    """Newcomer's row C11: `pulumi config set aws:region` out of habit says what counts instead."""
+    file = tmp_path / "Pulumi.x.yaml"
+    text = (ROOT / "Pulumi.dev.yaml").read_text(encoding="utf-8")
+    file.write_text(text.replace("config:\n", "config:\n  aws:region: eu-west-1\n", 1), encoding="utf-8")
+    given: Any = _set({**_sections(), "aws:region": "eu-west-1"}) if read is from_pulumi else file
+    with pytest.raises(SettingsError) as wrong:
+        read(given)
+    said = "aws:region: is read by nothing here; gpucluster:platform.region is what counts; remove it"
+    assert wrong.value.problems == (said,)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,14 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+import yaml
 
+from catalogue import versions
 from catalogue.tables import SHIPPED
 from stacks.aws_pools import ami_type
 from tests.graph.harness import Recorded
 from tests.graph.outputs import ACCOUNT
-from tests.graph.stackfiles import graph_of, run_program, stack_config
+from tests.graph.stackfiles import graph_of, run_program, stack_config, stack_names
 
 
 def dev(**sections: Any) -> Recorded:
@@ -90,37 +92,20 @@ def test_nodes_come_after_their_network_plugin_and_their_way_out() -> None:
         assert graph.one("network-private-default-route").urn in after
 
 
-def test_what_has_pods_comes_after_the_name_service_and_that_after_the_system_nodes() -> None:
+def test_the_name_service_comes_after_the_system_nodes() -> None:
     graph = graph_of("dev")
     assert graph.one("pool-system-nodes").urn in graph.one("service-addons-coredns").depends_on
-    for name in ("volcano-release", "efa-plugin-release", "prometheus-operator-crds-release"):
-        assert graph.one("service-addons-coredns").urn in graph.one(name).depends_on
-    assert graph.one("prometheus-operator-crds-release").urn in graph.one("gpu-operator-release").depends_on
-
-
-def test_workloads_come_after_the_nodes_they_run_on_and_go_before_them() -> None:
-    graph = graph_of("dev")
-    assert graph.one("pool-training-nodes").urn in graph.one("run-llama-3-8b-sft-job").depends_on
-    assert graph.one("pool-inference-nodes").urn in graph.one("service-llama-3-8b-deployment").depends_on
-
-
-def test_workloads_come_after_the_gpu_operator_has_said_that_gpus_work_k02() -> None:
-    graph = graph_of("dev")
-    gate = graph.one("gpu-readiness-wait")
-    assert graph.one("gpu-operator-release").urn in gate.depends_on
-    for name in ("run-llama-3-8b-sft-job", "service-llama-3-8b-deployment"):
-        assert gate.urn in graph.one(name).depends_on
 
 
 def test_a_gpu_node_must_be_found_only_where_one_is_asked_for_k02() -> None:
-    def calls(**training: Any) -> int:
+    def calls(of: str, **training: Any) -> int:
         gpu = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2, **training}
         graph = dev(pools=pools(gpu), training={"runs": []}, serving={"services": []})
-        pod = graph.one("gpu-readiness-wait").inputs["spec"]["template"]["spec"]
-        return len(pod.get("initContainers", [])) + len(pod["containers"])
+        jobs = [each for each in graph.of_type("Job") if each.name.startswith(of)]
+        return sum(len(each.inputs["spec"]["template"]["spec"]["containers"]) for each in jobs)
 
-    assert calls() == 3
-    assert calls(count=0) == 1
+    assert (calls("gpu-readiness-"), calls("gpu-checks-")) == (3, 3)
+    assert (calls("gpu-readiness-", count=0), calls("gpu-checks-", count=0)) == (1, 0)
 
 
 def test_the_volume_driver_outlives_the_claims() -> None:
@@ -129,18 +114,13 @@ def test_the_volume_driver_outlives_the_claims() -> None:
     assert all(driver in each.depends_on for each in graph.of_type("PersistentVolume"))
 
 
-def test_training_and_inference_are_kept_apart_a08() -> None:
+def test_shares_keep_one_side_from_the_others_gpus_a08() -> None:
     graph = graph_of("prod")
-    run = graph.one("run-llama-3-70b-pretrain-job").inputs
-    server = graph.one("service-llama-3-70b-deployment").inputs
-    assert (run["metadata"]["namespace"], server["metadata"]["namespace"]) == ("training", "inference")
-    master = run["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
-    pod = server["spec"]["template"]["spec"]
-    assert (master["priorityClassName"], pod["priorityClassName"]) == ("training", "inference")
-    assert master["nodeSelector"]["gpucluster/pool"] != pod["nodeSelector"]["gpucluster/pool"]
-    quotas = {each.name: each.inputs["spec"]["hard"] for each in graph.of_type("ResourceQuota")}
-    assert quotas["namespaces-training-quota"] == {"requests.nvidia.com/gpu": "64"}
-    assert quotas["namespaces-inference-quota"] == {"requests.nvidia.com/gpu": "8"}
+    quota = graph.one("namespaces-inference-inference-quota").inputs["spec"]
+    assert quota["hard"] == {"requests.nvidia.com/gpu": "8"}
+    caps = [each.inputs["spec"]["capability"] for each in graph.of_type("Queue")]
+    assert caps
+    assert all(int(cap["nvidia.com/gpu"]) <= 64 for cap in caps)
 
 
 def test_a_run_takes_whole_nodes_with_all_their_efa_l07_n04() -> None:
@@ -178,11 +158,9 @@ def test_a_stack_without_efa_has_neither_group_nor_plugin() -> None:
         training={"runs": []},
     )
     assert graph.of_type("EfaGroup") == []
-    assert {each.inputs["chart"] for each in graph.of_type("Release")} == {
-        "gpu-operator",
-        "volcano",
-        "prometheus-operator-crds",
-    }
+    charts = {each.inputs["chart"] for each in graph.of_type("Release")}
+    assert "gpu-operator" in charts
+    assert versions.EFA_DEVICE_PLUGIN.name not in charts
     assert graph.outputs["fabric"]["kind"] == "ethernet"
     assert graph.outputs["workloads"]["gangs"] == {}
 
@@ -199,7 +177,7 @@ def test_an_update_surges_only_where_one_more_replica_finds_a_node(small: int, s
     config["gpucluster:pools"][2] |= {"instanceType": "g6e.48xlarge", "count": 2}
     (service,) = config["gpucluster:serving"]["services"]
     config["gpucluster:serving"]["services"] = [
-        {**service, "name": "small", "tensorParallel": 2, "maxReplicas": small},
+        {**service, "name": "small", "tensorParallel": 2, "minReplicas": small, "maxReplicas": small},
         {**service, "name": "large", "tensorParallel": 4, "maxReplicas": 1},
     ]
     config["gpucluster:budget"] = {"maxHourlyUsd": 150}
@@ -251,7 +229,7 @@ def test_what_a_person_wants_is_in_the_outputs() -> None:
     assert outputs["storage"]["readGbPerS"] == 18.75
     gang = outputs["workloads"]["gangs"]["llama-3-70b-pretrain"]
     assert {"job": "llama-3-70b-pretrain", "pods": 8, "gpus": 64, "efa": 256}.items() <= gang.items()
-    assert gang["memoryGbPerGpu"] < gang["gpuGb"] == 80
+    assert gang["memoryGbPerGpu"] < gang["gpuGb"] == 85.5
     service = outputs["workloads"]["services"]["llama-3-70b"]
     assert service["url"] == "http://llama-3-70b.inference.svc:8000/v1"
     assert service["kvCacheTokens"] > 8192
@@ -270,10 +248,46 @@ def test_slices_are_cut_labelled_and_asked_for_k09_kj25() -> None:
     pod = graph.one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
     assert pod["nodeSelector"]["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3-MIG-3g.40gb"
     assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "1"
-    quotas = {each.name: each.inputs["spec"]["hard"] for each in graph.of_type("ResourceQuota")}
-    assert quotas["namespaces-inference-quota"] == {"requests.nvidia.com/gpu": "2"}
+    quota = graph.one("namespaces-inference-inference-quota").inputs["spec"]
+    assert quota["hard"] == {"requests.nvidia.com/gpu": "2"}
     run = graph.one("run-llama-3-8b-sft-job").inputs["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
     assert run["nodeSelector"]["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3"
+
+
+def test_turns_on_a_gpu_are_configured_labelled_and_asked_for_k04_kj26() -> None:
+    """The plugin offers a GPU once for each turn, feature discovery calls it shared, and a replica asks for one."""
+    shared = {"name": "inference", "role": "inference", "instanceType": "g6e.xlarge", "count": 1, "timeSlices": 2}
+    training = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2}
+    service = {
+        **stack_config("dev")["gpucluster:serving"]["services"][0],
+        "gpuMemoryUtilization": 0.45,
+        "quantization": "fp8",
+        "kvCacheDtype": "fp8",
+    }
+    graph = dev(pools=pools(training, shared), serving={"services": [service]})
+    labels = [graph.one(f"pool-{name}-nodes").inputs["labels"] for name in ("inference", "training")]
+    assert [each.get("nvidia.com/device-plugin.config") for each in labels] == ["time-slices-2", None]
+    config = graph.one("gpu-operator-release").inputs["values"]["devicePlugin"]["config"]
+    assert (config["create"], config["default"]) == (True, "whole")
+    assert yaml.safe_load(config["data"]["whole"]) == {"version": "v1"}
+    assert yaml.safe_load(config["data"]["time-slices-2"])["sharing"] == {
+        "timeSlicing": {
+            "failRequestsGreaterThanOne": True,
+            "resources": [{"name": "nvidia.com/gpu", "replicas": 2}],
+        }
+    }
+    pod = graph.one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
+    assert pod["nodeSelector"]["nvidia.com/gpu.product"] == "NVIDIA-L40S-SHARED"
+    assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "1"
+    quota = graph.one("namespaces-inference-inference-quota").inputs["spec"]
+    assert quota["hard"] == {"requests.nvidia.com/gpu": "2"}
+    counted = graph.one("gpu-checks-inference-count").inputs["spec"]["template"]["spec"]["containers"][0]
+    assert counted["args"][1].endswith("nvidia\\.com/gpu}=2")
+
+
+def test_gpus_that_nobody_shares_need_no_configuration_of_the_plugin() -> None:
+    values = graph_of("prod").one("gpu-operator-release").inputs["values"]
+    assert values["devicePlugin"] == {"enabled": True}
 
 
 def test_whole_gpus_need_no_mig_manager() -> None:
@@ -289,3 +303,22 @@ def test_a_service_is_served_in_the_precision_that_was_planned() -> None:
     assert {"--quantization=fp8", "--kv-cache-dtype=fp8"} <= set(pod["containers"][0]["command"])
     plain = graph_of("dev").one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
     assert not [each for each in plain["containers"][0]["command"] if "quantization" in each or "kv-cache" in each]
+
+
+@pytest.mark.parametrize("stack", stack_names())
+def test_a_job_under_an_association_is_tried_again_by_a_new_pod_lf17(stack: str) -> None:
+    """A pod that came before its association was effective never gets credentials, however often it restarts."""
+    graph = graph_of(stack)
+    found = graph.of_type("PodIdentityAssociation")
+    accounts = {(each.inputs["namespace"], each.inputs["serviceAccount"]) for each in found}
+    jobs = [each.inputs for each in graph.of_type("Job")]
+    jobs += [each.inputs | each.inputs["spec"]["jobTemplate"] for each in graph.of_type("CronJob")]
+    under = [
+        each["spec"]
+        for each in jobs
+        if (each["metadata"]["namespace"], each["spec"]["template"]["spec"].get("serviceAccountName")) in accounts
+    ]
+    assert under or stack == "lab"
+    for spec in under:
+        assert spec["template"]["spec"]["restartPolicy"] == "Never"
+        assert spec["backoffLimit"] >= 1

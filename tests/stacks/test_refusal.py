@@ -1,15 +1,13 @@
 """What a person sees when a stack is refused: one message, and nothing registered."""
 
-import runpy
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-import pulumi
 import pytest
 
-from tests.graph.harness import RecordingMonitor, config_of, record
-from tests.graph.stackfiles import ROOT, run_program, stack_config
+from tests.graph import stackfiles
+from tests.graph.stackfiles import refusal, stack_config
 
 
 def changed(stack: str, **sections: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,53 +18,46 @@ def changed(stack: str, **sections: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
-def refused(config: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch) -> str:
-    """The program's message. Fails if anything was registered before it."""
-    registered: list[str] = []
-
-    def keep(_: RecordingMonitor, urn: str, *_rest: object) -> None:
-        registered.append(urn)
-
-    monkeypatch.setattr(RecordingMonitor, "_keep", keep)
-    with pytest.raises(pulumi.RunError) as error:
-        run_program(config, stack="dev")
-    assert registered == []
-    return str(error.value)
-
-
-def test_a_typo_is_named_with_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    message = refused(changed("dev", budget={"maxHourlyUsdd": 3}), monkeypatch)
+def test_a_typo_is_named_with_its_path() -> None:
+    message = refusal(changed("dev", budget={"maxHourlyUsdd": 3}), stack="dev")
     assert "gpucluster:budget.maxHourlyUsdd" in message
 
 
-def test_a_stack_over_its_budget_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    message = refused(changed("dev", budget={"maxHourlyUsd": 1}), monkeypatch)
+def test_a_stack_over_its_budget_is_refused_with_the_numbers() -> None:
+    message = refusal(changed("dev", budget={"maxHourlyUsd": 1}), stack="dev")
     assert "the planner refuses this stack: 1 finding; nothing was registered" in message
     assert "budget.maxHourlyUsd" in message
 
 
-def test_all_findings_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_findings_come_at_once() -> None:
     config = changed("dev", budget={"maxHourlyUsd": 1}, platform={"kubernetesVersion": "1.28"})
-    message = refused(config, monkeypatch)
+    message = refusal(config, stack="dev")
     assert "2 findings" in message
     assert "platform.kubernetesVersion" in message
     assert "budget.maxHourlyUsd" in message
 
 
-def test_metal_is_planned_and_not_deployed(monkeypatch: pytest.MonkeyPatch) -> None:
-    message = refused(stack_config("metal"), monkeypatch)
+def test_metal_is_planned_and_not_deployed() -> None:
+    message = refusal(stack_config("metal"), stack="dev")
     assert message == "gpucluster:platform.kind: metal can be planned but not deployed yet; type make plan"
 
 
-def test_metal_that_cannot_work_is_refused_for_that_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    message = refused(changed("metal", platform={"bmcCidr": "10.20.0.0/24"}), monkeypatch)
+def test_metal_that_cannot_work_is_refused_for_that_first() -> None:
+    message = refusal(changed("metal", platform={"bmcCidr": "10.20.0.0/24"}), stack="dev")
     assert "1 finding; nothing was registered" in message
     assert "10.20.0.0/24 overlaps 10.20.0.0/22" in message
 
 
-def test_a_missing_secret_is_named() -> None:
-    def program() -> None:
-        runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+def test_missing_secrets_are_named_before_anything_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stackfiles, "SECRETS", {})
+    assert refusal(stack_config("dev"), stack="dev").splitlines() == [
+        f"gpucluster:{key}: model services need this secret, and it is not set; "
+        f"type pulumi config set --secret gpucluster:{key} VALUE"
+        for key in ("apiToken", "hfToken")
+    ]
 
-    with pytest.raises(pulumi.ConfigMissingError, match="gpucluster:apiToken"):
-        record(program, stack="dev", config=config_of(stack_config("dev")))
+
+def test_a_stack_without_services_needs_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stackfiles, "SECRETS", {})
+    config = {**stack_config("dev"), "gpucluster:serving": {"services": []}}
+    assert stackfiles.run_program(config, stack="dev").resources

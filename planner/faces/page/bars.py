@@ -50,7 +50,9 @@ def step_bar(id_: str, step: StepTime) -> Markup:
             tip = element("title", f"{name}: {seconds(exposed)} of communication alone")
             shapes.append(box(left, 26, width, 10, tip, class_="exposed", data_exposed=name))
     alone = ", drawn lighter" if step.communication_share else ""
-    said = f"A step of {seconds(step.seconds)}, {step.communication_share:.0%} of it communication alone{alone}"
+    said = (
+        f"A step of {seconds(step.seconds)}, {step.communication_share:.0%} of the step waits for communication{alone}"
+    )
     names = {f"{name} {seconds(took)}": index % SERIES for index, (name, took, *_) in enumerate(shown)}
     words = f"{said}: {', '.join(names)}."
     svg = drawing(id_, "Time of a step", words, (_BAR, 40), *shapes, preserveAspectRatio="none")

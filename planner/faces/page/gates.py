@@ -16,7 +16,7 @@ def gates(plan: Plan) -> Markup | None:
     shown = [part for pool, tests in plan.gates.items() for part in _pool(pool, tests)]
     if not shown:
         return None
-    said = "A node that fails is taken out; between both lines a person looks. What has no lines is recorded only."
+    said = "Below fail, take the node out; between fail and pass, inspect it. A test without limits is only recorded."
     return section("gates", "Validation of nodes", element("p", said, class_="soft"), *shown)
 
 

@@ -9,12 +9,14 @@ from planner.faces.difference import Difference
 from planner.faces.layout import quantity
 from planner.faces.page import gates, money, racks
 from planner.faces.page.charts import wide
+from planner.faces.page.dashboards import links
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table, together
 from planner.faces.page.fabric import fabric_drawing
 from planner.faces.page.style import COLOURS, DRAWINGS, PAGE
 from planner.faces.page.workloads import workloads
 from planner.faces.room import fabric_facts, power_facts, storage_facts
 from planner.faces.text import difference_headings, difference_rows, difference_title, verdict, words
+from planner.faces.watching import monitoring_facts
 from planner.findings import Finding, Severity
 from planner.metal_types import MetalPlan
 from planner.types import AwsPlan, PoolPlan
@@ -82,12 +84,15 @@ def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
     yield from workloads(plan)
     if plan.storage is not None:
         yield section("storage", "Storage", facts(storage_facts(plan.storage)))
+    if plan.monitoring is not None:
+        yield section("monitoring", "Monitoring", facts(monitoring_facts(plan.monitoring)))
     if isinstance(plan, AwsPlan):
         yield money.prices(plan.prices)
         yield money.quotas(plan.quotas)
     else:
         yield money.purchase(plan)
     yield money.bill(plan.bom, plan.checklist)
+    yield links(plan)
 
 
 def _room(plan: MetalPlan) -> Iterator[Markup]:

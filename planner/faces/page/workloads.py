@@ -16,8 +16,7 @@ from planner.faces.page.bars import memory_bar, step_bar, step_traffic
 from planner.faces.page.charts import Axis, Curve, Mark, curves
 from planner.faces.page.elements import Markup, element, facts, section, table
 from planner.metal_types import MetalPlan
-from planner.reliability.checkpoints import Best, TierPlan, daly_seconds, overhead, young_seconds
-from planner.storage.need import RunIo
+from planner.reliability.checkpoints import Best, Saving, TierPlan, daly_seconds, overhead, young_seconds
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPlan, RunPlan
 
@@ -47,20 +46,19 @@ def _run(plan: AwsPlan | MetalPlan, index: int, run: RunPlan) -> Iterator[Markup
     if run.forecast and run.forecast.step:
         yield step_bar(f"run-{index}-step", run.forecast.step)
         yield step_traffic(run.forecast.step) if run.forecast.step.traffic else Markup()
-    saved = plan.storage.runs.get(run.name) if plan.storage else None
-    if saved and run.training.best_checkpoint_seconds is not None:
-        yield checkpoint_curve(f"run-{index}-checkpoints", run, run.training, saved.io)
+    if run.saving and run.training.best_checkpoint_seconds is not None:
+        yield checkpoint_curve(f"run-{index}-checkpoints", run, run.training, run.saving)
     if run.tiers:
         yield _tiers(run.tiers)
 
 
-def checkpoint_curve(id_: str, run: RunPlan, training: TrainingPlan, io: RunIo) -> Markup:
+def checkpoint_curve(id_: str, run: RunPlan, training: TrainingPlan, saving: Saving) -> Markup:
     """Time that checkpoints and failures take, over the interval; Young's, Daly's and the run's own are marked.
 
     Beside the curve of the pause that the run allows stands one for each place that it can write to, with a dot at its
     own best interval.
     """
-    mttf_h, pause_s, every_s = training.mttf_hours, io.within_s, io.every_s
+    mttf_h, pause_s, every_s = training.mttf.hours, saving.within_s, saving.every_s
     young, daly = young_seconds(pause_s, mttf_h), daly_seconds(pause_s, mttf_h)
     allowed = _lost(
         f"pause of {pause_s:g} s, as allowed",

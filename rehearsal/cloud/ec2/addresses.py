@@ -10,10 +10,10 @@ from typing import Any
 
 from moto.ec2.models import EC2Backend
 
-from ..agenda import AGENDA
-from ..amend import Amendments
-from .errors import refusal
-from .use import forget_tags, remove_interface
+from rehearsal.cloud.agenda import AGENDA
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.use import forget_tags, remove_interface
 
 AMENDMENTS = Amendments()
 

@@ -11,9 +11,9 @@ from typing import Any
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.security_groups import SecurityGroupRule
 
-from ..amend import Amendments
-from .errors import refusal
-from .use import forget_tags, group_users
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.use import forget_tags, group_users
 
 AMENDMENTS = Amendments()
 

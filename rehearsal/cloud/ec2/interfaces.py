@@ -13,9 +13,9 @@ from moto.ec2.models.elastic_network_interfaces import Attachment, NetworkInterf
 from moto.ec2.models.subnets import Subnet
 from moto.ec2.responses import EC2Response
 
-from ..amend import Amendments
-from .errors import refusal
-from .use import remove_interface
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.use import remove_interface
 
 AMENDMENTS = Amendments()
 

@@ -14,13 +14,14 @@ from moto.core.responses import ActionResult
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import parse_user_data
 
-from ..account import iam
-from ..amend import Amendments
-from ..kms import key_fault
-from . import launch_rules
-from .errors import refusal
-from .interfaces import require_groups
-from .reservations import check_target
+from rehearsal.cloud.account import iam
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2 import launch_rules
+from rehearsal.cloud.ec2.capacity import room
+from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.interfaces import require_groups
+from rehearsal.cloud.ec2.reservations import check_target
+from rehearsal.cloud.ec2.volumes import require_key
 
 AMENDMENTS = Amendments()
 
@@ -51,7 +52,7 @@ class LaunchSpec:
 
 @AMENDMENTS.around(EC2Response, "run_instances")
 def run_instances(_original: Any, self: Any) -> ActionResult:
-    """As many instances as MaxCount; the same ClientToken again gets the same reservation."""
+    """As many instances as MaxCount and the account have room for; the same ClientToken again gets the same ones."""
     request = _plain(self.params)
     backend = self.ec2_backend
     tokens: dict[str, Any] = backend.__dict__.setdefault("launch_tokens", {})
@@ -60,7 +61,9 @@ def run_instances(_original: Any, self: Any) -> ActionResult:
         return ActionResult(tokens[token])
     spec = _spec(backend, self.region, request)
     self.error_on_dryrun()
-    reservation = _launch(backend, self.region, spec, int(request.get("MaxCount") or 1))
+    most = int(request.get("MaxCount") or 1)
+    count = room(backend, self.region, spec.data, int(request.get("MinCount") or most), most)
+    reservation = _launch(backend, self.region, spec, count)
     if token:
         tokens[token] = reservation
     return ActionResult(reservation)
@@ -131,10 +134,7 @@ def _check_profile_and_keys(region: str, data: dict[str, Any]) -> None:
     if wanted and wanted not in names:
         raise refusal("InvalidParameterValue", f"Value ({wanted}) for parameter iamInstanceProfile.name is invalid.")
     for mapping in data.get("BlockDeviceMappings", []):
-        key = mapping.get("Ebs", {}).get("KmsKeyId")
-        fault = key_fault(region, key) if key else ""
-        if fault:
-            raise refusal("InvalidKmsKey.InvalidState", f"The KMS key {key} cannot encrypt a volume: {fault}")
+        require_key(region, mapping.get("Ebs", {}).get("KmsKeyId"))
 
 
 def _tags(of_template: list[dict[str, Any]], of_request: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
@@ -156,7 +156,15 @@ def _launch(backend: Any, region: str, spec: LaunchSpec, count: int) -> Any:
         "subnet_id": spec.subnet.id,
         "key_name": data.get("KeyName"),
         "ebs_optimized": data.get("EbsOptimized", False),
-        "nics": [{**primary, "SubnetId": spec.subnet.id, "DeviceIndex": 0, "DeleteOnTermination": _dies(primary)}],
+        "nics": [
+            {
+                **primary,
+                "SubnetId": spec.subnet.id,
+                "DeviceIndex": 0,
+                "DeleteOnTermination": _dies(primary),
+                "AssociatePublicIpAddress": _public(primary, spec),
+            }
+        ],
         "tags": spec.tags,
         "lifecycle": (data.get("InstanceMarketOptions") or {}).get("MarketType"),
         "metadata_options": data.get("MetadataOptions") or {},
@@ -213,6 +221,16 @@ def _shape(interface: Any, asked: dict[str, Any], spec: LaunchSpec) -> None:
 def _dies(asked: dict[str, Any]) -> bool:
     """Interfaces made by a launch go with their instance unless the request says no."""
     return bool(asked.get("DeleteOnTermination", True))
+
+
+def _public(primary: dict[str, Any], spec: LaunchSpec) -> bool:
+    """A public address is what the request says, else what the subnet says; with several interfaces there is none.
+
+    Source: EC2 user guide, "Assign a public IPv4 address at launch". moto heeds the subnet only without interfaces.
+    """
+    asked = primary.get("AssociatePublicIpAddress")
+    given = spec.subnet.map_public_ip_on_launch if asked is None else asked
+    return len(spec.interfaces) == 1 and str(given).lower() == "true"
 
 
 def _mapping(asked: dict[str, Any]) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from typing import Any
 
 from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS, INSTANCE_TYPES
 
-from .errors import refusal
-from .interfaces import require_groups
-from .placement import require_placement_group
-from .use import live_instances
+from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.interfaces import require_groups
+from rehearsal.cloud.ec2.placement import require_placement_group
+from rehearsal.cloud.ec2.use import live_instances
 
 EFA_TYPES = ("efa", "efa-only")
 
@@ -30,6 +30,9 @@ def require_instance_type(name: str, region: str, zone: str) -> dict[str, Any]:
         for row in INSTANCE_TYPE_OFFERINGS["availability-zone"].get(region, [])
         if row["InstanceType"] == name
     ]
+    if not offered:
+        message = f"The requested configuration is currently not supported: {region} offers no {name}."
+        raise refusal("Unsupported", message)
     if zone not in offered:
         message = (
             f"Your requested instance type ({name}) is not supported in your requested Availability Zone ({zone}). "

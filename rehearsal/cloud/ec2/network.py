@@ -10,9 +10,9 @@ from typing import Any
 
 from moto.ec2.models import EC2Backend
 
-from ..amend import Amendments
-from .errors import in_use, refusal
-from .use import forget_tags, interfaces_in, vpc_interfaces
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2.errors import in_use, refusal
+from rehearsal.cloud.ec2.use import forget_tags, interfaces_in, vpc_interfaces
 
 AMENDMENTS = Amendments()
 

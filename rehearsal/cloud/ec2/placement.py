@@ -11,10 +11,10 @@ from typing import Any
 from moto.core.responses import ActionResult, EmptyResult
 from moto.ec2.responses import EC2Response
 
-from ..account import ACCOUNT, hex_id
-from ..amend import Amendments
-from .errors import refusal
-from .use import forget_tags, live_instances
+from rehearsal.cloud.account import ACCOUNT, hex_id
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.use import forget_tags, live_instances
 
 AMENDMENTS = Amendments()
 

@@ -12,10 +12,10 @@ from typing import Any
 from moto.core.responses import ActionResult
 from moto.ec2.responses import EC2Response
 
-from ..account import ACCOUNT, ec2, now
-from ..amend import Amendments
-from .errors import refusal
-from .use import live_instances
+from rehearsal.cloud.account import ACCOUNT, ec2, now
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.use import live_instances
 
 AMENDMENTS = Amendments()
 

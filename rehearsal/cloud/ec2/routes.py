@@ -12,10 +12,10 @@ from typing import Any
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.vpcs import VPCEndPoint
 
-from ..agenda import AGENDA
-from ..amend import Amendments
-from .errors import in_use, refusal
-from .use import forget_tags, remove_interface
+from rehearsal.cloud.agenda import AGENDA
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2.errors import in_use, refusal
+from rehearsal.cloud.ec2.use import forget_tags, remove_interface
 
 AMENDMENTS = Amendments()
 

@@ -12,10 +12,10 @@ from moto.ec2.models.core import TaggedEC2Resource
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import EC2_PREFIX_TO_RESOURCE, EC2_RESOURCE_TO_PREFIX
 
-from ..amend import Amendments
-from .errors import refusal
-from .placement import placement_groups
-from .use import forget_tags
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.placement import placement_groups
+from rehearsal.cloud.ec2.use import forget_tags
 
 AMENDMENTS = Amendments()
 

@@ -11,9 +11,9 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.launch_templates import LaunchTemplate
 from moto.ec2.utils import parse_user_data
 
-from ..amend import Amendments
-from .errors import refusal
-from .use import forget_tags
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.use import forget_tags
 
 AMENDMENTS = Amendments()
 

@@ -11,10 +11,10 @@ import ipaddress
 import math
 from typing import Any
 
-from ..account import ec2
-from ..kms import key_fault
-from ..service import Refusal
-from .rules import bad
+from rehearsal.cloud.account import ec2
+from rehearsal.cloud.fsx.rules import bad
+from rehearsal.cloud.kms import key_fault
+from rehearsal.cloud.service import Refusal
 
 LNET_PORT = 988
 SERVER_GIB = 2400

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..service import Refusal
+from rehearsal.cloud.service import Refusal
 
 THROUGHPUT = {
     ("PERSISTENT_1", "SSD"): (50, 100, 200),

@@ -11,13 +11,13 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.fsx import urls
 from moto.moto_api._internal import mock_random
 
-from ..account import ACCOUNT, ec2, hex_id, now, regions
-from ..agenda import AGENDA
-from ..ec2.use import remove_interface
-from ..kms import find_key
-from ..service import Refusal, Service
-from .network import make_interfaces, require_network
-from .rules import bad, check_new, check_update
+from rehearsal.cloud.account import ACCOUNT, ec2, hex_id, now, regions
+from rehearsal.cloud.agenda import AGENDA
+from rehearsal.cloud.ec2.use import remove_interface
+from rehearsal.cloud.fsx.network import make_interfaces, require_network
+from rehearsal.cloud.fsx.rules import bad, check_new, check_update
+from rehearsal.cloud.kms import find_key, key_error, key_of_arn
+from rehearsal.cloud.service import Refusal, Service
 
 SETTLING_SECONDS = 0.5
 """Stands for the five to ten minutes a file system takes to come up, to change and to go away."""
@@ -39,7 +39,24 @@ class FileSystem:
     @property
     def shown(self) -> dict[str, Any]:
         """What DescribeFileSystems returns."""
-        return {**self.body, "Tags": [{"Key": key, "Value": value} for key, value in self.tags.items()]}
+        return {
+            **self.body,
+            **self._locked(),
+            "Tags": [{"Key": key, "Value": value} for key, value in self.tags.items()],
+        }
+
+    def _locked(self) -> dict[str, Any]:
+        """MISCONFIGURED, failed but recoverable, while FSx cannot use the key of the file system.
+
+        Source: FSx for Lustre user guide, "File system status"; FSx for Windows user guide, "Storage or throughput
+        capacity updates fail" (enable the key, or cancel its deletion). The words of the details are ours.
+        """
+        name = self.body.get("KmsKeyId") or ""
+        error = key_error(key_of_arn(name)) if ":key/" in name else None
+        if error is None or self.body["Lifecycle"] not in ("AVAILABLE", "UPDATING"):
+            return {}
+        message = f"Amazon FSx cannot use the KMS key of the file system ({error[0]}: {error[1]})"
+        return {"Lifecycle": "MISCONFIGURED", "FailureDetails": {"Message": message}}
 
 
 class FsxBackend(BaseBackend):  # type: ignore[misc]
@@ -135,8 +152,9 @@ class FsxResponder(Service):
         given = self.input
         system = self._system(given["FileSystemId"])
         body = system.body
-        if body["Lifecycle"] != "AVAILABLE":
-            raise bad(f"Cannot update {body['FileSystemId']}: its lifecycle is {body['Lifecycle']}, not AVAILABLE.")
+        if system.shown["Lifecycle"] != "AVAILABLE":
+            state = system.shown["Lifecycle"]
+            raise bad(f"Cannot update {body['FileSystemId']}: its lifecycle is {state}, not AVAILABLE.")
         check_update(body, given)
         grows = given.get("StorageCapacity") is not None
         if grows and system.grown is not None and time.monotonic() - system.grown < GROWTH_PAUSE_SECONDS:

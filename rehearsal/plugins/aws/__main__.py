@@ -1,6 +1,6 @@
 """``python -m rehearsal.plugins.aws ENGINE_ADDRESS``: the aws provider, started by the engine."""
 
-from ..servicer import serve
-from .plugin import AwsPlugin
+from rehearsal.plugins.aws.plugin import AwsPlugin
+from rehearsal.plugins.servicer import serve
 
 serve(AwsPlugin())

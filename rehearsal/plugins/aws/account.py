@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from time import monotonic
 from typing import Any
 
 import jmespath
-from botocore import xform_name
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import (
@@ -19,12 +18,13 @@ from botocore.exceptions import (
     HTTPClientError,
     ParamValidationError,
 )
-from botocore.model import ServiceModel
+from botocore.paginate import Paginator
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
-from ..servicer import PluginError
-from .settings import Role, Settings
+from rehearsal import awsmodels
+from rehearsal.plugins.aws.settings import Role, Settings
+from rehearsal.plugins.servicer import PluginError
 
 MAX_ATTEMPTS = 25  # the provider's default max_retries
 MAX_REFUSED = 10  # it gives up sooner on refused connections: internal/conns/config.go, networkErrorShortcutter
@@ -40,7 +40,7 @@ _THROTTLED = """
 THROTTLED = frozenset(_THROTTLED.split())
 """https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html"""
 TRANSIENT_STATUS = frozenset((500, 502, 503, 504))
-NOT_FOUND = ("NotFound", "NoSuch", "404", ".Unknown", "NotAttached")
+NOT_FOUND = ("NotFound", "NoSuch", "404", ".Unknown", "UnknownMonitor", "UnknownSubscription", "NotAttached")
 
 
 class CallError(PluginError):
@@ -67,7 +67,7 @@ class Account:
         self.cancelled = cancelled
         self._lock = threading.Lock()
         self._clients: dict[tuple[str, str], Any] = {}
-        self._models: dict[str, tuple[ServiceModel, dict[str, str]]] = {}
+        awsmodels.read_once()
         try:
             self._session = Session(profile=settings.profile)
             self._session.get_credentials()
@@ -120,15 +120,20 @@ class Account:
         reply.pop("ResponseMetadata", None)
         return jmespath.search(path, reply) if path else reply
 
-    def shape(self, service: str, operation: str) -> Any:
-        """The model of a call's parameters: no network, no credentials, and no client, which takes longer to make."""
-        with self._lock:
-            if service not in self._models:
-                loader = self._session.get_component("data_loader")
-                model = ServiceModel(loader.load_service_model(service, "service-2"), service)
-                self._models[service] = model, {xform_name(name): name for name in model.operation_names}
-            model, names = self._models[service]
-            return model.operation_model(names[operation]).input_shape
+    def pages(
+        self, service: str, operation: str, parameters: Mapping[str, Any], region: str = ""
+    ) -> Iterator[dict[str, Any]]:
+        """All replies to a call that lists."""
+        client = self.client(service, region)
+        if not client.can_paginate(operation):
+            yield self.call(service, operation, parameters, region)
+            return
+        name = client.meta.method_to_api_mapping[operation]
+        paging = self._session.get_paginator_model(service).get_paginator(name)
+        model = client.meta.service_model.operation_model(name)
+        yield from Paginator(lambda **given: self.call(service, operation, given, region), paging, model).paginate(
+            **parameters
+        )
 
     def _assume(self, role: Role) -> None:
         reply = self.call("sts", "assume_role", role.parameters())["Credentials"]

@@ -10,14 +10,15 @@ from typing import Any
 
 from botocore.validate import ParamValidator
 
-from ..servicer import PluginError
-from ..wire import UNKNOWN, Path, has_unknown, without_unknowns
-from .compare import Kind, blank, differences, document, dotted, same, same_object, under
-from .life import create_parameters
-from .row import Autoname, Object, Row
-from .sdk import Schema
-from .settings import Settings
-from .shapes import InputError, canonical_json
+from rehearsal.awsmodels import input_shape
+from rehearsal.plugins.aws.compare import Kind, blank, differences, dotted, formatted, same, same_object, under
+from rehearsal.plugins.aws.life import create_parameters
+from rehearsal.plugins.aws.row import Autoname, Row
+from rehearsal.plugins.aws.sdk import Schema
+from rehearsal.plugins.aws.settings import Settings
+from rehearsal.plugins.aws.shapes import InputError
+from rehearsal.plugins.servicer import PluginError
+from rehearsal.plugins.wire import UNKNOWN, Path, has_unknown, without_unknowns
 
 RANDOM = 7  # hex digits, as the bridge's AutoName
 
@@ -44,7 +45,7 @@ def completed(
     made |= {name: row.defaults[name] for name in filled}
     for name in row.documents:
         if name in made:
-            made[name] = _document(made[name])
+            made[name] = formatted(made[name])
     auto = row.autoname
     if auto and auto.input not in made and row.prefix not in made:
         made[auto.input] = _name(auto, old, naming)
@@ -58,19 +59,18 @@ def completed(
     return made
 
 
-def failures(obj: Object, schema: Schema, resource: str) -> dict[str, str]:
+def failures(row: Row, schema: Schema, inputs: Mapping[str, Any], resource: str) -> dict[str, str]:
     """Input -> what AWS or this plugin would refuse about it; whatever is still unknown is not judged."""
-    extra = [name for name in obj.inputs if name not in schema.inputs and name not in ("tagsAll", "__defaults")]
+    extra = [name for name in inputs if name not in schema.inputs and name not in ("tagsAll", "__defaults")]
     if extra:
         return {name: f"{resource} has no input {name}" for name in extra}
-    unknown = has_unknown(obj.inputs) or obj.row.prefix in obj.inputs
-    obj.inputs = without_unknowns({name: value for name, value in obj.inputs.items() if name != "__defaults"})
+    unknown = has_unknown(inputs) or row.prefix in inputs
+    known = without_unknowns({name: value for name, value in inputs.items() if name != "__defaults"})
     try:
-        body = create_parameters(obj)
+        body = create_parameters(row, known)
     except InputError as error:
         return {error.path: f"{resource}: {error}"}
-    shape = obj.account.shape(obj.row.service, obj.row.create.partition(" -> ")[0])
-    report = ParamValidator().validate(body, shape)
+    report = ParamValidator().validate(body, input_shape(row.service, row.creates))
     if report.has_errors() and not unknown:
         return {"": f"{resource}: {report.generate_report()}".replace("\n", "; ")}
     return {}
@@ -159,14 +159,6 @@ def _at(value: Any, path: Path) -> Any:
         else:
             return None
     return value
-
-
-def _document(value: Any) -> Any:
-    """A JSON document in the provider's own formatting, so that spaces and order make no change."""
-    if isinstance(value, str):
-        parsed = document(value)
-        return value if parsed is None else canonical_json(parsed)
-    return value if has_unknown(value) else canonical_json(value)
 
 
 def _name(auto: Autoname, old: Mapping[str, Any], naming: Naming) -> str:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
-from ..wire import Path
-from .shapes import canonical_json
+from rehearsal.plugins.aws.shapes import canonical_json
+from rehearsal.plugins.wire import Path, has_unknown
 
 Kind = Literal["add", "delete", "update"]
 
@@ -53,6 +53,14 @@ def document(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return None
+
+
+def formatted(value: Any) -> Any:
+    """A JSON document in the provider's own formatting, so that spaces and order make no change."""
+    if isinstance(value, str):
+        parsed = document(value)
+        return value if parsed is None else canonical_json(parsed)
+    return value if has_unknown(value) else canonical_json(value)
 
 
 def differences(old: Any, new: Any, sets: Collection[str] = (), path: Path = ()) -> dict[Path, Kind]:

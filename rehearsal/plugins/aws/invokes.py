@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..servicer import PluginError
-from .account import Account
+from rehearsal.plugins.aws.account import Account
+from rehearsal.plugins.servicer import PluginError
 
 Function = Callable[[Account, Mapping[str, Any]], dict[str, Any]]
 
@@ -88,6 +88,28 @@ def _zone(account: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _clusters(account: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of the region's EKS clusters (terraform-provider-aws, internal/service/eks/clusters_data_source.go)."""
+    region = arguments.get("region") or account.region
+    pages = account.pages("eks", "list_clusters", {}, region)
+    return {"id": region, "region": region, "names": [name for page in pages for name in page["clusters"]]}
+
+
+def _log_groups(account: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The log groups whose names begin so (terraform-provider-aws, internal/service/logs/groups_data_source.go)."""
+    region, prefix = arguments.get("region") or account.region, arguments.get("logGroupNamePrefix")
+    wanted = {"logGroupNamePrefix": prefix} if prefix else {}
+    pages = account.pages("logs", "describe_log_groups", wanted, region)
+    found = [group for page in pages for group in page["logGroups"]]
+    return {
+        **arguments,
+        "id": region,
+        "region": region,
+        "arns": [str(each["arn"]).removesuffix(":*") for each in found],
+        "logGroupNames": [each["logGroupName"] for each in found],
+    }
+
+
 def _find(account: Account, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     filters = [{"Name": each["name"], "Values": each["values"]} for each in arguments.get("filters") or ()]
     if state := arguments.get("state"):
@@ -108,6 +130,8 @@ INVOKES: dict[str, Function] = {
     "aws:index/getCallerIdentity:getCallerIdentity": _caller,
     "aws:iam/getSessionContext:getSessionContext": _session_context,
     "aws:index/getPartition:getPartition": _partition,
+    "aws:eks/getClusters:getClusters": _clusters,
+    "aws:cloudwatch/getLogGroups:getLogGroups": _log_groups,
     "aws:index/getAvailabilityZones:getAvailabilityZones": _zones,
     "aws:index/getAvailabilityZone:getAvailabilityZone": _zone,
 }

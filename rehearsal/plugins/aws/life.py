@@ -10,30 +10,31 @@ from typing import Any
 
 import jmespath
 
-from ..servicer import PluginError
-from .account import CallError, Deadline
-from .row import PROPAGATION, Change, Object
-from .shapes import member, request, to_request
+from rehearsal.awsmodels import input_shape
+from rehearsal.plugins.aws.account import CallError, Deadline
+from rehearsal.plugins.aws.object import Object
+from rehearsal.plugins.aws.row import PROPAGATION, Change, Row
+from rehearsal.plugins.aws.shapes import member, request, to_request
+from rehearsal.plugins.servicer import PluginError
 
 
-def parameters(obj: Object, call: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def parameters(row: Row, operation: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a create or update call; raises InputError for an input that cannot be sent."""
-    row = obj.row
-    shape = obj.account.shape(row.service, call.partition(" -> ")[0])
+    shape = input_shape(row.service, operation)
     unsent = {*row.local, "region", "tags", "tagsAll", row.prefix}
     prepared = row.prepare(dict(inputs)) if row.prepare else inputs
     sent = {name: value for name, value in prepared.items() if name not in unsent}
-    return request(shape, sent, row.names, row.inside)
+    # what a create call takes inside a structure, an update call may take at its top
+    return request(shape, sent, row.names, row.inside if row.inside in shape.members else "")
 
 
-def create_parameters(obj: Object) -> dict[str, Any]:
-    """The parameters of the create call, tags included."""
-    row = obj.row
-    made = parameters(obj, row.create, {name: value for name, value in obj.inputs.items() if name not in row.apart})
+def create_parameters(row: Row, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the create call, tags included; raises InputError."""
+    made = parameters(row, row.creates, {name: value for name, value in inputs.items() if name not in row.apart})
     made |= row.constants
-    tags = obj.inputs.get("tagsAll")
+    tags = inputs.get("tagsAll")
     if row.tags and tags:
-        shape = obj.account.shape(row.service, row.create.partition(" -> ")[0])
+        shape = input_shape(row.service, row.creates)
         if "TagSpecifications" in shape.members:
             specification = {"resourceType": row.tags.ec2_type, "tags": tags}
             value = to_request(shape.members["TagSpecifications"], specification, {}, "tags")
@@ -51,7 +52,7 @@ def create(obj: Object) -> None:
         stamp = f"{datetime.now(UTC):%Y%m%d%H%M%S%f}{secrets.randbelow(10**6):06d}"
         obj.inputs[row.autoname.input] = f"{obj.inputs[row.prefix]}{stamp}"
     operation, _, path = row.create.partition(" -> ")
-    body = create_parameters(obj)
+    body = create_parameters(row, obj.inputs)
     if row.before:
         row.before(obj)
     patience = Deadline(PROPAGATION, obj.account.cancelled)
@@ -65,7 +66,7 @@ def create(obj: Object) -> None:
     made = jmespath.search(path, reply) if path else reply
     if isinstance(made, Mapping):
         obj.known.update(made)
-    obj.id = row.id(obj) if callable(row.id) else obj.fill(row.id)
+    obj.id = obj.identity()
 
 
 def finish(obj: Object) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def describe(obj: Object) -> dict[str, Any] | None:
         else:
             operation, _, path = row.read.partition(" -> ")
             call = f"{operation} -> {obj.fill(path)}" if path else operation
-            found = obj.search(call, **_keyed(obj, operation))
+            found = obj.search(call, **keys(obj, operation))
     except CallError as error:
         if error.not_found:
             return None
@@ -133,7 +134,7 @@ def update(obj: Object, change: Change, tags: tuple[Mapping[str, str], Mapping[s
         if change.keys.isdisjoint(names):
             continue
         values = {name: _or_empty(obj, operation, name) for name in names}
-        obj.call(operation, **{**_keyed(obj, operation), **parameters(obj, operation, values)})
+        obj.call(operation, **{**keys(obj, operation), **parameters(row, operation, values)})
     if row.after:
         row.after(obj, change)
     before, after = tags
@@ -156,7 +157,7 @@ def delete(obj: Object) -> None:
             if callable(row.delete):
                 row.delete(obj)
             else:
-                obj.call(row.delete, **_keyed(obj, row.delete))
+                obj.call(row.delete, **keys(obj, row.delete))
             break
         except CallError as error:
             if error.not_found and describe(obj) is None:
@@ -173,11 +174,14 @@ def delete(obj: Object) -> None:
             raise PluginError(f"{obj.id} is still there after {obj.deadline}{reasons(obj, found)}")
 
 
-def _keyed(obj: Object, operation: str) -> dict[str, Any]:
-    """The members of this call that name the object."""
-    shape = obj.account.shape(obj.row.service, operation)
-    keys = {name: value for name, value in obj.keys().items() if name in shape.members}
-    return {name: to_request(shape.members[name], value, {}, name) for name, value in keys.items()}
+def keys(obj: Object, operation: str, *, every: bool = True) -> dict[str, Any]:
+    """The members of this call that name the object; raises PluginError if one is not known, unless not ``every``
+    one is needed."""
+    shape = input_shape(obj.row.service, operation)
+    values = {name: template for name, template in obj.row.key.items() if name in shape.members}
+    if not every:
+        values = {name: template for name, template in values.items() if obj.knows(template)}
+    return {name: to_request(shape.members[name], obj.fill(value), {}, name) for name, value in values.items()}
 
 
 def _or_empty(obj: Object, operation: str, name: str) -> Any:
@@ -185,15 +189,15 @@ def _or_empty(obj: Object, operation: str, name: str) -> Any:
     value = obj.inputs.get(name)
     if value is not None:
         return value
-    shape = obj.account.shape(obj.row.service, operation)
+    shape = input_shape(obj.row.service, operation)
     found = member(shape, obj.row.names.get(name, name))
-    if found is None or getattr(shape.members[found], "enum", None):
+    if found is None or getattr(shape.members[found], "enum", None) or shape.members[found].metadata.get("min"):
         return None
     return {"list": [], "string": "", "boolean": False}.get(shape.members[found].type_name)
 
 
 def _tags_with_create(obj: Object) -> bool:
-    shape = obj.account.shape(obj.row.service, obj.row.create.partition(" -> ")[0])
+    shape = input_shape(obj.row.service, obj.row.creates)
     return "TagSpecifications" in shape.members or member(shape, "tags") is not None
 
 

@@ -9,16 +9,17 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.struct_pb2 import Struct
 from typing_extensions import override
 
-from ..protocol import provider_pb2
-from ..servicer import Context, InitFailed, Plugin, PluginError, rpc
-from ..wire import Path, decode, encode, has_unknown, path_text
-from . import life, sdk, settings, view
-from .account import Account, Deadline
-from .checking import Naming, Verdict, completed, expected, failures, judged, renewed
-from .invokes import INVOKES
-from .row import Change, Object
-from .shapes import InputError
-from .table import row
+from rehearsal.plugins.aws import life, sdk, settings, view
+from rehearsal.plugins.aws.account import Account, Deadline
+from rehearsal.plugins.aws.checking import Naming, Verdict, completed, expected, failures, judged, renewed
+from rehearsal.plugins.aws.invokes import INVOKES
+from rehearsal.plugins.aws.object import Object
+from rehearsal.plugins.aws.row import Change
+from rehearsal.plugins.aws.shapes import InputError
+from rehearsal.plugins.aws.table import row
+from rehearsal.plugins.protocol import provider_pb2
+from rehearsal.plugins.servicer import Context, InitFailed, Plugin, PluginError, rpc
+from rehearsal.plugins.wire import Path, decode, encode, has_unknown, path_text
 
 CREATE, UPDATE, DELETE = range(3)
 UNFINISHED = "__unfinished"
@@ -70,8 +71,7 @@ class AwsPlugin(Plugin):
             made = completed(table, schema, self.account.settings, inputs, _defaulted(request.olds), naming)
         except InputError as error:
             return provider_pb2.CheckResponse(failures=_failures({error.path: f"{request.name}: {error}"}))
-        obj = self._object(request.type, made, Deadline(0, self.cancelled))
-        wrong = failures(obj, schema, request.name)
+        wrong = failures(table, schema, made, request.name)
         return provider_pb2.CheckResponse(inputs=_sealed(made, secrets), failures=_failures(wrong))
 
     @override
@@ -135,7 +135,7 @@ class AwsPlugin(Plugin):
         if not inputs:
             obj.inputs = {name: value for name, value in now.items() if not name.startswith("__")}
         if not known:  # an import: its id may be written differently
-            obj.id = obj.fill(obj.row.id) if isinstance(obj.row.id, str) else obj.row.id(obj)
+            obj.id = obj.identity()
         now |= {name: value for name, value in _defaulted(request.inputs).items() if name.startswith("__")}
         hidden = secrets | marked
         return provider_pb2.ReadResponse(

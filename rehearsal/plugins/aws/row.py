@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..servicer import PluginError
-from .account import Account, CallError, Deadline
-from .shapes import Names
+from rehearsal.plugins.aws.shapes import Names
+
+if TYPE_CHECKING:
+    from rehearsal.plugins.aws.object import Object
 
 MINUTE = 60.0
 PROPAGATION = 2 * MINUTE  # how long the provider allows IAM and new objects to become visible (propagationTimeout)
-EC2_ARN = "arn:{partition}:ec2:{region}:{account}:"  # what comes before kind and id of an object of EC2
+FIELD = re.compile(r"{(\w+)}")
+IDEMPOTENT = ("put_", "set_", "attach_")
+"""How the calls begin that say the same however often they are made."""
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -78,13 +81,19 @@ class Row:
     read: str | Callable[[Object], Any]
     """A call, or a function that returns the description or None."""
     delete: str | Callable[[Object], None]
-    key: Mapping[str, str]
-    """Request member -> template, for the calls that read, update and delete one object."""
     id: str | Callable[[Object], str]
     """Template over the inputs and the created object's members."""
+    key: Mapping[str, str] = field(default_factory=dict)
+    """Request member -> template, for the calls that read, update and delete one object. Where it is left out, ``{X}``
+    as the id is the members ``X`` and ``Xs``."""
+    listing: str = ""
+    """The call that lists such objects, to find one whose id AWS makes up; left out, it is ``read`` without its [0]."""
+    unique: tuple[str, ...] = ()
+    """The inputs by which one of them is found; left out, it is the tags."""
     imports: str = ""
     """Template of the id that import takes where it is another one."""
     arn: str = ""
+    """Template; EC2 builds all of its own alike."""
     names: Names = field(default_factory=dict)
     inside: str = ""
     """The request member, and member of the description, that holds most inputs."""
@@ -138,74 +147,24 @@ class Row:
     timeouts: tuple[float, float, float] = (20 * MINUTE, 20 * MINUTE, 20 * MINUTE)
     """Seconds for create, update and delete, as in the provider's documentation."""
 
-
-@dataclass
-class Object:
-    """One resource in one operation."""
-
-    account: Account
-    row: Row
-    token: str
-    inputs: dict[str, Any]
-    deadline: Deadline
-    id: str = ""
-    known: dict[str, Any] = field(default_factory=dict)
-    """Members of the created or described object, or parts of the id; templates see them."""
+    def __post_init__(self) -> None:
+        only = FIELD.fullmatch(self.id) if isinstance(self.id, str) else None
+        if only and not self.key:
+            object.__setattr__(self, "key", {only[1]: self.id, f"{only[1]}s": self.id})
+        if self.service == "ec2" and self.tags and not self.arn:
+            object.__setattr__(self, "arn", f"arn:{{partition}}:ec2:{{region}}:{{account}}:{self.tags.ec2_type}/{{id}}")
 
     @property
-    def region(self) -> str:
-        """The resource's own region, or the provider's."""
-        return str(self.inputs.get("region") or self.account.region)
+    def creates(self) -> str:
+        """The operation that creates."""
+        return self.create.partition(" -> ")[0]
 
-    def call(self, operation: str, **parameters: Any) -> Any:
-        """A call to the row's service in the resource's region."""
-        return self.account.call(self.row.service, operation, parameters, self.region)
+    @property
+    def repeatable(self) -> bool:
+        """Whether creating the object again changes nothing."""
+        return self.create.startswith(IDEMPOTENT)
 
-    def search(self, call: str, **parameters: Any) -> Any:
-        """What ``operation -> JMESPath`` finds."""
-        return self.account.search(self.row.service, call, parameters, self.region)
-
-    def fill(self, template: str) -> str:
-        """A template with the values of this object; raises PluginError if one is missing."""
-        account = self.account
-        values = {
-            "account": account.id,
-            "partition": account.partition,
-            "region": self.region,
-            "id": self.id,
-            **self.known,
-            **{name: value for name, value in self.inputs.items() if value is not None},
-        }
-        missing = [name for name in re.findall(r"{(\w+)}", template) if name not in values]
-        if missing:
-            raise PluginError(f"cannot tell which object is meant: no {', '.join(missing)} in id {self.id!r} or inputs")
-        return re.sub(r"{(\w+)}", lambda found: str(values[found[1]]), template)
-
-    def keys(self) -> dict[str, str]:
-        """The request members that name this object."""
-        return {member: self.fill(template) for member, template in self.row.key.items()}
-
-    def learn(self, id: str) -> None:
-        """Takes the id apart: by the import template if it fits, else by the id's own."""
-        self.id = id
-        for template in (self.row.imports, self.row.id if isinstance(self.row.id, str) else ""):
-            if template and (parts := parse(template, id)) is not None:
-                self.known.update(parts)
-                return
-
-    def missing(self, operation: str, **parameters: Any) -> bool:
-        """Makes a call that may find nothing; whether it did find nothing."""
-        try:
-            self.call(operation, **parameters)
-        except CallError as error:
-            if error.not_found:
-                return True
-            raise
-        return False
-
-
-def parse(template: str, text: str) -> dict[str, str] | None:
-    """The values that make ``text`` out of the template, or None: ``{a}:{b}`` and ``x:y`` give a=x, b=y."""
-    pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(template))
-    found = re.fullmatch(pattern, text)
-    return found.groupdict() if found else None
+    @property
+    def named_by(self) -> frozenset[str]:
+        """What tells one object from another of its type: inputs, where the program chooses its name."""
+        return frozenset(name for template in self.key.values() for name in FIELD.findall(template))

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..servicer import PluginError
-from ..wire import UNKNOWN
+from rehearsal.plugins.servicer import PluginError
+from rehearsal.plugins.wire import UNKNOWN
 
 CREDENTIALS = ("accessKey", "secretKey", "token")
 HARMLESS = ("skipCredentialsValidation", "skipMetadataApiCheck", "skipRegionValidation", "s3UsePathStyle", "version")

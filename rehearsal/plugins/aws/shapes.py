@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from ..servicer import PluginError
-from .sdk import Type
+from rehearsal.plugins.aws.sdk import Type
+from rehearsal.plugins.servicer import PluginError
 
 Names = Mapping[str, str]
 Shape = Any

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from ..servicer import PluginError
-from . import eks, fsx, iam, kms, logs, network, routes, rules, s3, template
-from .row import Row
+import importlib
+import pkgutil
+
+from rehearsal.plugins.aws import types
+from rehearsal.plugins.aws.row import Row
+from rehearsal.plugins.servicer import PluginError
 
 ROWS: dict[str, Row] = {
-    **network.ROWS,
-    **routes.ROWS,
-    **rules.ROWS,
-    **template.ROWS,
-    **iam.ROWS,
-    **kms.ROWS,
-    **logs.ROWS,
-    **eks.ROWS,
-    **fsx.ROWS,
-    **s3.ROWS,
+    token: row
+    for module in pkgutil.iter_modules(types.__path__, f"{types.__name__}.")
+    for token, row in importlib.import_module(module.name).ROWS.items()
 }
 
 
@@ -25,6 +21,10 @@ def row(token: str) -> Row:
     try:
         return ROWS[token]
     except KeyError:
+        service = token.partition(":")[2].partition("/")[0]
         raise PluginError(
-            "the rehearsal's aws plugin does not know this type; its table is rehearsal/plugins/aws"
+            "the rehearsal's aws plugin does not know this type. To add it: a row in the ROWS of "
+            f"rehearsal/plugins/aws/types/{service}.py (its calls, its id, what a change replaces; the fields are in "
+            f"rehearsal/plugins/aws/row.py) and a case in rehearsal/tests/plugins/aws/cases/{service}.py; where moto "
+            f"lacks it or is wrong, rehearsal/cloud/{service}.py"
         ) from None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from .row import Object, Tags
-from .shapes import pairs
+from rehearsal.awsmodels import input_shape
+from rehearsal.plugins.aws.object import Object
+from rehearsal.plugins.aws.row import Tags
+from rehearsal.plugins.aws.shapes import member, pairs, to_request
 
 
 def ec2(kind: str, resource: str = "{id}") -> Tags:
@@ -21,47 +23,27 @@ def ec2(kind: str, resource: str = "{id}") -> Tags:
     return Tags(write, ec2_type=kind)
 
 
-def by_arn(arn: str = "{arn}", read: Callable[[Object], Mapping[str, str]] | None = None) -> Tags:
-    """EKS and CloudWatch Logs: TagResource with a map and the object's ARN."""
+def calls(target: Mapping[str, str], tag: str = "tag_resource", untag: str = "untag_resource", read: str = "") -> Tags:
+    """Services with a call to tag and one to untag what ``target`` names: request member -> template.
+
+    ``read`` is ``operation -> JMESPath`` where the description holds no tags.
+    """
 
     def write(obj: Object, added: Mapping[str, str], removed: list[str]) -> None:
-        target = obj.fill(arn)
-        if removed:
-            obj.call("untag_resource", resourceArn=target, tagKeys=removed)
-        if added:
-            obj.call("tag_resource", resourceArn=target, tags=dict(added))
+        for operation, value in ((untag, removed), (tag, added)):
+            if value:
+                shape = input_shape(obj.row.service, operation)
+                names = ("tags", "tagKeys", "resourceTags", "resourceTagKeys")
+                name = next(found for each in names if (found := member(shape, each)))
+                obj.call(operation, **named(obj), **{name: to_request(shape.members[name], value, {}, "tags")})
 
-    return Tags(write, read)
+    def named(obj: Object) -> dict[str, str]:
+        return {name: obj.fill(template) for name, template in target.items()}
 
+    def told(obj: Object) -> Mapping[str, str]:
+        return pairs(obj.search(read, **named(obj)) or {})
 
-def lists(
-    target: Mapping[str, str], tag: str, untag: str, read: Callable[[Object], Mapping[str, str]] | None = None
-) -> Tags:
-    """FSx and IAM: a list of Key and Value to add, a list of keys to remove."""
-
-    def write(obj: Object, added: Mapping[str, str], removed: list[str]) -> None:
-        named = {member: obj.fill(template) for member, template in target.items()}
-        if removed:
-            obj.call(untag, **named, TagKeys=removed)
-        if added:
-            obj.call(tag, **named, Tags=_list(added))
-
-    return Tags(write, read)
-
-
-def _write_kms(obj: Object, added: Mapping[str, str], removed: list[str]) -> None:
-    if removed:
-        obj.call("untag_resource", KeyId=obj.id, TagKeys=removed)
-    if added:
-        tags = [{"TagKey": key, "TagValue": value} for key, value in sorted(added.items())]
-        obj.call("tag_resource", KeyId=obj.id, Tags=tags)
-
-
-def _read_kms(obj: Object) -> Mapping[str, str]:
-    return pairs(obj.call("list_resource_tags", KeyId=obj.id)["Tags"])
-
-
-KMS = Tags(_write_kms, _read_kms)
+    return Tags(write, told if read else None)
 
 
 def _write_s3(obj: Object, added: Mapping[str, str], removed: list[str]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..servicer import PluginError
-from .row import Object
+from rehearsal.plugins.aws.object import Object
+from rehearsal.plugins.servicer import PluginError
 
 HEALTH = "health.issues[].join('', [code, ': ', message, ' (', join(', ', resourceIds || `[]`), ')'])"
 """The reasons in the description of a cluster, node group or add-on."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .compare import blank, pruned, same, settled
-from .row import Object
-from .sdk import Schema
-from .shapes import pairs, read_properties
+from rehearsal.plugins.aws.compare import blank, formatted, pruned, same, settled
+from rehearsal.plugins.aws.object import Object
+from rehearsal.plugins.aws.sdk import Schema
+from rehearsal.plugins.aws.shapes import pairs, read_properties
 
 AUTONAMED = re.compile(r".+-[0-9a-f]{7}")
 
@@ -67,7 +67,8 @@ def _live(obj: Object, schema: Schema, found: Mapping[str, Any]) -> dict[str, An
         special = {name: value for name, value in row.look(obj, found).items() if name in types}
         live = {name: value for name, value in live.items() if name not in special}
         live |= read_properties(types, special, {name: name for name in special})
-    if row.arn:
+    live |= {name: formatted(live[name]) for name in row.documents if name in live}
+    if row.arn and "arn" in schema.outputs:
         live["arn"] = obj.fill(row.arn)
     if "region" in schema.outputs:
         live["region"] = obj.region
@@ -77,15 +78,20 @@ def _live(obj: Object, schema: Schema, found: Mapping[str, Any]) -> dict[str, An
 
 
 def _live_tags(obj: Object, reply: Mapping[str, Any]) -> dict[str, Any]:
-    tags = obj.row.tags
-    assert tags is not None  # noqa: S101 - the caller has looked
-    raw = tags.read(obj) if tags.read else pairs(reply.get("Tags") or reply.get("tags") or {})
     settings = obj.account.settings
-    everything = {key: str(value) for key, value in raw.items() if not settings.ignores(key)}
+    everything = {key: str(value) for key, value in tags_of(obj, reply).items() if not settings.ignores(key)}
     own = obj.inputs.get("tags") or {}
     defaults = settings.default_tags
     mine = {key: value for key, value in everything.items() if key in own or defaults.get(key) != value}
     return {"tagsAll": everything, "tags": mine}
+
+
+def tags_of(obj: Object, reply: Mapping[str, Any]) -> dict[str, str]:
+    """All tags of a described object; none for a type that has none."""
+    tags = obj.row.tags
+    if tags and tags.read:
+        return dict(tags.read(obj))
+    return pairs(reply.get("Tags") or reply.get("tags") or {})
 
 
 def _agrees(schema: Schema, name: str, before: Any, now: Any) -> bool:

@@ -3,8 +3,9 @@
 import sys
 
 from rehearsal.plugins.kubernetes.provider import KubernetesPlugin
+from rehearsal.plugins.kubernetes.tools import Building
 from rehearsal.plugins.servicer import serve
 
 if __name__ == "__main__":
     addresses = [word for word in sys.argv[1:] if not word.startswith("-")]
-    serve(KubernetesPlugin(addresses[0] if addresses else None))
+    serve(KubernetesPlugin(addresses[0] if addresses else None, Building()))

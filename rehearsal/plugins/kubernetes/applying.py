@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import threading
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from rehearsal.kube.client import ApiError, Kube
-from rehearsal.plugins.kubernetes.objects import Object, dig, title
+from rehearsal.plugins.kubernetes.managers import CREATOR, handed_over, preview_forces, without_ignored
+from rehearsal.plugins.kubernetes.objects import PATCH_FORCE, Object, dig, flagged
 
-KIND_SECONDS = 60.0
-"""How long a creation waits for its kind or namespace. pulumi-kubernetes 4.34 retries exactly these two, five times
-with doubling pauses (provider/pkg/await/await.go); it does not repeat a creation that an admission webhook failed."""
+RETRIES_SECONDS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Pauses of a creation whose kind or namespace is not there: pulumi-kubernetes tries six times (await/await.go,
+Creation; retry/retry.go), for nothing else, and waits after the last one too."""
+JSON_PATCH = "application/json-patch+json"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One update: what is to be, as which manager, by force or not, for real or as a dry run."""
+
+    inputs: Object
+    ignored: Collection[str]
+    manager: str
+    force: bool
+    preview: bool
 
 
 def placed(inputs: Object, kube: Kube) -> Object:
@@ -26,55 +38,51 @@ def placed(inputs: Object, kube: Kube) -> Object:
     return {**inputs, "metadata": {key: value for key, value in inputs["metadata"].items() if key != "namespace"}}
 
 
-def create_object(inputs: Object, kube: Kube, manager: str, stop: threading.Event) -> Object:
-    """Makes a new object by server-side apply. Raises ApiError AlreadyExists if there is one of that name."""
-    deadline, pause = time.monotonic() + KIND_SECONDS, 0.3
-    while True:
+def create_object(inputs: Object, kube: Kube, stop: threading.Event) -> Object:
+    """Makes a new object by POST. Raises ApiError AlreadyExists if there is one of that name."""
+    for pause in RETRIES_SECONDS:
         try:
-            return _create(inputs, kube, manager)
+            return kube.create(placed(inputs, kube), CREATOR)
         except ApiError as error:
-            if error.code != 404 or time.monotonic() + pause > deadline or stop.wait(pause):
+            if error.code != 404 or stop.wait(pause):
                 raise
-        pause = min(3.0, pause * 1.5)
+            failed = error
+    raise failed
 
 
-def _create(inputs: Object, kube: Kube, manager: str) -> Object:
-    meta = inputs["metadata"]
-    if kube.get(inputs["apiVersion"], inputs["kind"], meta["name"], meta.get("namespace")) is not None:
-        raise _exists(inputs)
-    return kube.apply(placed(inputs, kube), manager)
-
-
-def _exists(inputs: Mapping[str, Any]) -> ApiError:
-    return ApiError(409, "AlreadyExists", f"{title(inputs)} already exists and was not made by this stack")
-
-
-def update_object(inputs: Object, kube: Kube, manager: str, force: bool, dry_run: bool) -> Object:
-    """Applies changed inputs to the existing object. Raises ApiError NotFound if it is gone, Conflict unless `force`.
+def update_object(change: Change, kube: Kube) -> tuple[Object, Object]:
+    """Applies changed inputs; (the object before, the object after). Raises ApiError NotFound, Conflict.
 
     A CustomResourceDefinition is replaced as a whole, as `kubectl replace` does and pulumi-kubernetes too.
     """
+    inputs = change.inputs
     meta = inputs["metadata"]
-    live = kube.get(inputs["apiVersion"], inputs["kind"], meta["name"], meta.get("namespace"))
-    if live is None:
-        raise ApiError(404, "NotFound", f"{title(inputs)} is gone; it was deleted by others: run `pulumi refresh`")
-    if inputs["kind"] != "CustomResourceDefinition":
-        return kube.apply(placed(inputs, kube), manager, force, dry_run)
-    whole = {**inputs, "metadata": {**meta, "resourceVersion": live["metadata"]["resourceVersion"]}}
-    path = kube.path(inputs["apiVersion"], inputs["kind"], None, meta["name"])
-    return kube.call("PUT", path, whole, fieldManager=manager, dryRun="All" if dry_run else None)
+    path = kube.path(inputs["apiVersion"], inputs["kind"], meta.get("namespace"), meta["name"])
+    live = kube.call("GET", path)
+    if inputs["kind"] == "CustomResourceDefinition":
+        whole = {**inputs, "metadata": {**meta, "resourceVersion": live["metadata"]["resourceVersion"]}}
+        dry = "All" if change.preview else None
+        return live, kube.call("PUT", path, whole, fieldManager=change.manager, dryRun=dry)
+    if not change.preview:
+        live = _hand_over(live, path, kube, change.manager)
+    wanted = placed(without_ignored(inputs, change.ignored, live, change.manager), kube)
+    return live, kube.apply(wanted, change.manager, _forced(change, live), change.preview)
 
 
-def with_live_values(inputs: Object, ignored: Iterable[str], kube: Kube) -> Object:
-    """The inputs with the live value at every ignored path, so that applying them leaves those as they are."""
-    paths = [path.split(".") for path in ignored if "[" not in path]
-    if not paths:
-        return inputs
-    meta = inputs["metadata"]
-    live = kube.get(inputs["apiVersion"], inputs["kind"], meta["name"], meta.get("namespace"))
-    kept = copy.deepcopy(inputs)
-    for *parents, last in paths:
-        target, value = dig(kept, *parents), dig(live, *parents, last)
-        if isinstance(target, dict) and last in target and value is not None:
-            target[last] = value
-    return kept
+def _hand_over(live: Object, path: str, kube: Kube, manager: str) -> Object:
+    entries = handed_over(dig(live, "metadata", "managedFields", default=[]), manager)
+    if entries is None:
+        return live
+    return kube.call(
+        "PATCH", path, [{"op": "replace", "path": "/metadata/managedFields", "value": entries}], JSON_PATCH
+    )
+
+
+def _forced(change: Change, live: Mapping[str, Any]) -> bool:
+    entries = dig(live, "metadata", "managedFields", default=[])
+    return (
+        change.force
+        or flagged(change.inputs, PATCH_FORCE)
+        or not entries
+        or (change.preview and preview_forces(entries))
+    )

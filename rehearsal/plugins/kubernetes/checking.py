@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import secrets as random
 from collections.abc import Mapping
 from typing import Any
 
-from rehearsal.kube.client import ApiError, Unreachable
 from rehearsal.plugins.kubernetes import waitfor
-from rehearsal.plugins.kubernetes.objects import AUTONAMED, WAIT_FOR, annotation, dig, flagged, without_nulls
+from rehearsal.plugins.kubernetes.objects import (
+    AUTONAMED,
+    SERVER_FIELDS,
+    WAIT_FOR,
+    annotation,
+    dig,
+    flagged,
+    is_secret,
+    without_nulls,
+)
 from rehearsal.plugins.kubernetes.session import Session
 from rehearsal.plugins.protocol import provider_pb2
 from rehearsal.plugins.wire import UNKNOWN, decode, encode, has_unknown
 
 Options = provider_pb2.CheckRequest.AutonamingOptions
 Failure = tuple[str, str]
+READ_ONLY = (*SERVER_FIELDS, "deletionGracePeriodSeconds", "deletionTimestamp", "managedFields")
 
 
 def check(request: Any, session: Session | None) -> Any:
     """The inputs as they will be applied, with names and namespaces filled in, or what is wrong with them."""
     new, secrets = decode(request.news)
     old, _ = decode(request.olds)
-    new = without_nulls(new)
+    new = normalized(without_nulls(new))
+    if is_secret(new):
+        secrets = secrets | {("data",), ("stringData",)}
     failures = _refusals(request.type, new)
     if not failures:
         failures = _name(request, new, old)
     if not failures and session:
-        _namespace(request.urn, new, session)
+        _namespace(new, session)
         session.announce(new)
     return provider_pb2.CheckResponse(
         inputs=encode(new, secrets),
@@ -78,21 +90,28 @@ def automatic_name(request: Any) -> str:
     return f"{request.name}-{hashlib.sha256(request.randomSeed or random.token_bytes(16)).hexdigest()[:8]}"
 
 
-def _namespace(urn: str, new: dict[str, Any], session: Session) -> None:
+def _namespace(new: dict[str, Any], session: Session) -> None:
     """Fills in the default namespace; a kind that is not served yet counts as namespaced."""
     metadata = new["metadata"]
     if not isinstance(metadata, dict) or metadata.get("namespace"):
         return
-    kube = session.previewer(urn)
-    if kube is None:
-        return
-    try:
-        namespaced = kube.namespaced(new["apiVersion"], new["kind"])
-    except ApiError as error:
-        if error.reason != "NoMatch":
-            return
-        namespaced = True
-    except Unreachable:
-        return
-    if namespaced:
+    if session.namespaced(new["apiVersion"], new["kind"]):
         metadata["namespace"] = session.namespace
+
+
+def normalized(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The inputs in the API server's own notation where that is known without asking (provider.go, normalizeInputs).
+
+    `stringData` of a Secret becomes `data` (clients/unstructured.go, normalizeSecretStringData), and what only the
+    server writes is dropped. While a value is unknown everything stays as it is.
+    """
+    if has_unknown(inputs) or not isinstance(inputs.get("metadata"), dict):
+        return inputs
+    metadata = {key: value for key, value in inputs["metadata"].items() if key not in READ_ONLY}
+    result = {**inputs, "metadata": metadata}
+    plain = result.get("stringData")
+    if is_secret(result) and isinstance(plain, dict) and plain:
+        encoded = {key: base64.b64encode(str(value).encode()).decode() for key, value in plain.items()}
+        result["data"] = {**(result.get("data") or {}), **encoded}
+        del result["stringData"]
+    return result

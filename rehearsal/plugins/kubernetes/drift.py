@@ -8,7 +8,7 @@ from typing import Any
 
 from rehearsal.kube.client import ApiError, Kube
 from rehearsal.plugins.kubernetes.applying import placed
-from rehearsal.plugins.kubernetes.objects import SERVER_FIELDS, Object, decoded_data, dig
+from rehearsal.plugins.kubernetes.objects import SERVER_FIELDS, Object, dig
 
 _SERVER_ANNOTATIONS = ("deployment.kubernetes.io/revision", "kubectl.kubernetes.io/last-applied-configuration")
 _MISSING = object()
@@ -28,12 +28,6 @@ def seen_inputs(inputs: Object, live: Object, kube: Kube, manager: str) -> Objec
         if error.code >= 500 or error.code in (401, 403, 429):
             raise
     seen = copy.deepcopy(inputs)
-    live = dict(live)
-    if live.get("kind") == "Secret" and isinstance(inputs.get("stringData"), dict):
-        live["stringData"] = decoded_data(live, inputs["stringData"])
-        seen["stringData"] = live["stringData"]
-        if wanted is not _MISSING:
-            wanted = {**wanted, "stringData": live["stringData"]}
     result = _merge(seen, wanted, live)
     return result if isinstance(result, dict) else inputs
 

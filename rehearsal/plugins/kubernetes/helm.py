@@ -1,17 +1,22 @@
-"""A small Helm 3: install, upgrade, roll back and uninstall a release, with its rules about names and owners."""
+"""A small Helm 3: install, upgrade, roll back and uninstall a release as pkg/action of helm.sh/helm/v3 3.22 does."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
+from rehearsal.charts import chart as charts
 from rehearsal.kube.client import ApiError, Kube, Unreachable
+from rehearsal.plugins.kubernetes.helm_hooks import HookFailed, Hooks, split
 from rehearsal.plugins.kubernetes.helm_objects import NotReady, Objects, key
+from rehearsal.plugins.kubernetes.helm_order import Order, Plan
+from rehearsal.plugins.kubernetes.helm_schema import Schemas
 from rehearsal.plugins.kubernetes.helm_store import PENDING, Record, Store
 from rehearsal.plugins.kubernetes.objects import Object
+
+FAILURES = (ApiError, Unreachable, NotReady, HookFailed)
 
 
 class HelmError(Exception):
@@ -26,100 +31,103 @@ class ReleaseFailed(Exception):  # noqa: N818 - Helm's own word for the release'
         self.record, self.reasons = record, reasons
 
 
-@dataclass(frozen=True)
-class Order:
-    """What a release shall be. `timeout` in seconds, for the whole operation."""
-
-    name: str
-    namespace: str
-    chart: str
-    version: str
-    values: Mapping[str, Any]
-    rendered: list[Object]
-    crds: list[Object] = field(default_factory=list)
-    timeout: float = 300.0
-    wait: bool = True
-    wait_for_jobs: bool = False
-    atomic: bool = False
-    cleanup_on_fail: bool = False
-    create_namespace: bool = False
-
-
 class Helm:
-    """Carries out orders in one cluster."""
+    """Carries out orders in one cluster; `log` gets a line per hook."""
 
-    def __init__(self, kube: Kube, stop: threading.Event) -> None:
-        self._kube, self._stop, self._store = kube, stop, Store(kube)
+    def __init__(self, kube: Kube, stop: threading.Event, log: Callable[[str], None] = lambda _: None) -> None:
+        self._kube, self._stop, self._store, self._log = kube, stop, Store(kube), log
 
     def install(self, order: Order) -> Record:
-        """Installs a new release. Raises HelmError, ReleaseFailed, ApiError, Unreachable."""
-        deadline = time.monotonic() + order.timeout
+        """Installs a new release (install.go, RunWithContext): the definitions of `crds/` first, which charts may ask
+        for, then everything is rendered and checked, then hooks and objects.
+
+        Raises HelmError, ReleaseFailed, ChartError, ApiError, Unreachable.
+        """
         if history := self._store.history(order.namespace, order.name):
             raise HelmError(
                 f"cannot re-use a name that is still in use: release {order.namespace}/{order.name} is "
                 f"{history[-1].status} at revision {history[-1].revision}; `helm uninstall` it, or import it"
             )
-        objects = self._objects(order)
-        objects.install_crds(order.crds)
-        wanted = self._marked(objects, order)
-        if foreign := objects.foreign(wanted):
+        objects = self._objects(order.name, order.namespace)
+        if not order.skip_crds:
+            objects.install_crds(order.chart.crds(order.values))
+        plan = self._planned(order, objects, 1, upgrade=False)
+        if foreign := objects.foreign(plan.wanted):
             raise HelmError(f"unable to continue with install: {foreign}")
         if order.create_namespace:
             self._make_namespace(order.namespace)
-        record = self._store.add(_record(order, wanted, 1, "pending-install"))
+        record = self._store.add(plan.record("pending-install"), order.max_history)
         try:
-            self._carry_out(objects, wanted, [], order, deadline)
-        except (ApiError, Unreachable, NotReady) as error:
-            record = self._store.set_status(record, "failed", str(error))
+            self._carry_out("install", plan, [], order)
+        except FAILURES as error:
+            record = self._store.set_status(record, "failed", f'Release "{order.name}" failed: {error}')
             if not order.atomic:
                 raise ReleaseFailed(record, _reasons(error)) from None
-            self.uninstall(order.namespace, order.name, order.timeout, wait=True)
+            try:
+                self.uninstall(order.namespace, order.name, order.timeout, wait=False, hooks=order.install_hooks)
+            except FAILURES as second:
+                raise HelmError(
+                    f"an error occurred while uninstalling the release: {second}. original install error: {error}"
+                ) from None
             raise HelmError(
                 f"release {order.name} failed, and has been uninstalled due to atomic being set: {error}"
             ) from None
-        return self._store.set_status(record, "deployed", "Install complete")
+        return self._store.set_status(record, "deployed", order.description or "Install complete")
 
     def upgrade(self, order: Order) -> Record:
-        """Brings the release to a new revision, and removes objects that are no longer rendered."""
-        deadline = time.monotonic() + order.timeout
+        """Brings the release to a new revision, and removes objects that are no longer rendered (upgrade.go).
+
+        Definitions in `crds/` are neither made nor changed. Raises as `install`.
+        """
         history = self._store.history(order.namespace, order.name)
         current = _current(history, order)
-        objects = self._objects(order)
-        wanted = self._marked(objects, order)
-        if foreign := objects.foreign(wanted, current.objects):
+        if not order.values and not order.reset_values:
+            order = replace(order, values=current.values)
+        objects = self._objects(order.name, order.namespace)
+        plan = self._planned(order, objects, history[-1].revision + 1, upgrade=True)
+        if foreign := objects.foreign(plan.wanted, current.objects):
             raise HelmError(f"unable to continue with update: {foreign}")
-        record = self._store.add(_record(order, wanted, history[-1].revision + 1, "pending-upgrade"))
+        record = self._store.add(plan.record("pending-upgrade"), order.max_history)
         known = {key(obj) for obj in current.objects}
-        added = [obj for obj in wanted if key(obj) not in known and not objects.exists(obj)]
+        added = [obj for obj in plan.wanted if key(obj) not in known and objects.live(obj) is None]
         try:
-            self._carry_out(objects, wanted, current.objects, order, deadline)
-        except (ApiError, Unreachable, NotReady) as error:
-            record = self._store.set_status(record, "failed", str(error))
-            if order.cleanup_on_fail or order.atomic:
+            self._carry_out("upgrade", plan, current.objects, order)
+        except FAILURES as error:
+            record = self._store.set_status(record, "failed", f'Upgrade "{order.name}" failed: {error}')
+            if order.cleanup_on_fail:
                 objects.delete(added)
             if not order.atomic:
                 raise ReleaseFailed(record, _reasons(error)) from None
-            self._roll_back(objects, history, record, order)
+            self._roll_back(record, order, error)
             raise HelmError(
                 f"release {order.name} failed, and has been rolled back due to atomic being set: {error}"
             ) from None
-        for old in history:
-            if old.status == "deployed":
-                self._store.set_status(old, "superseded")
-        return self._store.set_status(record, "deployed", "Upgrade complete")
+        self._store.set_status(current, "superseded")
+        return self._store.set_status(record, "deployed", order.description or "Upgrade complete")
 
-    def uninstall(self, namespace: str, name: str, timeout: float, wait: bool) -> None:
-        """Deletes the release's objects (not its CRDs) and its records; a release that is gone is fine."""
+    def uninstall(self, namespace: str, name: str, timeout: float, wait: bool, hooks: bool = True) -> list[Object]:
+        """Deletes the release's objects and its records, running its delete hooks (uninstall.go).
+
+        Definitions from `crds/` and objects with `helm.sh/resource-policy: keep` stay; the latter are given back. A
+        release that is gone is fine. Raises HookFailed, NotReady, ApiError.
+        """
         history = self._store.history(namespace, name)
         if not history:
-            return
-        self._store.set_status(history[-1], "uninstalling")
-        objects = Objects(self._kube, name, namespace, self._stop)
-        asked = objects.delete(history[-1].objects)
+            return []
+        last = self._store.set_status(history[-1], "uninstalling", "Deletion in progress (or silently failed)")
+        objects = self._objects(name, namespace)
+        runner = Hooks(self._kube, objects, self._stop)
+        if hooks:
+            runner.run(last.hooks, "pre-delete", timeout, self._log)
+        asked = objects.delete(last.objects)
         if wait:
             objects.wait_gone(asked, time.monotonic() + timeout)
+        if hooks:
+            runner.run(last.hooks, "post-delete", timeout, self._log)
         for record in history:
             self._store.remove(record)
+        gone = {key(obj) for obj in asked}
+        return [obj for obj in last.objects if key(obj) not in gone]
 
     def last(self, namespace: str, name: str) -> Record | None:
         """The newest revision, None if there is no such release."""
@@ -128,44 +136,78 @@ class Helm:
 
     # -- parts
 
-    def _objects(self, order: Order) -> Objects:
-        return Objects(self._kube, order.name, order.namespace, self._stop)
+    def _objects(self, name: str, namespace: str) -> Objects:
+        return Objects(self._kube, name, namespace, self._stop)
 
-    def _marked(self, objects: Objects, order: Order) -> list[Object]:
+    def _planned(self, order: Order, objects: Objects, revision: int, upgrade: bool) -> Plan:
+        """Renders with what the server serves now, and checks every object against it. Raises HelmError, ChartError."""
+        rendered = rendered_for(order, self._kube, revision, upgrade)
+        hooks, own = split(rendered)
+        new = "new " if upgrade else ""
         try:
-            return objects.marked(order.rendered)
+            wanted = [objects.marked(obj) for obj in own]
         except ApiError as error:
             if error.reason == "NoMatch":
-                text = f"unable to build kubernetes objects from release manifest: {error}; ensure CRDs are installed"
+                text = (
+                    f"unable to build kubernetes objects from {new}release manifest: {error}; ensure CRDs are installed"
+                )
                 raise HelmError(f"{text} first") from None
             raise
+        if order.validate and (problems := Schemas(self._kube).problems(wanted)):
+            raise HelmError(
+                f"unable to build kubernetes objects from {new}release manifest: error validating data: "
+                f"{'; '.join(problems[:5])}. Either the values are wrong, or the cluster's definitions are older "
+                "than the chart: apply the chart's CRDs first"
+            )
+        return Plan(order, revision, wanted, hooks)
 
-    def _carry_out(
-        self, objects: Objects, wanted: list[Object], before: list[Object], order: Order, deadline: float
-    ) -> None:
-        objects.apply(wanted)
-        kept = {key(obj) for obj in wanted}
+    def _carry_out(self, operation: str, plan: Plan, before: list[Object], order: Order) -> None:
+        """Hooks, objects, waiting, hooks; `timeout` counts for each hook and for the waiting, as in Helm."""
+        objects = self._objects(order.name, order.namespace)
+        runner = Hooks(self._kube, objects, self._stop)
+        hooks = plan.hooks if order.runs_hooks(operation) else []
+        runner.run(hooks, f"pre-{operation}", order.timeout, self._log)
+        objects.apply(plan.wanted)
+        kept = {key(obj) for obj in plan.wanted}
         objects.delete([obj for obj in before if key(obj) not in kept])
-        if order.wait:
-            objects.wait_ready(wanted, order.wait_for_jobs, deadline)
+        if order.wait or order.atomic:
+            objects.wait_ready(plan.wanted, order.wait_for_jobs, time.monotonic() + order.timeout)
+        runner.run(hooks, f"post-{operation}", order.timeout, self._log)
 
-    def _roll_back(self, objects: Objects, history: list[Record], failed: Record, order: Order) -> None:
-        good = next((record for record in reversed(history) if record.status == "deployed"), history[-1])
-        text = f"Rollback to {good.revision}"
-        back = Record(
-            good.name, good.namespace, failed.revision + 1, "pending-rollback", good.chart, good.version, good.values,
-            good.objects, text, good.app_version,
-        )  # fmt: skip
-        self._store.add(back)
-        self._carry_out(objects, good.objects, failed.objects, order, time.monotonic() + order.timeout)
-        for record in history:
+    def _roll_back(self, failed: Record, order: Order, why: Exception) -> None:
+        """Goes back to the last revision that worked, as a revision of its own (upgrade.go, rollback.go)."""
+        history = self._store.history(order.namespace, order.name)
+        worked = [record for record in history if record.status in ("deployed", "superseded")]
+        if not worked:
+            raise HelmError(f"unable to find a previously successful release when attempting to rollback: {why}")
+        good, text = worked[-1], f"Rollback to {worked[-1].revision}"
+        back = self._store.add(
+            replace(good, revision=failed.revision + 1, status="pending-rollback", description=text), order.max_history
+        )
+        plan = Plan(order, back.revision, good.objects, good.hooks)
+        try:
+            self._carry_out("rollback", plan, failed.objects, replace(order, wait=True))
+        except FAILURES as error:
+            self._store.set_status(back, "failed", f'Rollback "{order.name}" failed: {error}')
+            raise HelmError(
+                f"an error occurred while rolling back the release: {error}. original upgrade error: {why}"
+            ) from None
+        for record in worked:
             if record.status == "deployed":
                 self._store.set_status(record, "superseded")
         self._store.set_status(back, "deployed", text)
 
     def _make_namespace(self, name: str) -> None:
         if self._kube.get("v1", "Namespace", name) is None:
-            self._kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, manager="helm")
+            meta = {"name": name, "labels": {"name": name}}
+            self._kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": meta}, manager="helm")
+
+
+def rendered_for(order: Order, kube: Kube, revision: int, upgrade: bool) -> list[Object]:
+    """What the chart makes of the values with the server's version and what it serves now. Raises ChartError."""
+    return order.chart.render(
+        charts.Order(order.name, order.namespace, order.values, *kube.capabilities(), revision, upgrade)
+    )
 
 
 def _current(history: list[Record], order: Order) -> Record:
@@ -180,10 +222,5 @@ def _current(history: list[Record], order: Order) -> Record:
     return next((record for record in reversed(history) if record.status == "deployed"), history[-1])
 
 
-def _record(order: Order, objects: list[Object], revision: int, status: str) -> Record:
-    version = order.version
-    return Record(order.name, order.namespace, revision, status, order.chart, version, order.values, objects)
-
-
 def _reasons(error: Exception) -> list[str]:
-    return error.reasons if isinstance(error, NotReady) else [str(error)]
+    return error.reasons if isinstance(error, NotReady | HookFailed) else [str(error)]

@@ -61,10 +61,20 @@ class Objects:
         made = [live for definition in definitions if (live := self._made(definition)) is not None]
         deadline = time.monotonic() + CRD_SECONDS
         for live in made:
-            while not holds(live, "Established"):
+            while not (holds(live, "Established") and self._served(live)):
                 if time.monotonic() > deadline or self._stop.wait(0.1):
                     raise NotReady([f"{title(live)} is not established after {CRD_SECONDS:.0f} s"])
                 live = self._kube.get(live["apiVersion"], live["kind"], live["metadata"]["name"]) or live
+
+    def _served(self, definition: Object) -> bool:
+        """Whether discovery names the kind; it does so a moment after the definition is established."""
+        spec = definition["spec"]
+        version = next(each["name"] for each in spec["versions"] if each["served"])
+        try:
+            self._kube.namespaced(f"{spec['group']}/{version}", spec["names"]["kind"])
+        except ApiError:
+            return False
+        return True
 
     def _made(self, definition: Object) -> Object | None:
         """A definition that did not exist before; Helm creates without looking (pkg/action/install.go)."""
@@ -75,17 +85,19 @@ class Objects:
                 return None
             raise
 
-    def marked(self, rendered: Iterable[Object]) -> list[Object]:
-        """The rendered objects as they are applied: hooks left out, in order, with namespace and marks of ownership.
+    def placed(self, obj: Object) -> Object:
+        """The object in the release's namespace, if it names none and its kind lives in one. Raises ApiError."""
+        if obj["metadata"].get("namespace") or not self._kube.namespaced(obj["apiVersion"], obj["kind"]):
+            return obj
+        return {**obj, "metadata": {**obj["metadata"], "namespace": self._namespace}}
+
+    def marked(self, obj: Object) -> Object:
+        """The object as it is applied: with namespace and marks of ownership.
 
         Raises ApiError NoMatch for a kind that the cluster does not serve.
         """
-        return [self._mark(obj) for obj in in_order(rendered) if not dig(obj, "metadata", "annotations", HOOK)]
-
-    def _mark(self, obj: Object) -> Object:
+        obj = self.placed(obj)
         meta = dict(obj["metadata"])
-        if self._kube.namespaced(obj["apiVersion"], obj["kind"]):
-            meta.setdefault("namespace", self._namespace)
         marks = {NAME_MARK: self._release, NAMESPACE_MARK: self._namespace}
         meta["annotations"] = {**(meta.get("annotations") or {}), **marks}
         meta["labels"] = {**(meta.get("labels") or {}), OWNER_LABEL: "Helm"}
@@ -98,7 +110,7 @@ class Objects:
         """
         known = {key(obj) for obj in own}
         for obj in objects:
-            live = None if key(obj) in known else self._live(obj)
+            live = None if key(obj) in known else self.live(obj)
             if live is not None and (wrong := self._wrong_marks(live)):
                 return f"{title(live)} exists and cannot be imported into the current release: {wrong}"
         return None
@@ -139,7 +151,7 @@ class Objects:
     def wait_gone(self, objects: Iterable[Object], deadline: float) -> None:
         """Waits until none of the objects exists. Raises NotReady naming one that stays."""
         for obj in objects:
-            while (live := self._live(obj)) is not None:
+            while (live := self.live(obj)) is not None:
                 if time.monotonic() > deadline or self._stop.wait(0.2):
                     held = ", ".join(dig(live, "metadata", "finalizers", default=[]))
                     raise NotReady([f"{title(live)} is still being deleted" + (f"; finalizers {held}" if held else "")])
@@ -148,18 +160,14 @@ class Objects:
         """Waits until Helm would call the objects ready. Raises NotReady with Kubernetes' own reasons."""
         waiting, pause = list(objects), 0.2
         while waiting := [obj for obj in waiting if self._missing(obj, jobs) is not None]:
-            lives = [live for obj in waiting if (live := self._live(obj)) is not None]
+            lives = [live for obj in waiting if (live := self.live(obj)) is not None]
             doomed = any(helm_ready.doomed(live, jobs) for live in lives)
             if doomed or time.monotonic() > deadline or self._stop.wait(pause):
                 raise NotReady(self._reasons(waiting, jobs))
             pause = min(1.5, pause * 1.4)
 
-    def exists(self, obj: Mapping[str, Any]) -> bool:
-        """Whether the cluster has the object."""
-        return self._live(obj) is not None
-
     def _missing(self, obj: Object, jobs: bool) -> str | None:
-        live = self._live(obj)
+        live = self.live(obj)
         return "it does not exist" if live is None else helm_ready.missing(live, self._kube, jobs)
 
     def _reasons(self, waiting: Iterable[Object], jobs: bool) -> list[str]:
@@ -167,11 +175,12 @@ class Objects:
         for obj in waiting:
             if text := self._missing(obj, jobs):
                 reasons.append(f"{title(obj)} is not ready: {text}")
-                live = self._live(obj)
+                live = self.live(obj)
                 reasons += explain(live, self._kube) if live else []
         return reasons
 
-    def _live(self, obj: Mapping[str, Any]) -> Object | None:
+    def live(self, obj: Mapping[str, Any]) -> Object | None:
+        """The object as the cluster has it; None if it has none."""
         meta = obj["metadata"]
         try:
             return self._kube.get(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))

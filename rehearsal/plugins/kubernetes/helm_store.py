@@ -33,6 +33,7 @@ class Record:
     objects: list[Object] = field(default_factory=list)
     description: str = ""
     app_version: str = ""
+    hooks: list[Object] = field(default_factory=list)
 
     @property
     def secret_name(self) -> str:
@@ -52,8 +53,17 @@ class Store:
         records = [_decode(secret) for secret in secrets if secret.get("type") == SECRET_TYPE]
         return sorted(records, key=lambda record: record.revision)
 
-    def add(self, record: Record) -> Record:
-        """Writes a new revision. Raises ApiError AlreadyExists if another helm just wrote it."""
+    def add(self, record: Record, most: int = 0) -> Record:
+        """Writes a new revision, and forgets the oldest ones but the deployed one so that at most `most` are left.
+
+        Raises ApiError AlreadyExists if another helm just wrote it. (pkg/storage/storage.go, Create)
+        """
+        if most:
+            history = self.history(record.namespace, record.name)
+            deployed = next((each.revision for each in reversed(history) if each.status == "deployed"), None)
+            spare = [each for each in history if each.revision != deployed]
+            for old in spare[: max(0, len(history) - most + 1)]:
+                self.remove(old)
         self._kube.create(_secret(record), manager="helm")
         return record
 
@@ -96,6 +106,7 @@ def _encode(record: Record) -> str:
         "version": record.revision,
         "config": record.values,
         "manifest": "".join(f"---\n{json.dumps(obj)}\n" for obj in record.objects),
+        "hooks": [_hook(obj) for obj in record.hooks],
         "chart": {
             "metadata": {
                 "apiVersion": "v2",
@@ -115,6 +126,12 @@ def _encode(record: Record) -> str:
     return base64.b64encode(gzip.compress(json.dumps(release).encode())).decode()
 
 
+def _hook(obj: Object) -> Object:
+    meta = obj["metadata"]
+    events = [each.strip() for each in str(dig(meta, "annotations", "helm.sh/hook", default="")).split(",")]
+    return {"name": meta["name"], "kind": obj["kind"], "path": "", "manifest": json.dumps(obj), "events": events}
+
+
 def _decode(secret: Mapping[str, Any]) -> Record:
     text = base64.b64decode(base64.b64decode(secret["data"]["release"]))
     release = json.loads(gzip.decompress(text))
@@ -130,6 +147,7 @@ def _decode(secret: Mapping[str, Any]) -> Record:
         objects=_documents(release.get("manifest") or ""),
         description=str(dig(release, "info", "description", default="")),
         app_version=str(about.get("appVersion", "")),
+        hooks=[hook for each in release.get("hooks") or [] for hook in _documents(each["manifest"])],
     )
 
 

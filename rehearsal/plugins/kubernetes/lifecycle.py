@@ -1,44 +1,32 @@
-"""Create, update, read and delete one Kubernetes object."""
+"""Create, update, read and delete one Kubernetes object: provider/pkg/provider/provider.go of pulumi-kubernetes."""
 
 from __future__ import annotations
 
-import secrets as random
 import threading
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from google.protobuf.empty_pb2 import Empty
-from google.protobuf.struct_pb2 import Struct
 
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.plugins.kubernetes import awaiting, drift, replacement
-from rehearsal.plugins.kubernetes.applying import create_object, placed, update_object, with_live_values
+from rehearsal.plugins.kubernetes import awaiting, drift, failures, replacement
+from rehearsal.plugins.kubernetes.applying import Change, create_object, placed, update_object
+from rehearsal.plugins.kubernetes.checkpoint import checkpoint, initial_version_of, manager_of
 from rehearsal.plugins.kubernetes.diff import differences, response, unignored
-from rehearsal.plugins.kubernetes.failures import refused
+from rehearsal.plugins.kubernetes.managers import CREATOR
 from rehearsal.plugins.kubernetes.objects import (
-    PATCH_FORCE,
-    PATCH_MANAGER,
     PROPAGATION,
     REPLACE_UNREADY,
-    SERVER_FIELDS,
-    SKIP_AWAIT,
     Object,
     annotation,
-    dig,
-    flagged,
-    foreseen,
     identifier,
     kind_of_token,
-    output_secrets,
-    outputs,
     split_identifier,
 )
-from rehearsal.plugins.kubernetes.session import Session
-from rehearsal.plugins.protocol import engine_pb2, provider_pb2
-from rehearsal.plugins.servicer import InitFailed, PluginError
-from rehearsal.plugins.wire import UNKNOWN, Path, decode, encode, has_unknown
-
-MANAGER = "__fieldManager"
+from rehearsal.plugins.kubernetes.session import SEVERITIES, Session
+from rehearsal.plugins.protocol import provider_pb2
+from rehearsal.plugins.servicer import InitFailed, OwnWordsError
+from rehearsal.plugins.wire import Path, decode, encode, has_unknown
 
 
 class Resources:
@@ -51,10 +39,10 @@ class Resources:
         """Inputs then against inputs now: what the cluster has made of them is `refresh`'s business."""
         old, _ = decode(request.old_inputs)
         new, _ = decode(request.news)
-        kube = self._session.previewer(request.urn)
-        changes = unignored(differences(self._settled(old, kube), self._settled(new, kube)), request.ignoreChanges)
+        changes = unignored(differences(self._settled(old), self._settled(new)), request.ignoreChanges)
         replaces = replacement.replaced(changes, replacement.forcing(new, self._session.settings))
-        extra = [f'metadata.annotations["{REPLACE_UNREADY}"]'] if replacement.unready_job(new, kube) else []
+        unready = replacement.unready_job(new, self._session.previewer())
+        extra = [f'metadata.annotations["{REPLACE_UNREADY}"]'] if unready else []
         first = bool(replaces or extra) and replacement.delete_first(old, new)
         return response(changes, replaces, first, extra)
 
@@ -62,35 +50,47 @@ class Resources:
         """Makes the object and waits until it is ready. Raises InitFailed if it exists but is not."""
         inputs, secrets = decode(request.properties)
         if request.preview:
-            return provider_pb2.CreateResponse(properties=self._preview_create(request.urn, inputs, secrets))
-        manager = annotation(inputs, PATCH_MANAGER) or f"pulumi-kubernetes-{random.token_hex(4)}"
+            return self._preview_create(request, inputs, secrets)
+        manager, version = manager_of(None, inputs), initial_version_of(None, inputs)
         kube = self._session.cluster()
         try:
-            live = create_object(inputs, kube, manager, self._stop)
+            live = create_object(inputs, kube, self._stop)
         except (ApiError, Unreachable) as error:
-            raise refused(error, inputs) from None
-        live = self._ready(request, inputs, secrets, live, kube, manager)
-        return provider_pb2.CreateResponse(id=identifier(live), properties=self._state(outputs(live), secrets, manager))
+            raise failures.not_created(request.urn, error, inputs) from None
+        waited = self._wait(request, inputs, live, None, kube)
+        state = checkpoint(waited.live, inputs, secrets, version, manager)
+        if waited.reasons:
+            reasons = failures.half_made(request.urn, waited.reasons)
+            raise InitFailed(identifier(live), state, encode(inputs, secrets), reasons)
+        return provider_pb2.CreateResponse(id=identifier(live), properties=state)
 
     def update(self, request: Any) -> Any:
-        """Applies the changed inputs and waits until the object is ready again."""
+        """Applies the changed inputs and waits until the object is ready again.
+
+        Whatever goes wrong while the object is there leaves the new inputs in the state, with the reasons beside them.
+        """
         inputs, secrets = decode(request.news)
-        olds, _ = decode(request.olds)
-        manager = annotation(inputs, PATCH_MANAGER) or _manager(request.olds)
-        kube = self._session.previewer(request.urn) if request.preview else self._session.cluster()
-        if kube is None or (request.preview and has_unknown(inputs)):
-            return provider_pb2.UpdateResponse(properties=self._state(_guess(inputs, olds), secrets, manager))
-        force = flagged(inputs, PATCH_FORCE) or self._session.settings.patch_force
+        if request.preview and (has_unknown(inputs) or not self._serves(inputs)):
+            return provider_pb2.UpdateResponse(properties=request.news)
+        manager, version = manager_of(request.olds, inputs), initial_version_of(request.olds, inputs)
+        kube = self._session.cluster()
+        force = self._session.settings.patch_force
+        change = Change(inputs, list(request.ignoreChanges), manager, force, bool(request.preview))
         try:
-            wanted = with_live_values(inputs, request.ignoreChanges, kube)
-            live = update_object(wanted, kube, manager, force, request.preview)
+            before, live = update_object(change, kube)
+            reasons: list[str] = []
         except (ApiError, Unreachable) as error:
-            if request.preview and isinstance(error, ApiError) and error.reason == "NoMatch":
-                return provider_pb2.UpdateResponse(properties=self._state(_guess(inputs, olds), secrets, manager))
-            raise refused(error, inputs) from None
-        if not request.preview:
-            live = self._ready(request, inputs, secrets, live, kube, manager)
-        return provider_pb2.UpdateResponse(properties=self._state(outputs(live), secrets, manager))
+            if request.preview and isinstance(error, ApiError) and error.code == 403:
+                return provider_pb2.UpdateResponse(properties=request.news)
+            live, reasons = self._still_there(request, error, kube, inputs), [failures.conflict(error, manager)]
+        if not request.preview and not reasons:
+            waited = self._wait(request, inputs, live, before, kube)
+            live, reasons = waited.live, waited.reasons
+        state = checkpoint(live, inputs, secrets, version, manager)
+        if reasons:
+            id = identifier(live)
+            raise InitFailed(id, state, encode(inputs, secrets), failures.half_updated(id, reasons))
+        return provider_pb2.UpdateResponse(properties=state)
 
     def read(self, request: Any) -> Any:
         """The object as it is: exact drift, and whether it is (still) ready. An absent one answers without an id."""
@@ -100,132 +100,104 @@ class Resources:
         namespace, name = split_identifier(request.id)
         known = bool(inputs)
         api_version, kind = _kind(inputs or olds, request.type)
-        reference = {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": namespace}}
+        manager = manager_of(request.properties, inputs)
         try:
             live = kube.get(api_version, kind, name, namespace)
             if live is None:
                 return provider_pb2.ReadResponse()
-            manager = _manager(request.properties)
             seen = drift.seen_inputs(inputs, live, kube, manager) if known else drift.imported_inputs(live)
             reasons = awaiting.now(seen, live, kube) if known else []
         except (ApiError, Unreachable) as error:
             if isinstance(error, ApiError) and error.reason == "NoMatch":
                 return provider_pb2.ReadResponse()
-            raise refused(error, reference) from None
+            raise OwnWordsError(str(error)) from None
         if not known and kind == "Secret":
             secrets = secrets | {("data",)}
-        properties = self._state(outputs(live), secrets, manager)
+        state = checkpoint(live, seen, secrets, initial_version_of(request.properties, seen), manager)
         if reasons:
-            raise InitFailed(request.id, properties, encode(seen, secrets), reasons)
-        return provider_pb2.ReadResponse(id=request.id, properties=properties, inputs=encode(seen, secrets))
+            raise InitFailed(request.id, state, encode(seen, secrets), reasons)
+        return provider_pb2.ReadResponse(id=request.id, properties=state, inputs=encode(seen, secrets))
 
     def delete(self, request: Any) -> Any:
-        """Deletes the object and waits until it is gone; one that is gone already, or was made anew, is fine."""
+        """Deletes what has the object's name and waits until the object is gone; one that is gone already is fine."""
         state, _ = decode(request.properties)
+        inputs, _ = decode(request.old_inputs)
         namespace, name = split_identifier(request.id)
-        uid = dig(state, "metadata", "uid")
-        reference = {
-            "apiVersion": state.get("apiVersion"),
-            "kind": state.get("kind"),
-            "metadata": {"name": name, "namespace": namespace, "uid": uid},
-        }
+        uid = (state.get("metadata") or {}).get("uid")
+        metadata = {"name": name, "namespace": namespace, "uid": uid}
+        reference = {"apiVersion": state.get("apiVersion"), "kind": state.get("kind"), "metadata": metadata}
         kube = self._session.cluster()
-        seconds = awaiting.patience(state, request.timeout, state)
+        seconds = awaiting.patience(inputs or state, request.timeout)
         try:
-            kube.delete(reference, _propagation(state), uid)
-            if not flagged(state, SKIP_AWAIT):
-                awaiting.until_gone(reference, kube, seconds, self._stop, self._say(request.urn))
+            kube.delete(reference, propagation(inputs or state))
+            awaiting.until_gone(inputs or state, reference, kube, seconds, self._stop, self._say(request.urn))
         except ApiError as error:
-            if error.reason != "NoMatch" and not (error.code == 409 and "UID" in error.message):
-                raise refused(error, reference) from None
+            if error.reason != "NoMatch":
+                raise OwnWordsError(str(error)) from None
         except Unreachable as error:
-            raise refused(error, reference) from None
+            raise OwnWordsError(str(error)) from None
         return Empty()
 
     # -- parts
 
-    def _settled(self, inputs: Object, kube: Kube | None) -> Object:
+    def _settled(self, inputs: Object) -> Object:
         """The inputs with the namespace they end up in: Check may have seen a cluster that did not know the kind."""
         if not isinstance(inputs.get("metadata"), dict):
             return inputs
         metadata = {"namespace": self._session.namespace, **inputs["metadata"]}
-        settled = {**inputs, "metadata": metadata}
-        try:
-            return placed(settled, kube) if kube else settled
-        except (ApiError, Unreachable):
-            return settled
+        if not self._session.namespaced(str(inputs.get("apiVersion")), str(inputs.get("kind"))):
+            metadata.pop("namespace")
+        return {**inputs, "metadata": metadata}
 
     @property
     def _stop(self) -> threading.Event:
         return self._session.cancelled
 
     def _say(self, urn: str) -> awaiting.Progress:
-        return lambda text: self._session.log(urn, text, passing=True)
+        return lambda severity, text: self._session.log(urn, text, SEVERITIES[severity], passing=True)
 
-    def _state(self, shown: Mapping[str, Any], secrets: set[Path], manager: str) -> Struct:
-        return encode({**shown, MANAGER: manager}, output_secrets(shown, secrets))
+    def _serves(self, inputs: Mapping[str, Any]) -> bool:
+        return self._session.serves(str(inputs.get("apiVersion")), str(inputs.get("kind")))
 
-    def _ready(
-        self, request: Any, inputs: Object, secrets: set[Path], live: Object, kube: Kube, manager: str
-    ) -> Object:
-        seconds = awaiting.patience(inputs, request.timeout, live)
-        try:
-            waited = awaiting.until_ready(inputs, live, kube, seconds, self._stop, self._say(request.urn))
-        except (ApiError, Unreachable, ValueError) as error:
-            waited = awaiting.Waited(live, [f"{error}"])
-        if waited.reasons:
-            properties = self._state(outputs(waited.live), secrets, manager)
-            raise InitFailed(identifier(waited.live), properties, encode(inputs, secrets), waited.reasons)
-        return waited.live
+    def _wait(self, request: Any, inputs: Object, live: Object, before: Object | None, kube: Kube) -> awaiting.Waited:
+        seconds = awaiting.patience(inputs, request.timeout)
+        return awaiting.until_ready(inputs, live, before, kube, seconds, self._stop, self._say(request.urn))
 
-    def _preview_create(self, urn: str, inputs: Object, secrets: set[Path]) -> Struct:
-        """What the server would make of the inputs; the inputs themselves where it cannot be asked yet."""
-        kube = self._session.previewer(urn)
-        shown = foreseen(inputs, inputs)
-        if kube is not None and not has_unknown(inputs):
-            try:
-                shown = foreseen(kube.apply(placed(inputs, kube), "pulumi-kubernetes", dry_run=True), inputs)
-            except ApiError as error:
-                if not self._expected(urn, error, inputs):
-                    raise refused(error, inputs) from None
-            except Unreachable as error:
-                self._session.log(urn, f"previewing from inputs only: {error}", engine_pb2.WARNING)
-        return encode(shown, output_secrets(inputs, secrets))
+    def _preview_create(self, request: Any, inputs: Object, secrets: set[Path]) -> Any:
+        """What the server would make of the inputs; the inputs themselves where it cannot be asked yet.
 
-    def _expected(self, urn: str, error: ApiError, inputs: Object) -> bool:
-        """Whether a dry run may fail like this although the real creation will not."""
-        if error.code in (403, 409) or (error.code == 422 and self._exists(inputs)):
-            return True  # no right to dry-run; or the object is about to be replaced
-        if error.code != 404:
-            return False
-        namespace = dig(inputs, "metadata", "namespace")
-        brought = (
-            self._session.brings_kind(inputs["apiVersion"])
-            if error.reason == "NoMatch"
-            else self._session.brings_namespace(namespace)
-        )
-        if not brought:
-            text = f"{error}, and nothing in this program brings it: previewing from inputs only"
-            self._session.log(urn, text, engine_pb2.WARNING)
-        return True
-
-    def _exists(self, inputs: Object) -> bool:
+        An object that exists is no error yet, nor is a namespace that does not.
+        """
+        as_given = provider_pb2.CreateResponse(properties=request.properties)
+        if has_unknown(inputs) or not self._serves(inputs):
+            return as_given
         kube = self._session.cluster()
-        meta = inputs["metadata"]
-        return kube.get(inputs["apiVersion"], inputs["kind"], meta["name"], meta.get("namespace")) is not None
+        try:
+            live = kube.create(placed(inputs, kube), CREATOR, dry_run=True)
+        except (ApiError, Unreachable) as error:
+            if isinstance(error, ApiError) and (error.code in (403, 404) or error.reason == "AlreadyExists"):
+                return as_given
+            raise failures.not_created(request.urn, error, inputs) from None
+        live.pop("status", None)
+        version = initial_version_of(None, inputs)
+        return provider_pb2.CreateResponse(
+            properties=checkpoint(live, inputs, secrets, version, manager_of(None, inputs))
+        )
 
-
-def _guess(inputs: Object, olds: Object) -> Object:
-    """The outputs of an update that the server cannot be asked about: the identity stays, the status may change."""
-    shown = foreseen(inputs, inputs)
-    if isinstance(shown.get("metadata"), dict):
-        shown["metadata"].update({key: dig(olds, "metadata", key, default=UNKNOWN) for key in SERVER_FIELDS})
-    return shown
-
-
-def _manager(state: Struct) -> str:
-    stored: str = state.fields[MANAGER].string_value if MANAGER in state.fields else ""
-    return stored or "pulumi-kubernetes"
+    def _still_there(self, request: Any, error: ApiError | Unreachable, kube: Kube, inputs: Object) -> Object:
+        """The object that an update failed on. Raises OwnWordsError if it is not there any more, or cannot be read."""
+        namespace, name = split_identifier(request.id)
+        try:
+            live = kube.get(inputs["apiVersion"], inputs["kind"], name, namespace)
+        except (ApiError, Unreachable) as unread:
+            raise OwnWordsError(
+                f'update of resource "{request.urn}" failed: {error}\nunable to get cluster state: {unread}'
+            ) from None
+        if live is None:
+            raise OwnWordsError(
+                f'update of resource "{request.urn}" failed: {error}\nunable to get cluster state: {error}'
+            )
+        return live
 
 
 def _kind(known: Mapping[str, Any], token: str) -> tuple[str, str]:
@@ -234,12 +206,7 @@ def _kind(known: Mapping[str, Any], token: str) -> tuple[str, str]:
     return kind_of_token(token)
 
 
-def _propagation(state: Mapping[str, Any]) -> Literal["Background", "Foreground", "Orphan"]:
-    wanted = (annotation(state, PROPAGATION) or "background").lower()
-    if wanted == "foreground":
-        return "Foreground"
-    if wanted == "orphan":
-        return "Orphan"
-    if wanted != "background":
-        raise PluginError(f"{PROPAGATION} is {wanted!r}: write background, foreground or orphan")
-    return "Background"
+def propagation(inputs: Mapping[str, Any]) -> Literal["Background", "Foreground", "Orphan"]:
+    """How dependents go: before their owner, unless the annotation says otherwise (overrides.go)."""
+    wanted = (annotation(inputs, PROPAGATION) or "").lower()
+    return "Orphan" if wanted == "orphan" else "Background" if wanted == "background" else "Foreground"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Any
 
-from rehearsal.plugins.wire import UNKNOWN, Path
+from rehearsal.plugins.wire import Path
 
 Object = dict[str, Any]
 
@@ -91,6 +90,11 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
+def is_secret(obj: Mapping[str, Any]) -> bool:
+    """Whether it is a Secret of Kubernetes."""
+    return obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1"
+
+
 def outputs(live: Mapping[str, Any]) -> Object:
     """What the resource's outputs show of the live object: everything but the bookkeeping of field managers."""
     shown = copy.deepcopy(dict(live))
@@ -98,28 +102,10 @@ def outputs(live: Mapping[str, Any]) -> Object:
     return shown
 
 
-def foreseen(dry_run: Mapping[str, Any], inputs: Mapping[str, Any]) -> Object:
-    """A dry-run creation's result with what it invented marked unknown: the real creation will give other values."""
-    shown = outputs(dry_run)
-    meta = shown.get("metadata")
-    if isinstance(meta, dict):
-        meta.update(dict.fromkeys(SERVER_FIELDS, UNKNOWN))
-    if shown.get("kind") == "Service" and isinstance(shown.get("spec"), dict) and not dig(inputs, "spec", "clusterIP"):
-        shown["spec"].update(clusterIP=UNKNOWN, clusterIPs=UNKNOWN)
-    shown["status"] = UNKNOWN
-    return shown
-
-
 def output_secrets(live: Mapping[str, Any], input_secrets: Iterable[Path]) -> set[Path]:
     """The output paths to keep secret: those of the inputs, whole lists where one lies inside (the server may reorder
-    or extend them), and all data of a Secret, which also holds what `stringData` said."""
+    or extend them), and all data of a Secret."""
     paths: set[Path] = {tuple(takewhile(lambda part: isinstance(part, str), path)) for path in input_secrets}
-    if live.get("kind") == "Secret" and live.get("apiVersion") == "v1":
+    if is_secret(live):
         paths |= {("data",), ("stringData",)}
     return {path for path in paths if path}
-
-
-def decoded_data(live: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
-    """The named entries of a Secret's `data` as `stringData` would hold them."""
-    data = live.get("data") or {}
-    return {key: base64.b64decode(data[key]).decode(errors="replace") for key in keys if key in data}

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
 from google.protobuf.empty_pb2 import Empty
 from typing_extensions import override
 
-from rehearsal.plugins.kubernetes import checking, settings
+from rehearsal.plugins.kubernetes import checking, manifests, settings
 from rehearsal.plugins.kubernetes.helm_release import Releases
 from rehearsal.plugins.kubernetes.lifecycle import Resources
 from rehearsal.plugins.kubernetes.session import Session
 from rehearsal.plugins.kubernetes.settings import ProviderSettings
-from rehearsal.plugins.protocol import provider_pb2
-from rehearsal.plugins.servicer import Context, Plugin, PluginError, rpc
-from rehearsal.plugins.wire import UNKNOWN, decode, encode
+from rehearsal.plugins.kubernetes.tools import Provide, none
+from rehearsal.plugins.protocol import engine_pb2, provider_pb2
+from rehearsal.plugins.servicer import Context, OwnWordsError, Plugin, PluginError, rpc
+from rehearsal.plugins.wire import decode, encode
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
+UNREACHABLE_REMEDY = (
+    "If the cluster is gone for good, take its resources out of the state: run again with the provider's "
+    "deleteUnreachable set to true"
+)
 NOT_REHEARSED = ("kubernetes:helm.sh/", "kubernetes:yaml/", "kubernetes:kustomize/")
 
 
@@ -26,9 +30,10 @@ class KubernetesPlugin(Plugin):
 
     name, version = "kubernetes", "4.34.2"
 
-    def __init__(self, engine: str | None = None) -> None:
+    def __init__(self, engine: str | None = None, provide: Provide = none) -> None:
+        """`engine` is its address; `provide` builds what a resource needs of the rehearsal's tools."""
         super().__init__()
-        self._engine = engine
+        self._engine, self._provide = engine, provide
         self._configured: tuple[Session, Resources, Releases] | None = None
 
     # -- the provider itself
@@ -45,11 +50,12 @@ class KubernetesPlugin(Plugin):
     def DiffConfig(self, request: Any, context: Context) -> Any:
         old, _ = decode(request.old_inputs or request.olds)
         new, _ = decode(request.news)
-        differing, replaces = settings.changed(old, new)
+        try:
+            differing, replaces = settings.changed(old, new)
+        except ValueError as error:
+            raise PluginError(f"failed to parse kubeconfig: {error}") from None
         kinds = provider_pb2.DiffResponse
-        unknown = any(new.get(key) == UNKNOWN for key in differing)
-        changes = kinds.DIFF_UNKNOWN if unknown else kinds.DIFF_SOME if differing else kinds.DIFF_NONE
-        return kinds(changes=changes, diffs=differing, replaces=replaces)
+        return kinds(changes=kinds.DIFF_SOME if differing else kinds.DIFF_NONE, diffs=differing, replaces=replaces)
 
     @override
     @rpc
@@ -70,10 +76,13 @@ class KubernetesPlugin(Plugin):
         if request.tok != "kubernetes:yaml:decode":
             raise PluginError(f"function {request.tok} is not rehearsed: declare the objects as resources")
         arguments, secrets = decode(request.args)
-        documents = [item for item in yaml.safe_load_all(arguments.get("text", "")) if item]
-        return provider_pb2.InvokeResponse(
-            **{"return": encode({"result": documents}, {("result",)} if secrets else set())}
-        )
+        session = self._configured[0] if self._configured else None
+        lives = session.namespaced if session else None
+        try:
+            found = manifests.decoded(arguments.get("text", ""), arguments.get("defaultNamespace", ""), lives)
+        except ValueError as error:
+            raise PluginError(str(error)) from None
+        return provider_pb2.InvokeResponse(**{"return": encode({"result": found}, {("result",)} if secrets else set())})
 
     @override
     @rpc
@@ -86,8 +95,11 @@ class KubernetesPlugin(Plugin):
     @rpc
     def Check(self, request: Any, context: Context) -> Any:
         session = self._configured[0] if self._configured else None
-        if session and session.settings.skip_update_unreachable and request.olds.fields and session.unreachable():
+        if session and session.settings.skip_update_unreachable and session.unreachable:
+            session.log(request.urn, f"{session.unreachable}; skipUpdateUnreachable leaves it", engine_pb2.WARNING)
             return provider_pb2.CheckResponse(inputs=request.olds)
+        if session:
+            self._provide(request, lambda line: session.warn(request.urn, line))
         if request.type == RELEASE:
             return self._releases().check(request)
         if request.type.startswith(NOT_REHEARSED):
@@ -108,14 +120,15 @@ class KubernetesPlugin(Plugin):
     @rpc
     def Read(self, request: Any, context: Context) -> Any:
         session, _, _ = self._need()
-        unchanged = provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
         if session.settings.kubeconfig is None:
-            return unchanged
-        if session.settings.delete_unreachable or session.settings.skip_update_unreachable:
-            why = session.unreachable()
-            if why:
-                session.log(request.urn, why)
-                return provider_pb2.ReadResponse() if session.settings.delete_unreachable else unchanged
+            return provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
+        if session.unreachable:
+            session.log(request.urn, session.unreachable, engine_pb2.WARNING)
+            if session.settings.delete_unreachable:
+                return provider_pb2.ReadResponse()
+            if session.settings.skip_update_unreachable:
+                return provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
+            raise OwnWordsError(f"failed to read resource state due to unreachable cluster. {UNREACHABLE_REMEDY}")
         return self._of(request).read(request)
 
     @override
@@ -127,9 +140,11 @@ class KubernetesPlugin(Plugin):
     @rpc
     def Delete(self, request: Any, context: Context) -> Any:
         session, _, _ = self._need()
-        if session.settings.delete_unreachable and request.type != RELEASE and (why := session.unreachable()):
-            session.log(request.urn, f"{why}; deleteUnreachable takes the resource out of the state")
-            return Empty()
+        if session.unreachable:
+            session.log(request.urn, session.unreachable, engine_pb2.WARNING)
+            if session.settings.delete_unreachable and request.type != RELEASE:
+                return Empty()
+            raise OwnWordsError(f"configured Kubernetes cluster is unreachable. {UNREACHABLE_REMEDY}")
         return self._of(request).delete(request)
 
     def _need(self) -> tuple[Session, Resources, Releases]:

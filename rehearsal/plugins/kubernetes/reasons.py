@@ -35,8 +35,20 @@ def _pods(live: Mapping[str, Any], kube: Kube) -> Iterator[str]:
             yield f"no pod has the labels {selector}"
         for pod in pods:
             yield from _pod(pod, kube)
+        if live.get("kind") == "Job" and not pods:
+            yield from _gone_pods(live, kube)
         if live.get("kind") == "Deployment":
             yield from _replica_sets(live, kube, selector)
+
+
+def _gone_pods(job: Mapping[str, Any], kube: Kube) -> Iterator[str]:
+    """What was said of the pods that a Job deleted with its deadline: their events stay for a while."""
+    meta = job["metadata"]
+    found = kube.list("v1", "Event", meta.get("namespace"), field_selector="involvedObject.kind=Pod,type=Warning")
+    for event in found:
+        name = str(dig(event, "involvedObject", "name", default=""))
+        if name.startswith(f"{meta['name']}-"):
+            yield f"pod {meta.get('namespace')}/{name}, which is gone: {event.get('reason')}: {event.get('message')}"
 
 
 def _selector(live: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rehearsal.kube.client import ApiError, Kube, Unreachable
-from rehearsal.plugins.kubernetes.objects import AUTONAMED, REPLACE_UNREADY, dig, flagged, holds
+from rehearsal.plugins.kubernetes.objects import AUTONAMED, REPLACE_UNREADY, dig, flagged
+from rehearsal.plugins.kubernetes.podcheck import job_ready
 from rehearsal.plugins.kubernetes.settings import ProviderSettings
 from rehearsal.plugins.wire import Path
 
@@ -84,7 +85,7 @@ def unready_job(inputs: Mapping[str, Any], kube: Kube | None) -> bool:
         live = kube.get(inputs["apiVersion"], "Job", meta["name"], meta.get("namespace"))
     except (ApiError, Unreachable):
         return False
-    return live is not None and not holds(live, "Complete")
+    return live is not None and not job_ready(live)
 
 
 def delete_first(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rehearsal.kube.client import Kube
-from rehearsal.kube.kubeconfig import load
+from rehearsal.kube.kubeconfig import active_cluster
 from rehearsal.plugins.wire import UNKNOWN
 
 FLAGS = {
@@ -91,27 +91,35 @@ def check(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """(arguments that differ, those of them that mean another cluster and so replace the provider).
 
-    As pulumi-kubernetes: with a `clusterIdentifier` only its change replaces; without one, a kubeconfig for another
-    server does. What is still unknown never replaces: the provider's replacement would replace all its resources.
+    As DiffConfig in pulumi-kubernetes' provider/pkg/provider/provider.go: a changed `clusterIdentifier` replaces, also
+    one that is still unknown; so does a kubeconfig or context that is still unknown, and one whose active cluster
+    entry is another (getActiveClusterFromConfig in util.go). Only an identifier that is known and the same spares the
+    provider. A provider that is replaced replaces every object of its cluster.
+
+    Raises ValueError for a kubeconfig that is not one.
     """
     differing = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    if not differing:
+        return [], []
     before, after = old.get("clusterIdentifier"), new.get("clusterIdentifier")
-    if before or after:
-        moved = before and after and UNKNOWN not in (before, after) and before != after
-        return differing, ["clusterIdentifier"] if moved else []
-    if {"kubeconfig", "context"} & set(differing) and _server(old) and _server(new) and _server(old) != _server(new):
-        return differing, [key for key in differing if key in ("kubeconfig", "context")]
-    return differing, []
+    replaces = ["clusterIdentifier"] if before and after and before != after else []
+    unknown = [key for key in ("kubeconfig", "context") if new.get(key) == UNKNOWN]
+    if unknown:
+        differing, replaces = unknown[:1], replaces + unknown[:1]
+    else:
+        was, is_now = _active_cluster(old), _active_cluster(new)
+        if was and is_now and was != is_now:
+            replaces += [key for key in differing if key in ("kubeconfig", "context")]
+    same = after and after == before and after != UNKNOWN
+    return differing, [] if same else replaces
 
 
-def _server(arguments: Mapping[str, Any]) -> str | None:
-    settings = ProviderSettings.from_arguments(arguments)
-    if settings.kubeconfig is None or arguments.get("context") == UNKNOWN:
+def _active_cluster(arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The cluster entry, with server and authority, that the arguments lead to; None if they lead to none."""
+    text = arguments.get("kubeconfig")
+    if not text or text == UNKNOWN:
         return None
-    try:
-        return load(settings.kubeconfig, settings.context).server
-    except ValueError:
-        return None
+    return active_cluster(str(text), arguments.get("context") or None)
 
 
 def _plain(value: Any) -> Any:

@@ -30,7 +30,11 @@ def parse(text: str) -> list[str]:
 
 
 def unmet(obj: Mapping[str, Any], conditions: list[str]) -> list[str]:
-    """What the object does not satisfy yet, in words."""
+    """What the object does not satisfy yet, in words; nothing that its controller said of an older generation counts
+    (await/condition/jsonpath.go, kubectl.go)."""
+    observed = dig(obj, "status", "observedGeneration")
+    if observed is not None and observed < dig(obj, "metadata", "generation", default=0):
+        return ["its controller has not seen this generation yet"]
     return [text for text in (_unmet(obj, item) for item in conditions) if text]
 
 

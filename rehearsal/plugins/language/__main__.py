@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from .host import serve
+from rehearsal.plugins.language.host import serve
 
 
 def main() -> int:

@@ -5,23 +5,29 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import queue
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
 from typing import Any
 
 import grpc
+from google.protobuf.empty_pb2 import Empty
 from typing_extensions import override
 
-from ..protocol import language_pb2, language_pb2_grpc, plugin_pb2
-from ..servicer import GRPC_OPTIONS, Context, exit_on_interrupt, exit_with_parent, listen
+from rehearsal import virtualenv
+from rehearsal.plugins.protocol import language_pb2, language_pb2_grpc, plugin_pb2
+from rehearsal.plugins.servicer import GRPC_OPTIONS, Context, exit_on_interrupt, exit_with_parent, listen
 
 PROGRAM = Path(__file__).with_name("program.py")
 REPORTED = 32
 """The exit code of a program that has told the engine itself why it failed."""
+LEAVE_SECONDS = 5.0
+"""How long an interrupted program may take to end before it is killed (`WaitDelay` of main.go's Run)."""
 
 
 class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
@@ -37,6 +43,21 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         with self._lock:
             for child in self._children:
                 child.kill()
+
+    def interrupt(self) -> None:
+        """Interrupts the programs that still run, as Ctrl-C would; those that go on are killed after a while."""
+        with self._lock:
+            children = list(self._children)
+        for child in children:
+            child.send_signal(signal.SIGINT)
+            killer = threading.Timer(LEAVE_SECONDS, child.kill)
+            killer.daemon = True
+            killer.start()
+
+    @override
+    def Cancel(self, request: Any, context: Context) -> Any:
+        self.interrupt()
+        return Empty()
 
     @override
     def Handshake(self, request: Any, context: Context) -> Any:
@@ -69,7 +90,13 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
 
     @override
     def Run(self, request: Any, context: Context) -> Any:
-        """Runs the program to its end."""
+        """Runs the program to its end, or interrupts it when the engine gives the call up.
+
+        What the exit code says is as in main.go's Run (sdk/python/cmd/pulumi-language-python): only code 32 is no
+        error of its own; a program that a signal ended has code -1.
+        """
+        if context is not None:
+            context.add_callback(self.interrupt)
         info = request.info
         root = Path(info.root_directory)
         environment, interpreter = _virtualenv(root, dict(info.options.items()))
@@ -90,9 +117,39 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         code = self._run(command, environment, info.program_directory)
         if code == REPORTED:
             return language_pb2.RunResponse(bail=True)
-        if code < 0:
-            return language_pb2.RunResponse(error=f"the program was killed by signal {-code}")
-        return language_pb2.RunResponse(error=f"the program exited with code {code}" if code else "")
+        error = f"program exited with non-zero exit code: {max(code, -1)}" if code else ""
+        return language_pb2.RunResponse(error=error)
+
+    @override
+    def RunPlugin(self, request: Any, context: Context) -> Iterator[Any]:
+        """Runs a policy pack until the engine gives the call up, and passes on what it writes.
+
+        As main.go's RunPlugin does for the kind `analyzer`: `python -u -m pulumi.policy ENGINE PACK` in the pack's
+        directory and environment. The stack's settings are not handed on: main.go waits for them in a proxy.
+        """
+        info = request.info
+        if request.kind != "analyzer":
+            text = (
+                f"{info.program_directory} is a plugin of the kind {request.kind!r}: this host runs policy packs only"
+            )
+            context.abort(grpc.StatusCode.UNIMPLEMENTED, text)
+        environment, interpreter = _virtualenv(Path(info.root_directory), dict(info.options.items()))
+        command = [interpreter, "-u", "-m", "pulumi.policy", *request.args, info.program_directory]
+        environment |= dict(each.split("=", 1) for each in request.env if "=" in each)
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            command, env=environment, cwd=info.program_directory, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+        ) as child:
+            with self._lock:
+                self._children.add(child)
+            context.add_callback(child.kill)
+            try:
+                yield from written_by(child)
+                yield language_pb2.RunPluginResponse(exitcode=child.wait())
+            finally:
+                child.kill()
+                with self._lock:
+                    self._children.discard(child)
 
     def _run(self, command: list[str], environment: Mapping[str, str], directory: str) -> int:
         with self._lock:
@@ -102,6 +159,28 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         with self._lock:
             self._children.discard(child)
         return code
+
+
+def written_by(child: subprocess.Popen[bytes]) -> Iterator[Any]:
+    """What a process writes, as soon as it does, until both of its streams end."""
+    written: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
+
+    def read(name: str, descriptor: int) -> None:
+        while content := os.read(descriptor, 65_536):
+            written.put((name, content))
+        written.put((name, b""))
+
+    streams = {"stdout": child.stdout, "stderr": child.stderr}
+    for name, stream in streams.items():
+        if stream is not None:
+            threading.Thread(target=read, args=(name, stream.fileno()), daemon=True).start()
+    ended = 0
+    while ended < len(streams):
+        name, content = written.get()
+        ended += not content
+        if content:
+            of = language_pb2.RunPluginResponse
+            yield of(stdout=content) if name == "stdout" else of(stderr=content)
 
 
 def serve(engine: str) -> None:
@@ -116,11 +195,13 @@ def serve(engine: str) -> None:
 
 
 def _virtualenv(root: Path, options: Mapping[str, Any]) -> tuple[dict[str, str], str]:
-    """Environment and interpreter of a program: the project's virtual environment if it is there, else our own."""
-    environment = dict(os.environ)
-    named = options.get("virtualenv")
-    folder = root / named if isinstance(named, str) and named else None
-    if folder is None or not (folder / "bin" / "python").exists():
+    """Environment and interpreter of a program: the project's virtual environment if it is there, else our own.
+
+    Where this host found its own modules is none of the program's business.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    folder = virtualenv.directory(root, options)
+    if folder is None:
         return environment, sys.executable
     environment["VIRTUAL_ENV"] = str(folder)
     environment["PATH"] = f"{folder / 'bin'}{os.pathsep}{environment.get('PATH', '')}"

@@ -1,7 +1,9 @@
 """Runs one Pulumi program: ``python program.py ENTRY SETTINGS [ARGUMENT...]``.
 
-A script, not a module: the project's own virtual environment may hold nothing of ours. Exits with 0, or with 32 after
-telling the engine why the program failed.
+A script, not a module: the project's own virtual environment may hold nothing of ours. It ends as the official one
+does (sdk/python/cmd/pulumi-language-python-exec of pulumi): with 32 after telling the engine of an exception that
+nobody caught, with 1 after a RunError, which the engine then reports once more as an exit code, with the program's own
+code after `sys.exit`, and with Python's traceback of a KeyboardInterrupt when the engine gives the program up.
 """
 
 from __future__ import annotations
@@ -39,12 +41,11 @@ def main() -> int:
     try:
         loop.run_until_complete(pulumi.runtime.run_in_stack(lambda: _program(entry)))
     except pulumi.RunError as error:
-        return _reported(str(error))
-    except KeyboardInterrupt:
-        # the engine stops a program of no further use, and has said why
-        return REPORTED
+        _report(str(error))
+        return 1
     except Exception as error:
-        return _reported(f"Program failed with an unhandled exception:\n{_told(error, folder)}")
+        _report(f"Program failed with an unhandled exception:\n{_told(error, folder)}")
+        return REPORTED
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -62,13 +63,12 @@ def _program(entry: Path) -> None:
     runpy.run_path(str(entry), run_name="__main__")
 
 
-def _reported(text: str) -> int:
+def _report(text: str) -> None:
     """Tells the engine; where it is gone already, whoever reads stderr."""
     try:
         pulumi.log.error(text)
     except grpc.RpcError:
         print(text, file=sys.stderr)
-    return REPORTED
 
 
 def _told(error: Exception, folder: Path) -> str:

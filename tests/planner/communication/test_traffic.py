@@ -124,7 +124,7 @@ def test_experts_exchange_tokens() -> None:
     sent = exchanges(DEEPSEEK, Job(sequence=4096, sharding="zero1"), layout)
     (experts,) = of(Axis.EXPERT, sent)
     assert experts.collective is Collective.ALL_TO_ALL
-    assert experts.size_bytes == 2048 * 8 * 7168 * 2
+    assert (experts.size_bytes, experts.copies) == (2048 * 7168 * 2, 8)
     assert (experts.times, experts.ranks, experts.stride) == (4 * 29, 8, 2)
     dense, of_experts = [each for each in of(Axis.DATA, sent) if each.collective is REDUCE_SCATTER]
     assert (dense.ranks, dense.stride) == (16, 2)

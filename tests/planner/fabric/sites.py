@@ -7,7 +7,7 @@ from catalogue.metal_types import Server
 from catalogue.network_types import NicRole
 from catalogue.nics import NICS
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue
+from catalogue.whole import Catalogue
 from planner.findings import Finding
 from tests.planner.site import found
 

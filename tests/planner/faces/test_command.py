@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from planner.__main__ import main
 from settings.errors import written
 from tests.planner.stacks import ROOT, sections
+from tests.typed import handed
 
 CORPUS = ROOT / "tests" / "settings" / "corpus" / "bad"
 
@@ -197,18 +199,19 @@ def test_a_reader_may_stop_reading() -> None:
 
 def test_make_passes_everything_on() -> None:
     """STACK, FORMAT, SET, EXPLAIN and PRESET reach the command as they were written."""
-    made = subprocess.run(
-        ["make", "-n", "plan", "STACK=prod", "SET=pools[1].count=9 budget.maxHourlyUsd=600", "FORMAT=json"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    ).stdout
-    words = " ".join(made.replace("\\\n", " ").split())
-    assert "-m planner --stack 'prod' --format 'json'" in words
-    assert "--set 'pools[1].count=9 budget.maxHourlyUsd=600'" in words
-    assert "--explain" not in words
+    (words,) = handed("make plan STACK=prod SET='pools[1].count=9 budget.maxHourlyUsd=600' FORMAT=json")
+    assert words == shlex.split(
+        "-m planner --stack prod --format json --set 'pools[1].count=9 budget.maxHourlyUsd=600'"
+    )
+    assert handed("make plan PRESET=mid TABLE=cables") == [["-m", "planner", "--preset", "mid", "--table", "cables"]]
+
+
+def test_a_table_is_a_list_of_values(capsys: pytest.CaptureFixture[str]) -> None:
+    """Newcomer's row C7: TABLE alone lists the table, and another format than csv is refused."""
+    assert main(["--stack", "metal", "--table", "cables"]) == 0
+    assert capsys.readouterr().out.count("\n") > 100
+    assert main(["--stack", "metal", "--table", "cables", "--format", "text"]) == 2
+    assert "a table is listed as csv" in capsys.readouterr().err
 
 
 def test_two_stacks_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ def test_a_rule_that_holds_says_with_which_values() -> None:
     """The gang's nodes as in the stack file, and the pool's as planned."""
     shown = explained("gang-fits-pool")
     assert (shown.verdict, shown.findings, shown.platform) == (Verdict.HOLDS, (), None)
-    assert shown.what.startswith("A gang starts only if its pool has a node for every pod")
+    assert shown.what.startswith("A run needs at most as many nodes as its pool has")
     assert "IN09" in shown.guards
     assert read(shown)["training.runs[0].nodes"] == "8"
     assert read(shown)["pools[training].count"] == "8"
@@ -43,7 +43,9 @@ def test_a_rule_that_refuses_shows_its_findings_alone() -> None:
 def test_verdicts() -> None:
     """Accepted findings do not refuse, warnings warn, and a rule about racks says nothing of AWS."""
     assert explained("image-not-pinned").verdict is Verdict.WAIVED
-    assert explained("stack-expired", changes={"lifecycle.expiry": "2026-11-20"}).verdict is Verdict.WARNS
+    over = {"lifecycle.expiry": "2026-11-20", "lifecycle.protect": False}
+    assert explained("stack-expired", changes=over).verdict is Verdict.REFUSES
+    assert explained("run-context", changes={"training.runs.0.sequenceLength": 16384}).verdict is Verdict.WARNS
     elsewhere = explained("server-unknown")
     assert (elsewhere.verdict, elsewhere.platform, elsewhere.looked_at) == (Verdict.ELSEWHERE, "metal", ())
     assert explained("server-unknown", "metal").verdict is Verdict.HOLDS

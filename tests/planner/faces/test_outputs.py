@@ -15,7 +15,7 @@ def test_numbers_are_json_and_small(stack: str) -> None:
     assert json.loads(json.dumps(shown)) == shown
     assert len(json.dumps(shown)) < 6000
     assert shown == numbers(planned(stack))
-    subjects = {"totals", "pools", "gangs", "services", "subnets", "storage", "priceUsd", "quotas"}
+    subjects = {"totals", "pools", "gangs", "services", "monitoring", "subnets", "storage", "priceUsd", "quotas"}
     assert subjects == set(shown)
 
 
@@ -34,7 +34,7 @@ def test_memory_of_a_gpu_is_there_with_the_model() -> None:
     run = {"name": "sft", "pool": "training", "nodes": 8, "queue": "training", "image": "a:1", "script": ["a.py"]}
     with_model = {**run, "model": "llama-3-8b", "recompute": "full"}
     plain, shown = (numbers(planned("prod", {"training.runs": [each]}))["gangs"]["sft"] for each in (run, with_model))
-    assert shown["gpuGb"] == 80
+    assert shown["gpuGb"] == pytest.approx(85.5)
     assert 0 < shown["memoryGbPerGpu"] < 80
     assert set(plain) == {"pods", "gpus", "efa"}
 

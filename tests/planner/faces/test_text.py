@@ -96,7 +96,7 @@ def test_a_run_shows_its_memory_by_part() -> None:
     training = plan.runs["llama-3-70b-pretrain"].training
     assert training is not None
     shown = printed(plan_text("prod", plan))
-    assert f"{training.memory.total_gb:.1f} of 80 GB a GPU" in shown
+    assert f"{training.memory.total_gb:.1f} of {training.memory.gpu_gb:.1f} GB a GPU" in shown
     assert f"Optimizer {training.memory.optimizer_gb:.1f}" in shown
     assert "WW" in shown
 
@@ -129,11 +129,23 @@ def test_cables_are_counted_by_what_they_join() -> None:
     assert "64 to nodes, 256 leaf to spine" in printed(plan_text("metal", planned_metal()))
 
 
+def test_a_service_tells_its_adapters_and_how_it_stops_and_triton_is_beside_it() -> None:
+    adapter = {"name": "sql", "base": "llama-3-70b", "weights": "s3://acme-model-weights/sql", "rank": 12}
+    vision = {"name": "vision", "pool": "inference", "image": "nvcr.io/nvidia/tritonserver:26.06-py3"}
+    source = {"models": "s3://acme-model-weights/vision", "modelsGb": 3.5}
+    changes = {"serving.services.0.adapters": [adapter], "serving.triton": [{**vision, **source}], "pools.2.count": 2}
+    shown = " ".join(printed(plan_text("prod", planned("prod", changes)), width=200).split())
+    assert "sql; 1 at a time, of ranks up to 16" in shown
+    assert "streams have 600 s; a stream of full length takes 335 s or more" in shown
+    assert "triton vision replicas 1 of 1 NVIDIA-L40S in pool inference" in shown
+    assert "3.5 GB of models, probe waits 600 s" in shown
+
+
 def test_the_verdict_follows_the_errors() -> None:
     """Accepted findings stop nothing."""
-    assert "0 errors, 0 warnings, 6 accepted; nothing stops it" in printed(plan_text("prod", planned("prod")))
+    assert "0 errors, 0 warnings, 8 accepted; it can be deployed" in printed(plan_text("prod", planned("prod")))
     refused = printed(plan_text("prod", planned("prod", {"pools.1.count": 6})))
-    assert "1 error, 0 warnings, 6 accepted; the stack is refused" in refused
+    assert "1 error, 0 warnings, 8 accepted; the stack is refused" in refused
 
 
 def test_a_difference_is_read_without_the_plan() -> None:
@@ -150,7 +162,7 @@ def test_a_difference_is_read_without_the_plan() -> None:
     assert "the stack is refused" in shown
     back = printed(difference_text("prod", difference(after, before, assignments=["x=1"]), before))
     assert "gone findings" in back
-    assert "nothing stops it" in back
+    assert "it can be deployed" in back
     same = printed(difference_text("prod", difference(before, before, assignments=["x=1"]), before))
     assert "no number changes" in same
     assert "no finding comes or goes" in same
@@ -172,7 +184,7 @@ def test_table_shows_errors_first_and_every_word() -> None:
     assert text.index("budget") < text.index("waived error")
     assert all(finding.path in text for finding in plan.findings)
     assert f"raise the budget to {plan.prices.hourly:.2f}" in " ".join(text.split())
-    assert text.count("accepted: no") == len(plan.warnings)
+    assert text.count("accepted: ") == len(plan.warnings)
     assert "…" not in text
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 118

@@ -7,7 +7,7 @@ import pytest
 
 from catalogue.metal_types import Cooling, Cpu, PowerSupplies
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue
+from catalogue.whole import Catalogue
 from tests.planner.site import found, planned_site
 
 DLC = {"kind": "dlc", "capacityKw": 140, "flowLpm": 300, "deltaK": 5, "pumps": 2}

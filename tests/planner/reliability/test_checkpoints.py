@@ -19,13 +19,13 @@ from planner.reliability.checkpoints import (
     plan_tiers,
     young_seconds,
 )
-from planner.reliability.mttf import modelled_mttf_hours
+from planner.reliability.mttf import failure_rate, mttf
 from planner.storage.need import RunIo, object_copy_seconds
 from planner.storage.s3 import copier_gb_per_s
 from planner.storage.tiers import LOCAL, OBJECTS, SHARED, checkpoint_tiers
 from planner.storage.types import RunStorage
 from tests.planner.faces.page.reading import read
-from tests.planner.stacks import planned, planned_metal
+from tests.planner.stacks import planned, planned_metal, saving
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_young(gpus: int | None, hours: float, minutes: tuple[str, ...], percent
 
     Printed from the hours as printed, or from those of the rate model before they were rounded (28.846 h: 132 min).
     """
-    either = [hours] if gpus is None else [hours, modelled_mttf_hours(gpus)]
+    either = [hours] if gpus is None else [hours, mttf(gpus, failure_rate(None, 6.5)).hours]
     for pause, wanted in zip((10, 60, 300), minutes, strict=True):
         places = len(wanted.partition(".")[2])
-        assert wanted in {f"{young_seconds(pause, mttf) / 60:.{places}f}" for mttf in either}
+        assert wanted in {f"{young_seconds(pause, each) / 60:.{places}f}" for each in either}
     assert f"{least_overhead(60, hours) * 100:.1f}" == percent
 
 
@@ -117,7 +117,7 @@ def test_tiers_of_one_run() -> None:
     assert nvme.effective_part > lustre.effective_part > store.effective_part
 
 
-STORED = RunIo(name="x", nodes=3, checkpoint_gb=600, every_s=3600)
+STORED = RunIo(name="x", nodes=3, checkpoint_gb=600, saving=saving(every_s=3600))
 
 
 def test_places_for_checkpoints_of_nodes_that_no_reference_has() -> None:
@@ -139,7 +139,7 @@ def test_three_places_of_one_run() -> None:
     2 x 600/0.390625 = 3,072 s, in which the one before it is the newest: 51 min and half of two hours are lost on
     average.
     """
-    io = replace(STORED, local=True, every_s=900, shared_every_s=1800, object_every_s=7200)
+    io = replace(STORED, saving=saving(local=True, every_s=900, file_system_s=1800, object_store_s=7200))
     drives = Nvme(count=4, size_gb=3840)
     copier = copier_gb_per_s(SHIPPED.instances["m7i.2xlarge"])
     assert object_copy_seconds(600, copier) == 3072
@@ -179,20 +179,20 @@ def test_every_face_shows_the_places() -> None:
     assert [tier.name for tier in run.tiers] == [LOCAL, SHARED]
     assert run.training is not None
     assert run.forecast is not None
-    assert plan.storage is not None
-    io = plan.storage.runs[run.name].io
-    allowed = plan_tiers([Tier(name="x", pause_s=io.within_s, every_s=io.every_s)], run.training.mttf_hours, 600)
+    assert run.saving is not None
+    tier = Tier(name="x", pause_s=run.saving.within_s, every_s=run.saving.every_s)
+    allowed = plan_tiers([tier], run.training.mttf.hours, 600)
     assert allowed[0].own_effective_part == run.forecast.effective_part
     shown = dict(tier_facts(run.tiers))
     document = read(page("metal", plan))
-    for tier in run.tiers:
-        best = tier.best
+    for place in run.tiers:
+        best = place.best
         assert best is not None
-        assert f"best every {best.young_s / 60:.0f} min: {best.effective_part:.1%}" in str(shown[f"to {tier.name}"])
-        (curve,) = document.all("path", data_curve=f"to {tier.name}")
+        assert f"best every {best.young_s / 60:.0f} min: {best.effective_part:.1%}" in str(shown[f"to {place.name}"])
+        (curve,) = document.all("path", data_curve=f"to {place.name}")
         points = [tuple(map(float, point.split(","))) for point in curve.attributes["data-points"].split()]
         assert min(points, key=lambda point: point[1])[0] == pytest.approx(best.young_s / 60, rel=1e-4)
-        (dot,) = document.all("circle", data_dot=f"to {tier.name}")
+        (dot,) = document.all("circle", data_dot=f"to {place.name}")
         assert dot.number("x") == pytest.approx(best.young_s / 60, rel=1e-4)
     unsaved = planned("prod", {"training.runs.0.checkpoint": None, "waivers": []})
     assert unsaved.runs[run.name].tiers == ()
@@ -205,7 +205,7 @@ def test_a_copier_is_no_pause_in_any_face() -> None:
     (store,) = (tier for tier in run.tiers if tier.name == OBJECTS)
     assert (store.best, store.waits, store.every_s) == (None, False, 6 * 3600)
     told = dict(tier_facts(run.tiers))[f"to {OBJECTS}"]
-    assert told == "a copy takes 84 min, every 360 min, beside the training: 98.0% effective from there"
+    assert told == "a copy takes 84 min, every 360 min, beside the training: 98.5% effective from there"
     document = read(page("prod", plan))
     assert document.all("path", data_curve=f"to {SHARED}")
     assert not document.all("path", data_curve=f"to {OBJECTS}")
@@ -214,5 +214,5 @@ def test_a_copier_is_no_pause_in_any_face() -> None:
 
 def test_quarter_of_an_hour_to_local_disks_costs_little() -> None:
     """T01: 15 min at pauses of 10 s is more often than 256 GPUs need, and loses half a hundredth more."""
-    hours = modelled_mttf_hours(256)
+    hours = mttf(256, failure_rate(None, 6.5)).hours
     assert overhead(10, 900, hours) - least_overhead(10, hours) == pytest.approx(0.005, abs=0.0005)

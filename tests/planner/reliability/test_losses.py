@@ -15,14 +15,14 @@ from planner.reliability.losses import (
     restarts_for,
     saves_in_notice,
 )
-from planner.reliability.mttf import modelled_mttf_hours
+from planner.reliability.mttf import failure_rate, mttf
 
 
 def test_three_restarts_are_used_up_in_three_mttf() -> None:
     """KJ08, T3.7: about 346 h at 256 GPUs."""
-    mttf = modelled_mttf_hours(256)
-    assert round(covered_hours(3, mttf)) == 346
-    assert expected_failures(346, mttf) == pytest.approx(3, abs=0.01)
+    hours = mttf(256, failure_rate(None, 6.5)).hours
+    assert round(covered_hours(3, hours)) == 346
+    assert expected_failures(346, hours) == pytest.approx(3, abs=0.01)
 
 
 @pytest.mark.parametrize(("mean", "restarts"), [(0.0, 0), (0.05, 0), (0.052, 1), (0.3, 1), (1.0, 3), (3.0, 6)])

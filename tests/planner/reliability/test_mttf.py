@@ -1,18 +1,15 @@
-"""Mean time to failure (T10, PF21)."""
+"""Mean time to failure (T10, PF21): one rate at every size, published figures beside it."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.reliability.mttf import (
-    PUBLISHED,
-    Basis,
-    Mttf,
-    modelled_mttf_hours,
-    mttf_hours,
-    planning_mttf,
-    published_mttf,
-)
+from catalogue.gpus import A100_80, B200, H100, H200
+from planner.reliability.checkpoints import effective_part
+from planner.reliability.losses import failure_cost
+from planner.reliability.mttf import compared, failure_rate, mttf
+
+RSC_1 = failure_rate(None, 6.5)
 
 
 @pytest.mark.parametrize(
@@ -28,70 +25,49 @@ from planner.reliability.mttf import (
     ],
 )
 def test_rate_model(gpus: int, hours: str) -> None:
-    """T3.7, PF21: 6.5 failures in 1000 node-days; the projections follow from it (461.5 h at 64 GPUs, cut to 461)."""
-    assert f"{modelled_mttf_hours(gpus):.{len(hours.partition('.')[2])}f}" == hours
-    assert int(modelled_mttf_hours(64)) == 461
+    """PF21: 6.5 failures in 1000 node-days of eight GPUs, as a site may say of its own nodes."""
+    assert f"{mttf(gpus, RSC_1).hours:.{len(hours.partition('.')[2])}f}" == hours
 
 
-def test_rate_model_reproduces_what_was_projected() -> None:
-    """T3.7, PF21: 1.8 h at 16,384 GPUs and 13.5 min, printed as 14, at 131,072; not the 7.9 h of 1,024."""
-    for row in PUBLISHED:
-        near = modelled_mttf_hours(row.gpus) == pytest.approx(row.hours, rel=0.04)
-        assert near is (row.basis is Basis.PROJECTED)
-    assert modelled_mttf_hours(131_072) * 60 == pytest.approx(13.5, abs=0.05)
-
-
-@pytest.mark.parametrize(
-    ("gpus", "hours", "basis"),
-    [
-        (1024, 7.9, Basis.MEASURED),
-        (16_384, 1.8, Basis.PROJECTED),
-        (131_072, 14 / 60, Basis.PROJECTED),
-        (512, 15.8, Basis.MEASURED),
-        (2048, 3.95, Basis.MEASURED),
-        (808, 7.9 * 1024 / 808, Basis.MEASURED),
-    ],
-)
-def test_published(gpus: int, hours: float, basis: Basis) -> None:
-    """T3.7, T10: as printed, and the measured one scaled between 512 and 2,048 GPUs."""
-    found = published_mttf(gpus)
-    assert found is not None
-    assert (found.gpus, found.basis) == (gpus, basis)
-    assert found.hours == pytest.approx(hours)
-
-
-@pytest.mark.parametrize("gpus", [8, 64, 504, 2056, 4096, 16_376, 100_000])
-def test_nothing_was_published_for_other_sizes(gpus: int) -> None:
-    """PF21: 7.9 h is not scaled to 4,096 GPUs (2 h), nor 1.8 h down to them (7.2 h)."""
-    assert published_mttf(gpus) is None
-    assert planning_mttf(gpus).basis is Basis.RATE
-
-
-def test_measured_time_is_not_scaled_beyond_its_size() -> None:
-    """PF21, T10: 7.9 h was measured at 1,024 GPUs, 28.8 h is the model's; 7.9 x 1024/16384 = 0.49 h and 126 h at 64
-    GPUs are wrong."""
-    assert planning_mttf(1024) == Mttf(gpus=1024, hours=7.9, basis=Basis.MEASURED)
-    assert mttf_hours(16_384) == pytest.approx(1.80, abs=0.005)
-    assert mttf_hours(64) == pytest.approx(461.5, abs=0.1)
-    assert mttf_hours(2048) == 3.95
-    assert mttf_hours(2056) == pytest.approx(14.4, abs=0.1)
-
-
-def test_other_rates() -> None:
-    """T10: a site with 2 failures in 1000 node-days and 5 nodes runs 24,000 / 10 = 2400 h; 33 GPUs are 5 nodes."""
-    assert modelled_mttf_hours(40, 2) == 2400
-    assert modelled_mttf_hours(33, 2) == 2400
+def test_rates_are_of_the_gpu() -> None:
+    """T10: A100 by RSC-1, RSC-2 and OPT-175B, H100 and H200 by Llama 3, each with its range and sources."""
+    assert failure_rate(A100_80).per_1000_node_days == pytest.approx(7.1)
+    assert failure_rate(H100) == failure_rate(H200)
+    assert failure_rate(H100).per_1000_node_days == pytest.approx(419 / 54 / 2048 * 1000)
+    for gpu in (A100_80, H100, B200):
+        rate = failure_rate(gpu)
+        assert rate.low <= rate.per_1000_node_days <= rate.high
+    assert "no figure published" in failure_rate(B200).source
 
 
 def test_own_rate_decides_alone() -> None:
-    """T10: what others measured at 1,024 GPUs is not mixed with a rate of one's own: 24,000 / (2 x 128) = 93.75 h."""
-    assert planning_mttf(1024, 2) == Mttf(gpus=1024, hours=93.75, basis=Basis.RATE)
+    """T10: a site with 2 failures in 1000 node-days and 5 nodes runs 24,000 / 10 = 2400 h, without a range."""
+    found = mttf(40, failure_rate(H100, 2))
+    assert (found.hours, found.low, found.high) == (2400, 2400, 2400)
+    assert "of the site" in found.source
+
+
+def test_what_was_published_stands_beside_it() -> None:
+    """PF21: 7.9 h of RSC-1 and 25 h of OPT-175B are shown at 1,024 GPUs, and replace nothing."""
+    assert {each.gpus for each in compared(1024)} == {992, 1024}
+    assert compared(64) == ()
+    assert mttf(1024, failure_rate(A100_80)).hours == pytest.approx(26.4, abs=0.1)
 
 
 @given(gpus=st.integers(1, 200_000), more=st.integers(1, 100_000), rate=st.floats(0.1, 100))
-def test_more_gpus_never_fail_less_often(gpus: int, more: int, rate: float) -> None:
-    """T10: in each mode by itself."""
-    assert modelled_mttf_hours(gpus + more, rate) <= modelled_mttf_hours(gpus, rate)
-    few, many = published_mttf(gpus), published_mttf(gpus + more)
-    if few and many:
-        assert many.hours <= few.hours
+def test_failures_are_monotone(gpus: int, more: int, rate: float) -> None:
+    """T10, item 6: one more GPU never lengthens the time between failures, never raises the effective part, and never
+    cheapens a failure, at every size (63 and 64 nodes, 256 and 257)."""
+    few, many = (mttf(each, failure_rate(None, rate)).hours for each in (gpus, gpus + more))
+    assert many < few
+    parts = [effective_part(60, 3600, hours, 600) for hours in (few, many)]
+    assert parts[1] <= parts[0]
+    costs = [failure_cost(each, 2.5, every_s=3600, restart_s=600).gpu_hours for each in (gpus, gpus + more)]
+    assert costs[1] > costs[0]
+
+
+@pytest.mark.parametrize("nodes", [63, 256])
+def test_no_step_where_tables_ended(nodes: int) -> None:
+    """Item 6: the next node shortens the time by its own part: 63 to 64 nodes by 1/64, 256 to 257 by 1/257."""
+    now, then = (mttf(8 * each, failure_rate(H100)).hours for each in (nodes, nodes + 1))
+    assert then / now == pytest.approx(nodes / (nodes + 1))

@@ -13,9 +13,9 @@ from planner.serving.memory import (
     decode_tokens_per_s,
     kv_bytes_per_token,
     serving_memory,
-    smallest_tensor,
     weights_bytes,
 )
+from planner.training.layout import tensor_degrees
 
 LLAMA_70B = MODELS["llama-3-70b"]
 
@@ -103,7 +103,12 @@ def test_latent_cache_stands_on_every_gpu() -> None:
 )
 def test_smallest_tensor_parallel_degree(model: str, gpu: Gpu, quantization: Quantization, size: int | None) -> None:
     """Q02: of 1, 2, 4 and 8 the smallest that leaves room for a sequence of 8192."""
-    assert smallest_tensor(MODELS[model], gpu.memory_gb, 8, 0.9, 8192, quantization) == size
+    row = MODELS[model]
+    held = {
+        each: serving_memory(row, gpu.memory_gb, each, 0.9, quantization).sequences(8192)
+        for each in tensor_degrees(row, 8)
+    }
+    assert next((each for each, sequences in held.items() if sequences), None) == size
 
 
 def test_decoding_reads_the_active_weights_for_every_token() -> None:

@@ -1,11 +1,14 @@
 """A node's own disks."""
 
+from dataclasses import replace
+
 import pytest
 
 from catalogue.instances import INSTANCES
 from catalogue.types import Nvme
 from planner.storage import local
 from planner.storage.need import RunIo, Staging
+from tests.planner.stacks import saving
 
 ONE_TB = Nvme(count=1, size_gb=1000)
 
@@ -33,10 +36,10 @@ def test_a_fifth_stays_free(dataset: float, fits: bool) -> None:
 
 def test_checkpoints_count_where_they_are_local() -> None:
     """ST12: a dataset shard and three checkpoints: 1000/4 + 3 x 400/4 = 550 GB; the dataset alone otherwise."""
-    run = RunIo(name="r", nodes=4, checkpoint_gb=400, keep=3, local=True, dataset_gb=1000, staging=Staging.SHARD)
+    kept = saving(keep=3, local=True)
+    run = RunIo(name="r", nodes=4, checkpoint_gb=400, saving=kept, dataset_gb=1000, staging=Staging.SHARD)
     assert local.local_gb(run) == 550
-    elsewhere = RunIo(name="r", nodes=4, checkpoint_gb=400, keep=3, dataset_gb=1000, staging=Staging.SHARD)
-    assert local.local_gb(elsewhere) == 250
+    assert local.local_gb(replace(run, saving=saving(keep=3))) == 250
 
 
 def test_no_disks_hold_nothing() -> None:

@@ -1,5 +1,7 @@
 """What runs ask of storage."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from planner.storage.need import (
     target_gb_per_s,
     text_gb,
 )
+from tests.planner.stacks import saving
 
 
 @pytest.mark.parametrize(("parameters", "gb"), [(8e9, 112), (70.6e9, 988), (405e9, 5670), (13e9, 182)])
@@ -52,16 +55,17 @@ def test_write_bandwidth(parameters: float, seconds: float, gb_per_s: float) -> 
 
 def test_each_node_writes_its_part_first() -> None:
     """T3.8: 70B over 32 nodes are 31 GB a node, written in less than 10 s at 4 GB/s."""
-    run = RunIo(name="r", nodes=32, checkpoint_gb=checkpoint_gb(70.6e9), local=True)
+    run = RunIo(name="r", nodes=32, checkpoint_gb=checkpoint_gb(70.6e9), saving=saving(local=True))
     assert run.checkpoint_gb / run.nodes == pytest.approx(30.9, abs=0.05)
     assert local_write_seconds(run, 4.0) == pytest.approx(7.72, abs=0.01)
 
 
 def test_local_checkpoints_drain_until_the_next_one() -> None:
     """ST02: 900 GB every 30 minutes are 0.5 GB/s in the background, and 15 GB/s if training waits a minute for them."""
-    run = RunIo(name="r", nodes=4, checkpoint_gb=900, every_s=1800, within_s=60)
+    run = RunIo(name="r", nodes=4, checkpoint_gb=900, saving=saving())
     assert shared_write_gb_per_s(run) == 15
-    assert shared_write_gb_per_s(RunIo(name="r", nodes=4, checkpoint_gb=900, every_s=1800, local=True)) == 0.5
+    assert shared_write_gb_per_s(replace(run, saving=saving(local=True))) == 0.5
+    assert shared_write_gb_per_s(replace(run, saving=None)) == 0
     assert target_gb_per_s([run, run]) == 30
 
 

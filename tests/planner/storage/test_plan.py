@@ -5,31 +5,31 @@ import pytest
 from catalogue.tables import SHIPPED
 from planner.storage.need import Staging
 from planner.storage.plan import run_io
-from tests.planner.site import planned_site, site
-from tests.planner.stacks import planned
+from tests.planner.site import dataset, planned_site, site
+from tests.planner.stacks import planned, saving
 
 
 def test_a_runs_checkpoint_follows_its_model() -> None:
     """G23: 14 bytes for each of 8,030,261,248 parameters are 112.4 GB; minutes become seconds."""
-    io = run_io(site().training.runs[0], SHIPPED.models)
+    io = run_io(site().training.runs[0], SHIPPED.models, {})
     assert io.checkpoint_gb == pytest.approx(112.42, abs=0.01)
-    assert (io.nodes, io.every_s, io.within_s, io.keep, io.local, io.staging) == (8, 1800, 60, 3, False, Staging.NONE)
+    assert (io.nodes, io.saving, io.staging) == (8, saving(keep=3), Staging.NONE)
 
 
 def test_adapters_are_small() -> None:
     """G23: LoRA trains 2 % of an 8B model, and saves no more than that."""
     (full,), (lora,) = (site({"training.runs.0.method": method}).training.runs for method in ("full", "lora"))
-    sizes = [run_io(run, SHIPPED.models).checkpoint_gb for run in (full, lora)]
+    sizes = [run_io(run, SHIPPED.models, {}).checkpoint_gb for run in (full, lora)]
     assert 0.01 < sizes[1] / sizes[0] < 0.03
 
 
 @pytest.mark.parametrize("missing", ["training.runs.0.checkpoint", "training.runs.0.model"])
 def test_a_run_that_says_nothing_about_checkpoints_saves_none(missing: str) -> None:
     """G23: without a model or a checkpoint section there is no size to plan with; the dataset counts all the same."""
-    changes = {"training.runs.0.dataset": {"gb": 500, "staging": "shard"}, missing: None}
+    changes = {**dataset(500, "shard"), missing: None}
     if missing.endswith("model"):
         changes["training.runs.0.checkpoint"] = None
-    io = run_io(site(changes).training.runs[0], SHIPPED.models)
+    io = run_io(site(changes).training.runs[0], SHIPPED.models, {"text": 500})
     assert (io.checkpoint_gb, io.dataset_gb, io.staging) == (0, 500, Staging.SHARD)
 
 
@@ -70,7 +70,7 @@ def test_one_card_per_node_bounds_the_file_system() -> None:
 def test_what_must_fit_is_the_larger_of_data_and_runs() -> None:
     """G28: 100 TiB are 109.95 TB; a dataset of 200 TB and three checkpoints of 112 GB are 200.3 TB."""
     data = planned_site({"storage.dataTib": 100}).storage
-    runs = planned_site({"storage.dataTib": 100, "training.runs.0.dataset": {"gb": 200_000}}).storage
+    runs = planned_site({"storage.dataTib": 100, **dataset(200_000)}).storage
     assert data is not None
     assert runs is not None
     assert data.needed_tb == pytest.approx(109.951, abs=0.001)
@@ -79,7 +79,7 @@ def test_what_must_fit_is_the_larger_of_data_and_runs() -> None:
 
 def test_how_long_reading_back_and_staging_take() -> None:
     """T3.8: 112.4 GB at 400 GB/s are 0.28 s; a full copy of 1 TB to 8 nodes with 32 GB/s of NVMe each takes 31.25 s."""
-    storage = planned_site({"training.runs.0.dataset": {"gb": 1000, "staging": "full"}}).storage
+    storage = planned_site(dataset(1000, "full")).storage
     assert storage is not None
     run = storage.runs["pretrain"]
     assert run.restore_s == pytest.approx(0.281, abs=0.001)

@@ -7,8 +7,8 @@ import pytest
 
 from catalogue.metal_types import Media
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue
-from tests.planner.site import SITE, found, planned_site
+from catalogue.whole import Catalogue
+from tests.planner.site import SITE, dataset, found, planned_site
 from tests.planner.stacks import planned, rules
 
 CHECKPOINT = {"everyMinutes": 30, "withinSeconds": 60}
@@ -217,7 +217,11 @@ def test_remedy_names_the_capacity() -> None:
     (finding,) = (seen for seen in planned("prod", changes).findings if seen.rule == "checkpoint-write")
     assert "a checkpoint of 988 GB written in 60 s takes 16.5 GB/s" in finding.sentence
     assert "FSx for Lustre writes 2.3 GB/s, where it would take 421 s" in finding.sentence
-    assert finding.remedy == "set storage.lustre.capacityGib to 136800, or allow more seconds"
+    assert (
+        finding.remedy
+        == "set storage.lustre.throughputMbpsPerTib to 1000 (+11.97 USD an hour) or set storage.lustre.capacityGib "
+        "to 136800 (+23.36 USD an hour) or allow more seconds"
+    )
     assert finding.path == "gpucluster:training.runs[0].checkpoint.withinSeconds"
 
 
@@ -296,17 +300,17 @@ def test_runs_that_save_together(seconds: float, wrong: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dataset", "path"),
+    ("gb", "staging", "path"),
     [
-        ({"gb": 24_000, "staging": "full"}, None),
-        ({"gb": 24_600, "staging": "full"}, "dataset.staging"),
-        ({"gb": 24_600, "staging": "shard"}, None),
-        ({"gb": 24_600}, None),
+        (24_000, "full", None),
+        (24_600, "full", "dataset.staging"),
+        (24_600, "shard", None),
+        (24_600, "none", None),
     ],
 )
-def test_what_is_staged_fits(dataset: dict[str, Any], path: str | None) -> None:
+def test_what_is_staged_fits(gb: float, staging: str, path: str | None) -> None:
     """ST12: 80 % of 8 x 3.84 TB are 24,576 GB."""
-    seen = found("nvme-capacity", {"training.runs.0.dataset": dataset})
+    seen = found("nvme-capacity", dataset(gb, staging))
     assert [finding.path for finding in seen] == ([f"gpucluster:training.runs[0].{path}"] if path else [])
 
 

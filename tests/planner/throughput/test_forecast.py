@@ -9,10 +9,10 @@ from planner.cost.amounts import NOTHING
 from planner.faces.forecast import forecast_facts
 from planner.faces.layout import usd
 from planner.faces.outputs import numbers
-from planner.forecast import Aim, GpuHour, Saving, forecast
+from planner.forecast import Aim, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.metal import gpu_hour
-from tests.planner.stacks import planned, planned_metal
+from tests.planner.stacks import planned, planned_metal, saving
 
 
 def network(stack: str, changes: dict[str, object] | None = None) -> Network | None:
@@ -79,8 +79,8 @@ GPU_HOUR = GpuHour(usd=2.5, basis="told")
 def test_days_with_failures() -> None:
     """HW22, KJ08: 8.64e10 tokens at a million/s are a day; 60 s each hour, and 600 s and half an hour every 10 h, leave
     0.917 of the time: 1.09 days, 2.6 failures, 6 restarts for 95 of 100 runs. 40 GPUs at 2.5 USD are 100 USD/h."""
-    saving = Saving(pause_s=60, every_s=3600)
-    found = forecast(None, 1e6, 10, gpus=40, aim=AIM, saving=saving, price=GPU_HOUR)
+    hourly = saving(every_s=3600)
+    found = forecast(None, 1e6, 10, gpus=40, aim=AIM, saving=hourly, price=GPU_HOUR)
     part = 1 - 60 / 3660 - (600 + 1800) / 36_000
     assert found.effective_part == pytest.approx(part)
     assert found.days == pytest.approx(1 / part)
@@ -98,11 +98,11 @@ def test_budget_is_that_of_training_alone() -> None:
 
 def test_cost_of_a_failure_follows_the_price() -> None:
     """T11: half an hour again and ten minutes until it goes on, on 40 GPUs: 26.7 GPU hours, 66.7 USD."""
-    saving = Saving(pause_s=60, every_s=3600)
-    lost = forecast(None, 1e6, 10, gpus=40, saving=saving, price=GPU_HOUR).failure
+    hourly = saving(every_s=3600)
+    lost = forecast(None, 1e6, 10, gpus=40, saving=hourly, price=GPU_HOUR).failure
     assert lost is not None
     assert (lost.hours, lost.gpu_hours, lost.usd) == pytest.approx((2 / 3, 80 / 3, 200 / 3))
-    unpriced = forecast(None, 1e6, 10, gpus=40, saving=saving).failure
+    unpriced = forecast(None, 1e6, 10, gpus=40, saving=hourly).failure
     assert unpriced is not None
     assert (unpriced.gpu_hours, unpriced.usd) == (lost.gpu_hours, None)
     assert forecast(None, 1e6, 10, gpus=40, price=GPU_HOUR).failure is None
@@ -115,7 +115,7 @@ def test_what_is_not_told_is_not_guessed() -> None:
     assert undisturbed.effective_part is None
     assert undisturbed.days == pytest.approx(1)
     assert undisturbed.usd is None
-    stuck = forecast(None, 1e6, 0.01, gpus=8, aim=AIM, saving=Saving(pause_s=60, every_s=3600))
+    stuck = forecast(None, 1e6, 0.01, gpus=8, aim=AIM, saving=saving(every_s=3600))
     assert (stuck.effective_part, stuck.days) == (0, None)
     assert ("takes", "for ever: failures take all of the time") in [*forecast_facts(stuck)]
 

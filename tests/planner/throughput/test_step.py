@@ -1,10 +1,12 @@
 """Time of a training step by phase (A17, HW26, P14)."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalogue.gpus import H100
+from catalogue.gpus import A100_80, H100
 from catalogue.models import MODELS
 from planner.communication.group import Cluster, Network
 from planner.communication.traffic import Axis, exchanges
@@ -45,45 +47,52 @@ def test_phases_in_order() -> None:
 
 
 def test_gpu_alone_by_hand() -> None:
-    """A17: Llama 3 8B, 2048 tokens on one H100 at 60 %: 6 x 8.03e9 + 12 x 32 x 4096 x 2048 operations a token, a third
-    of them forward; logits of 128,256 thrice at 3.35 TB/s; 8.03e9 parameters of 28 B."""
-    step = step_time(LLAMA_8B, Job(sequence=2048), Layout(), Cluster(gpu=H100, domain_gpus=1))
-    operations = 2048 * (6 * 8_030_261_248 + 12 * 32 * 4096 * 2048)
-    forward = operations / 3 / (0.6 * 989e12)
-    assert phase(step, Phase.FORWARD).seconds == pytest.approx(forward)
-    assert phase(step, Phase.BACKWARD).seconds == pytest.approx(2 * forward)
+    """A17: Llama 3 8B, 2048 tokens on one H100 under FSDP: products of 6.98e9 parameters at 0.42 of the peak (0.94 of
+    that at 4,096 hidden units), half of attention at 0.5, 22 passes over 4,096 hidden units in 32 layers at 0.85 of
+    3.35 TB/s, the output layer; logits of 128,256 thrice; 8.03e9 parameters of 28 B."""
+    step = step_time(LLAMA_8B, Job(sequence=2048, software="fsdp"), Layout(), Cluster(gpu=H100, domain_gpus=1))
+    output, rate = 4096 * 128_256, 0.42 * 4096 / (4096 + 250) * 989e12
+    products = 2 * 2048 * (8_030_261_248 - output) / rate - 2 * 2048 * output / rate
+    attention = 0.5 * 4 * 2048 * 2048 * 4096 * 32 / (0.5 * 989e12)
+    memory = 22 * 4096 * 2 * 32 * 2048 / (0.85 * 3.35e12)
+    logits = 2 * 2048 * output / rate
+    assert phase(step, Phase.FORWARD).seconds == pytest.approx(products + attention + memory + logits)
+    backward = 2 * (products + memory + logits) + 2.5 * attention
+    assert phase(step, Phase.BACKWARD).seconds == pytest.approx(backward)
     assert phase(step, Phase.LOSS).seconds == pytest.approx(3 * 4 * 2048 * 128_256 / 3.35e12)
     assert phase(step, Phase.OPTIMIZER).seconds == pytest.approx(8_030_261_248 * 28 / 3.35e12)
     assert phase(step, Phase.LOAD).seconds == step.bubble_s == step.communication_share == 0
     assert step.tokens_per_s == pytest.approx(2048 / step.seconds)
+    operations = 2048 * (6 * 8_030_261_248 + 12 * 32 * 4096 * 2048)
     assert step.mfu == pytest.approx(operations / step.seconds / 989e12)
 
 
 def test_tensor_parallel_all_reduces_stand_in_the_way() -> None:
-    """A17, NC18: 16 micro-batches x 80 layers x 2 all-reduces of 67 MB by NVLS, 25 us + 67.1 MB / 272 GB/s each."""
-    step = step_time(LLAMA_70B, MEGATRON, TP8_DP8, CLUSTER)
+    """A17, NC18: 16 micro-batches x 80 layers x 2 all-reduces of 67 MB by NVLS, 25 us + 67.1 MB / 272 GB/s each, of
+    which Megatron on H100 hides six tenths; without a network that adds up nothing else is exposed."""
+    step = step_time(LLAMA_70B, replace(MEGATRON, sharding="none"), TP8_DP8, CLUSTER)
     one = 25e-6 + 67_108_864 / 272e9
-    assert phase(step, Phase.FORWARD).exposed_s == pytest.approx(16 * 80 * 2 * one)
+    assert phase(step, Phase.FORWARD).exchange_s == pytest.approx(16 * 80 * 2 * one)
+    assert phase(step, Phase.FORWARD).exposed_s == pytest.approx(0.4 * 16 * 80 * 2 * one)
     assert phase(step, Phase.BACKWARD).exposed_s >= phase(step, Phase.FORWARD).exposed_s
 
 
-def test_gradients_hide_behind_the_last_micro_batch() -> None:
-    """A17, NC19: 17.6 GB over eight ranks with a card of 45 GB/s each take 0.34 s to reduce; 0.8 of one backward pass
-    of 0.26 s hides 0.21 of it, and ZeRO-1 gathers the weights after the optimizer for another 0.34."""
+def test_weights_and_gradients_hide_behind_one_micro_batch() -> None:
+    """A17, NC19: 17.6 GB over eight ranks with a card of 45 GB/s each take 0.34 s to reduce, and ZeRO-1 gathers the
+    weights in as long; 0.7 of one micro-batch's pass hides a part of each, on the A100 of 2021 nothing does."""
     step = step_time(LLAMA_70B, MEGATRON, TP8_DP8, CLUSTER)
-    backward, optimizer = phase(step, Phase.BACKWARD), phase(step, Phase.OPTIMIZER)
-    assert optimizer.exchange_s == optimizer.exposed_s == pytest.approx(0.343, abs=0.001)
-    reduced = backward.exchange_s - phase(step, Phase.FORWARD).exchange_s
-    assert reduced == pytest.approx(0.343, abs=0.001)
-    shown = backward.exposed_s - phase(step, Phase.FORWARD).exposed_s
-    assert shown == pytest.approx(reduced - 0.8 * backward.compute_s / 16)
+    for which in (Phase.FORWARD, Phase.BACKWARD):
+        found = phase(step, which)
+        assert found.once_s == pytest.approx(0.343 - 0.7 * found.compute_s / 16, abs=0.001)
+    old = step_time(LLAMA_70B, MEGATRON, TP8_DP8, replace(CLUSTER, gpu=A100_80))
+    assert phase(old, Phase.BACKWARD).once_s == pytest.approx(0.343, abs=0.01)
 
 
 def test_utilisation_is_one_that_is_seen() -> None:
-    """A17, T3.5: 70 billion on 64 H100 come out at 35 to 50 %, the range of published runs, by Megatron and by FSDP."""
-    fsdp = Job(sequence=4096, recompute="full")
-    for job, layout in ((MEGATRON, TP8_DP8), (fsdp, Layout(data=64))):
-        assert 0.35 < step_time(LLAMA_70B, job, layout, CLUSTER).mfu < 0.5
+    """A17, T3.5: 70 billion on 64 H100 come out at 40 to 50 % by Megatron, at 28 to 40 % by FSDP that recomputes."""
+    fsdp = Job(sequence=4096, recompute="full", software="fsdp")
+    assert 0.4 < step_time(LLAMA_70B, MEGATRON, TP8_DP8, CLUSTER).mfu < 0.5
+    assert 0.28 < step_time(LLAMA_70B, fsdp, Layout(data=64), CLUSTER).mfu < 0.4
 
 
 def test_one_slow_card_is_what_a_step_waits_for() -> None:
@@ -97,11 +106,12 @@ def test_one_slow_card_is_what_a_step_waits_for() -> None:
 
 
 def test_full_recomputation_repeats_the_forward_pass() -> None:
-    """A17, T3.4: the backward pass takes three forward passes, and the repeated one has its all-reduces too."""
+    """A17, T3.4: the backward pass has the layers' forward pass in it, output layer aside, and its all-reduces."""
     kept = step_time(LLAMA_70B, MEGATRON, Layout(tensor=8), CLUSTER)
-    again = step_time(LLAMA_70B, Job(sequence=4096, accumulation=16, recompute="full"), Layout(tensor=8), CLUSTER)
+    again = step_time(LLAMA_70B, replace(MEGATRON, recompute="full"), Layout(tensor=8), CLUSTER)
     assert phase(again, Phase.FORWARD).seconds == pytest.approx(phase(kept, Phase.FORWARD).seconds)
-    assert phase(again, Phase.BACKWARD).compute_s == pytest.approx(1.5 * phase(kept, Phase.BACKWARD).compute_s)
+    repeated = phase(again, Phase.BACKWARD).compute_s - phase(kept, Phase.BACKWARD).compute_s
+    assert 0.97 * phase(kept, Phase.FORWARD).compute_s < repeated < phase(kept, Phase.FORWARD).compute_s
     assert phase(again, Phase.BACKWARD).exposed_s == pytest.approx(2 * phase(kept, Phase.BACKWARD).exposed_s)
 
 
@@ -111,9 +121,10 @@ def test_frozen_weights_have_no_gradients() -> None:
     lora = step_time(LLAMA_8B, Job(method="lora", sequence=2048), Layout(), alone)
     again = step_time(LLAMA_8B, Job(method="lora", sequence=2048, recompute="full"), Layout(), alone)
     forward = phase(lora, Phase.FORWARD).compute_s
-    assert phase(lora, Phase.BACKWARD).compute_s == pytest.approx(forward)
-    assert phase(again, Phase.BACKWARD).compute_s == pytest.approx(2 * forward)
-    assert lora.mfu == pytest.approx(0.6 * 2 * forward / lora.seconds)
+    assert phase(lora, Phase.BACKWARD).compute_s == pytest.approx(forward, rel=0.1)
+    assert phase(again, Phase.BACKWARD).compute_s == pytest.approx(2 * forward, rel=0.1)
+    operations = 2048 * (4 * 8_030_261_248 + 8 * 32 * 4096 * 2048)
+    assert lora.mfu == pytest.approx(operations / lora.seconds / 989e12)
 
 
 @pytest.mark.parametrize(("pipeline", "passes", "bubble"), [(1, 1, 0.0), (4, 1, 0.75), (4, 12, 0.2), (8, 28, 0.2)])
@@ -125,9 +136,29 @@ def test_pipeline_bubble(pipeline: int, passes: int, bubble: float) -> None:
 def test_stages_wait_for_each_other() -> None:
     """A17, C06: 4 stages and 16 micro-batches add 3/16 of the passes, which are then 16/19 of the time."""
     step = step_time(LLAMA_70B, MEGATRON, Layout(tensor=8, pipeline=4, data=2), CLUSTER)
-    passes = phase(step, Phase.FORWARD).seconds + phase(step, Phase.BACKWARD).seconds
+    both = (phase(step, Phase.FORWARD), phase(step, Phase.BACKWARD))
+    passes = sum(each.seconds - each.once_s for each in both)
     assert step.bubble_s == pytest.approx(3 / 16 * passes)
     assert step.bubble_s / (passes + step.bubble_s) == pytest.approx(pipeline_bubble(Layout(pipeline=4), 16))
+
+
+def test_virtual_stages_shorten_the_wait() -> None:
+    """C06: with 5 parts of a device's layers in turn, 4 stages and 16 micro-batches add 3/80 of the passes."""
+    layout = Layout(tensor=8, pipeline=4, data=2)
+    plain = step_time(LLAMA_70B, MEGATRON, layout, CLUSTER)
+    virtual = step_time(LLAMA_70B, MEGATRON, replace(layout, virtual_stages=5), CLUSTER)
+    assert virtual.bubble_s == pytest.approx(plain.bubble_s / 5)
+    assert pipeline_bubble(replace(layout, virtual_stages=5), 16) == pytest.approx(3 / 83)
+
+
+def test_the_answer_is_a_range() -> None:
+    """A17: seconds and tokens a second, with what the rates rest on; experts vary more than dense layers."""
+    step = step_time(LLAMA_70B, MEGATRON, TP8_DP8, CLUSTER)
+    (low, high), (few, many) = step.seconds_range, step.rate_range
+    assert (low, high) == pytest.approx((0.9 * step.seconds, 1.1 * step.seconds))
+    assert (few, many) == pytest.approx((step.tokens / high, step.tokens / low))
+    mixture = step_time(MODELS["mixtral-8x7b"], MEGATRON, TP8_DP8, CLUSTER)
+    assert mixture.off > step.off
 
 
 def test_loading_waits_only_for_slow_storage() -> None:
@@ -173,7 +204,7 @@ def test_estimates_are_possible(tensor: int, pipeline: int, data: int, accumulat
         for rate in (gbit, 2 * gbit)
     ]
     assert steps[1].seconds <= steps[0].seconds
-    assert all(0 < step.mfu < 0.6 and 0 <= step.communication_share < 1 for step in steps)
+    assert all(0 < step.mfu < 0.64 and 0 <= step.communication_share < 1 for step in steps)
 
 
 def test_every_face_shows_what_a_step_sends() -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from catalogue.gpus import GB200, T4
 from catalogue.tables import SHIPPED
-from catalogue.types import Catalogue, Gpu
+from catalogue.types import Gpu
+from catalogue.whole import Catalogue
 from planner.findings import Finding
 from planner.plan import AwsPlan
 from tests.planner.stacks import planned
@@ -19,7 +20,8 @@ from tests.planner.stacks import planned
 def _plan(catalogue: Catalogue = SHIPPED, **run: Any) -> AwsPlan:
     """The plan with a run of Llama 3 70B, fully recomputed, and values of the run replaced."""
     values = {"model": "llama-3-70b", "recompute": "full", "sequenceLength": 8192, **run}
-    changes = {f"training.runs.0.{key}": value for key, value in values.items()}
+    changes: dict[str, object] = {f"training.runs.0.{key}": value for key, value in values.items()}
+    changes["training.failuresPer1000NodeDays"] = 6.5
     return planned("prod", changes, catalogue=catalogue)
 
 
@@ -77,7 +79,7 @@ def test_numbers_of_a_run() -> None:
     assert training.memory.states_gb == pytest.approx(70.5537 * 16 / 64, abs=0.01)
     attention = 12 * 80 * 8192 * 8192
     assert training.tokens_per_s == pytest.approx(0.4 * 64 * 989e12 / (6 * 70.5537e9 + attention), rel=1e-4)
-    assert training.mttf_hours == pytest.approx(461.5, abs=0.1)
+    assert training.mttf.hours == pytest.approx(461.5, abs=0.1)
     assert training.best_checkpoint_seconds is not None
     assert training.best_checkpoint_seconds / 60 == pytest.approx(235, abs=1)
 
@@ -182,25 +184,80 @@ def test_the_flagship_run_does_not_fit_without_zero() -> None:
     assert finding.path == "gpucluster:training.runs[0].sharding"
     assert finding.remedy == "set sharding zero1"
     assert (finding.inputs["weights"], finding.inputs["optimizer"]) == ("17.6 GB", "105.8 GB")
-    assert "of each H100 with 80 GB" in finding.sentence
+    assert "of each H100, whose driver reports 85.5 GB" in finding.sentence
     assert not _found("run-fits-gpus", _plan(sharding="zero1", **flagship))
 
 
 @pytest.mark.parametrize(
     ("run", "path", "remedy"),
     [
-        ({"recompute": "selective"}, "recompute", "set recompute full"),
-        ({"recompute": "selective", "sequenceLength": 4096, "microBatch": 2}, "recompute", "set recompute full"),
-        ({"model": "llama-3.1-405b"}, "nodes", "it fits from 24 nodes on, with parallelism.tensor 8"),
+        ({"recompute": "selective", "software": "megatron"}, "recompute", "set recompute full"),
+        (
+            {"recompute": "selective", "sequenceLength": 4096, "microBatch": 8},
+            "microBatch",
+            "set microBatch 1 with accumulation 8",
+        ),
+        ({"model": "llama-3.1-405b"}, "nodes", "it fits from 12 nodes on, with parallelism.tensor 8"),
         ({"sequenceLength": 1 << 20}, "model", "no number of nodes is enough; raise parallelism.context"),
     ],
 )
 def test_what_makes_a_run_fit(run: dict[str, Any], path: str, remedy: str) -> None:
-    """C01, O03: activations that are kept, a model that is too large (34.6 GB of each GPU are left for 6,494 GB of
-    states, 188 GPUs), a sequence that is too long for any number of GPUs."""
+    """C01, O03: activations that are kept, a model that is too large (tensor ranks share what is kept, so
+    that 6,494 GB of states want 12 nodes), a sequence that is too long for any number of GPUs."""
     (finding,) = _found("run-fits-gpus", _plan(**run))
     assert finding.path == f"gpucluster:training.runs[0].{path}"
     assert finding.remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(("micro_batch", "near"), [(1, False), (3, True)])
+def test_runs_near_what_a_gpu_holds_are_warned_about(micro_batch: int, near: bool) -> None:
+    """HW21, C07: what likely does not fit, and at the least does, is a warning with both bounds and the remedy."""
+    run: dict[str, Any] = {
+        "recompute": "selective",
+        "sharding": "zero1",
+        "parallelism": {"tensor": 8},
+        "microBatch": micro_batch,
+    }
+    found = _found("run-may-not-fit", _plan(**run, sequenceLength=4096))
+    assert [str(finding.severity) for finding in found] == (["warning"] if near else [])
+    for finding in found:
+        assert " GB, likely " in finding.sentence
+        assert "whose driver reports 85.5 GB" in finding.sentence
+    assert not _found("run-fits-gpus", _plan(**run, sequenceLength=4096))
+
+
+def test_virtual_stages_have_layers() -> None:
+    """C06: 8 stages of 10 parts are the 80 layers of Llama 3 70B, of 11 more than these and both ends."""
+    wrong = _plan(parallelism={"pipeline": 8, "virtualStages": 11})
+    (finding,) = _found("pipeline-has-layers", wrong)
+    assert finding.path == "gpucluster:training.runs[0].parallelism.virtualStages"
+    assert finding.remedy == "set it to at most 10"
+    assert not _found("pipeline-has-layers", _plan(parallelism={"pipeline": 8, "virtualStages": 10}))
+
+
+def test_experts_may_span_tensor_ranks() -> None:
+    """C08: 16 of 128 experts' groups on 8 tensor x 8 data ranks take tensor ranks in; 64 of them too, 128 do not."""
+    for expert, refused in ((16, False), (64, False), (128, True)):
+        plan = _plan(model="llama-4-maverick", parallelism={"tensor": 8, "expert": expert})
+        assert bool(_found("experts-divide", plan)) is refused
+
+
+@pytest.mark.parametrize(
+    ("run", "software"),
+    [
+        ({}, "fsdp"),
+        ({"parallelism": {"pipeline": 2}}, "megatron"),
+        ({"sharding": "zero1"}, "megatron"),
+        ({"sharding": "zero3"}, "deepspeed"),
+        ({"model": "mixtral-8x7b", "parallelism": {"expert": 8}}, "automodel"),
+        ({"software": "megatron"}, "megatron"),
+    ],
+)
+def test_software_is_named_or_told_by_the_settings(run: dict[str, Any], software: str) -> None:
+    """A17: the family whose published rates a forecast takes."""
+    training = _plan(**run).runs["llama-3-70b-pretrain"].training
+    assert training is not None
+    assert training.job.software == software
 
 
 def test_plain_data_parallelism_of_a_large_model_is_refused() -> None:
@@ -239,7 +296,7 @@ def test_unknown_model_of_a_run() -> None:
     """C01: a run's model is a row, as a service's is."""
     (finding,) = _found("model-unknown", _plan(model="llama-3-70bb"))
     assert finding.path == "gpucluster:training.runs[0].model"
-    assert finding.remedy == "did you mean llama-3-70b?"
+    assert finding.remedy == "did you mean llama-3-70b? Or add a row of your own to gpucluster:catalogue.models"
 
 
 @pytest.mark.parametrize(

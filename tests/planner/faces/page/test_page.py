@@ -259,7 +259,7 @@ def test_checkpoint_curve_is_lowest_at_youngs_interval() -> None:
     points = [tuple(map(float, point.split(","))) for point in curve.attributes["data-points"].split()]
     lowest = min(points, key=lambda point: point[1])
     assert lowest[0] * 60 == pytest.approx(training.best_checkpoint_seconds, rel=0.06)
-    assert lowest[1] == pytest.approx(100 * (2 * 60 / (training.mttf_hours * 3600)) ** 0.5, rel=0.01)
+    assert lowest[1] == pytest.approx(100 * (2 * 60 / (training.mttf.hours * 3600)) ** 0.5, rel=0.01)
     assert 30 in [each.number("x") for each in shown(planned_).all("line", data_x="")]
 
 
@@ -334,7 +334,9 @@ def test_markup_is_kept_and_text_is_not() -> None:
 
 @pytest.mark.parametrize("name", [*preset_names(), "dev", "prod", "lab", "metal"])
 def test_every_page_is_whole(name: str) -> None:
-    """Nothing is loaded from elsewhere or run; ids are used once; each drawing has its words, each table a caption."""
+    """Nothing is loaded from elsewhere or run, and links lead to one's own machine; ids are used once; each drawing has
+    its words, each table a caption.
+    """
     if name in preset_names():
         sections = {"preset": name, "lifecycle": {"owner": "nobody", "costCentre": "none"}}
         planned_: AwsPlan | MetalPlan = plan(from_sections(sections), today=TODAY)
@@ -345,7 +347,8 @@ def test_every_page_is_whole(name: str) -> None:
     ids = [each.attributes["id"] for each in document.all(id="")]
     assert len(ids) == len(set(ids))
     assert not document.all("script") + document.all("link") + document.all("img")
-    assert not [each for each in document.all() if {"src", "href"} & each.attributes.keys()]
+    assert not [each for each in document.all() if {"src", "href"} & each.attributes.keys() and each.tag != "a"]
+    assert all(each.attributes["href"].startswith("http://localhost:3000/d/") for each in document.all("a"))
     assert "url(" not in text
     for drawing in document.all("svg", role="img"):
         assert drawing.children[0].tag == "title"

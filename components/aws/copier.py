@@ -1,0 +1,28 @@
+"""The AWS CLI as the copier between S3 and a directory."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pulumi
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwsCli:
+    """An image with `aws` and a shell. Its credentials come from EKS Pod Identity, so its environment needs none."""
+
+    image: str
+    env: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+
+    def look(self, source: str) -> str:
+        """To `aws s3 sync` an empty source is no error; to `ls` it is."""
+        return f"aws s3 ls {shlex.quote(source + '/')} > /dev/null"
+
+    def fetch(self, source: str, directory: str) -> list[str]:
+        return ["aws", "s3", "sync", source, directory, "--no-progress"]
+
+    def store(self, directory: str, target: str, *, but: str) -> str:
+        return f"aws s3 sync {directory} {target} --exclude {but} --checksum-algorithm SHA256 --no-progress"
+
+    def store_file(self, file: str, target: str) -> str:
+        return f"aws s3 cp {file} {target} --checksum-algorithm SHA256 --no-progress"

@@ -1,0 +1,29 @@
+"""The log group of a control plane, which may be there before its cluster.
+
+EKS' service-linked role delivers a cluster's last events after the cluster is gone, and makes the group again if it was
+deleted meanwhile: no policy of ours can forbid it (terraform-aws-eks, issues 920, 2486 and 2763). The next cluster of
+the name would then end in ResourceAlreadyExistsException. Only its name shows that such a group is ours, so it is never
+emptied: the engine imports it, and updates it to what the program declares.
+"""
+
+import pulumi
+import pulumi_aws as aws
+
+
+def log_group_name(cluster: str) -> str:
+    """Name that EKS writes control-plane logs to; it makes the group itself, unencrypted, if we do not."""
+    return f"{log_group_prefix(cluster)}cluster"
+
+
+def log_group_prefix(cluster: str) -> str:
+    """How the names of all of the cluster's log groups begin."""
+    return f"/aws/eks/{cluster}/"
+
+
+def left_behind(cluster: str, parent: pulumi.Resource) -> str | None:
+    """The log group of the cluster, if it is there and no cluster of that name. To one in the state that is nothing."""
+    options, group = pulumi.InvokeOptions(parent=parent), log_group_name(cluster)
+    if cluster in (aws.eks.get_clusters(opts=options).names or ()):
+        return None
+    found = aws.cloudwatch.get_log_groups(log_group_name_prefix=group, opts=options)
+    return group if group in (found.log_group_names or ()) else None

@@ -1,0 +1,111 @@
+"""A request to every model of a service when it is up: the deployment fails with the server's words (Q10, IN03).
+
+`up` is done when a model has answered to the key that callers have, by the name that they use; that pods are Ready says
+neither.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component, physical_name
+from components.platform.jobs import one_off_job
+from components.serving.tokens import SecretKey
+
+ASKED = {"prompt": "One, two, three,", "max_tokens": 4, "temperature": 0}
+SECONDS = 600
+_PATIENCE = ["--max-time", "120", "--retry", "5", "--retry-delay", "5", "--retry-connrefused"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmokeRequestArgs:
+    """`models` are the names that must answer below `address` (http://…/v1) to the key. `image` is curl's. Another
+    `revision` of the server is asked anew. `after` are the resources behind which it answers.
+    """
+
+    service: str
+    namespace: pulumi.Input[str]
+    image: str
+    address: pulumi.Input[str]
+    models: Sequence[str]
+    key: SecretKey
+    revision: str
+    after: Sequence[pulumi.Resource]
+
+
+def questions(models: Sequence[str]) -> dict[str, list[str]]:
+    """What is asked, by the names of the containers that ask: which models there are, and each to go on with a text."""
+    completions = {
+        f"completion-{model}"[:63].rstrip("-"): [
+            "--json",
+            json.dumps({"model": model, **ASKED}, sort_keys=True),
+            "$(ADDRESS)/completions",
+        ]
+        for model in models
+    }
+    return {"models": ["$(ADDRESS)/models"], **completions}
+
+
+class SmokeRequest(Component):
+    """Jobs' containers that ask, all at once. `answered` is the resource that exists when each had its answer."""
+
+    answered: k8s.batch.v1.Job
+
+    def __init__(self, name: str, args: SmokeRequestArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        asked = questions(args.models)
+        told = json.dumps([args.image, args.revision, asked], sort_keys=True)
+        digest = hashlib.sha256(told.encode()).hexdigest()[:8]
+        self.answered = k8s.batch.v1.Job(
+            self.named("request"),
+            one_off_job(
+                # A Job's template cannot change, so another server is another Job.
+                name=physical_name("smoke", args.service, digest, limit=63),
+                namespace=args.namespace,
+                account="default",
+                steps=[_curl(container, args, words) for container, words in asked.items()],
+                automount=False,
+                backoff_limit=1,
+                seconds=SECONDS,
+            ),
+            self.child(
+                depends_on=list(args.after),
+                custom_timeouts=pulumi.CustomTimeouts(create=f"{SECONDS}s", update=f"{SECONDS}s"),
+            ),
+        )
+        self.register_outputs({"models": list(args.models)})
+
+
+def _curl(name: str, args: SmokeRequestArgs, words: list[str]) -> k8s.core.v1.ContainerArgs:
+    """curl prints what the server says, whether it is an answer or a refusal, and ends with 22 for the latter.
+
+    The key goes from the environment into a header without a word of the command line (curl 8.3, --expand-header).
+    """
+    core = k8s.core.v1
+    key = core.SecretKeySelectorArgs(name=args.key.name, key=args.key.key)
+    header = ["--variable", "%API_KEY", "--expand-header", "Authorization: Bearer {{API_KEY}}"]
+    return core.ContainerArgs(
+        name=name,
+        image=args.image,
+        command=["curl", "--silent", "--show-error", "--fail-with-body", *_PATIENCE, *header, *words],
+        env=[
+            core.EnvVarArgs(name="ADDRESS", value=args.address),
+            core.EnvVarArgs(name="API_KEY", value_from=core.EnvVarSourceArgs(secret_key_ref=key)),
+        ],
+        termination_message_policy="FallbackToLogsOnError",
+        resources=core.ResourceRequirementsArgs(
+            requests={"cpu": "10m", "memory": "32Mi"}, limits={"cpu": "100m", "memory": "64Mi"}
+        ),
+        security_context=core.SecurityContextArgs(
+            allow_privilege_escalation=False,
+            read_only_root_filesystem=True,
+            run_as_non_root=True,
+            run_as_user=65532,
+            capabilities=core.CapabilitiesArgs(drop=["ALL"]),
+            seccomp_profile=core.SeccompProfileArgs(type="RuntimeDefault"),
+        ),
+    )

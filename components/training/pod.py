@@ -1,0 +1,106 @@
+"""The pod of a training run: what a rank sees of its node, its data and its fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pulumi
+
+from components.platform.pods import SHM, PodShape
+from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, tolerations
+from components.training.saving import CHECKPOINTS, DATA, LOCAL, grace_seconds, saves, told
+from monitoring.run_metrics import PORT_NAME, PORT_VARIABLE
+
+if TYPE_CHECKING:
+    from components.training.job import TrainingJobArgs
+
+CONTAINER = "pytorch"
+"""The operator's webhook refuses a replica without a container of this name (KJ01)."""
+
+RUN_KEY = "gpucluster/run"
+"""Label of a run's pods: its name."""
+
+
+def telling(port: int | None) -> dict[str, pulumi.Input[str]]:
+    """What the script finds in its environment of where to tell of itself."""
+    return {} if port is None else {PORT_VARIABLE: str(port)}
+
+
+def environment(shape: PodShape, nodes: int, extra: Mapping[str, pulumi.Input[str]]) -> list[dict[str, Any]]:
+    """Environment of a rank: warnings of NCCL, what the fabric needs, between nodes too, and what the run adds."""
+    between = shape.network.between if nodes > 1 else {}
+    env: dict[str, pulumi.Input[str]] = {"NCCL_DEBUG": "WARN", **shape.network.env, **between, **extra}
+    return [{"name": name, "value": value} for name, value in sorted(env.items())]
+
+
+def pod_template(
+    args: TrainingJobArgs, account: pulumi.Input[str], config_maps: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Pod template of every replica; `config_maps` go by the directories where their files lie.
+
+    `/dev/shm` is memory, limited below the pod's own limit (AA06).
+
+    Of the shared file system a run sees the directories of its own data and checkpoints, and no other's (LF14).
+    """
+    claims = {"checkpoints": (args.checkpoint_claim, False)}
+    mounts: list[dict[str, Any]] = [{"name": "checkpoints", "mountPath": CHECKPOINTS, "subPath": saves(args.run)}]
+    saving, network = told(args.saving) if args.saving else {}, args.shape.network
+    if args.data:
+        claims["data"] = (args.data.claim, True)
+        mounts.append({"name": "data", "mountPath": DATA, "subPath": args.data.path, "readOnly": True})
+        saving["DATASET_DIR"] = DATA
+    local = [{"name": "local", **args.local}] if args.local and args.saving and args.saving.local else []
+    return {
+        "metadata": {
+            "labels": {RUN_KEY: args.run},
+            **({"annotations": dict(network.annotations)} if network.annotations else {}),
+        },
+        "spec": {
+            "schedulerName": "volcano",
+            "priorityClassName": args.priority,
+            "serviceAccountName": account,
+            "nodeSelector": {POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
+            "tolerations": tolerations(args.taints),
+            **({"terminationGracePeriodSeconds": grace_seconds(args.saving)} if args.saving else {}),
+            "containers": [
+                {
+                    "name": CONTAINER,
+                    "image": args.image,
+                    "command": ["torchrun"],
+                    "args": list(args.script),
+                    "terminationMessagePolicy": "FallbackToLogsOnError",
+                    "env": environment(args.shape, args.nodes, {**saving, **telling(args.metrics_port), **args.env}),
+                    **(
+                        {"ports": [{"name": PORT_NAME, "containerPort": args.metrics_port}]}
+                        if args.metrics_port
+                        else {}
+                    ),
+                    "resources": args.shape.resources(),
+                    **(
+                        {"securityContext": {"capabilities": {"add": list(network.capabilities)}}}
+                        if network.capabilities
+                        else {}
+                    ),
+                    "volumeMounts": [
+                        *mounts,
+                        *([{"name": "local", "mountPath": LOCAL}] if local else []),
+                        {"name": "shm", "mountPath": SHM},
+                        *(
+                            {"name": name, "mountPath": directory, "readOnly": True}
+                            for directory, name in (config_maps or {}).items()
+                        ),
+                    ],
+                }
+            ],
+            "volumes": [
+                *(
+                    {"name": name, "persistentVolumeClaim": {"claimName": claim, "readOnly": read_only}}
+                    for name, (claim, read_only) in claims.items()
+                ),
+                {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{args.shape.shm_mib}Mi"}},
+                *local,
+                *({"name": name, "configMap": {"name": name}} for name in (config_maps or {}).values()),
+            ],
+        },
+    }

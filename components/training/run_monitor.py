@@ -1,0 +1,55 @@
+"""What scrapes training runs: the first rank of each run whose script tells of itself (monitoring/run_metrics.py)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.training.pod import RUN_KEY
+from monitoring.run_metrics import INTERVAL, PATH, PORT_NAME, RUN_LABEL
+
+FIRST_RANK = {"training.kubeflow.org/replica-type": "master"}
+"""Label of the pod with rank 0 (kubeflow/trainer v1, pkg/apis/kubeflow.org/v1/common_types.go, ReplicaTypeLabel)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunMonitorArgs:
+    """Runs of `namespace`; `monitors` is the resource after which PodMonitors can be made."""
+
+    namespace: pulumi.Input[str]
+    monitors: pulumi.Resource
+
+
+def spec() -> dict[str, Any]:
+    """Pods without a port of that name are not scraped; every series gets the name of its run and the node."""
+    run = "__meta_kubernetes_pod_label_" + RUN_KEY.replace("/", "_")
+    labels = {run: RUN_LABEL, "__meta_kubernetes_pod_node_name": "node"}
+    return {
+        "selector": {"matchLabels": FIRST_RANK, "matchExpressions": [{"key": RUN_KEY, "operator": "Exists"}]},
+        "podMetricsEndpoints": [
+            {
+                "port": PORT_NAME,
+                "path": PATH,
+                "interval": INTERVAL,
+                "relabelings": [{"sourceLabels": [each], "targetLabel": target} for each, target in labels.items()],
+            }
+        ],
+    }
+
+
+class RunMonitor(Component):
+    """A PodMonitor of all runs of the namespace."""
+
+    def __init__(self, name: str, args: RunMonitorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        k8s.apiextensions.CustomResource(
+            self.named("monitor"),
+            api_version="monitoring.coreos.com/v1",
+            kind="PodMonitor",
+            metadata=k8s.meta.v1.ObjectMetaArgs(name="training-runs", namespace=args.namespace),
+            spec=spec(),
+            opts=self.child(depends_on=[args.monitors]),
+        )
+        self.register_outputs({})

@@ -1,0 +1,1 @@
+"""What is watched: counters, recorded names, failures with their thresholds and pages. Facts, free of pulumi."""

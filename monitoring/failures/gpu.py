@@ -1,0 +1,243 @@
+"""GPUs: gone, sick, hot, braked, badly connected."""
+
+from monitoring.failure import Action, Failure, Subject
+from monitoring.failures import xids
+from monitoring.thresholds import Threshold
+
+_CORDON = Action(say="Keep new pods off the node", command="kubectl cordon NODE")
+_XIDS = Action(
+    say="Read which XIDs the driver wrote, and to which process",
+    command="kubectl debug node/NODE -it --image=busybox -- chroot /host dmesg --ctime | grep -i xid",
+)
+_DRAIN = Action(
+    say="Let the run save, move its pods, and reset the GPUs by rebooting the node (on machines with NVSwitch all GPUs"
+    " are reset together)",
+    command="kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
+)
+_EXPORTER = "dcgm-exporter"
+
+
+def _on_gpu(command: str) -> str:
+    """A command in the device plugin's pod of the node, which sees every GPU."""
+    pod = "kubectl get pod -n gpu-operator -l app=nvidia-device-plugin-daemonset --field-selector spec.nodeName=NODE"
+    " -o name"
+    return f"kubectl exec -n gpu-operator $({pod}) -- {command}"
+
+
+GPU = Subject(
+    name="gpu",
+    title="GPUs",
+    failures=(
+        Failure(
+            id="gpu-unavailable",
+            alert="GpuUnavailable",
+            row="GPU unavailable",
+            title="A GPU is missing from its node",
+            signal="Allocatable nvidia.com/gpu of the node (kube-state-metrics) against what the plan expects of its"
+            f" pool, and XIDs 54 and 79 ({_EXPORTER})",
+            expression="(gpucluster:pool:expected_gpus_per_node"
+            " - on (pool) group_right () gpucluster:node:gpus_allocatable > 0)"
+            ' unless on (node) max_over_time(gpucluster:gpu:xid_errors{xid=~"$others"}[1h]) > 0'
+            " unless on (node) gpucluster:node:unreachable == 1\n"
+            'or count by (node, pool) (gpucluster:gpu:xid_errors{xid=~"$lost"} > 0)',
+            limits={"lost": xids.LOST, "others": xids.HARDWARE},
+            span="1m",
+            severity="critical",
+            domains=("system", "hardware"),
+            owner="hardware",
+            summary="Node {{ $labels.node }} of pool {{ $labels.pool }} lacks {{ $value }} of its GPUs.",
+            meaning="The node offers fewer GPUs than its kind has: the driver lost one (XID 79 says that it fell off"
+            " the PCIe bus), or the device plugin found one sick and no longer offers it. A gang that needs every GPU"
+            " of the node cannot start there, and one that ran has stopped.",
+            causes=(
+                "the GPU fell off the PCIe bus (XID 79): power, a bad contact, overheating",
+                "driver or firmware did not start on this GPU, after a reboot or an update of the node",
+                "the device plugin's pod on the node does not run",
+            ),
+            actions=(
+                _CORDON,
+                Action(
+                    say="Compare what the node offers with what the driver sees",
+                    command=_on_gpu("nvidia-smi -L"),
+                ),
+                _DRAIN,
+            ),
+            over="`kubectl get node NODE -o jsonpath='{.status.allocatable}'` shows every GPU again; the alert ends"
+            " with the next evaluation. A second XID 79 of the same GPU after a reboot is a case for the hardware's"
+            " owner.",
+            link="https://docs.nvidia.com/deploy/xid-errors/",
+            guards=("V01", "DC09"),
+        ),
+        Failure(
+            id="gpu-memory",
+            alert="GpuMemoryError",
+            row="GPU memory errors",
+            title="A GPU has memory errors that it cannot correct",
+            signal=f"XIDs 48, 64, 95 and 140, uncorrectable ECC errors, rows that wait for a remap ({_EXPORTER})",
+            expression='max by (node, gpu, pool) (gpucluster:gpu:xid_errors{xid=~"$xids"}) > 0 or'
+            " increase(gpucluster:gpu:ecc_uncorrectable_errors[5m]) > 0 or gpucluster:gpu:row_remap_failure > 0 or"
+            " gpucluster:gpu:row_remap_pending > 0",
+            limits={"xids": xids.MEMORY},
+            span="0s",
+            severity="critical",
+            domains=("hardware",),
+            owner="hardware",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} has uncorrectable memory errors ({{ $value |"
+            " humanize }} in 5 minutes).",
+            meaning="HBM returned data that ECC could not repair, so that the process that read it was ended. The GPU"
+            " replaces the bad row at its next reset (XID 63 says that it has, and needs nobody); until then the error"
+            " can come back. Where no spare row is left the GPU has to be replaced.",
+            causes=("a defect or wear of the memory", "heat", "radiation: one error, never again"),
+            actions=(
+                _CORDON,
+                Action(
+                    say="Look at remapped rows: a failure, or one that is pending after a reset, is a case for a"
+                    " replacement",
+                    command=_on_gpu("nvidia-smi -q -d ROW_REMAPPER,ECC"),
+                ),
+                _DRAIN,
+            ),
+            over="After the reset no row waits (`gpucluster:gpu:row_remap_pending` is 0) and 5 minutes passed without"
+            " a new error. Run `dcgmi diag -r 3` before gangs get the node back.",
+            link="https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/",
+            guards=("V01", "DC09", "U02", "U10"),
+        ),
+        Failure(
+            id="gpu-memory-contained",
+            alert="GpuMemoryErrorContained",
+            title="A GPU contained a memory error",
+            signal=f"XID 94 ({_EXPORTER})",
+            expression='max by (node, gpu, pool) (gpucluster:gpu:xid_errors{xid=~"$xids"}) > 0',
+            limits={"xids": xids.CONTAINED},
+            span="0s",
+            severity="warning",
+            domains=("hardware",),
+            owner="platform",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} contained a memory error: its process was ended.",
+            meaning="The error touched one process only, which has to start again; others on the GPU go on. The GPU"
+            " wants a reset when it is idle, so that the row is replaced.",
+            causes=("a defect or wear of the memory", "radiation"),
+            actions=(
+                Action(
+                    say="See whether the run began again by itself",
+                    command="kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
+                ),
+                _XIDS,
+                Action(say="Reset when the run ends: keep new pods off, and drain then", command="kubectl cordon NODE"),
+            ),
+            over="5 minutes after the last XID 94. Count them: many in a day end in gpu-memory.",
+            link="https://docs.nvidia.com/deploy/xid-errors/",
+            guards=("DC09",),
+        ),
+        Failure(
+            id="gpu-driver",
+            alert="GpuDriverError",
+            row="GPU driver/firmware error",
+            title="Driver or firmware of a GPU is stuck",
+            signal=f"XIDs 46, 62, 109, 110, 119, 120, 136, 143, 155, 156 and 158 ({_EXPORTER})",
+            expression='max by (node, gpu, pool, xid) (gpucluster:gpu:xid_errors{xid=~"$xids"}) > 0',
+            limits={"xids": xids.DRIVER},
+            span="0s",
+            severity="critical",
+            domains=("system",),
+            owner="platform",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} reports XID {{ $labels.xid }}: driver or"
+            " firmware has to be reset.",
+            meaning="The GPU's own processor (GSP) or its driver no longer answers (119 and 120 are the GSP, 62 and"
+            " 109 the microcontroller and the scheduler of contexts). Work on the GPU hangs or has ended. XID 62 was"
+            " missing in DCGM for long (DCGM issue 235): the kernel's log has the last word.",
+            causes=("a defect of driver or firmware: known ones are in NVIDIA's release notes", "very high load"),
+            actions=(_CORDON, _XIDS, _DRAIN),
+            over="No such XID for 5 minutes after the reset. If resets do not help, reboot; if it comes back on the"
+            " same driver, move the pool to another AMI or driver version.",
+            link="https://docs.nvidia.com/deploy/xid-errors/",
+            guards=("V01", "DC09"),
+        ),
+        Failure(
+            id="gpu-nvlink",
+            alert="GpuNvlinkError",
+            row="GPU NVLink error",
+            title="NVLink between GPUs of a node has errors",
+            signal=f"XID 74, recoveries and repeated packets of NVLink ({_EXPORTER})",
+            expression='max by (node, gpu, pool) (gpucluster:gpu:xid_errors{xid=~"$xids"}) > 0 or sum by (node, gpu,'
+            ' pool) (increase(gpucluster:gpu:nvlink_errors{kind="recovery"}[5m])) > $recoveries or sum by (node, gpu,'
+            ' pool) (increase(gpucluster:gpu:nvlink_errors{kind="replay"}[5m])) > $replays',
+            limits={
+                "xids": xids.NVLINK,
+                "recoveries": Threshold(
+                    value=0, unit="recoveries in 5 minutes", source="alert rules of SageMaker HyperPod (aws.md, HP-CFN)"
+                ),
+                "replays": Threshold(
+                    value=10, unit="replays in 5 minutes", source="alert rules of SageMaker HyperPod (aws.md, HP-CFN)"
+                ),
+            },
+            span="0s",
+            severity="critical",
+            domains=("hardware",),
+            owner="hardware",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} has NVLink errors ({{ $value | humanize }} in 5"
+            " minutes).",
+            meaning="A link between GPUs, or between a GPU and an NVSwitch, loses or repeats packets. All-reduce"
+            " inside the node slows down, and every GPU of the gang waits for it; XID 74 ends the run.",
+            causes=(
+                "a connector or trace that fails",
+                "an NVSwitch",
+                "fabric manager and driver of different versions",
+            ),
+            actions=(
+                _CORDON,
+                Action(
+                    say="Look at each link's errors and speed",
+                    command=_on_gpu("nvidia-smi nvlink --errorcounters"),
+                ),
+                _DRAIN,
+            ),
+            over="The counters stand still for 5 minutes under load: `dcgmi diag -r 3` on the drained node makes some.",
+            link="https://docs.nvidia.com/deploy/xid-errors/",
+            guards=("V01", "U14", "DC09"),
+        ),
+        Failure(
+            id="gpu-pcie",
+            alert="GpuPcieError",
+            row="PCIe errors",
+            title="The PCIe link of a GPU is bad",
+            signal=f"PCIe packets sent again, and lanes in use ({_EXPORTER})",
+            expression="60 * rate(gpucluster:gpu:pcie_replays[4m]) > $replays or gpucluster:gpu:pcie_width_ratio < 1",
+            limits={
+                "replays": Threshold(
+                    value=31,
+                    unit="replays a minute",
+                    source="DCGM 4.5.3, DcgmHealthWatch.cpp: a bit error rate of 1e-12 on PCIe 5 x16, 1.92 a minute"
+                    " and lane, rounded up",
+                )
+            },
+            span="0s",
+            severity="warning",
+            domains=("hardware",),
+            owner="hardware",
+            summary="The PCIe link of GPU {{ $labels.gpu }} of node {{ $labels.node }} is bad ({{ $value | humanize"
+            " }}: replays a minute, or the part of its lanes in use).",
+            meaning="The GPU talks to the host over fewer lanes than it has, or has to repeat what it sends. Copies"
+            " between host and GPU, and RDMA between GPU and network card, are slow; XID 79 often follows.",
+            causes=("a GPU that fails", "a poor contact in the slot or a riser", "a retimer"),
+            actions=(
+                Action(
+                    say="Compare width and generation with the other GPUs of the node",
+                    command=_on_gpu(
+                        "nvidia-smi --format=csv"
+                        " --query-gpu=index,pcie.link.width.current,pcie.link.width.max,pcie.link.gen.current"
+                    ),
+                ),
+                Action(
+                    say="Look for corrected errors that the kernel wrote",
+                    command="kubectl debug node/NODE -it --image=busybox -- chroot /host dmesg --ctime | grep -i aer",
+                ),
+                _CORDON,
+            ),
+            over="Replays stand still for 4 minutes and the width is whole. A reseated or replaced GPU passes `dcgmi"
+            " diag -r 3` first.",
+            link="https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/feature-overview.html#health-monitor",
+            guards=("V01", "DC09"),
+        ),
+    ),
+)

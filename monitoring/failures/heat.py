@@ -1,0 +1,201 @@
+"""Heat and power: what makes GPUs slower, or a pool dark."""
+
+from monitoring.failure import Action, Failure, Subject
+from monitoring.thresholds import Codes, Threshold
+
+_EXPORTER = "dcgm-exporter"
+_SAMPLES = Threshold(
+    value=3,
+    unit="of the 10 samples of 5 minutes",
+    source="gpud: hardware slowdown of 0.6 events a minute is a fault; dcgm-exporter takes a sample every 30 s",
+)
+_CLOCKS = Action(
+    say="See which reasons hold the clocks down, and how hot each GPU is",
+    command="kubectl exec -n gpu-operator $(kubectl get pod -n gpu-operator -l app=nvidia-device-plugin-daemonset"
+    " --field-selector spec.nodeName=NODE -o name) -- nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER",
+)
+_CORDON = Action(say="Keep new gangs off: the slowest GPU sets the pace of all", command="kubectl cordon NODE")
+
+HEAT = Subject(
+    name="heat",
+    title="Heat and power",
+    failures=(
+        Failure(
+            id="gpu-throttled",
+            alert="GpuThermalThrottle",
+            title="A GPU is slowed down by heat",
+            signal=f"Clock event reasons hw_thermal and sw_thermal ({_EXPORTER}), not a temperature: GPU and driver"
+            " throttle themselves, each product at its own limit",
+            expression='sum by (node, gpu, pool) (gpucluster:gpu:clock_event_samples{clock_event=~"$events"}) >='
+            " $samples",
+            limits={
+                "events": Codes(
+                    values=("hw_thermal", "sw_thermal"),
+                    source="dcgm-exporter 4.8.2, internal/pkg/collector/clock_events_collector.go",
+                ),
+                "samples": _SAMPLES,
+            },
+            span="1m",
+            severity="warning",
+            domains=("hardware",),
+            owner="hardware",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} was slowed down by heat in {{ $value }} samples"
+            " of the last 5 minutes.",
+            meaning="The GPU lowers its own clocks to stay below its limit. A throttled GPU loses 10 to 30 % of its"
+            " speed, and in a gang every other GPU waits for it.",
+            causes=(
+                "too little air or coolant: a fan, a filter, a pump, a kinked hose",
+                "supply too warm: facility water is 12 to 15 C, the node's own loop about 40 C at its inlet - two"
+                " different loops",
+                "paste or a cold plate that lost contact: one GPU is hot and its neighbours are not",
+            ),
+            actions=(
+                _CLOCKS,
+                Action(
+                    say="Ask whether it is one GPU, one node or a rack: in Prometheus, compare",
+                    query="max by (node) (gpucluster:gpu:temperature_celsius)",
+                ),
+                _CORDON,
+            ),
+            over="No thermal clock event for 5 minutes under load.",
+            link="https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
+            guards=("H14", "H15", "HW17", "HW18", "P20", "U10", "V03"),
+            more="On racks of your own: read the coolant's temperature at the supply (12 to 15 C on the facility's"
+            " side) and at the node's inlet (40 C), check that the pump runs and that the standby pump took over. On"
+            " AWS the instance is replaced: stop and start does not choose other hardware in a placement group for"
+            " sure.",
+        ),
+        Failure(
+            id="gpu-hot",
+            alert="GpuHot",
+            title="A GPU is near its temperature limit",
+            signal=f"GPU temperature, and degrees left until the slowdown threshold ({_EXPORTER})",
+            expression="(gpucluster:gpu:temperature_celsius >= $celsius or gpucluster:gpu:temperature_margin_celsius"
+            " <= $margin) unless on (node, gpu) sum by (node, gpu)"
+            ' (gpucluster:gpu:clock_event_samples{clock_event=~"hw_thermal|sw_thermal"}) > 0',
+            limits={
+                "celsius": Threshold(
+                    value=85,
+                    unit="C",
+                    source="requirement H14 as corrected by HW17: a default for a warning; parts slow down at 87 to 89"
+                    " C",
+                ),
+                "margin": Threshold(
+                    value=2,
+                    unit="C below the slowdown threshold",
+                    source="HW17: drivers show a margin (T.Limit); 87 C operating against 89 C slowdown are 2 C",
+                ),
+            },
+            span="5m",
+            severity="warning",
+            domains=("hardware",),
+            owner="hardware",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} is near its limit ({{ $value }} C: temperature,"
+            " or margin left).",
+            meaning="The GPU does not throttle yet. Training goes on at full speed, and there is time to look at the"
+            " cooling.",
+            causes=("a fan or pump that slows down", "warm supply air or water", "a load that is higher than planned"),
+            actions=(
+                _CLOCKS,
+                Action(
+                    say="See whether it creeps: degrees more than a week ago, in Prometheus",
+                    query="topk(10, gpucluster:gpu:temperature_drift_celsius)",
+                ),
+                Action(
+                    say="Tell the data centre which rack, or open a case with the cloud",
+                    command="kubectl get node NODE -o wide",
+                ),
+            ),
+            over="Below the limit for one evaluation.",
+            link="https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
+            guards=("H14", "HW17", "ST17", "X02", "X13"),
+        ),
+        Failure(
+            id="gpu-power-brake",
+            alert="GpuPowerBrake",
+            title="A GPU is braked for lack of power",
+            signal=f"Clock event reasons hw_power_brake and hw_slowdown without heat ({_EXPORTER})",
+            expression='sum by (node, gpu, pool) (gpucluster:gpu:clock_event_samples{clock_event=~"$events"}) >='
+            " $samples unless on (node, gpu) sum by (node, gpu)"
+            ' (gpucluster:gpu:clock_event_samples{clock_event=~"hw_thermal|sw_thermal"}) > 0',
+            limits={
+                "events": Codes(
+                    values=("hw_power_brake", "hw_slowdown"),
+                    source="dcgm-exporter 4.8.2: power brake is asserted by the server; power_cap alone is normal at"
+                    " full load",
+                ),
+                "samples": _SAMPLES,
+            },
+            span="1m",
+            severity="critical",
+            domains=("hardware",),
+            owner="hardware",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} was braked by its server in {{ $value }} samples"
+            " of the last 5 minutes.",
+            meaning="The server tells its GPUs to halve their clocks, because a power supply is lost or the node draws"
+            " more than what is left can give. The next supply that fails takes the node down, and a breaker more of"
+            " them.",
+            causes=(
+                "a power supply failed or lost its feed: redundancy is gone",
+                "a PDU or a circuit is loaded above what it can carry",
+                "supplies too small for the node: six of 3.3 kW feed a DGX H100, two of 2 kW do not",
+            ),
+            actions=(
+                Action(
+                    say="See which nodes are braked together: a rack or a circuit shows as a group",
+                    query='count by (node) (gpucluster:gpu:clock_event_samples{clock_event="hw_power_brake"} > 0)',
+                ),
+                Action(
+                    say="Read the supplies' state from the node's management controller",
+                    command="ipmitool -I lanplus -H BMC -U USER -E sdr type 'Power Supply'",
+                ),
+                _CORDON,
+            ),
+            over="No power brake for 5 minutes, and every supply present.",
+            link="https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
+            guards=("V11", "T13", "HW02", "U10"),
+        ),
+        Failure(
+            id="nodes-lost-together",
+            alert="NodesLostTogether",
+            title="Several nodes of a pool are gone at once",
+            signal="Nodes that do not report to the API server, by pool (kube-state-metrics)",
+            expression="count by (pool) (gpucluster:node:unreachable == 1 and on (node)"
+            " max_over_time(gpucluster:node:ready[15m]) == 1) >= $nodes",
+            limits={
+                "nodes": Threshold(
+                    value=2,
+                    unit="nodes within 15 minutes",
+                    source="002:L275-285 puts two nodes on a breaker; by chance, at 6.5 failures in 1,000 node-days"
+                    " (RSC-1), two of 64 nodes fail within 15 minutes once in a year and a half",
+                )
+            },
+            span="0s",
+            severity="critical",
+            domains=("hardware", "system"),
+            owner="hardware",
+            summary="{{ $value }} nodes of pool {{ $labels.pool }} are gone at once.",
+            meaning="Nodes that fail together share something: a breaker, a PDU, a cooling loop, a switch, a placement"
+            " group. Gangs on them are lost; do not repair nodes one by one before the shared part is found.",
+            causes=("a breaker tripped", "a cooling loop stopped and nodes shut down", "a switch or uplink is down"),
+            actions=(
+                Action(
+                    say="See what the nodes share",
+                    command="kubectl get nodes -l gpucluster/pool=POOL -L topology.kubernetes.io/zone -o wide",
+                ),
+                Action(
+                    say="Ask the data centre for the rack's breakers and loops, or look at the cloud's events",
+                    command="aws ec2 describe-instance-status --include-all-instances --filters"
+                    " Name=instance-status.status,Values=impaired,initializing",
+                ),
+                Action(
+                    say="Stop runs from starting again and again until the pool is back",
+                    command="kubectl get podgroups -A",
+                ),
+            ),
+            over="All but one of the nodes report again; after 15 minutes those that do not are told one by one.",
+            link="https://kubernetes.io/docs/reference/node/node-status/#condition",
+            guards=("V11", "T13"),
+        ),
+    ),
+)

@@ -1,0 +1,46 @@
+"""What the plan expects of a stack, as rules and panels compare with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from monitoring.thresholds import Threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolLimits:
+    """A GPU pool whose nodes have `gpus_per_node` devices that pods can ask for."""
+
+    name: str
+    gpus_per_node: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunLimits:
+    """A training run on `nodes` nodes of `pool`. `tokens_per_s` and `mfu` (0 to 1) are what the plan forecasts,
+    `checkpoint_s` the seconds between saves; each is None where the stack file does not say enough to plan it.
+    """
+
+    name: str
+    pool: str
+    nodes: int
+    tokens_per_s: float | None = None
+    mfu: float | None = None
+    checkpoint_s: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceLimits:
+    """A model service with `most` replicas at most."""
+
+    name: str
+    most: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The stack's pools, runs and services. `thresholds` replaces those of the table, by failure and name."""
+
+    pools: tuple[PoolLimits, ...] = ()
+    runs: tuple[RunLimits, ...] = ()
+    services: tuple[ServiceLimits, ...] = ()
+    thresholds: Mapping[tuple[str, str], Threshold] = field(default_factory=dict)

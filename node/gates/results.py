@@ -1,0 +1,116 @@
+"""What the tools of a gate print, read into numbers; what is cut, empty or of another tool is an error, never a pass.
+
+Sources: nccl-tests, src/common.cu (table and "# Avg bus bandwidth"); NCCL 2.30, src/plugin/net.cc and
+aws-ofi-nccl, src/nccl_ofi_net.cpp (which network is used); nvidia-smi --query-gpu (CSV).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+class UnreadableError(ValueError):
+    """The output is not that of a tool that ran to its end."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A message of so many bytes: bus bandwidth out of place, GB/s, and results that were wrong."""
+
+    size: int
+    bus_gb_per_s: float
+    wrong: int
+
+
+_ROW = re.compile(
+    r"\s*(\d+)\s+\d+\s+\w+\s+\w+\s+-?\d+\s+([\d.]+)\s+[\d.]+\s+([\d.]+)\s+(\d+|N/A)(?:\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+(\d+|N/A))?\s*"
+)
+_AVERAGE = re.compile(r"# Avg bus bandwidth\s*:\s*([\d.]+)")
+
+
+def nccl_rows(text: str) -> list[Row]:
+    """The table of one run of nccl-tests. Raises UnreadableError without its last line, which is written at the end."""
+    rows = []
+    for line in text.splitlines():
+        found = _ROW.fullmatch(line)
+        if found:
+            wrong = [int(each) for each in (found[4], found[5]) if each and each != "N/A"]
+            rows.append(Row(int(found[1]), float(found[3]), sum(wrong)))
+    if not rows:
+        raise UnreadableError(f"no row of nccl-tests is in the output: {_last(text)}")
+    if not _AVERAGE.search(text):
+        raise UnreadableError(f"the output ends before nccl-tests did: {_last(text)}")
+    return rows
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a rank's NCCL uses: `provider` is efa, IB or Socket; `devices` found, None where it did not say."""
+
+    rank: int
+    provider: str
+    devices: int | None
+
+
+_RANK = re.compile(r"\[(\d+)\] NCCL INFO (.*)")
+_OFI = re.compile(r"NET/OFI Selected [Pp]rovider is ([\w;.-]+).*?\(found (\d+) nics\)")
+_USING = re.compile(r"Using network (.+)")
+_IB = re.compile(r"NET/IB : Using (.*)")
+_DEVICE = re.compile(r"\[\d+\][\w.-]+:\d+")
+
+
+def networks(text: str) -> dict[int, Network]:
+    """Network of each rank by NCCL_DEBUG=INFO's lines. Raises UnreadableError where no rank names one."""
+    providers: dict[int, str] = {}
+    devices: dict[int, int] = {}
+    for line in text.splitlines():
+        said = _RANK.search(line)
+        if said is None:
+            continue
+        rank, words = int(said[1]), said[2]
+        if ofi := _OFI.search(words):
+            providers[rank], devices[rank] = ofi[1], int(ofi[2])
+        elif ib := _IB.search(words):
+            devices[rank] = len(_DEVICE.findall(ib[1]))
+        elif used := _USING.search(words):
+            name = used[1].strip()
+            if "ofi" not in name.lower() and "libfabric" not in name.lower():
+                providers[rank] = name
+            else:
+                providers.setdefault(rank, name)
+    if not providers:
+        raise UnreadableError(f"no rank says which network it uses (NCCL_DEBUG=INFO): {_last(text)}")
+    return {rank: Network(rank, provider, devices.get(rank)) for rank, provider in providers.items()}
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A GPU under load: clock of its processors and the most it can have, MHz, power and its limit, W."""
+
+    gpu: int
+    mhz: float
+    most_mhz: float
+    watts: float
+    limit_watts: float
+
+
+def clocks(text: str) -> list[Clock]:
+    """Of nvidia-smi: --query-gpu=index,clocks.sm,clocks.max.sm,power.draw,power.limit --format=csv,noheader,nounits."""
+    found = []
+    for line in text.strip().splitlines():
+        words = [each.strip() for each in line.split(",")]
+        try:
+            index, *numbers = words
+            mhz, most, watts, limit = map(float, numbers)
+            found.append(Clock(int(index), mhz, most, watts, limit))
+        except ValueError:
+            raise UnreadableError(f"this is no line of nvidia-smi's five columns: {line.strip()!r}") from None
+    if not found:
+        raise UnreadableError("nvidia-smi names no GPU")
+    return found
+
+
+def _last(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return repr(lines[-1][:160]) if lines else "it is empty"

@@ -1,0 +1,237 @@
+"""Checkpoints as directories that are whole or not there: written aside, hashed, then renamed.
+
+A save of step 120 is the directory `step-000000120`. It is whole when it holds SHA256SUMS, as sha256sum writes it, and
+every file hashes to its line. While it is written it lies beside under a name that begins with a dot. Several writers
+(ranks, or nodes that copy) write parts of one save: each says what it wrote in `.part-N`, and the save is finished by
+whoever finds all parts there. Nothing here needs more than Python 3.10: it runs in any image.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SUMS = "SHA256SUMS"
+KEEP = "KEEP"
+"""An empty file of this name in a save keeps it from being pruned."""
+
+_NAME = re.compile(r"step-(\d+)")
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a save is: `whole`, `half` (never finished), `missing` (files are gone) or `corrupt`, and why."""
+
+    state: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A save that is not resumed from."""
+
+    path: Path
+    verdict: Verdict
+
+
+def name_of(step: int) -> str:
+    """The directory of a step; names sort as steps do."""
+    return f"step-{step:09d}"
+
+
+def step_of(path: Path) -> int | None:
+    """The step of a directory, None for what is no save."""
+    found = _NAME.fullmatch(path.name)
+    return int(found[1]) if found else None
+
+
+def aside(root: Path, step: int) -> Path:
+    """Where the save of a step is written before it is whole."""
+    return root / f".{name_of(step)}"
+
+
+def begin(root: Path, step: int) -> Path:
+    """An empty directory for the files of all parts, made once. What an earlier attempt left there is gone."""
+    place = aside(root, step)
+    _remove(place)
+    place.mkdir(parents=True)
+    return place
+
+
+def hash_of(path: Path) -> str:
+    """SHA-256 of a file, in hex."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def wrote(place: Path, part: int, names: Iterable[str]) -> None:
+    """Says that a writer is done with its files, which are on the disk then. Names are relative to `place`."""
+    lines = []
+    for name in sorted(names):
+        _sync(place / name)
+        lines.append(f"{hash_of(place / name)}  {name}\n")
+    _write(place / f".part-{part}", "".join(lines), place)
+
+
+def finish(root: Path, step: int, parts: int, *, replace: bool = True) -> Path | None:
+    """The whole save, or None while parts are missing. Several may call it at once; one of them renames it.
+
+    A whole save of that step that is there already gives way, or without `replace` stays.
+    """
+    place, target = aside(root, step), root / name_of(step)
+    files = [place / f".part-{part}" for part in range(parts)]
+    try:
+        lines = sorted(line for file in files for line in file.read_text(encoding="utf-8").splitlines(keepends=True))
+        if not lines:
+            raise ValueError(f"{place} has no files; a save without one resumes nothing")
+        _write(place / SUMS, "".join(lines), root)
+        for file in files:
+            file.unlink(missing_ok=True)
+        _rename(place, target, replace=replace)
+    except FileNotFoundError:
+        return target if check(target, hashes=False).state == "whole" else None
+    _sync(root)
+    return target
+
+
+def _rename(place: Path, target: Path, *, replace: bool) -> None:
+    try:
+        place.rename(target)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        if not replace and check(target, hashes=False).state == "whole":
+            _remove(place)
+            return
+        _remove(target)
+        place.rename(target)
+
+
+def check(path: Path, *, hashes: bool = True) -> Verdict:
+    """What a save is; without `hashes` only whether its files are there."""
+    try:
+        text = (path / SUMS).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Verdict("half", f"it has no {SUMS}: it was never finished")
+    except (OSError, UnicodeDecodeError) as error:
+        return Verdict("corrupt", f"{SUMS} cannot be read: {error}")
+    lines = text.splitlines()
+    if not lines or not text.endswith("\n"):
+        return Verdict("corrupt", f"{SUMS} is empty or cut")
+    for line in lines:
+        found = _LINE.fullmatch(line)
+        if found is None:
+            return Verdict("corrupt", f"{SUMS} has a line that is none of sha256sum: {line[:80]!r}")
+        digest, file = found[1], path / found[2]
+        try:
+            if hashes and hash_of(file) != digest:
+                return Verdict("corrupt", f"{found[2]} differs from its hash")
+            if not hashes and not file.is_file():
+                return Verdict("missing", f"{found[2]} is gone")
+        except FileNotFoundError:
+            return Verdict("missing", f"{found[2]} is gone")
+        except OSError as error:
+            return Verdict("corrupt", f"{found[2]} cannot be read: {error}")
+    return Verdict("whole")
+
+
+def saves_in(root: Path) -> list[Path]:
+    """Directories of saves, the newest first; whether they are whole is not asked."""
+    try:
+        found = [each for each in root.iterdir() if step_of(each) is not None and each.is_dir()]
+    except FileNotFoundError:
+        return []
+    return sorted(found, key=lambda each: step_of(each) or 0, reverse=True)
+
+
+def newest(roots: Iterable[Path], *, hashes: bool = True) -> tuple[Path | None, list[Skipped]]:
+    """The newest whole save of several places, the earlier place's of the same step, and the newer ones skipped."""
+    skipped: list[Skipped] = []
+    each_root = [each for root in roots for each in saves_in(root)]
+    for path in sorted(each_root, key=lambda each: step_of(each) or 0, reverse=True):
+        verdict = check(path, hashes=hashes)
+        if verdict.state == "whole":
+            return path, skipped
+        skipped.append(Skipped(path, verdict))
+    return None, skipped
+
+
+def prune(root: Path, keep: int) -> list[Path]:
+    """Removes what is older than the newest `keep` whole saves, but for those with a file KEEP. Returns what went.
+
+    Half and corrupt saves count for nothing, and go when they are older than a whole one that is kept.
+    """
+    if keep < 1:
+        raise ValueError(f"keep is {keep}; a run that keeps no save cannot go on")
+    whole, gone = 0, []
+    for path in saves_in(root):
+        if whole >= keep and not (path / KEEP).exists():
+            _remove(path)
+            gone.append(path)
+        elif check(path, hashes=False).state == "whole":
+            whole += 1
+    for left in _leftovers(root):
+        _remove(left)
+    return gone
+
+
+def _leftovers(root: Path) -> Iterator[Path]:
+    """What a removal, or a file that was cut short, left."""
+    with contextlib.suppress(FileNotFoundError):
+        yield from (each for each in root.iterdir() if each.name.startswith(".gone-"))
+
+
+def _remove(path: Path) -> None:
+    """In two steps: a save that is half removed has another name, and is never resumed from."""
+    if path.name.startswith(".gone-"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+        return
+    going = path.with_name(f".gone-{os.getpid()}-{path.name.lstrip('.')}")
+    shutil.rmtree(going, ignore_errors=True)
+    try:
+        path.rename(going)
+    except FileNotFoundError:
+        return
+    shutil.rmtree(going, ignore_errors=True)
+
+
+def _write(path: Path, text: str, beside: Path) -> None:
+    """A file that is whole or not there, and on the disk; until then it lies in a directory `beside`."""
+    descriptor, name = tempfile.mkstemp(prefix=".gone-", dir=beside)
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.rename(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    """What was written there is on the disk, names of a directory too."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,123 @@
+"""What a micro-batch computes on one GPU of a pipeline stage: matrix products, attention, sums over memory, experts.
+
+Rates are those of `catalogue/calibration.py`. Products in FP8 are the linear layers'; attention, experts' products and
+the output layer run in bf16, as the software leaves them.
+"""
+
+from dataclasses import dataclass
+
+from catalogue.calibration import (
+    ATTENTION_PART,
+    EXPERT_PART,
+    EXPERT_WIDTH_OF_HALF_RATE,
+    WIDTH_OF_HALF_RATE,
+    Calibration,
+    calibration,
+)
+from catalogue.model_types import Model
+from catalogue.types import Gpu
+from planner.throughput import peak_tflops
+from planner.training.job import Job, Layout
+
+_FLOPS_PER_TFLOP = 1e12
+_BYTES_PER_TB = 1e12
+_MULTIPLY_ADD = 2
+_CAUSAL = 0.5
+_ATTENTION_BACKWARD = 2.5
+"""Fused attention has two products forward and five backward (Dao et al. 2022, FlashAttention)."""
+_PASSES_OVER_HIDDEN = 22
+"""Times that a layer's norms, residuals, activations and casts read or write a bf16 hidden unit forward (assumed)."""
+_PASSES_OVER_COPIES = 4
+"""Times that a token's copies for its experts are read or written forward: sorted, activated, summed (fitted)."""
+_MEMORY_PART = 0.85
+_ACTIVATION_BYTES = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """Seconds of one micro-batch forward on the fullest stage's GPU. `experts_s` has all that experts add."""
+
+    products_s: float
+    attention_s: float
+    memory_s: float
+    experts_s: float
+    output_s: float
+
+    @property
+    def forward_s(self) -> float:
+        """All of it."""
+        return self.products_s + self.attention_s + self.memory_s + self.experts_s + self.output_s
+
+    def backward_s(self, *, full: bool, again: bool) -> float:
+        """Gradients of activations, and of weights where these are trained; `again` repeats the layers before."""
+        layers = self.products_s + self.memory_s + self.experts_s
+        each = 2 if full else 1
+        repeated = layers + self.attention_s if again else 0.0
+        return each * (layers + self.output_s) + _ATTENTION_BACKWARD * self.attention_s + repeated
+
+
+def forward_pass(model: Model, job: Job, layout: Layout, gpu: Gpu) -> Pass:
+    """A micro-batch's forward pass. The fullest stage has whole layers; the output layer is shared out evenly.
+
+    Software gives the last stage fewer layers for the output layer's sake, so that the stages' mean is what counts
+    where it is more than the fullest stage without it.
+    """
+    row = calibration(job.software, gpu, job.precision)
+    plain = calibration(job.software, gpu, "bf16")
+    tokens = job.micro_batch * job.sequence / layout.context / layout.tensor
+    peak = peak_tflops(gpu) * _FLOPS_PER_TFLOP
+    slow = _narrow(model.hidden / layout.tensor, WIDTH_OF_HALF_RATE)
+    rate = peak_tflops(gpu, job.precision) * _FLOPS_PER_TFLOP * row.peak_part * slow
+    bandwidth = gpu.memory_tb_per_s * _BYTES_PER_TB * _MEMORY_PART
+    experts = model.experts
+    routed = model.parameters_per_expert * experts.active * experts.layers if experts else 0
+    body = model.active_parameters - routed - model.embedding_parameters
+    width = model.heads * model.head_dim
+    moved = _PASSES_OVER_HIDDEN * model.hidden * _ACTIVATION_BYTES * model.layers
+    output = model.hidden * model.vocab
+    whole = Pass(
+        products_s=_MULTIPLY_ADD * body * tokens / rate,
+        attention_s=_CAUSAL
+        * 2
+        * _MULTIPLY_ADD
+        * job.sequence
+        * width
+        * model.layers
+        * tokens
+        / (peak * ATTENTION_PART),
+        memory_s=moved * tokens / bandwidth,
+        experts_s=_experts_s(model, layout, row, tokens, peak, bandwidth),
+        output_s=_MULTIPLY_ADD * output * tokens / (peak * plain.peak_part * slow),
+    )
+    return _of_stage(whole, model.layers, layout.pipeline)
+
+
+def _experts_s(model: Model, layout: Layout, row: Calibration, tokens: float, peak: float, bandwidth: float) -> float:
+    """Products of the chosen experts at their own rate, their tokens' copies, and what each expert of the GPU costs."""
+    if (experts := model.experts) is None:
+        return 0.0
+    routed = model.parameters_per_expert * experts.active * experts.layers
+    rate = peak * EXPERT_PART * _narrow(experts.ffn, EXPERT_WIDTH_OF_HALF_RATE)
+    copied = _PASSES_OVER_COPIES * experts.active * model.hidden * _ACTIVATION_BYTES * experts.layers
+    # The rows count an expert's costs forward and backward together; a third of them is forward.
+    launched = experts.layers * experts.count / layout.expert * row.per_expert_s / 3
+    return _MULTIPLY_ADD * routed * tokens / rate + copied * tokens / bandwidth + launched
+
+
+def _narrow(width: float, half: float) -> float:
+    """Part of the rate that products of this width reach: w / (w + half)."""
+    return width / (width + half)
+
+
+def _of_stage(whole: Pass, layers: int, stages: int) -> Pass:
+    """A stage's share: the mean of all stages, or the fullest one's layers where these take longer."""
+    fullest = -(-layers // stages) / layers
+    in_layers = whole.forward_s - whole.output_s
+    part = max(fullest * in_layers, whole.forward_s / stages) / whole.forward_s
+    return Pass(
+        products_s=whole.products_s * part,
+        attention_s=whole.attention_s * part,
+        memory_s=whole.memory_s * part,
+        experts_s=whole.experts_s * part,
+        output_s=whole.output_s * part,
+    )

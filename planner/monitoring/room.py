@@ -1,0 +1,87 @@
+"""What runs on the system pools besides the workloads' Jobs, and whether their nodes hold it.
+
+Requests are what the charts and add-ons ask for at the versions that are deployed, and for those that ask for nothing
+what they use on a quiet cluster; Prometheus' own follow from the series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from planner.monitoring.types import PodRequest, Requests, SystemRoom
+from planner.types import PoolPlan
+
+
+class _Pods(NamedTuple):
+    what: str
+    cpu_millicores: int
+    memory_mib: int
+    replicas: int = 1
+
+
+def requests(cpu_millicores: int, memory_mib: int, nodes: int) -> Requests:
+    """What the containers of monitoring ask for, with a Prometheus of so many millicores and MiB.
+
+    Memory is their limit, too. Sources: the limits in prometheus-operator/kube-prometheus, manifests;
+    kube-state-metrics, README, "Resource recommendation", which grows by 2 MiB with each node beyond a hundred.
+    """
+    return Requests(
+        prometheus=PodRequest(cpu_millicores=cpu_millicores, memory_mib=memory_mib),
+        alertmanager=PodRequest(cpu_millicores=50, memory_mib=100),
+        grafana=PodRequest(cpu_millicores=100, memory_mib=512),
+        dashboard_loader=PodRequest(cpu_millicores=10, memory_mib=128),
+        state_metrics=PodRequest(cpu_millicores=100, memory_mib=250 + 2 * max(0, nodes - _NODES_OF_DEFAULT)),
+        operator=PodRequest(cpu_millicores=100, memory_mib=200),
+        reloader=PodRequest(cpu_millicores=10, memory_mib=50),
+        node_exporter=PodRequest(cpu_millicores=50, memory_mib=180),
+        fabric_counters=PodRequest(cpu_millicores=5, memory_mib=16),
+        log_collector=PodRequest(cpu_millicores=50, memory_mib=128),
+    )
+
+
+_NODES_OF_DEFAULT = 100
+
+_SERVICES = (
+    _Pods("CoreDNS", 100, 70, 2),
+    _Pods("metrics-server", 100, 200, 2),
+    _Pods("controllers of volumes", 110, 400, 2),
+    _Pods("GPU Operator and feature discovery", 310, 356),
+    _Pods("Volcano", 400, 600),
+    _Pods("training operator", 100, 128),
+    _Pods("a copy of weights or data", 2000, 2048),
+)
+_DAEMONS = _Pods("daemons of a node", 300, 512)
+
+
+def system_room(pools: Sequence[PoolPlan], asked: Requests) -> SystemRoom:
+    """Sum up the system pools, with monitoring among what runs there."""
+    system = [pool for pool in pools if pool.role == "system"]
+    nodes = sum(pool.count for pool in system)
+    prometheus = _together("Prometheus", asked.prometheus, asked.reloader)
+    watching = (
+        prometheus,
+        _together("Alertmanager", asked.alertmanager, asked.reloader),
+        _together("Grafana", asked.grafana, asked.dashboard_loader, asked.dashboard_loader),
+        _together("kube-state-metrics", asked.state_metrics),
+        _together("Prometheus operator", asked.operator),
+    )
+    own = _together("monitoring on a node", asked.node_exporter, asked.fabric_counters, asked.log_collector)
+    daemons = _Pods(
+        "daemons", own.cpu_millicores + _DAEMONS.cpu_millicores, own.memory_mib + _DAEMONS.memory_mib, nodes
+    )
+    everything = (*_SERVICES, *watching, daemons)
+    return SystemRoom(
+        asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
+        asked_memory_mib=sum(each.memory_mib * each.replicas for each in everything),
+        offered_cpu_millicores=sum(pool.count * pool.allocatable_cpu_millicores for pool in system),
+        offered_memory_mib=sum(pool.count * pool.allocatable_memory_mib for pool in system),
+        largest_cpu_millicores=prometheus.cpu_millicores + daemons.cpu_millicores,
+        largest_memory_mib=prometheus.memory_mib + daemons.memory_mib,
+        node_cpu_millicores=max((pool.allocatable_cpu_millicores for pool in system), default=0),
+        node_memory_mib=max((pool.allocatable_memory_mib for pool in system), default=0),
+    )
+
+
+def _together(what: str, *containers: PodRequest) -> _Pods:
+    return _Pods(what, sum(each.cpu_millicores for each in containers), sum(each.memory_mib for each in containers))

@@ -1,0 +1,130 @@
+"""How many series each exporter has: what it exports of a node, a GPU, a port, a pod, times how many there are.
+
+Numbers beside a word are series counted in the exporter's own list or test fixtures at the version that is deployed;
+`about` marks those that depend on the node and are rounded up. What a running cluster has: count({__name__=~".+"}) by
+(job).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from monitoring.counters import DCGM_COUNTERS
+from planner.monitoring.types import ExporterPlan
+from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan, ServicePlan
+
+_PER_GPU = sum(each.kind != "label" for each in DCGM_COUNTERS)
+_CLOCK_EVENTS = 8
+"""dcgm-exporter 4.5.3, pkg/dcgmprovider: one series of DCGM_EXP_CLOCK_EVENTS_COUNT for each reason that was seen."""
+
+_PER_NODE, _PER_PROCESSOR, _PER_DISK, _PER_PORT, _PER_EFA = 620, 8, 27, 60, 22
+"""node_exporter 1.12.1, collector/fixtures/e2e-output.txt, with the collectors that the chart's values leave on: about
+620 of a node with two interfaces and three file systems, node_cpu_seconds_total in 8 modes of each processor, diskstats
+of each disk, class_infiniband with its hw_counters of each port. EFA: linux, drivers/infiniband/hw/efa/efa_verbs.c, the
+17 counters of a port and 5 of its retransmissions."""
+
+_KUBELET, _PER_CONTAINER, _PER_POD = 1_100, 34, 20
+"""Kubernetes 1.36: about 1,100 of the kubelet's /metrics; cAdvisor's of a container, and of a pod's network and own
+cgroup, less what the chart drops."""
+
+_STATE_PER_NODE, _STATE_PER_POD, _STATE_PER_OBJECT = 95, 62, 9
+"""kube-state-metrics 2.20, docs/metrics, of the resources that the values leave on: a node with eight resources, a pod
+of two containers, and each Deployment, claim, budget and the like."""
+
+_API_SERVERS, _API_SERVER = 2, 13_000
+"""EKS keeps at least two (EKS guide, clusters); about 13,000 series with the buckets that the chart drops."""
+
+_DNS, _OPERATOR, _PROMETHEUS, _ALERTMANAGER, _GRAFANA = 350, 900, 1_300, 450, 1_900
+_SCHEDULER, _SCHEDULER_PER_QUEUE, _TRAINING_OPERATOR, _LOG_COLLECTOR = 700, 25, 250, 45
+
+_VLLM = 640
+"""vLLM 0.29, vllm/v1/metrics/loggers.py: 44 names, of which 20 are histograms of 12 to 28 buckets."""
+
+_RULES_PER_CONTAINER, _RULES_PER_NODE, _RULES_PER_GPU, _RULES = 8, 16, 6, 500
+"""Recording rules: the chart's of containers and nodes, and the stack's own of GPUs."""
+
+_DAEMONS, _DAEMON_CONTAINERS = 8, 15
+"""Of every node: network, proxy, pod identity, two volume drivers of three containers, health agent, two exporters."""
+_GPU_DAEMONS, _GPU_DAEMON_CONTAINERS = 7, 8
+"""Of a GPU node: device plugins, both feature discoveries, DCGM exporter, validator, MIG manager."""
+_SYSTEM_PODS, _SYSTEM_CONTAINERS, _OBJECTS = 30, 48, 90
+
+RULES_S = 30
+"""Evaluation interval of rules that name none."""
+VLLM_S = 15
+"""The servers' own, as the autoscaler acts on them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """What there is to look at, at its most: every replica, every gang."""
+
+    nodes: int
+    gpu_nodes: int
+    gpus: int
+    processors: int
+    disks: int
+    ports: int
+    efa: int
+    pods: int
+    containers: int
+    replicas: int
+    queues: int
+
+
+def fleet(
+    pools: Iterable[PoolPlan], runs: Mapping[str, RunPlan], services: Mapping[str, ServicePlan], queues: int
+) -> Fleet:
+    """Count what the plan deploys. Where GPUs are cut into slices, each slice counts as a GPU."""
+    known = list(pools)
+    nodes = sum(pool.count for pool in known)
+    gpu_nodes = sum(pool.count for pool in known if pool.gpus)
+    replicas = sum(each.max_replicas for each in services.values())
+    workers = sum(run.pods for run in runs.values()) + replicas
+    return Fleet(
+        nodes=nodes,
+        gpu_nodes=gpu_nodes,
+        gpus=sum(pool.count * pool.devices_per_node for pool in known),
+        processors=sum(pool.count * _processors(pool) for pool in known),
+        disks=sum(pool.count * (1 + (pool.nvme.count if pool.nvme else 0)) for pool in known),
+        ports=sum(pool.count * pool.rails for pool in known if isinstance(pool, MetalPoolPlan)),
+        efa=sum(pool.count * pool.efa for pool in known if isinstance(pool, AwsPoolPlan)),
+        pods=nodes * _DAEMONS + gpu_nodes * _GPU_DAEMONS + _SYSTEM_PODS + workers,
+        containers=nodes * _DAEMON_CONTAINERS + gpu_nodes * _GPU_DAEMON_CONTAINERS + _SYSTEM_CONTAINERS + workers,
+        replicas=replicas,
+        queues=queues,
+    )
+
+
+def _processors(pool: PoolPlan) -> int:
+    if isinstance(pool, AwsPoolPlan):
+        return pool.instance.vcpu
+    return pool.server.cpu.threads if isinstance(pool, MetalPoolPlan) else 0
+
+
+def exporters(seen: Fleet, scrape_s: int) -> tuple[ExporterPlan, ...]:
+    """Everything that is scraped, and the rules, which add series as well; those without targets are left out."""
+    return tuple(each for each in _exporters(seen, scrape_s) if each.targets)
+
+
+def _exporters(seen: Fleet, scrape_s: int) -> Iterator[ExporterPlan]:
+    def each(name: str, targets: int, series: int, every_s: int = scrape_s) -> ExporterPlan:
+        return ExporterPlan(name=name, targets=targets, series=series, every_s=every_s)
+
+    hosts = seen.nodes * _PER_NODE + seen.processors * _PER_PROCESSOR + seen.disks * _PER_DISK
+    state = seen.nodes * _STATE_PER_NODE + seen.pods * _STATE_PER_POD + _OBJECTS * _STATE_PER_OBJECT
+    rules = seen.containers * _RULES_PER_CONTAINER + seen.nodes * _RULES_PER_NODE + seen.gpus * _RULES_PER_GPU
+    yield each("dcgm-exporter", seen.gpu_nodes, seen.gpus * (_PER_GPU + _CLOCK_EVENTS))
+    yield each("node-exporter", seen.nodes, hosts + seen.ports * _PER_PORT + seen.efa * _PER_EFA)
+    yield each("kubelet", seen.nodes, seen.nodes * _KUBELET)
+    yield each("cadvisor", seen.nodes, seen.containers * _PER_CONTAINER + seen.pods * _PER_POD)
+    yield each("kube-state-metrics", 1, state)
+    yield each("apiserver", _API_SERVERS, _API_SERVERS * _API_SERVER)
+    yield each("coredns", 2, 2 * _DNS)
+    yield each("volcano", 2, _SCHEDULER + seen.queues * _SCHEDULER_PER_QUEUE)
+    yield each("training-operator", 1, _TRAINING_OPERATOR)
+    yield each("vllm", seen.replicas, seen.replicas * _VLLM, VLLM_S)
+    yield each("fluent-bit", seen.nodes, seen.nodes * _LOG_COLLECTOR)
+    yield each("monitoring", 4, _OPERATOR + _PROMETHEUS + _ALERTMANAGER + _GRAFANA)
+    yield each("rules", 1, rules + _RULES, RULES_S)

@@ -1,0 +1,230 @@
+"""`python -m planner.new --stack mine`: a stack file to begin with, from six questions. It plans before it is written.
+
+Exit status: 0 if the file was written, 1 if what was asked for cannot work (with what stands in the way), 2 if the
+command is wrong. Without a terminal, what no option answers is taken as it stands in brackets.
+"""
+
+import argparse
+import getpass
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from catalogue.instances import INSTANCES
+from catalogue.models import MODELS
+from catalogue.offerings import OFFERINGS, offered
+from catalogue.regions import REGIONS, zones
+from catalogue.versions import STANDARD_SUPPORT_ENDS
+from planner.plan import AwsPlan, plan
+from settings.errors import NAMESPACE, SettingsError, meant
+from settings.load import from_sections
+from settings.stackfile import read
+from settings.zones import zone_prefix
+
+NOTHING = "-"
+_SERVERS = (("g6e.xlarge", 1), ("g6e.12xlarge", 4), ("g6e.48xlarge", 8), ("p5.48xlarge", 8), ("p5en.48xlarge", 8))
+"""What a model is served on: the first of these on which the stack plans, the cheapest first."""
+_SPARE = 1.1
+"""What the budget leaves above the price."""
+_MOST_NODES = 4096
+
+
+class NoStackError(Exception):
+    """What was asked for cannot work; the message says why, one reason a line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question: the option that answers it, what is asked, what stands in brackets, what is wrong with an answer."""
+
+    name: str
+    asked: str
+    default: str
+    wrong: Callable[[str], str | None] = lambda _: None
+
+
+def _among(known: Collection[str], what: str) -> Callable[[str], str | None]:
+    names = sorted(known)
+    return lambda word: None if word in known else f"there is no {what} {word!r}; {meant(word, names)}"
+
+
+def _count(word: str) -> str | None:
+    known = word.isdigit() and 1 <= int(word) <= _MOST_NODES
+    return None if known else f"{word!r} is not a number of nodes from 1 to {_MOST_NODES}"
+
+
+QUESTIONS = (
+    Question(name="region", asked="AWS region", default="us-east-2", wrong=_among(REGIONS, "region")),
+    Question(
+        name="train",
+        asked=f"instance type to train on, {NOTHING} for none",
+        default="p5.4xlarge",
+        wrong=_among({*INSTANCES, NOTHING}, "instance type"),
+    ),
+    Question(name="nodes", asked="nodes to train on", default="2", wrong=_count),
+    Question(
+        name="serve",
+        asked=f"model to serve, {NOTHING} for none",
+        default="llama-3-8b",
+        wrong=_among({*MODELS, NOTHING}, "model"),
+    ),
+    Question(name="weights", asked="where its weights are", default="s3://acme-model-weights/llama-3-8b"),
+    Question(name="network", asked="network that deploys and operates", default="203.0.113.0/24"),
+)
+
+
+def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None) -> int:
+    """Ask, plan, write. `ask` takes a prompt and gives the answer; without it and a terminal nobody is asked."""
+    parser = argparse.ArgumentParser(prog="python -m planner.new")
+    parser.add_argument("--stack", required=True, help="the stack's name: Pulumi.<stack>.yaml is written")
+    for question in QUESTIONS:
+        parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
+    options = parser.parse_args(arguments)
+    file = Path(f"Pulumi.{options.stack}.yaml")
+    if file.exists():
+        print(f"there is a {file} already; edit it, or choose another name", file=sys.stderr)
+        return 2
+    if ask is None and sys.stdin.isatty():
+        ask = input
+    try:
+        text, planned = stack_file(_answers(options, ask))
+    except (NoStackError, SettingsError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    file.write_text(text, encoding="utf-8")
+    print(f"{file}: {planned.totals.nodes} nodes, {planned.prices.hourly:.2f} USD an hour")
+    print(f"next: make plan STACK={options.stack}, edit the file, make up STACK={options.stack}")
+    return 0
+
+
+def _answers(options: argparse.Namespace, ask: Callable[[str], str] | None) -> dict[str, str]:
+    """An answer to each question. A wrong one is asked again; where nobody can be asked, it raises NoStackError."""
+    return {question.name: _answer(question, getattr(options, question.name), ask) for question in QUESTIONS}
+
+
+def _answer(question: Question, given: str | None, ask: Callable[[str], str] | None) -> str:
+    if ask is None:
+        given = given or question.default
+        if problem := question.wrong(given):
+            raise NoStackError(f"--{question.name}: {problem}")
+        return given
+    while given is None or (problem := question.wrong(given)):
+        if given is not None:
+            print(problem)
+        given = ask(f"{question.asked} [{question.default}]: ").strip() or question.default
+    return given
+
+
+def stack_file(answers: Mapping[str, str]) -> tuple[str, AwsPlan]:
+    """The text of a stack file and its plan, by the names of the questions. Raises NoStackError and SettingsError."""
+    refused: list[str] = []
+    for server, gpus in _SERVERS:
+        text, planned = _priced(answers, server, gpus)
+        if not planned.errors:
+            return text, planned
+        refused = refused or [str(finding) for finding in planned.errors]
+    raise NoStackError("\n".join(refused))
+
+
+def _priced(answers: Mapping[str, str], server: str, gpus: int) -> tuple[str, AwsPlan]:
+    """With a budget a little above the price."""
+    first = _planned(_text(answers, server, gpus, budget=1_000_000))
+    price = first.prices.hourly if first.prices.listed else first.prices.hourly_high
+    text = _text(answers, server, gpus, budget=max(1, ceil(price * _SPARE)))
+    return text, _planned(text)
+
+
+def _planned(text: str) -> AwsPlan:
+    config: dict[str, Any] = read(text, "the new file")["config"]
+    prefix = f"{NAMESPACE}:"
+    found = plan(
+        from_sections({key.removeprefix(prefix): each for key, each in config.items() if key.startswith(prefix)})
+    )
+    if not isinstance(found, AwsPlan):
+        raise TypeError("a stack of six questions is one on AWS")
+    return found
+
+
+def _text(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> str:
+    return "".join(f"{line}\n" for line in _lines(answers, server, gpus, budget))
+
+
+def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> Iterator[str]:
+    trains, serves = answers["train"] != NOTHING, answers["serve"] != NOTHING
+    region, zone = answers["region"], _zone(answers["region"], [answers["train"]] if trains else [server])
+    beside = next((each for each in _zones(region) if each != zone), zone)
+    yield "# docs/reference/stack-file.md lists every key. make plan says what the file comes to, in a second."
+    yield "config:"
+    yield '  pulumi:disable-default-providers: ["*"]'
+    if any(word in answers[key] for key, word in (("weights", "acme-"), ("network", "203.0.113."))):
+        yield "  # Some names below are placeholders: replace what says so, then remove this line."
+        yield "  gpucluster:example: true"
+    yield "  gpucluster:platform:"
+    yield "    kind: aws"
+    yield f"    region: {region}"
+    yield f"    zones: [{zone}, {beside}]  # ids, which mean the same place in every account"
+    yield f"    gpuZone: {zone}  # where {'the training nodes' if trains else 'GPUs'} can be had"
+    yield f'    kubernetesVersion: "{max(STANDARD_SUPPORT_ENDS)}"'
+    yield f"    publicAccessCidrs: [{answers['network']}]  # who may reach the Kubernetes API; replace by your own"
+    yield "  gpucluster:pools:"
+    yield "    - {name: system, role: system, instanceType: m7i.xlarge, count: 2}  # operators"
+    if trains:
+        yield f"    - {{name: training, role: training, instanceType: {answers['train']}, count: {answers['nodes']}}}"
+    if serves:
+        yield f"    - {{name: inference, role: inference, instanceType: {server}, count: 1}}"
+    yield "  gpucluster:storage:"
+    yield "    lustre: {deploymentType: SCRATCH_2, capacityGib: 1200}  # not replicated; PERSISTENT_2 is, with a tier"
+    if serves and answers["weights"].startswith("s3://"):
+        yield f"    sources: [{{bucket: {answers['weights'].removeprefix('s3://').partition('/')[0]}}}]"
+    yield "  gpucluster:scheduling:"
+    yield "    queues: [{name: research}]"
+    if trains:
+        yield "  gpucluster:training:"
+        yield "    runs:"
+        yield "      - name: first-run"
+        yield "        pool: training"
+        yield f"        nodes: {answers['nodes']}"
+        yield "        queue: research"
+        yield "        image: nvcr.io/nvidia/pytorch:26.03-py3"
+        yield "        script: [/data/train.py]  # on the shared file system, or in an image of your own"
+        yield "        # model: llama-3-8b        # then memory, time and cost are planned, and checkpoint can be set"
+    if serves:
+        yield "  gpucluster:serving:"
+        yield "    services:"
+        yield f"      - name: {answers['serve'].replace('.', '-')}"
+        yield "        pool: inference"
+        yield f"        model: {answers['serve']}"
+        yield f"        weights: {answers['weights']}  # copied to the file system once"
+        yield "        image: vllm/vllm-openai:v0.29.0"
+        if gpus > 1:
+            yield f"        tensorParallel: {gpus}"
+    yield f"  gpucluster:budget: {{maxHourlyUsd: {budget}}}  # a stack that costs more is refused"
+    yield f"  gpucluster:lifecycle: {{owner: {_owner()}, costCentre: research}}"
+
+
+def _owner() -> str:
+    """Who is asked, as a tag can say it."""
+    try:
+        return "".join(letter for letter in getpass.getuser() if letter.isalnum()) or "me"
+    except (KeyError, OSError):
+        return "me"
+
+
+def _zones(region: str) -> list[str]:
+    """The region's zones that are recorded, or what the first ones are called."""
+    known = [zone for zone in zones(region, OFFERINGS) if zone.count("-") == 1]
+    return known or [f"{zone_prefix(region)}-az{number}" for number in (1, 2)]
+
+
+def _zone(region: str, types: Sequence[str]) -> str:
+    """The first zone that offers the types; the first of all where none does, which the planner then tells."""
+    there = [set((offered(each) or {}).get(region, ())) for each in types]
+    fitting = [zone for zone in _zones(region) if all(zone in each for each in there)]
+    return (fitting or _zones(region))[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

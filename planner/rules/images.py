@@ -1,0 +1,155 @@
+"""What is in the images of training runs: the plugin that NCCL needs on EFA, and the script that is started."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from catalogue.image_types import NUMBER, OFI_PLUGIN, find, repository
+from catalogue.images import REPOSITORIES, is_published
+from catalogue.whole import Catalogue
+from planner.draft import AwsDraft, Draft, aws_rule, rule
+from planner.findings import Observation, Severity
+from planner.rules.known import placed_runs, runs, workloads
+from planner.rules.placeholders import of_documentation
+
+if TYPE_CHECKING:
+    from settings.workloads import TrainingRun
+
+
+@aws_rule(
+    "image-without-efa",
+    "LF04",
+    by_name=True,
+    formula="aws-ofi-nccl is in the image if a run of several nodes has EFA",
+    source="NVIDIA-NeMo/Megatron-Bridge, pull request 5033; NCCL 2.30.7, src/plugin/net.cc: without a plugin, sockets",
+)
+def image_without_efa(draft: AwsDraft) -> Iterable[Observation]:
+    """A gang on EFA has an image that NCCL can reach EFA from: without the plugin it talks TCP over one interface."""
+    for path, run in _on_efa(draft):
+        row = find(draft.catalogue.images, run.image)
+        if row is not None and row.drives_efa is False:
+            sets = f" and sets {', '.join(row.env)}" if row.env else ""
+            other = _with_plugin(draft.catalogue, run.image)
+            yield Observation(
+                path=f"{path}.image",
+                sentence=f"{run.image} lacks {OFI_PLUGIN}{sets}, so {run.nodes} nodes with EFA could not use it and "
+                "would talk TCP over one interface",
+                remedy=(f"take {other}, or " if other else "")
+                + "build on it with the EFA installer (./efa_installer.sh -y -g --skip-kmod) and say so in "
+                f"catalogue.images: {{name: YOUR-IMAGE, like: '{row.name}', lacks: [], netPlugin: ofi}}",
+                subject=run.image,
+                inputs={"gang": f"{run.nodes} nodes"},
+            )
+
+
+@aws_rule(
+    "image-unproven-on-efa",
+    "LF04",
+    severity=Severity.WARNING,
+    by_name=True,
+    formula="the image of a run of several nodes with EFA is a row of the catalogue",
+    source="aws-ofi-nccl, src/Makefile.am: libnccl-net-ofi.so is always installed, libnccl-net.so is not",
+)
+def image_unproven_on_efa(draft: AwsDraft) -> Iterable[Observation]:
+    """Nobody says whether a gang's image has what NCCL needs on EFA: the run ends at its start where it has not."""
+    for path, run in _on_efa(draft):
+        row = find(draft.catalogue.images, run.image)
+        if row is None or row.drives_efa is None:
+            yield Observation(
+                path=f"{path}.image",
+                sentence=f"whether {run.image} has {OFI_PLUGIN}, which {run.nodes} nodes with EFA need, is not known",
+                remedy=f"{_nearest(run.image)}look (docker run --rm --entrypoint ldconfig {run.image} "
+                f"-p | grep libnccl-net), and say what is there in catalogue.images: {{name: {repository(run.image)}, "
+                "netPlugin: ofi, source: WHO-SAYS-SO}",
+                subject=run.image,
+                inputs={"gang": f"{run.nodes} nodes"},
+            )
+
+
+@rule(
+    "image-unknown",
+    "LF04",
+    severity=Severity.WARNING,
+    by_name=True,
+    formula="the image's repository is known to be published, or a row of catalogue.images is about it",
+    source="CRI: ErrImagePull; catalogue/images.py",
+)
+def image_unknown(draft: Draft) -> Iterable[Observation]:
+    """An image of which nobody says that it exists is misspelt, or one's own: its pods wait until it is there."""
+    settings, seen = draft.settings, set[str]()
+    on_efa = {run.image for _, run in _on_efa(draft)} if isinstance(draft, AwsDraft) else set()
+    for path, image in (
+        *((path, each.image) for path, each in workloads(draft)),
+        *((f"serving.triton[{index}]", each.image) for index, each in enumerate(settings.serving.triton)),
+    ):
+        told = image in seen or image in on_efa or image in draft.catalogue.digests
+        if told or is_published(image) or find(draft.catalogue.images, image) or of_documentation(image):
+            continue
+        seen.add(image)
+        yield Observation(
+            path=f"{path}.image",
+            sentence=f"nothing is known of {image}: if no registry has it, its pods wait in ErrImagePull for ever",
+            remedy=f"{_nearest(image)}if it is your own, say so in catalogue.images: "
+            f"{{name: {repository(image)}, source: WHO-BUILDS-IT}}",
+            subject=image,
+        )
+
+
+def _nearest(image: str) -> str:
+    """What was probably meant, as the beginning of a remedy; nothing where no published image is like it."""
+    name = repository(image)
+    near = get_close_matches(name, REPOSITORIES, n=1, cutoff=0.8)
+    return f"did you mean {near[0]}{image.partition('@')[0].removeprefix(name)}? Otherwise, " if near else ""
+
+
+@rule(
+    "script-not-in-image",
+    "LF03",
+    by_name=True,
+    formula="the script lies in a directory of which the image's row does not tell the contents, or is among them",
+    source="CPython: can't open file: [Errno 2] No such file or directory",
+)
+def script_not_in_image(draft: Draft) -> Iterable[Observation]:
+    """What torchrun is to start is there: a script that is not in the image ends every pod at once."""
+    for path, run in runs(draft):
+        row, script = find(draft.catalogue.images, run.image), script_of(run.script)
+        if row is not None and script is not None and row.lacks_file(script):
+            directory, file = row.listed(script) or "", posixpath.basename(script)
+            held = ", ".join(posixpath.basename(each) for each in row.within(directory)) or "nothing"
+            yield Observation(
+                path=f"{path}.script",
+                sentence=f"{script} is not in {run.image}: {directory} holds {held} there",
+                remedy=f"build an image on it that has the script (COPY {file} {directory}/) and say so in "
+                f"catalogue.images: {{name: YOUR-IMAGE, like: '{row.name}', holds: [{directory}/{file}]}}; or "
+                f"start one from the shared file system, such as /data/{file}",
+                subject=run.name,
+                inputs={"script": script},
+            )
+
+
+def script_of(words: Iterable[str]) -> str | None:
+    """The file that torchrun starts, as an absolute path; None for a module, or a path from where the image begins."""
+    for word in words:
+        if word in ("-m", "--module"):
+            return None
+        if not word.startswith("-"):
+            return posixpath.normpath(word) if word.startswith("/") else None
+    return None
+
+
+def _on_efa(draft: AwsDraft) -> Iterable[tuple[str, TrainingRun]]:
+    return ((path, run) for path, run, pool in placed_runs(draft) if pool.efa and run.nodes > 1)
+
+
+def _with_plugin(catalogue: Catalogue, image: str) -> str | None:
+    """The image with the newest tag of its repository that is known to have the plugin."""
+    written = image.partition("@")[0]
+    for row in reversed(list(catalogue.images.values())):
+        _, _, last = row.name.rpartition("..")
+        other = NUMBER.sub(last, written.removeprefix(repository(image)), count=1)
+        if row.aws_ofi_nccl and other and row.covers(f"{repository(image)}{other}"):
+            return f"{repository(image)}{other}"
+    return None

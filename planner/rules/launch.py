@@ -1,0 +1,184 @@
+"""Words and variables of a run that contradict what the plan, the operator or the platform says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from planner.draft import Draft, rule
+from planner.findings import Observation, Severity
+from planner.rules.known import runs
+
+_OPERATORS = {
+    "nnodes": "the number of nodes",
+    "nproc-per-node": "the number of processes",
+    "node-rank": "the node's rank",
+    "master-addr": "the first node's address",
+    "master-port": "the first node's port",
+    "rdzv-endpoint": "the rendezvous",
+    "rdzv-backend": "the rendezvous",
+    "rdzv-id": "the rendezvous",
+    "standalone": "the rendezvous",
+    "max-restarts": "the restarts",
+}
+
+
+@rule(
+    "launch-by-hand",
+    "N03",
+    "N10",
+    "N16",
+    "KJ03",
+    "KJ06",
+    formula="the script's words name no count of nodes or processes, and no rendezvous",
+    source="training-operator v1.9, pkg/controller.v1/pytorch/envvar.go: PET_* are torchrun's defaults",
+)
+def launch_by_hand(draft: Draft) -> Iterable[Observation]:
+    """The operator says how many nodes and processes there are; said twice, the wrong one wins (256 ranks as nodes)."""
+    for path, run in runs(draft):
+        for index, name in _options(run.script):
+            if name in _OPERATORS:
+                yield Observation(
+                    path=f"{path}.script[{index}]",
+                    sentence=f"--{name} sets {_OPERATORS[name]} by hand, which the training operator tells torchrun",
+                    remedy="remove it; nodes and restarts of the run say how many",
+                    subject=run.name,
+                )
+
+
+@rule(
+    "launch-says-twice",
+    "N03",
+    formula="no option of the script is one that the plan sets",
+    source="argparse: the last of two options wins",
+)
+def launch_says_twice(draft: Draft) -> Iterable[Observation]:
+    """An argument of the script that the plan sets too would win over what was checked."""
+    for path, run in runs(draft):
+        for index, name in _options(run.script):
+            key = _KEYS.get(name) if run.framework != "script" else None
+            if key is not None:
+                yield Observation(
+                    path=f"{path}.script[{index}]",
+                    sentence=f"{run.script[index]} says what the plan tells framework {run.framework}, and would win",
+                    remedy=f"remove it, and set {key} of the run",
+                    subject=run.name,
+                )
+
+
+_KEYS = {
+    **dict.fromkeys(("micro-batch-size", "train.micro_batch_size"), "microBatch"),
+    **dict.fromkeys(("global-batch-size", "train.global_batch_size", "accumulation"), "accumulation"),
+    **dict.fromkeys(("seq-length", "sequence-length", "model.seq_length", "dataset.seq_length"), "sequenceLength"),
+    **dict.fromkeys(
+        ("tensor-model-parallel-size", "tensor-parallel", "model.tensor_model_parallel_size"), "parallelism.tensor"
+    ),
+    **dict.fromkeys(("pipeline-model-parallel-size", "model.pipeline_model_parallel_size"), "parallelism.pipeline"),
+    **dict.fromkeys(
+        ("context-parallel-size", "context-parallel", "model.context_parallel_size"), "parallelism.context"
+    ),
+    **dict.fromkeys(("expert-model-parallel-size", "model.expert_model_parallel_size"), "parallelism.expert"),
+    **dict.fromkeys(("bf16", "fp16", "fp8-format", "precision", "mixed_precision"), "precision"),
+    **dict.fromkeys(("recompute-granularity", "recompute", "model.recompute_granularity"), "recompute"),
+    **dict.fromkeys(("sharding", "use-distributed-optimizer", "use-megatron-fsdp"), "sharding"),
+    **dict.fromkeys(
+        ("save-interval", "checkpoint-every-seconds", "checkpoint.save_interval"), "checkpoint.everyMinutes"
+    ),
+    **dict.fromkeys(("deepspeed", "deepspeed-config"), "framework, whose ds.json follows from the plan"),
+    **dict.fromkeys(("train-iters", "steps", "train.train_iters"), "tokensBillion"),
+}
+"""Options of all frameworks by what they mean, with the key of the run that says it."""
+
+
+_FORBIDDEN: Mapping[str, tuple[str, str]] = {
+    "NCCL_SOCKET_IFNAME": ("NC01", "a pod's interfaces are its network's; ib0 is not there and NCCL would end"),
+    "NCCL_IB_GID_INDEX": ("NC03", "NCCL finds RoCE v2 itself, and InfiniBand has no such index"),
+    "NCCL_NET_GDR_READ": ("NC05", "it is on where it can be"),
+    "NCCL_BUFFSIZE": ("NC07", "four times the buffers take memory of the GPU for nothing"),
+    "NCCL_IB_HCA": ("NC08", "the cards are the fabric's: names without a leading = are prefixes"),
+    "NCCL_TOPO": ("NC09", "NCCL does not read it; the name is NCCL_TOPO_FILE"),
+    "NCCL_IB_DISABLE": ("P01", "nodes would talk over sockets"),
+    "NCCL_P2P_DISABLE": ("NC13", "GPUs of a node would not use NVLink"),
+    "NCCL_NET": ("LF04", "the platform names the network that must be used"),
+    "NCCL_NET_PLUGIN": ("LF04", "the image's row says which plugin there is"),
+    "FI_PROVIDER": ("LF04", "the platform names the provider that must be used"),
+}
+_FORBIDDEN_VALUES: Mapping[str, tuple[str, tuple[str, ...], str]] = {
+    "NCCL_NET_GDR_LEVEL": ("NC04", ("0", "1", "2", "3", "4", "5"), "numbers are old names of levels; write PXB or SYS"),
+    "NCCL_CROSS_NIC": ("NC06", ("1",), "it takes traffic off its rail"),
+    "NCCL_IB_TIMEOUT": ("NC10", ("20",), "it is the default"),
+}
+
+
+@rule(
+    "nccl-against-platform",
+    "P01",
+    "P02",
+    "P03",
+    "P04",
+    "P05",
+    "P06",
+    "P07",
+    "P08",
+    "P11",
+    "P12",
+    "NC01",
+    "NC03",
+    "NC04",
+    "NC05",
+    "NC06",
+    "NC07",
+    "NC08",
+    "NC09",
+    "NC10",
+    formula="a variable of the run is none that the platform sets, and none of the known mistakes",
+    source="NCCL 2.30 user guide, environment variables; corrections NC01 to NC10",
+)
+def nccl_against_platform(draft: Draft) -> Iterable[Observation]:
+    """Variables that take collectives off the fabric, or that change nothing, are refused by name."""
+    for path, run in runs(draft):
+        for index, each in enumerate(run.nccl):
+            why = _FORBIDDEN.get(each.name)
+            if why is None and (found := _FORBIDDEN_VALUES.get(each.name)) and each.value in found[1]:
+                why = (found[0], found[2])
+            if why is not None:
+                yield Observation(
+                    path=f"{path}.nccl[{index}]",
+                    sentence=f"{each.name}={each.value}: {why[1]} ({why[0]})",
+                    remedy="remove it",
+                    subject=run.name,
+                )
+
+
+@rule(
+    "nccl-untried",
+    "P09",
+    "P10",
+    "NC17",
+    severity=Severity.WARNING,
+    formula="a run sets no variables of NCCL",
+    source="NCCL user guide: variables for debugging are not for production; corrections NC11, NC17",
+)
+def nccl_untried(draft: Draft) -> Iterable[Observation]:
+    """A variable that stays set is a measurement that somebody made once, on other software."""
+    for path, run in runs(draft):
+        odd = [each.name for each in run.nccl if each.name not in _FORBIDDEN and each.name not in _HARMLESS]
+        if odd:
+            yield Observation(
+                path=f"{path}.nccl",
+                sentence=f"{', '.join(odd)}: NCCL chooses by size and topology, and a setting holds for every call",
+                remedy="measure with and without it at each upgrade, or remove it",
+                subject=run.name,
+            )
+
+
+_HARMLESS = ("NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE", "NCCL_TOPO_FILE")
+
+
+def _options(words: Iterable[str]) -> Iterable[tuple[int, str]]:
+    """Names of the options among the words, as argparse takes them (_ is -), and of overrides like train.x=1."""
+    for index, word in enumerate(words):
+        name = word.partition("=")[0]
+        if word.startswith("--"):
+            yield index, name.removeprefix("--").replace("_", "-")
+        elif "=" in word and not word.startswith("-"):
+            yield index, name

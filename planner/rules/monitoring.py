@@ -1,0 +1,126 @@
+"""Monitoring: a disk for the retention, a rate that one Prometheus takes, room for it, somebody who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+
+from planner.draft import Draft, rule
+from planner.findings import Observation, Severity
+from planner.monitoring.plan import BYTES_PER_SAMPLE, FILLED
+from planner.monitoring.types import ExporterPlan
+
+MOST_SAMPLES_PER_S = 100_000
+"""A thousand servers of a thousand series each, scraped every 10 seconds (Robust Perception, Scaling and Federating
+Prometheus): what one server is said to take without further thought."""
+
+_SLOWEST_S = 120
+"""What scrapeSeconds takes at most: rate() over five minutes needs two samples."""
+
+_STORAGE = "Prometheus documentation, Storage: operational aspects, right-sizing retention size"
+
+
+@rule(
+    "metrics-disk",
+    "X01",
+    formula=f"retentionDays x samples/s x {BYTES_PER_SAMPLE} bytes and the head <= {FILLED:.0%} of diskGib",
+    source=_STORAGE,
+)
+def metrics_disk(draft: Draft) -> Iterable[Observation]:
+    """Prometheus' disk holds the samples of its retention; what it cannot hold is deleted before its time."""
+    plan = draft.monitoring
+    if plan is None or plan.needed_gib <= plan.disk_gib * FILLED:
+        return
+    days = max(1, int(plan.retention_days * plan.disk_gib * FILLED / plan.needed_gib))
+    yield Observation(
+        path="monitoring.diskGib",
+        sentence=f"{plan.retention_days} days of {plan.samples_per_s:,} samples/s take {plan.needed_gib:,} GiB, and of "
+        f"{plan.disk_gib:,} GiB they may fill {plan.retention_size_gib:,}",
+        remedy=f"remove diskGib, or set it to at least {ceil(plan.needed_gib / FILLED):,}; or keep {days} "
+        f"day{'s' if days > 1 else ''}",
+        inputs={
+            "retention": f"{plan.retention_days} days",
+            "rate": f"{plan.samples_per_s:,} samples/s",
+            "disk": f"{plan.disk_gib:,} GiB",
+        },
+    )
+
+
+@rule(
+    "metrics-storm",
+    "X10",
+    formula=f"sum of series / interval <= {MOST_SAMPLES_PER_S:,} samples/s",
+    source="Robust Perception, Scaling and Federating Prometheus: a thousand servers with a thousand series every 10 s",
+)
+def metrics_storm(draft: Draft) -> Iterable[Observation]:
+    """One Prometheus takes what all exporters together give."""
+    plan = draft.monitoring
+    if plan is None or plan.samples_per_s <= MOST_SAMPLES_PER_S:
+        return
+    worst: ExporterPlan = max(plan.exporters, key=lambda each: each.samples_per_s)
+    slower = ceil(plan.scrape_s * plan.samples_per_s / MOST_SAMPLES_PER_S / 10) * 10
+    yield Observation(
+        path="monitoring.scrapeSeconds",
+        sentence=f"{plan.series:,} series every {plan.scrape_s} s are {plan.samples_per_s:,} samples/s, more than the "
+        f"{MOST_SAMPLES_PER_S:,} of one Prometheus; most come from {worst.name}: {worst.series:,} series",
+        remedy=f"set scrapeSeconds to {slower}" if slower <= _SLOWEST_S else "divide the nodes among several clusters",
+        inputs={"series": f"{plan.series:,} series", "interval": f"{plan.scrape_s} s"},
+    )
+
+
+@rule(
+    "system-pool-room",
+    "X11",
+    formula="requests of what runs on the system pools <= what the kubelets of their nodes offer",
+    source="requests of the charts' and add-ons' pods; Grafana Mimir, planning capacity: 2.5 GB for 300,000 series",
+)
+def system_pool_room(draft: Draft) -> Iterable[Observation]:
+    """The system pools hold Prometheus and everything else that runs there; what finds no node stays Pending."""
+    plan = draft.monitoring
+    if plan is None or not plan.room.offered_cpu_millicores:
+        return
+    room = plan.room
+    index = next(index for index, pool in enumerate(draft.settings.pools) if pool.role == "system")
+    key = draft.hardware_key
+    inputs = {"series": f"{plan.series:,} series", "Prometheus": f"{plan.requests.prometheus.memory_mib:,} MiB"}
+    if room.largest_memory_mib > room.node_memory_mib or room.largest_cpu_millicores > room.node_cpu_millicores:
+        yield Observation(
+            path=f"pools[{index}].{key}",
+            sentence=f"Prometheus and the daemons beside it ask for {_words(room.largest_cpu_millicores)} and "
+            f"{room.largest_memory_mib:,} MiB of one node, and the largest of the system pools offers "
+            f"{_words(room.node_cpu_millicores)} and {room.node_memory_mib:,} MiB",
+            remedy="take larger nodes for the system pool: memory follows the series, not how often they are looked at",
+            subject=draft.settings.pools[index].name,
+            inputs=inputs,
+        )
+    elif room.asked_memory_mib > room.offered_memory_mib or room.asked_cpu_millicores > room.offered_cpu_millicores:
+        yield Observation(
+            path=f"pools[{index}].count",
+            sentence=f"what runs on the system pools asks for {_words(room.asked_cpu_millicores)} and "
+            f"{room.asked_memory_mib:,} MiB, and they offer {_words(room.offered_cpu_millicores)} and "
+            f"{room.offered_memory_mib:,} MiB",
+            remedy="add nodes to the system pool, or take larger ones",
+            subject=draft.settings.pools[index].name,
+            inputs=inputs,
+        )
+
+
+def _words(millicores: int) -> str:
+    return f"{millicores / 1000:g} cores"
+
+
+@rule(
+    "alerts-unheard",
+    "X02",
+    severity=Severity.WARNING,
+    formula="a protected stack has a receiver of alerts",
+    source="Alertmanager documentation, configuration: a route without a receiver tells nobody",
+)
+def alerts_unheard(draft: Draft) -> Iterable[Observation]:
+    """A stack that is protected tells somebody when it is ill."""
+    if draft.settings.lifecycle.protect and draft.monitoring is not None and not draft.monitoring.receivers:
+        yield Observation(
+            path="monitoring.receivers",
+            sentence="nobody is told of an alert, and the stack is protected",
+            remedy="add a receiver: {name: on-call, kind: pagerduty, secret: pagerdutyKey, atLeast: critical}",
+        )

@@ -1,0 +1,133 @@
+"""Model services: what a replica asks of its node, what its memory holds, and how it starts and stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from catalogue.model_types import Model
+from catalogue.types import Gpu
+from planner.nodes import pod_share
+from planner.placement import Replicas
+from planner.serving.adapters import AdapterPlan, LoraRoom, room_for
+from planner.serving.drain import drain_seconds, grace_seconds, longest_stream_seconds
+from planner.serving.memory import ServingMemory, decode_tokens_per_s, serving_memory
+from planner.serving.replicas import limited
+from planner.serving.startup import copy_seconds, load_seconds, scale_up_seconds, startup_seconds
+from planner.types import PodResources, PoolPlan, ScalingPlan, ServicePlan
+
+if TYPE_CHECKING:
+    from settings.serving import Service
+
+_MB_PER_GB = 1000
+_SHM_MIB_PER_GPU = 2048
+
+
+def plan_services(
+    services: Iterable[Service],
+    pools: Mapping[str, PoolPlan],
+    models: Mapping[str, Model],
+    read_mb_per_s: float,
+    beside: Mapping[str, Sequence[Replicas]],
+) -> dict[str, ServicePlan]:
+    """The services whose pool and model are known, by name. `read_mb_per_s` is the shared file system's whole rate,
+    `beside` what else has GPUs of a pool, by its name.
+    """
+    planned = {
+        service.name: _service(service, pools[service.pool], gpu, models[service.model], read_mb_per_s)
+        for service in services
+        if service.pool in pools and service.model in models and (gpu := pools[service.pool].gpu)
+    }
+    return limited(planned, pools, beside)
+
+
+def _scaling(service: Service) -> ScalingPlan:
+    return ScalingPlan(
+        waiting_per_replica=service.waiting_per_replica,
+        kv_cache_percent=service.kv_cache_percent,
+        up_seconds=service.scale_up_seconds,
+        down_seconds=service.scale_down_seconds,
+    )
+
+
+def replica_memory(service: Service, pool: PoolPlan, gpu: Gpu, model: Model) -> tuple[ServingMemory, LoraRoom]:
+    """What a replica's GPUs (or slices) hold, and what of it is kept free for adapters."""
+    room = room_for(model, service.tensor_parallel, (each.rank for each in service.adapters), service.max_loras)
+    memory = serving_memory(
+        model,
+        pool.mig.memory_gb if pool.mig else gpu.memory_gb,
+        service.tensor_parallel,
+        service.gpu_memory_utilization,
+        service.quantization,
+        service.kv_cache_dtype,
+        room.gb,
+    )
+    return memory, room
+
+
+def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_per_s: float) -> ServicePlan:
+    """A replica takes its share of the node: `tensor_parallel` of its GPUs or slices, and as much of the rest."""
+    devices = service.tensor_parallel
+    memory, room = replica_memory(service, pool, gpu, model)
+    part = pool.mig.memory_gb / gpu.memory_gb if pool.mig else 1
+    rate = decode_tokens_per_s(model, gpu.memory_tb_per_s * part, devices, service.quantization)
+    longest = longest_stream_seconds(service.max_model_len, rate)
+    drain = drain_seconds(longest) if service.drain_seconds is None else service.drain_seconds
+    # vLLM quantises what it has read, so the published weights are what is read.
+    load = load_seconds(model.weights_bytes, read_mb_per_s / _MB_PER_GB)
+    return ServicePlan(
+        name=service.name,
+        pool=service.pool,
+        image=service.image,
+        model=service.model,
+        weights=service.weights,
+        min_replicas=service.min_replicas,
+        max_replicas=service.max_replicas,
+        scaling=_scaling(service) if service.min_replicas < service.max_replicas else None,
+        spread=service.placement == "spread",
+        spare_replica=False,
+        max_model_len=service.max_model_len,
+        gpu_memory_utilization=service.gpu_memory_utilization,
+        quantization="fp8" if service.quantization == "fp8" else None,
+        kv_cache_dtype="fp8" if service.kv_cache_dtype == "fp8" else None,
+        max_num_seqs=service.max_num_seqs,
+        max_num_batched_tokens=service.max_num_batched_tokens,
+        prefix_caching=service.prefix_caching,
+        chunked_prefill=service.chunked_prefill,
+        adapters=tuple(
+            AdapterPlan(
+                name=each.name,
+                weights=each.weights,
+                rank=each.rank,
+                copy_seconds=copy_seconds(each.weights, room.gb * 1e9 / room.adapters, startup_seconds(0)),
+            )
+            for each in service.adapters
+        ),
+        max_loras=room.adapters,
+        max_lora_rank=room.rank,
+        gpus=service.min_replicas * devices,
+        gpu_product=pool.gpu_product or "",
+        weights_gb=round(memory.weights_gb, 1),
+        overhead_gb=memory.overhead_gb,
+        lora_gb=round(memory.lora_gb, 1),
+        kv_cache_gb=round(memory.kv_cache_gb, 1),
+        kv_bytes_per_token=memory.kv_bytes_per_token,
+        kv_cache_tokens=memory.kv_cache_tokens,
+        full_sequences=memory.sequences(service.max_model_len),
+        load_seconds=round(load, 1),
+        startup_seconds=startup_seconds(load),
+        copy_seconds=copy_seconds(service.weights, model.weights_bytes, startup_seconds(load)),
+        scale_up_seconds=round(scale_up_seconds(load)),
+        request_tokens_per_s=round(rate),
+        longest_stream_seconds=longest,
+        drain_seconds=drain,
+        grace_seconds=grace_seconds(drain),
+        pod=replica_resources(pool, devices),
+    )
+
+
+def replica_resources(pool: PoolPlan, devices: int) -> PodResources:
+    """What a pod with so many of a node's GPUs or slices asks for: their part of its processors and memory."""
+    taken = min(devices, pool.devices_per_node)
+    cpu, host = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, taken, pool.devices_per_node)
+    return PodResources(gpus=devices, efa=0, cpu_millicores=cpu, memory_mib=host, shm_mib=_SHM_MIB_PER_GPU * devices)

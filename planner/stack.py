@@ -1,0 +1,156 @@
+"""What a stack file says and nothing is computed from, as the plan passes it on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from planner.types import PoolPlan
+    from settings.aws import Aws
+    from settings.model import AwsSettings, MetalSettings, Settings
+
+_BACKUP_DAYS = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuePlan:
+    """A Volcano queue: `gpus` caps it, at the GPUs of the training pools if nothing less is said; None without any."""
+
+    name: str
+    weight: int
+    gpus: int | None
+    reclaimable: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ownership:
+    """Whose the stack is, who pays, until when, and how many USD an hour of it may cost, None where nobody said so.
+
+    `protect` guards what holds data or is slow to get back.
+    """
+
+    owner: str
+    cost_centre: str
+    expiry: date | None
+    protect: bool
+    max_hourly_usd: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpendingPlan:
+    """Who is told of what the stack costs: `emails`, when a month reaches each of `percents` of `monthly_usd`, and when
+    something unusual has come to `anomaly_usd`.
+    """
+
+    monthly_usd: float
+    percents: tuple[int, ...]
+    emails: tuple[str, ...]
+    anomaly_usd: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiEndpoint:
+    """From where the Kubernetes API is reached besides the nodes: from `public_cidrs`, and through the private endpoint
+    from `private_cidrs`, which are `private_from`: the VPC's own, or those of a network that is connected to it.
+    """
+
+    public_cidrs: tuple[str, ...]
+    private_cidrs: tuple[str, ...]
+    private_from: str | None
+
+    @property
+    def private(self) -> bool:
+        """Whether there is no public endpoint."""
+        return not self.public_cidrs
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwsDeployment:
+    """Where on AWS the stack is deployed, through which credentials, and who may administer it: `deployer_arn` None is
+    whoever calls. With `session_manager` a person can open a shell on a node. Nothing is computed from these.
+    """
+
+    region: str
+    gpu_zone: str
+    vpc_cidr: str
+    account_id: str | None
+    profile: str | None
+    role_arn: str | None
+    deployer_arn: str | None
+    admin_arns: tuple[str, ...]
+    session_manager: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FsxPlan:
+    """FSx for Lustre as it is ordered, with `backup_days` of daily backups. SCRATCH_2 has no throughput to choose."""
+
+    deployment_type: Literal["SCRATCH_2", "PERSISTENT_2"]
+    capacity_gib: int
+    throughput_mbps_per_tib: int | None
+    efa: bool
+    backup_days: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourcePlan:
+    """A bucket that weights or datasets come from. `owner` None is the account that is deployed to, `key_arn` None a
+    bucket that every reader of its objects can decrypt.
+    """
+
+    bucket: str
+    owner: str | None
+    key_arn: str | None
+
+
+def plan_sources(settings: AwsSettings) -> dict[str, SourcePlan]:
+    """The source buckets by name."""
+    return {each.bucket: SourcePlan(**each.model_dump()) for each in settings.storage.sources}
+
+
+def api_endpoint(platform: Aws) -> ApiEndpoint:
+    """From where the stack file lets the Kubernetes API be reached."""
+    public, access = platform.public_access_cidrs, platform.access
+    if access is None:
+        return ApiEndpoint(public_cidrs=public, private_cidrs=(), private_from=None)
+    if access.via == "inside":
+        return ApiEndpoint(public_cidrs=public, private_cidrs=(platform.vpc_cidr,), private_from="the VPC")
+    name = f"{access.network} by {access.via}"
+    return ApiEndpoint(public_cidrs=public, private_cidrs=access.cidrs, private_from=name)
+
+
+def plan_queues(settings: Settings, pools: Iterable[PoolPlan]) -> tuple[QueuePlan, ...]:
+    """The queues in the order of the stack file. All together cannot have what inference needs (A08)."""
+    training = sum(pool.count * pool.devices_per_node for pool in pools if pool.role == "training")
+    return tuple(
+        QueuePlan(**{**queue.model_dump(), "gpus": queue.gpus or training or None})
+        for queue in settings.scheduling.queues
+    )
+
+
+def ownership(settings: AwsSettings | MetalSettings) -> Ownership:
+    """Whose the stack is, and what it may cost."""
+    limit = settings.budget.max_hourly_usd if settings.budget else None
+    return Ownership(**settings.lifecycle.model_dump(), max_hourly_usd=limit)
+
+
+def spending(settings: AwsSettings) -> SpendingPlan | None:
+    """Who is told of what the stack costs; None where the stack file names nobody."""
+    return SpendingPlan(**settings.budget.alerts.model_dump()) if settings.budget.alerts else None
+
+
+def aws_deployment(settings: AwsSettings) -> AwsDeployment:
+    """Where the stack goes, and through which credentials."""
+    where = {"region", "gpu_zone", "vpc_cidr", "account_id", "profile", "role_arn"}
+    return AwsDeployment(**settings.platform.model_dump(include=where), **settings.security.model_dump())
+
+
+def file_system(settings: AwsSettings) -> FsxPlan:
+    """The file system as it is ordered. Protected stacks keep daily backups of a persistent one."""
+    lustre = settings.storage.lustre
+    backed_up = settings.lifecycle.protect and lustre.deployment_type == "PERSISTENT_2"
+    return FsxPlan(**lustre.model_dump(), backup_days=_BACKUP_DAYS if backed_up else 0)

@@ -1,0 +1,119 @@
+"""Rules about NetworkPolicies between pods and who calls them: the API server, a Service's users."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policy.gangs import namespace_of, spec_of
+from policy.graph import Graph, Resource
+from policy.owners import IN_CHARTS, chart_of
+from policy.pods import Pod, is_kubernetes, pods
+from policy.rule import Finding, rule
+from policy.selectors import object_named, selected
+from policy.traffic import allowed, allows_port, meaning, peers_of, policies
+
+API_PORTS = (443, 6443)
+OPERATORS = (
+    "cert-manager",
+    "gpu-operator",
+    "jobset",
+    "keda",
+    "kubeflow-trainer",
+    "kueue",
+    "lws",
+    "network-operator",
+    "volcano",
+)
+"""Charts whose pods ask the API server and answer its webhooks."""
+
+
+@rule(
+    source="Kubernetes: Network Policies (no podSelector means the API server), Dynamic Admission Control",
+    remedy="allow the port of the webhook from anywhere (no `from`), and egress to the API server on 443 by an ipBlock",
+)
+def policies_leave_the_api(graph: Graph) -> Iterator[Finding]:
+    """The API server reaches the pods behind webhooks, and pods with rights reach the API server (NW08)."""
+    for hook in graph.of_type("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
+        for given in hook.inputs.get("webhooks") or []:
+            asked = (given.get("clientConfig") or {}).get("service") or {}
+            service = object_named(graph, "Service", asked.get("namespace", ""), asked.get("name", ""))
+            for pod, port in _behind(graph, service, asked.get("port", 443)) if service else ():
+                rules = allowed(meaning(graph, pod), "Ingress")
+                if rules is not None and not any(_from_outside(each) and _open_at(each, pod, port) for each in rules):
+                    yield (
+                        pod.owner,
+                        f"answers the webhook {given.get('name')} and is closed to the API server at {port}",
+                    )
+    bound = _bound(graph)
+    for pod in pods(graph):
+        if (pod.namespace, pod.spec.get("serviceAccountName")) in bound:
+            rules = allowed(meaning(graph, pod), "Egress")
+            if rules is not None and not any(_reaches_api(each) for each in rules):
+                yield pod.owner, "has rights in the API and may not reach it: egress is closed"
+    yield from _of_charts(graph)
+
+
+def _whole_namespace(graph: Graph, namespace: str) -> list[Resource]:
+    """The policies of a namespace that mean all its pods."""
+    found = [each for each in policies(graph) if namespace_of(each) == namespace]
+    return [each for each in found if not spec_of(each).get("podSelector")]
+
+
+def _of_charts(graph: Graph) -> Iterator[Finding]:
+    """What policies leave the pods of charts, of which nothing is known but that they ask the API server."""
+    for each in graph.of_type(*IN_CHARTS):
+        namespace = str(each.inputs.get("namespace") or "default")
+        found = _whole_namespace(graph, namespace)
+        out, into = allowed(found, "Egress"), allowed(found, "Ingress")
+        if chart_of(each) in OPERATORS and out is not None and not any(_reaches_api(given) for given in out):
+            yield each.name, f"has operators in {namespace}, whose policies close egress to the API server"
+        if chart_of(each) in OPERATORS and into is not None and not any(_from_outside(given) for given in into):
+            yield each.name, f"answers webhooks in {namespace}, whose policies close ingress to the API server"
+
+
+def _reaches_api(given: Mapping[str, Any]) -> bool:
+    return _from_outside(given) and any(allows_port(given, "TCP", port, port) for port in API_PORTS)
+
+
+def _from_outside(given: Mapping[str, Any]) -> bool:
+    return not peers_of(given) or any("ipBlock" in peer for peer in peers_of(given))
+
+
+def _behind(graph: Graph, service: Resource, port: Any) -> Iterator[tuple[Pod, Any]]:
+    """The pods behind a Service's port, and their own port."""
+    for each in spec_of(service).get("ports") or []:
+        if port in (each.get("port"), each.get("name")):
+            selector = {"matchLabels": spec_of(service).get("selector") or {}}
+            for pod in selected(graph, namespace_of(service), selector):
+                yield pod, each.get("targetPort", each.get("port"))
+
+
+def _open_at(given: Mapping[str, Any], pod: Pod, port: Any) -> bool:
+    """Whether a rule allows a pod's port, by number or by name."""
+    named = {each.get("name"): each.get("containerPort") for one in pod.containers for each in one.get("ports") or []}
+    number = int(port) if str(port).isdigit() else named.get(port)
+    asked = [each.get("port") for each in given.get("ports") or []]
+    return port in asked or number is None or allows_port(given, "TCP", number, number)
+
+
+def _bound(graph: Graph) -> set[tuple[str, str]]:
+    """(namespace, name) of the service accounts that have rights."""
+    return {
+        (subject.get("namespace", ""), subject.get("name", ""))
+        for each in graph.of_type("RoleBinding", "ClusterRoleBinding")
+        for subject in each.inputs.get("subjects") or []
+        if is_kubernetes(each) and subject.get("kind") == "ServiceAccount"
+    }
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/services-networking/network-policies/",
+    remedy="allow ingress at the Service's target port from those who ask",
+)
+def policies_leave_services(graph: Graph) -> Iterator[Finding]:
+    """A pod behind a Service lets somebody in at the Service's port (NW08)."""
+    for service in graph.of_type("kubernetes:core/v1:Service"):
+        for port in spec_of(service).get("ports") or []:
+            for pod, target in _behind(graph, service, port.get("port")):
+                rules = allowed(meaning(graph, pod), "Ingress")
+                if rules is not None and not any(_open_at(each, pod, target) for each in rules):
+                    yield service.name, f"leads to {pod.owner}, whose policies let nobody in at {target}"

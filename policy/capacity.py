@@ -1,0 +1,166 @@
+"""Rules about pods and the nodes that they select: there are some, they have the devices, and plugins reach them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policy.graph import Graph
+from policy.pods import Pod, is_kubernetes, pods
+from policy.pools import Pool, pools
+from policy.rule import Finding, rule
+
+GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
+PRODUCT = "nvidia.com/gpu.product"
+COUNTS = ("replicas", "parallelism")
+SCALERS = ("cluster-autoscaler", "karpenter")
+"""Charts of what adds nodes where pods wait for them."""
+
+PLUGINS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    EFA: ("aws-efa-k8s-device-plugin", ("tolerations",)),
+    GPU: ("gpu-operator", ("daemonsets", "tolerations")),
+}
+"""By resource: the chart that brings it, and where in its values the tolerations of its pods stand."""
+
+SHARING = {"nvidia.com/mig.config", "nvidia.com/device-plugin.config"}
+"""Labels of nodes on which a GPU is offered in slices, or to several pods by turns."""
+
+
+def selected(of_pools: list[Pool], pod: Pod) -> list[Pool]:
+    """Pools whose nodes a pod selects. What else than the node group labels nodes is not looked at."""
+    wanted = pod.spec.get("nodeSelector") or {}
+    own = {key: value for key, value in wanted.items() if not key.startswith("nvidia.com/")}
+    return [pool for pool in of_pools if own.items() <= (pool.group.inputs.get("labels") or {}).items()]
+
+
+def asked(pod: Pod, resource: str) -> int:
+    """How many of an extended resource a pod asks for."""
+    limits = [(each.get("resources") or {}).get("limits") or {} for each in pod.spec.get("containers") or []]
+    amounts = [str(each.get(resource, 0)) for each in limits]
+    return sum(int(each) for each in amounts if each.isdigit())
+
+
+def devices(pool: Pool, resource: str) -> int | None:
+    """How many of a resource a node has; None where the catalogue does not know its type, or its GPUs are shared."""
+    if resource == EFA:
+        return pool.efa if pool.template else None
+    shared = SHARING & (pool.group.inputs.get("labels") or {}).keys()
+    return pool.gpus if len(pool.instances) == len(pool.types) > 0 and not shared else None
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/; GPU Feature Discovery: "
+    "https://github.com/NVIDIA/k8s-device-plugin/tree/main/docs/gpu-feature-discovery",
+    remedy="ask for no more than a node of the pool has, and select the product that its type has",
+)
+def pods_fit_their_nodes(graph: Graph) -> Iterator[Finding]:
+    """A pod asks for as many GPUs and EFA as one node has, and for the GPU that it has (M13)."""
+    of_pools = list(pools(graph))
+    for pod in pods(graph):
+        fitting = selected(of_pools, pod)
+        for resource in PLUGINS:
+            there = [devices(pool, resource) for pool in fitting]
+            known = [each for each in there if each is not None]
+            if known and len(known) == len(there) and asked(pod, resource) > max(known):
+                names = ", ".join(pool.group.name for pool in fitting)
+                yield (
+                    pod.owner,
+                    f"asks for {asked(pod, resource)} {resource} in one pod; nodes of {names} have {max(known)}",
+                )
+        product = str((pod.spec.get("nodeSelector") or {}).get(PRODUCT) or "")
+        products = [each.gpu.product if each.gpu else "no GPU" for pool in fitting for each in pool.instances]
+        if product and products and not any(product.startswith(each) for each in products):
+            yield pod.owner, f"selects the GPU {product}; its nodes have {', '.join(sorted(set(products)))}"
+
+
+@rule(
+    source="EKS guide: https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html: "
+    "scaling is by hand, or by an autoscaler that is installed",
+    remedy="give the node group as many nodes as its gangs take, or install an autoscaler",
+)
+def pools_hold_what_selects_them(graph: Graph) -> Iterator[Finding]:
+    """A pool has nodes, and enough of them for each gang and service that selects it, where nobody adds more."""
+    charts = {each.inputs.get("chart") for each in graph.of_type("Release")}
+    if charts & set(SCALERS):
+        return
+    of_pools = list(pools(graph))
+    wanted: dict[str, int] = {}
+    places: dict[str, list[Pool]] = {}
+    for pod in pods(graph):
+        fitting = selected(of_pools, pod)
+        if (pod.spec.get("nodeSelector") or {}) and fitting:
+            places[pod.owner] = fitting
+            wanted[pod.owner] = wanted.get(pod.owner, 0) + asked(pod, GPU) * _copies(graph, pod)
+    for owner, fitting in places.items():
+        names = ", ".join(pool.group.name for pool in fitting)
+        if all(_most(pool, now=True) == 0 for pool in fitting):
+            yield owner, f"selects {names}, where there is no node and nobody adds one"
+        room = [_most(pool) * (devices(pool, GPU) or 0) for pool in fitting if devices(pool, GPU) is not None]
+        if len(room) == len(fitting) and wanted[owner] > sum(room):
+            yield owner, f"takes {wanted[owner]} GPUs at a time; {names} have {sum(room)} at most"
+
+
+def _most(pool: Pool, *, now: bool = False) -> int:
+    """Nodes of a pool at most, or for the beginning. A block that somebody else scales has what it may have."""
+    scaling = pool.group.inputs.get("scalingConfig") or {}
+    handed_over = any("scalingConfig" in each for each in pool.group.ignore_changes)
+    size = scaling.get("desiredSize" if now and not handed_over else "maxSize")
+    return size if isinstance(size, int) else 1
+
+
+def _copies(graph: Graph, pod: Pod) -> int:
+    """How many pods of this kind its owner makes at a time: the number beside its template, else one."""
+    owner = next(each for each in graph.resources.values() if each.name == pod.owner and is_kubernetes(each))
+    node: Any = owner.inputs
+    copies = 1
+    for step in pod.path.split("."):
+        if isinstance(node, Mapping):
+            copies = next((node[key] for key in COUNTS if isinstance(node.get(key), int)), copies)
+        node = node[int(step)] if isinstance(node, list) else node.get(step, {})
+    return copies
+
+
+@rule(
+    source="aws-efa-k8s-device-plugin and gpu-operator: values.yaml of the charts; EKS guide: "
+    "https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html",
+    remedy="install the chart, with tolerations for every taint of the pools that have the devices",
+)
+def plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
+    """The plugin of a device that pods ask for tolerates the taints of the nodes that have it."""
+    for resource, (chart, path) in PLUGINS.items():
+        if not any(asked(pod, resource) for pod in pods(graph)):
+            continue
+        releases = [each for each in graph.of_type("Release") if each.inputs.get("chart") == chart]
+        if not releases and resource == EFA:
+            named = [pool.group.name for pool in pools(graph) if pool.efa]
+            yield from ((name, f"has EFA that no plugin tells Kubernetes of ({chart})") for name in named)
+        for release in releases:
+            values: Any = release.inputs.get("values") or {}
+            for step in path:
+                values = values.get(step) if isinstance(values, Mapping) else None
+            for pool in pools(graph) if values is not None else ():
+                taints = pool.group.inputs.get("taints") or [] if devices(pool, resource) else []
+                if wrong := [each["key"] for each in taints if not _tolerated(values, each)]:
+                    yield release.name, f"tolerates no taint {', '.join(wrong)} of {pool.group.name}"
+
+
+def _tolerated(tolerations: list[Mapping[str, Any]], taint: Mapping[str, Any]) -> bool:
+    effect = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute"}.get(taint["effect"], "")
+    return not effect or any(
+        each.get("key") in (None, taint["key"])
+        and each.get("effect") in (None, "", effect)
+        and (each.get("operator") == "Exists" or each.get("value", "") == taint.get("value", ""))
+        for each in tolerations
+    )
+
+
+@rule(
+    source="Kubernetes: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+    remedy="give the node group a taint nvidia.com/gpu with the effect NO_SCHEDULE",
+)
+def gpu_nodes_are_kept_free(graph: Graph) -> Iterator[Finding]:
+    """Where there are other nodes, those with GPUs have a taint, so that ordinary pods do not land on them (KJ22)."""
+    of_pools = list(pools(graph))
+    if any(pool.instances and not pool.gpus for pool in of_pools):
+        for pool in of_pools:
+            effects = {each.get("effect") for each in pool.group.inputs.get("taints") or []}
+            if pool.gpus and not effects & {"NO_SCHEDULE", "NO_EXECUTE"}:
+                yield pool.group.name, "has GPUs and no taint, so that every pod may take its nodes"

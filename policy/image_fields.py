@@ -1,0 +1,71 @@
+"""Rules about images that are not in a container: fields of custom resources, values of charts, words of operators."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policy.graph import Graph
+from policy.kubernetes import DIGEST
+from policy.owners import IN_CHARTS
+from policy.pods import NO_PODS, is_kubernetes, pods
+from policy.rule import Finding, rule
+from policy.words import flags
+
+VERSIONS = ("tag", "version", "digest", "sha")
+
+
+def _named(value: Any) -> Iterator[str]:
+    """Every image that a value names: `image: name`, or a mapping of repository and tag."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("image"), str) and "containers" not in value:
+            yield _joined(value, str(value["image"]))
+        elif isinstance(value.get("repository"), str) and any(key in value for key in VERSIONS[:1] + VERSIONS[2:]):
+            yield _joined(value, str(value["repository"]))
+        for each in value.values():
+            yield from _named(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _named(each)
+
+
+def _joined(value: Mapping[str, Any], name: str) -> str:
+    """A name with the tag and digest that stand beside it."""
+    digest = value.get("digest") or value.get("sha")
+    tag = next((str(value[key]) for key in ("tag", "version") if value.get(key)), "")
+    if tag and ":" not in name.rsplit("/", 1)[-1] and "@" not in name:
+        name = f"{name}:{tag}"
+    return f"{name}@sha256:{str(digest).removeprefix('sha256:')}" if digest and "@" not in name else name
+
+
+def _elsewhere(graph: Graph) -> Iterator[tuple[str, str]]:
+    """(logical name, image) of every image that is in no container."""
+    in_pods = {(pod.owner, str(each.get("image"))) for pod in pods(graph) for each in pod.containers}
+    for each in graph.resources.values():
+        if is_kubernetes(each) and each.kind in IN_CHARTS:
+            yield from ((each.name, image) for image in _named(each.inputs.get("values") or {}))
+        elif is_kubernetes(each) and each.kind not in NO_PODS:
+            for image in _named(each.inputs.get("spec") or {}):
+                if (each.name, image) not in in_pods:
+                    yield each.name, image
+    for pod in pods(graph):
+        for container in pod.containers:
+            yield from (
+                (pod.owner, value)
+                for name, value in flags(container)
+                if name.endswith("image") and "/" in value and "$" not in value
+            )
+
+
+@rule(
+    source="Kubernetes: Image digests; https://kubernetes.io/docs/concepts/containers/images/",
+    remedy="name version and digest: image: NAME:VERSION@sha256:…, or tag and digest among the values",
+)
+def images_elsewhere_pinned(graph: Graph) -> Iterator[Finding]:
+    """An image in a custom resource, in a chart's values or among an operator's words stays what it is (I03, Y10)."""
+    for owner, image in dict.fromkeys(_elsewhere(graph)):
+        if DIGEST.search(image):
+            continue
+        tag = image.rsplit("/", 1)[-1].partition(":")[2]
+        if tag in ("", "latest"):
+            yield owner, f"names the image {image}, which is another one tomorrow; give it a version"
+        elif graph.protected and image not in graph.waived_images:
+            yield owner, f"names the image {image} without a digest in a protected stack"

@@ -1,0 +1,94 @@
+"""Rules about who gets the GPUs: a share is held by what knows priorities."""
+
+import re
+from collections.abc import Iterator
+
+from policy.gangs import metadata_of, namespace_of, roles, spec_of, whole
+from policy.graph import Graph, Resource
+from policy.owners import chart_of, value_at
+from policy.pods import is_kubernetes
+from policy.rule import Finding, rule
+
+
+@rule(
+    source="Kubernetes: Resource Quotas (admission counts every pod, whatever its priority); "
+    "Volcano preempts for pods that are there, and pending",
+    remedy="hold shares by queues (capability, deserved) or by a quota with a scopeSelector of the PriorityClass",
+)
+def quotas_leave_preemption(graph: Graph) -> Iterator[Finding]:
+    """No quota on GPUs refuses a gang that its class would let preempt (KJ11)."""
+    values = {
+        each.inputs.get("value")
+        for each in graph.of_type("PriorityClass")
+        if each.inputs.get("preemptionPolicy", "PreemptLowerPriority") != "Never"
+    }
+    gangs = {namespace_of(each): each.name for each in graph.resources.values() if is_kubernetes(each) and _gang(each)}
+    for each in graph.of_type("ResourceQuota"):
+        hard = [key for key in spec_of(each).get("hard") or {} if key.endswith("nvidia.com/gpu")]
+        scoped = spec_of(each).get("scopeSelector") or spec_of(each).get("scopes")
+        if hard and not scoped and len(values) > 1 and namespace_of(each) in gangs:
+            number = spec_of(each)["hard"][hard[0]]
+            yield (
+                each.name,
+                f"limits the pods of {namespace_of(each)} to {number} GPUs, whatever their class: those of a gang like "
+                f"{gangs[namespace_of(each)]} are refused before anything is preempted",
+            )
+
+
+def _gang(each: Resource) -> bool:
+    return bool(roles(each)) or each.token.startswith("kubernetes:batch.volcano.sh/")
+
+
+@rule(
+    source="Volcano 1.15: installer/helm/chart/volcano/config/volcano-scheduler.conf (enqueue, allocate, backfill)",
+    remedy="custom.scheduler_config_override with the actions enqueue, allocate, backfill, reclaim, preempt, and the "
+    "plugins priority and gang",
+)
+def scheduler_forms_gangs(graph: Graph) -> Iterator[Finding]:
+    """The scheduler's own configuration keeps gangs together, and preempts where classes differ (KJ11)."""
+    values = {each.inputs.get("value") for each in graph.of_type("PriorityClass")}
+    for release in graph.of_type("Release"):
+        if chart_of(release) != "volcano" or not any(_gang(each) for each in graph.resources.values()):
+            continue
+        text = str(value_at(release.inputs.get("values"), "custom.scheduler_config_override") or "")
+        if text and not re.search(r"name:\s*['\"]?gang\b", text):
+            yield release.name, "configures its scheduler without the plugin gang: pods of a gang start one by one"
+        actions = re.search(r"actions:\s*['\"]?([\w, ]+)", text)
+        if len(values) > 1 and "preempt" not in (actions[1] if actions else ""):
+            yield release.name, f"has no action preempt, though {len(values)} classes of priority differ: none preempts"
+
+
+@rule(
+    source="Kubernetes: Pod Priority and Preemption (one globalDefault; system- is reserved; values up to 1000000000)",
+    remedy="mark one class globalDefault at most, and give it a name and a value of users",
+)
+def priorities_are_allowed(graph: Graph) -> Iterator[Finding]:
+    """The API server takes every PriorityClass: one is the default, names and values are those of users (KJ11)."""
+    classes = [each for each in graph.of_type("PriorityClass") if is_kubernetes(each)]
+    defaults = [each.name for each in classes if each.inputs.get("globalDefault") is True]
+    for name in defaults[1:]:
+        yield name, f"is the default class, which {defaults[0]} is already"
+    for each in classes:
+        name = str(metadata_of(each).get("name", ""))
+        if name.startswith("system-") or whole(each.inputs.get("value"), 0) > 1_000_000_000:
+            yield each.name, f"is called {name} with the value {each.inputs.get('value')}, which the API server refuses"
+
+
+@rule(
+    source="Volcano: Queue (a job that names none is put into `default`, past the shares of the others)",
+    remedy="name a queue: runPolicy.schedulingPolicy.queue, or spec.queue of a Volcano Job",
+)
+def jobs_name_their_queue(graph: Graph) -> Iterator[Finding]:
+    """Where there are queues, a gang is in one of them (A08)."""
+    if not [each for each in graph.of_type("Queue") if is_kubernetes(each)]:
+        return
+    for each in graph.resources.values():
+        spec = spec_of(each)
+        policy = (spec.get("runPolicy") or {}).get("schedulingPolicy") or {}
+        if (
+            is_kubernetes(each)
+            and _gang(each)
+            and each.kind.endswith("Job")
+            and not (policy.get("queue") or spec.get("queue"))
+        ):
+            yield each.name, "names no queue, and is put into `default` past the shares of the others"

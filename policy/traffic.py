@@ -1,0 +1,152 @@
+"""Rules about NetworkPolicies: what they leave to pods that cannot do without it."""
+
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_network
+from typing import Any
+
+from policy.gangs import metadata_of, namespace_of, spec_of, together
+from policy.graph import Graph, Resource
+from policy.pods import Pod, pods
+from policy.rule import Finding, rule
+from policy.selectors import object_named, selected, selects, worn
+
+NAME_OF_NAMESPACE = "kubernetes.io/metadata.name"
+DNS = (
+    "kube-system",
+    {"k8s-app": "kube-dns", "app.kubernetes.io/name": "kube-dns", "eks.amazonaws.com/component": "coredns"},
+)
+EVERY_PORT = (1024, 65535)
+
+
+def policies(graph: Graph) -> list[Resource]:
+    """The NetworkPolicies of the graph."""
+    return [each for each in graph.of_type("NetworkPolicy") if each.token.startswith("kubernetes:networking.k8s.io/")]
+
+
+def _covers(policy: Resource, way: str) -> bool:
+    """Whether a policy isolates its pods for Ingress or Egress."""
+    spec = spec_of(policy)
+    kinds = spec.get("policyTypes") or ["Ingress", *(["Egress"] if spec.get("egress") is not None else [])]
+    return way in kinds
+
+
+def allowed(found: list[Resource], way: str) -> list[Mapping[str, Any]] | None:
+    """What policies allow together on one way; None where none of them isolates, which leaves everything."""
+    isolating = [each for each in found if _covers(each, way)]
+    return [rule for each in isolating for rule in spec_of(each).get(way.lower()) or []] if isolating else None
+
+
+def peers_of(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Whom a rule names; none is everybody."""
+    return given.get("to") or given.get("from") or []
+
+
+def _labels_of(graph: Graph, namespace: str) -> dict[str, str | None]:
+    there = object_named(graph, "Namespace", "default", namespace)
+    labels = (metadata_of(there).get("labels") or {}) if there else {}
+    return {**labels, NAME_OF_NAMESPACE: namespace}
+
+
+def _reaches(
+    graph: Graph, policy_namespace: str, peer: Mapping[str, Any], namespace: str, labels: Mapping[str, str | None]
+) -> bool:
+    """Whether a peer means pods with these labels in this namespace."""
+    if "ipBlock" in peer:
+        return ip_network(peer["ipBlock"]["cidr"], strict=False).prefixlen == 0 and not peer["ipBlock"].get("except")
+    if (place := peer.get("namespaceSelector")) is None:
+        inside = namespace == policy_namespace
+    else:
+        inside = selects(place, _labels_of(graph, namespace))
+    return inside and (peer.get("podSelector") is None or selects(peer["podSelector"], labels))
+
+
+def allows_port(given: Mapping[str, Any], protocol: str, first: int, last: int) -> bool:
+    """Whether a rule allows all ports of a range."""
+    ports = given.get("ports")
+    if not ports:
+        return True
+    for each in ports:
+        port = each.get("port")
+        if each.get("protocol", "TCP") != protocol:
+            continue
+        if port is None or (str(port).isdigit() and int(port) <= first and int(each.get("endPort", port)) >= last):
+            return True
+    return False
+
+
+def meaning(graph: Graph, pod: Pod) -> list[Resource]:
+    """The policies that mean a pod."""
+    return [
+        each
+        for each in policies(graph)
+        if namespace_of(each) == pod.namespace and selects(spec_of(each).get("podSelector") or {}, worn(pod))
+    ]
+
+
+def _resolves(graph: Graph, namespace: str, rules: list[Mapping[str, Any]], protocol: str) -> bool:
+    place, labels = DNS
+    for given in rules:
+        if not allows_port(given, protocol, 53, 53):
+            continue
+        peers = peers_of(given)
+        blocks = any("ipBlock" in peer for peer in peers) and bool(given.get("ports"))
+        if not peers or blocks or any(_reaches(graph, namespace, peer, place, dict(labels)) for peer in peers):
+            return True
+    return False
+
+
+@rule(
+    source="Kubernetes: Network Policies (a policy of type Egress leaves what it names alone), "
+    "well-known labels: kubernetes.io/metadata.name on every namespace",
+    remedy="allow egress on port 53, UDP and TCP, to the namespaceSelector kubernetes.io/metadata.name: kube-system",
+)
+def policies_leave_dns(graph: Graph) -> Iterator[Finding]:
+    """Pods whose egress is closed still resolve names: port 53 of kube-system, UDP and TCP (NW08)."""
+    for each in policies(graph):
+        if not _covers(each, "Egress"):
+            continue
+        selector = spec_of(each).get("podSelector") or {}
+        wanted = selector.get("matchLabels") or {}
+        beside = [
+            other
+            for other in policies(graph)
+            if namespace_of(other) == namespace_of(each)
+            and (other is each or selects(spec_of(other).get("podSelector") or {}, wanted) or not selector)
+        ]
+        groups = [meaning(graph, pod) for pod in selected(graph, namespace_of(each), selector)] or [beside]
+        for protocol in ("UDP", "TCP"):
+            if any(
+                not _resolves(graph, namespace_of(each), allowed(found, "Egress") or [], protocol) for found in groups
+            ):
+                yield each.name, f"closes egress and leaves no {protocol} port 53 to kube-system: no name is resolved"
+
+
+@rule(
+    source="Kubernetes: Network Policies; training-operator v1.9 (port 23456); NCCL and Gloo listen on ephemeral ports",
+    remedy="allow ingress and egress between the pods of the job (podSelector training.kubeflow.org/job-name: NAME), "
+    "without ports",
+)
+def policies_leave_the_gang(graph: Graph) -> Iterator[Finding]:
+    """Pods that work together reach each other on all ports, both ways (NW08)."""
+    every = list(pods(graph))
+    for pod in every:
+        if together(pod, every) <= 1:
+            continue
+        others = [each for each in every if each.maker is pod.maker]
+        for way in ("Ingress", "Egress"):
+            rules = allowed(meaning(graph, pod), way)
+            for other in others if rules is not None else ():
+                if not any(
+                    allows_port(given, "TCP", *EVERY_PORT)
+                    and (
+                        not peers_of(given)
+                        or any(
+                            _reaches(graph, pod.namespace, peer, pod.namespace, worn(other)) for peer in peers_of(given)
+                        )
+                    )
+                    for given in rules or []
+                ):
+                    yield (
+                        pod.owner,
+                        f"may not speak with its own pods on all ports: {way.lower()} is closed ({other.path})",
+                    )

@@ -1,0 +1,43 @@
+"""Charts that cannot be had here are played: rendered from a data file of facts, with switches for values.
+
+A further chart is a data file (`python -m rehearsal.charts.played.generate NAME`) and, for the values it shall follow,
+a module of switches beside this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rehearsal.charts.played import (
+    efa_device_plugin,
+    files,
+    fluent_bit,
+    gpu_operator,
+    kube_prometheus_stack,
+    metrics_server,
+    nfd,
+    prometheus_adapter,
+    volcano,
+)
+from rehearsal.charts.played.chart import PlayedChart
+from rehearsal.charts.played.switches import Rules
+
+__all__ = ["PlayedChart", "find"]
+
+_RULES: Mapping[str, Rules] = {
+    "aws-efa-k8s-device-plugin": efa_device_plugin.RULES,
+    "fluent-bit": fluent_bit.RULES,
+    "gpu-operator": gpu_operator.RULES,
+    "kube-prometheus-stack": kube_prometheus_stack.RULES,
+    "metrics-server": metrics_server.RULES,
+    "node-feature-discovery": nfd.RULES,
+    "prometheus-adapter": prometheus_adapter.RULES,
+    "volcano": volcano.RULES,
+}
+
+
+def find(name: str, version: str) -> PlayedChart | None:
+    """The chart of that name, if there is data to play it from; of another version if need be, which it says."""
+    if name not in files.names():
+        return None
+    return PlayedChart(name, version, files.load(name), _RULES.get(name, Rules()))

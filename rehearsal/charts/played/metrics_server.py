@@ -1,0 +1,41 @@
+"""Switches of metrics-server. Source: kubernetes-sigs/metrics-server, charts/metrics-server/templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rehearsal.charts.chart import Object, Order
+from rehearsal.charts.played.switches import On, Rules, Switch, budget, extend, image, only_if, put, scheduling
+
+_SERVER = On("Deployment")
+_SERVICE = On("APIService")
+_OF_CHART = 1
+"""Arguments that the chart gives before `defaultArgs`: the port."""
+
+
+def _default_arguments(objects: list[Object], value: Any, _: Order) -> list[Object]:
+    for container in _SERVER.container.places(objects):
+        container["args"] = [*container["args"][:_OF_CHART], *(value or [])]
+    return objects
+
+
+RULES = Rules(
+    (
+        Switch("replicas", put(_SERVER, "spec", "replicas")),
+        Switch("updateStrategy", put(_SERVER, "spec", "strategy")),
+        Switch("defaultArgs", _default_arguments),
+        Switch("args", extend(_SERVER.container, "args")),
+        Switch("image.repository", image(_SERVER.container, "repository")),
+        Switch("image.tag", image(_SERVER.container, "tag")),
+        Switch("image.pullPolicy", put(_SERVER.container, "imagePullPolicy")),
+        Switch("securityContext", put(_SERVER.container, "securityContext")),
+        Switch("priorityClassName", put(_SERVER.pod, "priorityClassName")),
+        Switch("topologySpreadConstraints", put(_SERVER.pod, "topologySpreadConstraints")),
+        Switch("hostNetwork.enabled", put(_SERVER.pod, "hostNetwork")),
+        Switch("podDisruptionBudget", budget(_SERVER)),
+        Switch("apiService.create", only_if(_SERVICE)),
+        Switch("apiService.insecureSkipTLSVerify", put(_SERVICE, "spec", "insecureSkipTLSVerify")),
+        Switch("apiService.caBundle", put(_SERVICE, "spec", "caBundle")),
+        *scheduling("", _SERVER),
+    )
+)

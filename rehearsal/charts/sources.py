@@ -1,0 +1,117 @@
+"""Where a chart comes from: a directory, a Go module that is built anyway, the vendors' files, or a played one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from rehearsal import places, toolchain
+from rehearsal.charts import played
+from rehearsal.charts.chart import Chart, ChartError
+from rehearsal.charts.rendered import HelmChart
+from rehearsal.charts.upstream import directory
+from rehearsal.toolchain import go
+from rehearsal.toolchain.build import copied, source
+from rehearsal.toolchain.families import FAMILIES
+
+SUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class ModuleChart:
+    """A chart that lies in the Go module of a family, at `path`.
+
+    `tag` names the line of values.yaml that the vendor's release writes the version into, as it does into Chart.yaml
+    (of Volcano: hack/generate-charts.sh and hack/bump-version.sh); in the module all three are those of an older one.
+    """
+
+    family: str
+    path: str
+    tag: str
+
+
+IN_MODULES: Mapping[str, ModuleChart] = {
+    "volcano": ModuleChart("volcano", "installer/helm/chart/volcano", "image_tag_version"),
+}
+
+
+def find(name: str, version: str) -> Chart:
+    """The chart that a Release names: a directory, or the last part of a repository's or registry's address.
+
+    Raises ChartError naming the chart and what to do if there is nothing to render or play it with.
+    """
+    if Path(name).is_dir():
+        return HelmChart(Path(name), f"the directory {name}", named=False)
+    last = name.rstrip("/").rpartition("/")[2]
+    sources: tuple[Callable[[str, str], Chart | None], ...] = (in_module, upstream, played.find)
+    for each in sources:
+        if (chart := each(last, version)) is not None:
+            return chart
+    raise ChartError(
+        "chart",
+        f"chart {last!r} {version} is not rehearsed: fetch it with `make upstream` on a machine that reaches its "
+        "repository, or play it from an inventory (CONTRIBUTING, to add a chart)",
+    )
+
+
+# -- charts in Go modules
+
+
+def in_module(name: str, version: str) -> Chart | None:
+    """The chart from the module of the binaries that are built; None for another chart or version."""
+    row = IN_MODULES.get(name)
+    if row is None or FAMILIES[row.family].version != version.removeprefix("v"):
+        return None
+    family = FAMILIES[row.family]
+    digest = hashlib.sha256((family.directory / "go.sum").read_bytes() + repr(row).encode()).hexdigest()[:12]
+    target = places.cache() / "charts" / f"{name}-{family.version}-{digest}"
+    if not target.is_dir():
+        with go.locked(target.parent / ".lock"):
+            if not target.is_dir():
+                _copy(row, target)
+    return HelmChart(target, f"the chart in {family.module} {family.version}")
+
+
+def _copy(row: ModuleChart, target: Path) -> None:
+    family = FAMILIES[row.family]
+    stage = target.with_name(f".{target.name}")
+    shutil.rmtree(stage, ignore_errors=True)
+    try:
+        copied(source(family, go.find(lambda _: None)) / row.path, stage)
+    except toolchain.BuildError as error:
+        raise ChartError("chart", f"the chart in {family.module} cannot be had: {error}") from None
+    about = yaml.safe_load((stage / "Chart.yaml").read_text())
+    (stage / "Chart.yaml").write_text(
+        yaml.safe_dump({**about, "version": family.version, "appVersion": family.version})
+    )
+    values = (stage / "values.yaml").read_text()
+    (stage / "values.yaml").write_text(re.sub(rf"({row.tag}:) .*", rf'\1 "v{family.version}"', values))
+    stage.rename(target)
+
+
+# -- the vendors' files
+
+
+def upstream(name: str, version: str) -> Chart | None:
+    """The whole chart that `make upstream` fetched; None without one. Raises ChartError if it was changed since."""
+    root = directory()
+    place = root / "charts" / f"{name}-{version.removeprefix('v')}" if root else None
+    if place is None or not (place / "templates").is_dir() or not (place / SUMS).is_file():
+        return None
+    sums = [line.split("  ", 1) for line in (place / SUMS).read_text().splitlines()]
+    there = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()} - {SUMS}
+    changed = sorted(there.symmetric_difference(path for _, path in sums))
+    changed += [path for digest, path in sums if path in there and _sha256(place / path) != digest]
+    if changed:
+        raise ChartError("chart", f"{place}: {changed[0]} is not what `make upstream` fetched: run it again")
+    return HelmChart(place, "the chart in GPUCLUSTER_UPSTREAM")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,66 @@
+"""ECR: keys that exist, policies in the form that ECR gives back, principals that exist.
+
+Sources: ECR API reference, CreateRepository (KmsException), EncryptionConfiguration, GetRepositoryPolicy (its example);
+terraform-provider-aws, repository_policy.go, for what ECR says to a role that it cannot find.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from moto.core.exceptions import ServiceException
+from moto.ecr.exceptions import InvalidParameterException
+from moto.ecr.models import ECRBackend
+
+from rehearsal.cloud.account import ACCOUNT
+from rehearsal.cloud.amend import Amendments
+from rehearsal.cloud.iam import principal_exists
+from rehearsal.cloud.kms import find_key, key_fault
+
+AMENDMENTS = Amendments()
+
+
+class KmsException(ServiceException):  # type: ignore[misc]
+    """The key of a repository cannot be used."""
+
+    code = "KmsException"
+
+
+@AMENDMENTS.around(ECRBackend, "create_repository")
+def create_repository(original: Any, self: Any, **kwargs: Any) -> Any:
+    """A KMS key must be there and enabled; whichever way it is named, the repository tells its ARN."""
+    encryption = kwargs.get("encryption_config") or {}
+    if name := encryption.get("kmsKey"):
+        key = find_key(self.region_name, name)
+        if key is None or key.key_state != "Enabled":
+            raise KmsException(f"The KMS key {name} cannot be used: {key_fault(self.region_name, name)}")
+        kwargs["encryption_config"] = {**encryption, "kmsKey": key.arn}
+    return original(self, **kwargs)
+
+
+@AMENDMENTS.around(ECRBackend, "set_repository_policy")
+def set_repository_policy(original: Any, self: Any, **kwargs: Any) -> Any:
+    """Roles and users of the account that a policy names must exist; ECR formats the policy in its own way."""
+    repository = self._get_repository(kwargs["repository_name"], kwargs["registry_id"])
+    before, reply = repository.policy, original(self, **kwargs)
+    policy = json.loads(kwargs["policy_text"])
+    if not all(map(principal_exists, _own(policy))):
+        repository.policy = before
+        raise InvalidParameterException(
+            "Invalid parameter at 'PolicyText' failed to satisfy constraint: 'Invalid repository policy provided'"
+        )
+    repository.policy = json.dumps(policy, indent=2, separators=(",", " : "))
+    return {**reply, "policyText": repository.policy}
+
+
+def _own(policy: dict[str, Any]) -> Iterator[str]:
+    """The ARNs of this account's roles and users among the principals."""
+    statements = policy["Statement"]
+    for statement in statements if isinstance(statements, list) else [statements]:
+        principal = statement.get("Principal")
+        named = principal.get("AWS", []) if isinstance(principal, dict) else []
+        for arn in [named] if isinstance(named, str) else named:
+            if f":iam::{ACCOUNT}:role/" in arn or f":iam::{ACCOUNT}:user/" in arn:
+                yield arn

@@ -1,0 +1,216 @@
+"""The AWS account as the effects see it: boto3 clients on the stand-in's address, and its control routes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import boto3
+import urllib3
+from botocore.config import Config
+
+from rehearsal.cloud.seen import iam
+from rehearsal.cloud.seen.hardware import Machine, machine
+from rehearsal.cloud.seen.network import Groups, Routes
+
+Described = dict[str, Any]
+
+CACHE_SECONDS = 0.5
+READ_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Association:
+    """A pod identity association: its role's ARN, and when it was made."""
+
+    role: str
+    made: datetime
+
+
+class CloudError(Exception):
+    """The stand-in's control route refused or did not answer."""
+
+
+class Aws:
+    """One account in one region. Thread-safe. Reads that many ask for are kept for a moment."""
+
+    def __init__(self, url: str, region: str) -> None:
+        self.url, self.region = url.rstrip("/"), region
+        self._pool = urllib3.PoolManager(maxsize=8, retries=False)
+        session = boto3.session.Session(
+            aws_access_key_id="rehearsal",
+            aws_secret_access_key="rehearsal",  # noqa: S106 - the stand-in takes any
+            region_name=region,
+        )
+        config = Config(
+            retries={"mode": "standard", "max_attempts": 5},
+            max_pool_connections=16,
+            read_timeout=READ_SECONDS,
+            s3={"addressing_style": "path"},
+        )
+        self.ec2, self.eks, self.iam, self.fsx, self.s3 = (
+            session.client(service, endpoint_url=self.url, config=config)
+            for service in ("ec2", "eks", "iam", "fsx", "s3")
+        )
+        self._cache: dict[object, tuple[float, Any]] = {}
+        self._machines: dict[str, Machine] = {}
+        self._lock = threading.Lock()
+
+    # -- the stand-in's control routes
+
+    def control(self, method: str, path: str, body: object = None) -> Any:
+        """One call of a private route. Raises CloudError."""
+        try:
+            response = self._pool.request(
+                method,
+                f"{self.url}/rehearsal/{path}",
+                body=None if body is None else json.dumps(body).encode(),
+                headers={"Content-Type": "application/json"},
+                timeout=READ_SECONDS,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise CloudError(f"the AWS stand-in at {self.url} does not answer: {error}") from None
+        if response.status >= 400:
+            raise CloudError(f"{method} /rehearsal/{path}: {response.status} {response.data[:300]!r}")
+        return json.loads(response.data or b"null")
+
+    def nodegroups(self, cluster: str) -> list[Described]:
+        return [each for each in self.control("GET", "nodegroups") if self._ours(each, cluster)]
+
+    def addons(self, cluster: str) -> list[Described]:
+        return [each for each in self.control("GET", "addons") if self._ours(each, cluster)]
+
+    def bootstraps_addons(self, cluster: str) -> bool:
+        """Whether EKS installs its self-managed add-ons when it makes the cluster."""
+        found = (each for each in self.control("GET", "clusters") if each["name"] == cluster)
+        return any(each["region"] == self.region and each["selfManagedAddons"] for each in found)
+
+    def _ours(self, each: Mapping[str, Any], cluster: str) -> bool:
+        return each.get("region") == self.region and (each.get("cluster") or each.get("clusterName")) == cluster
+
+    def bucket_owner(self, bucket: str) -> str | None:
+        """The account that has the bucket, whosever it is; None if nobody has."""
+        found: str | None = self.control("GET", f"bucket-owners/{bucket}")["owner"]
+        return found
+
+    def key(self, arn: str) -> Described:
+        """State and policy of a KMS key, whosever it is."""
+        _, _, _, region, account, name = arn.split(":", 5)
+        found: Described = self.control("GET", f"keys/{region}/{account}/{name.removeprefix('key/')}")
+        return found
+
+    # -- EC2, EKS, IAM
+
+    def cached(self, key: object, read: Callable[[], Any]) -> Any:
+        """`read()`, at most twice a second."""
+        now = time.monotonic()
+        with self._lock:
+            found = self._cache.get(key)
+        if found and now - found[0] < CACHE_SECONDS:
+            return found[1]
+        value = read()
+        with self._lock:
+            self._cache[key] = (now, value)
+        return value
+
+    def cluster(self, name: str) -> Described:
+        found: Described = self.cached(("cluster", name), lambda: self.eks.describe_cluster(name=name)["cluster"])
+        return found
+
+    def groups(self) -> Groups:
+        read = lambda: Groups.of(self._pages(self.ec2, "describe_security_groups", "SecurityGroups"))  # noqa: E731
+        found: Groups = self.cached("groups", read)
+        return found
+
+    def routes(self) -> Routes:
+        def read() -> Routes:
+            tables = self._pages(self.ec2, "describe_route_tables", "RouteTables")
+            return Routes(tables, self._pages(self.ec2, "describe_vpc_endpoints", "VpcEndpoints"))
+
+        found: Routes = self.cached("routes", read)
+        return found
+
+    def subnets(self) -> dict[str, Described]:
+        def read() -> dict[str, Described]:
+            return {each["SubnetId"]: each for each in self._pages(self.ec2, "describe_subnets", "Subnets")}
+
+        found: dict[str, Described] = self.cached("subnets", read)
+        return found
+
+    def machine(self, instance_type: str) -> Machine:
+        """The facts of an instance type; they never change."""
+        with self._lock:
+            found = self._machines.get(instance_type)
+        if found is None:
+            described = self.ec2.describe_instance_types(InstanceTypes=[instance_type])["InstanceTypes"]
+            found = machine(described[0])
+            with self._lock:
+                self._machines[instance_type] = found
+        return found
+
+    def instances(self, ids: Iterable[str]) -> list[Described]:
+        """Full descriptions of these instances (with their interfaces: ask once, they do not change)."""
+        wanted = list(ids)
+        if not wanted:
+            return []
+        reservations = self.ec2.describe_instances(InstanceIds=wanted)["Reservations"]
+        return [instance for reservation in reservations for instance in reservation["Instances"]]
+
+    def instance_states(self) -> dict[str, str]:
+        """State name of every instance of the account that is not terminated: a small answer, asked often."""
+        statuses = self._pages(
+            self.ec2, "describe_instance_status", "InstanceStatuses", IncludeAllInstances=True, MaxResults=1000
+        )
+        states = {each["InstanceId"]: each["InstanceState"]["Name"] for each in statuses}
+        return {instance: state for instance, state in states.items() if state not in ("terminated", "shutting-down")}
+
+    def tagged_instances(self, tags: Mapping[str, str]) -> set[str]:
+        """Ids of the live instances that carry all these tags."""
+        filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
+        filters.append({"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]})
+        reservations = self.ec2.describe_instances(Filters=filters)["Reservations"]
+        return {instance["InstanceId"] for reservation in reservations for instance in reservation["Instances"]}
+
+    def role_policies(self, role: str) -> list[iam.Policy]:
+        """All policy documents of a role, by name: inline ones and attached ones."""
+        inline = [
+            self.iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+            for name in self.iam.list_role_policies(RoleName=role)["PolicyNames"]
+        ]
+        return [iam.document(each) for each in inline + [self._managed(arn) for arn in self.attached(role)]]
+
+    def attached(self, role: str) -> list[str]:
+        """ARNs of the managed policies of a role."""
+        policies = self.iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]
+        return [policy["PolicyArn"] for policy in policies]
+
+    def _managed(self, arn: str) -> Any:
+        version = self.iam.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"]
+        return self.iam.get_policy_version(PolicyArn=arn, VersionId=version)["PolicyVersion"]["Document"]
+
+    def pod_identity(self, cluster: str, namespace: str, service_account: str) -> Association | None:
+        """What a pod identity association gives to a service account, if it has one."""
+        listed = self.eks.list_pod_identity_associations(
+            clusterName=cluster, namespace=namespace, serviceAccount=service_account
+        )["associations"]
+        if not listed:
+            return None
+        found = self.eks.describe_pod_identity_association(
+            clusterName=cluster, associationId=listed[0]["associationId"]
+        )
+        return Association(str(found["association"]["roleArn"]), found["association"]["createdAt"])
+
+    @staticmethod
+    def _pages(client: Any, operation: str, member: str, **arguments: Any) -> list[Described]:
+        pages = client.get_paginator(operation).paginate(**arguments)
+        return [each for page in pages for each in page.get(member, [])]
+
+
+def role_name(arn: str) -> str:
+    """The name of a role from its ARN (which may have a path)."""
+    return arn.rsplit("/", 1)[-1]

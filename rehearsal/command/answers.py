@@ -1,0 +1,67 @@
+"""Whether the parts of a site that runs answer. One that is slow is named and left alone: all it holds is in memory."""
+
+import contextlib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import urllib3
+from rich.console import Console
+from rich.markup import escape
+
+from rehearsal import processes
+from rehearsal.kube.client import ApiError, Kube, Unreachable
+from rehearsal.supervisor import Site
+
+PATIENCE_SECONDS = 30.0
+"""How long a part may take to answer: a busy machine, or an API server that just starts again."""
+HALTED_SECONDS = 2.0
+"""How long one is asked when a process of the site is known to stand still."""
+
+
+def trouble(site: Site, kubeconfigs: Mapping[str, Path]) -> str:
+    """Which parts do not answer, what is known of them and what to type; empty if all do (LF28)."""
+    halted = processes.halted(site.supervisor.pid)
+    patience = HALTED_SECONDS if halted else PATIENCE_SECONDS
+    silent = [] if _account_answers(site.cloud_url, patience) else [f"its AWS account ({site.cloud_url})"]
+    silent += [
+        f"the API server of its cluster {label}"
+        for label, path in kubeconfigs.items()
+        if not _cluster_answers(path, patience)
+    ]
+    if not silent:
+        return ""
+    stopped = (f"{name} (pid {pid}) is stopped, `kill -CONT {pid}` lets it go on" for pid, name in halted.items())
+    silence = f"{' and '.join(silent)} did not answer within {patience:.0f} s"
+    return (
+        f"rehearsal {site.directory.path.name} runs, but {'; '.join([silence, *stopped])}. Nothing was thrown away: "
+        f"try again when it answers. `kill {site.supervisor.pid}` ends this rehearsal for good; the next `up` starts "
+        "clean then."
+    )
+
+
+def given_up(console: Console, trouble: str, name: str) -> bool:
+    """Whether a person at a terminal gives the site up after all; nobody is asked elsewhere."""
+    if not (console.is_terminal and sys.stdin.isatty()):
+        return False
+    console.print(f"  {escape(trouble)}", style="yellow", highlight=False, soft_wrap=True)
+    return input(f"Type {name} to throw it away and start clean; anything else leaves it: ") == name
+
+
+def _account_answers(url: str, patience: float) -> bool:
+    try:
+        return urllib3.request("GET", f"{url}/rehearsal/health", timeout=patience, retries=False).status == 200
+    except urllib3.exceptions.HTTPError:
+        return False
+
+
+def _cluster_answers(kubeconfig: Path, patience: float) -> bool:
+    """Whether an API server answers at all; what it answers is not of interest here."""
+    try:
+        with contextlib.closing(Kube.from_kubeconfig(str(kubeconfig))) as kube:
+            kube.patient(patience).call("GET", "/readyz", timeout=patience)
+    except Unreachable:
+        return False
+    except (ApiError, ValueError):
+        return True
+    return True

@@ -1,0 +1,235 @@
+"""The Kubernetes objects behind EKS add-ons, with EKS's defaults and the user's configuration values. Pure.
+
+Source: the manifests EKS installs, as far as effects need them: names, containers, tolerations, selectors, replicas.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import yaml
+
+Object = dict[str, Any]
+NAMESPACE = "kube-system"
+REGISTRY = "602401143452.dkr.ecr.us-west-2.amazonaws.com"
+EVERYWHERE: list[Object] = [{"operator": "Exists"}]
+COREFILE = ".:53 {\n    errors\n    health\n    kubernetes cluster.local\n}\n"
+CRITICAL: list[Object] = [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
+_NO_FARGATE = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {
+                    "matchExpressions": [
+                        {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
+                        {"key": "eks.amazonaws.com/compute-type", "operator": "NotIn", "values": ["fargate", "auto"]},
+                    ]
+                }
+            ]
+        }
+    }
+}
+
+
+class ConfigurationError(ValueError):
+    """Configuration values that are neither JSON nor YAML with an object in it."""
+
+
+def configuration(text: str | None) -> dict[str, Any]:
+    """The `configurationValues` of an add-on (JSON or YAML). Raises ConfigurationError."""
+    if not text:
+        return {}
+    try:
+        loaded = json.loads(text) if text.lstrip().startswith("{") else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"the configuration values are neither JSON nor YAML: {error}") from error
+    if not isinstance(loaded, dict):
+        raise ConfigurationError("the configuration values are no object")
+    return loaded
+
+
+def objects(addon: str, version: str, values: Mapping[str, Any]) -> list[Object]:
+    """What EKS installs for an add-on; an add-on that nobody knows makes nothing and is ready."""
+    make = _ADDONS.get(addon)
+    return make(version, values) if make else []
+
+
+def _vpc_cni(version: str, values: Mapping[str, Any]) -> list[Object]:
+    env = [{"name": key, "value": str(value)} for key, value in (values.get("env") or {}).items()]
+    main = {**_container("aws-node", "amazon-k8s-cni", version), "env": env}
+    agent = _container("aws-eks-nodeagent", "amazon/aws-network-policy-agent", version)
+    pod = _daemon(values, EVERYWHERE, [main, agent], host_network=True)
+    pod["initContainers"] = [_container("aws-vpc-cni-init", "amazon-k8s-cni-init", version)]
+    return [_account("aws-node"), _daemonset("aws-node", pod, "aws-node", {"maxUnavailable": "10%"})]
+
+
+def _kube_proxy(version: str, values: Mapping[str, Any]) -> list[Object]:
+    pod = _daemon(values, EVERYWHERE, [_container("kube-proxy", "kube-proxy", version)], host_network=True)
+    return [_account("kube-proxy"), _daemonset("kube-proxy", pod, "kube-proxy", {"maxUnavailable": "10%"})]
+
+
+def _identity_agent(version: str, values: Mapping[str, Any]) -> list[Object]:
+    container = _container("eks-pod-identity-agent", "eks-pod-identity-agent", version)
+    pod = _daemon(values, EVERYWHERE, [container], host_network=True)
+    return [
+        _account("eks-pod-identity-agent"),
+        _daemonset("eks-pod-identity-agent", pod, "eks-pod-identity-agent", {"maxUnavailable": "10%"}),
+    ]
+
+
+def _coredns(version: str, values: Mapping[str, Any]) -> list[Object]:
+    labels = {"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"}
+    master = [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]
+    container = {
+        **_container("coredns", "coredns", version),
+        "resources": values.get("resources")
+        or {"limits": {"memory": "170Mi"}, "requests": {"cpu": "100m", "memory": "70Mi"}},
+        "ports": [
+            {"name": "dns", "containerPort": 53, "protocol": "UDP"},
+            {"name": "dns-tcp", "containerPort": 53, "protocol": "TCP"},
+        ],
+    }
+    pod = _pod(values, [*master, *CRITICAL], [container], "coredns", "system-cluster-critical")
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "kube-dns", "namespace": NAMESPACE, "labels": labels},
+        "spec": {
+            "selector": {"k8s-app": "kube-dns"},
+            "clusterIP": "172.20.0.10",
+            "ports": [
+                {"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 53},
+                {"name": "dns-tcp", "port": 53, "protocol": "TCP", "targetPort": 53},
+            ],
+        },
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "coredns", "namespace": NAMESPACE, "labels": labels},
+        "data": {"Corefile": values.get("corefile") or COREFILE},
+    }
+    replicas = int(values.get("replicaCount") or 2)
+    return [_account("coredns"), config, service, _deployment("coredns", pod, labels, replicas)]
+
+
+def _csi(driver: str, prefix: str, version: str, values: Mapping[str, Any], attach: bool) -> list[Object]:
+    """A CSI driver: controller Deployment, node DaemonSet, CSIDriver (charts of the two AWS drivers)."""
+    node, controller = values.get("node") or {}, values.get("controller") or {}
+    tolerated = list(node.get("tolerations") or [])
+    if node.get("tolerateAllTaints", True):
+        tolerated = EVERYWHERE
+    elif not tolerated:
+        tolerated = [*CRITICAL, {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]
+    image = f"aws-{prefix}-csi-driver"
+    containers = [
+        _container(f"{prefix}-plugin-node", image, version),
+        _container("node-driver-registrar", "csi-node-driver-registrar", version),
+        _container("liveness-probe", "livenessprobe", version),
+    ]
+    daemon = _daemon({**node, "tolerations": tolerated}, EVERYWHERE, containers, host_network=prefix == "fsx")
+    sidecars = [_container(name, name, version) for name in ("csi-provisioner", "csi-resizer", "liveness-probe")]
+    main = _container(f"{prefix}-plugin-controller", image, version)
+    deployed = _pod(controller, CRITICAL, [main, *sidecars], f"{prefix}-csi-controller-sa", "system-cluster-critical")
+    labels = {"app": f"{prefix}-csi-controller"}
+    return [
+        _account(f"{prefix}-csi-controller-sa"),
+        _account(f"{prefix}-csi-node-sa"),
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSIDriver",
+            "metadata": {"name": driver},
+            "spec": {"attachRequired": attach, "podInfoOnMount": False, "fsGroupPolicy": "ReadWriteOnceWithFSType"},
+        },
+        _deployment(f"{prefix}-csi-controller", deployed, labels, int(controller.get("replicaCount") or 2)),
+        _daemonset(f"{prefix}-csi-node", daemon, f"{prefix}-csi-node-sa", {"maxUnavailable": "10%"}),
+    ]
+
+
+def _fsx(version: str, values: Mapping[str, Any]) -> list[Object]:
+    return _csi("fsx.csi.aws.com", "fsx", version, values, attach=False)
+
+
+def _ebs(version: str, values: Mapping[str, Any]) -> list[Object]:
+    return _csi("ebs.csi.aws.com", "ebs", version, values, attach=True)
+
+
+def _monitoring_agent(version: str, values: Mapping[str, Any]) -> list[Object]:
+    """The agent on every node (chart of aws/eks-node-monitoring-agent, whose host engine for DCGM is left out)."""
+    name = "eks-node-monitoring-agent"
+    given = values.get("nodeAgent") or values.get("monitoringAgent") or {}
+    pod = _daemon(given, EVERYWHERE, [_container(name, name, version)], host_network=True)
+    return [_account(name), _daemonset(name, pod, name, {"maxUnavailable": "10%"})]
+
+
+_ADDONS: dict[str, Callable[[str, Mapping[str, Any]], list[Object]]] = {
+    "vpc-cni": _vpc_cni,
+    "kube-proxy": _kube_proxy,
+    "eks-pod-identity-agent": _identity_agent,
+    "coredns": _coredns,
+    "aws-fsx-csi-driver": _fsx,
+    "aws-ebs-csi-driver": _ebs,
+    "eks-node-monitoring-agent": _monitoring_agent,
+}
+
+
+def _container(name: str, image: str, version: str) -> Object:
+    return {"name": name, "image": f"{REGISTRY}/eks/{image}:{version}", "resources": {"requests": {"cpu": "10m"}}}
+
+
+def _pod(
+    values: Mapping[str, Any], tolerations: list[Object], containers: list[Object], account: str, priority: str
+) -> Object:
+    pod: Object = {
+        "serviceAccountName": account,
+        "priorityClassName": priority,
+        "tolerations": values.get("tolerations") if "tolerations" in values else tolerations,
+        "containers": containers,
+    }
+    for key in ("nodeSelector", "affinity", "topologySpreadConstraints"):
+        if values.get(key):
+            pod[key] = values[key]
+    return pod
+
+
+def _daemon(
+    values: Mapping[str, Any], tolerations: list[Object], containers: list[Object], host_network: bool
+) -> Object:
+    pod = _pod(values, tolerations, containers, "", "system-node-critical")
+    pod.setdefault("affinity", _NO_FARGATE)
+    pod["hostNetwork"] = host_network
+    return pod
+
+
+def _account(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE}}
+
+
+def _daemonset(name: str, pod: Object, account: str, rolling: Object) -> Object:
+    labels = {"k8s-app": name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": rolling},
+            "template": {"metadata": {"labels": labels}, "spec": {**pod, "serviceAccountName": account}},
+        },
+    }
+
+
+def _deployment(name: str, pod: Object, labels: Mapping[str, str], replicas: int) -> Object:
+    selector = {"k8s-app": "kube-dns"} if name == "coredns" else dict(labels)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": dict(labels)},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": selector},
+            "template": {"metadata": {"labels": dict(labels)}, "spec": pod},
+        },
+    }

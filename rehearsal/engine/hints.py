@@ -1,0 +1,46 @@
+"""What a person is told beside the plugins' own words: a remedy where these name none, and silence about noise."""
+
+from rehearsal.engine.events import Diagnostic
+
+REMEDIES = {
+    "asked for the client to provide credentials": (
+        "Map the principal behind these credentials to the cluster (on EKS an access entry), then run `up` again"
+    ),
+    "cluster is unreachable: ": (
+        "Whether a cluster answers is asked once, when the run begins: see to its endpoint and the way to it, then run "
+        "`up` again"
+    ),
+    "Timeout occurred polling for": (
+        "Pulumi tells no reason of a claim or volume that is not bound: `kubectl describe` does, and in a rehearsal "
+        "`status`"
+    ),
+    "server-side apply field conflict detected": (
+        "Leave these fields to the manager that the conflict names, or take them with the annotation "
+        "pulumi.com/patchForce"
+    ),
+    "CREATE_FAILED": (
+        "EKS neither retries nor updates what it calls CREATE_FAILED, even if nodes join it later: remove the cause, "
+        "then delete it and make it anew with `pulumi up --replace` and the URN of this resource"
+    ),
+}
+"""Words of an error, and what to do about it."""
+
+NOISE = (
+    "no storage class found for",
+    "[PodInitializing]",
+    "[MinimumReplicasUnavailable]",
+    "containers with incomplete",
+)
+"""Passing warnings of pulumi-kubernetes that every good `up` has: static claims, pods that start."""
+
+
+def remedy(text: str) -> str:
+    """What to do about an error, in one sentence; empty where its own words have to do."""
+    return next((sentence for words, sentence in REMEDIES.items() if words in text), "")
+
+
+def is_noise(diagnostic: Diagnostic) -> bool:
+    """Whether the line tells of nothing that is wrong."""
+    return (
+        diagnostic.passing and diagnostic.severity == "warning" and any(words in diagnostic.message for words in NOISE)
+    )

@@ -1,0 +1,105 @@
+"""Which AWS identity a process in a pod has, and what it may do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from rehearsal.cloud.seen import iam
+from rehearsal.cloud.seen.aws import Association, role_name
+from rehearsal.kubelet.program import Launch
+
+AGENT = "eks-pod-identity-agent"
+SERVICE = "pods.eks.amazonaws.com"
+SETTLING = timedelta(seconds=3)
+"""The time an association takes to be effective; AWS says "several seconds"."""
+
+
+class CredentialsError(Exception):
+    """The SDK finds no credentials: its own sentence."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """An assumed role. `arn` is the role's."""
+
+    arn: str
+
+    def session(self) -> str:
+        """The ARN that AWS's error messages show."""
+        account = self.arn.split(":")[4]
+        return f"arn:aws:sts::{account}:assumed-role/{role_name(self.arn)}/eks"
+
+
+def of(launch: Launch) -> Identity:
+    """Pod identity if the service account has an association, else the node's role where pods reach its metadata.
+
+    Source: EKS user guide, "Learn how EKS Pod Identity grants pods access" (agent on the node, trust for
+    pods.eks.amazonaws.com with sts:AssumeRole and sts:TagSession) and "Restrict access to the instance profile" (a hop
+    limit of 1 keeps pods away from it). Raises CredentialsError.
+    """
+    world = launch.world
+    found = world.aws.pod_identity(world.cluster, launch.namespace, launch.service_account)
+    if found is None or not injected(launch.pod, found):
+        return _of_node(launch)
+    arn = found.role
+    if not any(True for _ in world.running(launch.node, AGENT)):
+        raise CredentialsError(
+            "Error when retrieving credentials from container-role: Error retrieving metadata: connection to "
+            "169.254.170.23 refused (no eks-pod-identity-agent on this node)"
+        )
+    trust = world.aws.iam.get_role(RoleName=role_name(arn))["Role"]["AssumeRolePolicyDocument"]
+    if not iam.trusts(iam.document(trust), SERVICE, ("sts:AssumeRole", "sts:TagSession")):
+        raise CredentialsError(f"AccessDeniedException: {role_name(arn)} does not trust {SERVICE} to assume it")
+    return Identity(arn)
+
+
+def injected(pod: Mapping[str, Any], association: Association) -> bool:
+    """Whether the pod came late enough to be given the association's variables.
+
+    EKS writes them when the pod is made, and associations are eventually consistent: effective some seconds after the
+    call that made them has answered (EKS API reference, CreatePodIdentityAssociation). A pod that came before never
+    gets them, however often its containers restart; the next pod does.
+    """
+    made = datetime.fromisoformat(pod["metadata"]["creationTimestamp"])
+    return made >= association.made + SETTLING
+
+
+def _of_node(launch: Launch) -> Identity:
+    host = launch.world.hosts.get(launch.node)
+    direct = bool(launch.pod["spec"].get("hostNetwork"))
+    if host is None or (host.hop_limit < 2 and not direct):
+        raise CredentialsError('Unable to locate credentials. You can configure credentials by running "aws login".')
+    return Identity(host.role)
+
+
+def refusal(launch: Launch, identity: Identity, action: str, resource: str) -> str | None:
+    """Which kind of policy keeps the identity from the action on the resource, in AWS' words; None if it may."""
+    aws = launch.world.aws
+    documents = aws.role_policies(role_name(identity.arn))
+    if action.startswith("kms:"):
+        policy = aws.key(resource)["policy"]
+        found = iam.decide_key(action, resource, documents, iam.document(policy or {}), identity.arn)
+        return {"allowed": None, "denied": "resource-based"}.get(found, "identity-based")
+    bucket = _bucket(resource)
+    context = {"s3:ResourceAccount": owner} if bucket and (owner := aws.bucket_owner(bucket)) else {}
+    held = _policy(launch, bucket) if bucket else None
+    allowed = iam.decide(action, resource, documents, held, identity.arn, context) == "allowed"
+    return None if allowed else "identity-based"
+
+
+def _bucket(resource: str) -> str | None:
+    found = re.match(r"arn:aws[\w-]*:s3:::([^/]+)", resource)
+    return found[1] if found else None
+
+
+def _policy(launch: Launch, bucket: str) -> iam.Policy | None:
+    try:
+        return iam.document(launch.world.aws.s3.get_bucket_policy(Bucket=bucket)["Policy"])
+    except ClientError:
+        return None

@@ -1,0 +1,54 @@
+"""The kubectl image: the real kubectl with the pod's service account. Only what it would download comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rehearsal import places
+from rehearsal.images.published import NotFoundError, behind
+from rehearsal.kubelet.process import FILES, RealProcess
+from rehearsal.kubelet.program import Ends, Exit, Launch, Program
+
+_SHELLS = ("sh", "bash", "/bin/sh", "/bin/bash")
+
+
+def run(launch: Launch) -> Program:
+    """Runs `kubectl` with the container's arguments; a URL becomes the file that lies behind it."""
+    argv = arguments(launch.argv)
+    if argv is None:
+        text = f'exec: "{launch.argv[0]}": executable file not found in $PATH'
+        return Ends(launch.now, Exit(127, text, "ContainerCannotRun"))
+    try:
+        given = [local(launch, word) for word in argv]
+    except NotFoundError as error:
+        launch.log(str(error))
+        return Ends(launch.now, Exit(1, str(error)))
+    cache = places.private_directory(launch.directory / FILES) / "kubectl-cache"
+    return RealProcess(launch, launch.world.tools["kubectl"], [*given, f"--cache-dir={cache}"], {}, {})
+
+
+def arguments(argv: Sequence[str]) -> list[str] | None:
+    """The words after `kubectl`; None if the container wants a program that its image does not have.
+
+    The image holds kubectl alone, as its entry point (source: kubernetes, build/server-image/kubectl).
+    """
+    words = list(argv)
+    if words and words[0] in _SHELLS:
+        return None
+    return words[1:] if words and Path(words[0]).name == "kubectl" else words
+
+
+def local(launch: Launch, word: str) -> str:
+    """A URL, or a file that another container brought, as a path with the same content; other words as they are.
+
+    Raises NotFoundError.
+    """
+    if word.startswith(("https://", "http://")):
+        try:
+            return str(behind(word))
+        except NotFoundError as error:
+            raise NotFoundError(f"error: unable to read URL {word!r}, {error}") from None
+    mount = launch.mount_of(word) if word.startswith("/") else None
+    file = launch.world.contents.real(mount.volume, mount.inside(word) or "") if mount else None
+    return str(file) if file else word

@@ -1,0 +1,66 @@
+"""The stock: images that many programs use, and what their processes do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rehearsal.devices import daemons, dcgm_exporter, mig, monitoring, vector_add, waits
+from rehearsal.devices.gpu_operator import GpuOperator
+from rehearsal.images import (
+    certgen,
+    curl,
+    ebs,
+    fetch,
+    grafana,
+    kubectl,
+    managecrds,
+    metrics,
+    node_exporter,
+    operators,
+    prometheus,
+    s3sync,
+)
+from rehearsal.kubelet.images import Images, Row
+
+TABLE: tuple[Row, ...] = (
+    Row(r".*/k8s-device-plugin", daemons.nvidia_device_plugin, container="nvidia-device-plugin.*"),
+    Row(r".*/k8s-device-plugin", daemons.gpu_feature_discovery, container="gpu-feature-discovery.*"),
+    Row(r".*/k8s-mig-manager", mig.mig_manager),
+    Row(r".*/dcgm-exporter", dcgm_exporter.run),
+    Row(r".*/aws-efa-k8s-device-plugin", daemons.efa_device_plugin),
+    Row(r".*/nvidia/gpu-operator", waits.for_driver, container="driver-validation"),
+    Row(r".*/nvidia/gpu-operator", waits.for_toolkit, container="toolkit-validation"),
+    Row(r".*/nvidia/gpu-operator", waits.for_plugin, container="plugin-validation"),
+    Row(r".*/nvidia/gpu-operator", GpuOperator, container="gpu-operator"),
+    Row(r".*/nvidia/gpu-operator", managecrds.run, command="manage-crds"),
+    Row(r".*/nvidia/.*", vector_add.run, command="vectorAdd"),
+    Row(r".*/node-feature-discovery", daemons.feature_worker, container="worker"),
+    Row(r".*/node-feature-discovery", daemons.prune_features, container="nfd-master"),
+    Row(r".*/aws-fsx-csi-driver", daemons.csi_node("fsx.csi.aws.com"), container="fsx-plugin-node"),
+    Row(r".*/aws-ebs-csi-driver", daemons.csi_node("ebs.csi.aws.com"), container="ebs-plugin-node"),
+    Row(r".*/aws-ebs-csi-driver", ebs.Controller, container="ebs-plugin-controller"),
+    Row(r".*/eks-node-monitoring-agent", monitoring.agent),
+    Row(r".*/vc-scheduler", operators.volcano_scheduler),
+    Row(r".*/vc-controller-manager", operators.volcano_controllers),
+    Row(r".*/vc-webhook-manager", operators.volcano_admission),
+    Row(r".*/training-v1/training-operator|.*/kubeflow/training-operator", operators.training_operator),
+    Row(r".*/metrics-server", metrics.run),
+    Row(r".*/node-exporter", node_exporter.run, port=node_exporter.port),
+    Row(r".*/prometheus-operator", prometheus.operator),
+    Row(r".*/prometheus-config-reloader", prometheus.config_reloader),
+    Row(r".*/prometheus", prometheus.server, container="prometheus"),
+    Row(r".*/alertmanager", prometheus.alertmanager, container="alertmanager"),
+    Row(r".*/prometheus-adapter", prometheus.adapter),
+    Row(r".*/kube-state-metrics", prometheus.kube_state_metrics),
+    Row(r".*/kube-webhook-certgen", certgen.run),
+    Row(r".*/grafana/grafana", grafana.run, container="grafana"),
+    Row(r".*/kubectl|kubectl", kubectl.run),
+    Row(r"(.*/)?(alpine|busybox)", fetch.run),
+    Row(r"(.*/)?(curl|curlimages)/curl", curl.run),
+    Row(s3sync.REPOSITORY, s3sync.run),
+)
+
+
+def known(particular: Iterable[Row] = ()) -> Images:
+    """The images of one rehearsal: a program's own rows come before the stock."""
+    return Images((*particular, *TABLE))

@@ -1,0 +1,85 @@
+"""Addresses of pods: secondary addresses in the subnet of their node, as the VPC CNI gives them."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+from collections.abc import Iterable
+
+from rehearsal.kubelet.hosts import Host
+from rehearsal.kubelet.world import World
+
+RESERVED = 5
+PREFIX_ADDRESSES = 16
+
+
+def pod_addresses(world: World, host: Host) -> int:
+    """Addresses that the VPC CNI can give to pods of a node: what its interfaces carry beside their own.
+
+    With ENABLE_PREFIX_DELEGATION each place holds a /28 instead of an address (amazon-vpc-cni-k8s, README and
+    docs/prefix-and-ip-target.md).
+    """
+    places = host.pod_interfaces * (host.machine.addresses_per_interface - 1)
+    plugin = world.find("daemonsets", "aws-node", "kube-system") or {"spec": {"template": {"spec": {"containers": []}}}}
+    env = {
+        each["name"]: each.get("value")
+        for container in plugin["spec"]["template"]["spec"]["containers"]
+        for each in container.get("env") or []
+    }
+    return places * (PREFIX_ADDRESSES if str(env.get("ENABLE_PREFIX_DELEGATION")).lower() == "true" else 1)
+
+
+class ExhaustedError(Exception):
+    """The subnet or the node has no address left."""
+
+
+class Addresses:
+    """Hands out free addresses per subnet, from the top down, away from where EC2 puts instances."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._of: dict[str, str] = {}
+        self._node: dict[str, str] = {}
+        self._next: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def take(self, owner: str, block: str, in_use: Iterable[str] = (), node: str = "", most: int | None = None) -> str:
+        """An address of the block for a pod (its uid), the same one when asked again; its node may have `most` of them.
+
+        Raises ExhaustedError.
+        """
+        with self._lock:
+            if owner in self._of:
+                return self._of[owner]
+            if most is not None and sum(each == node for each in self._node.values()) >= most:
+                text = f"failed to assign an IP address to container: the {most} addresses of {node} are taken"
+                raise ExhaustedError(text)
+            network = ipaddress.ip_network(block)
+            size, used = network.num_addresses, set(in_use)
+            start = self._next.get(block, size - 2)
+            for step in range(size - RESERVED):
+                offset = start - step
+                if offset < RESERVED - 1:
+                    offset += size - RESERVED
+                address = str(network[offset])
+                if address not in self._taken and address not in used:
+                    self._next[block] = offset - 1
+                    self._set(owner, address, node)
+                    return address
+            raise ExhaustedError(f"failed to assign an IP address to container: subnet {block} has no free address")
+
+    def hold(self, owner: str, address: str, node: str = "") -> None:
+        """The pod has this address already."""
+        with self._lock:
+            self._set(owner, address, node)
+
+    def give_back(self, owner: str) -> None:
+        with self._lock:
+            address = self._of.pop(owner, None)
+            self._node.pop(owner, None)
+            if address is not None:
+                self._taken.discard(address)
+
+    def _set(self, owner: str, address: str, node: str) -> None:
+        self._of[owner], self._node[owner] = address, node
+        self._taken.add(address)

@@ -1,0 +1,49 @@
+"""Simulated processes that answer HTTP on ports of their pod, beside all that a program does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rehearsal.cluster.pages import Handler, Request
+from rehearsal.kubelet.program import Launch, Program
+
+
+class Answering(Program):
+    """Answers on `ports` (container port -> handler) from the monotonic time `at` on; until then it refuses.
+
+    Scrapers, the API server's proxy and real processes in other pods reach it as they would in a cluster. Probes are
+    asked of the same handlers.
+    """
+
+    def __init__(self, launch: Launch, ports: Mapping[int, Handler], at: float = 0.0) -> None:
+        self._launch, self._handlers, self._at = launch, dict(ports), at
+        for port, handler in self._handlers.items():
+            launch.world.backends.answer(launch.namespace, launch.pod_name, port, handler, self._accepting)
+
+    def _accepting(self) -> bool:
+        return time.monotonic() >= self._at
+
+    def listens(self, port: int, now: float) -> bool:
+        return port in self._handlers and now >= self._at
+
+    def refuses(self, probe: Mapping[str, Any], port: int | None, now: float) -> str | None:
+        if probe.get("exec"):
+            return None
+        path, _, query = str((probe.get("httpGet") or {}).get("path") or "/").partition("?")
+        if port is None or not self.listens(port, now):
+            return f'Get "http://:{port}{path}": dial tcp: connect: connection refused'
+        if not probe.get("httpGet"):
+            return None
+        status = self._handlers[port](Request("GET", path, query)).status
+        return None if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
+
+    def next_change(self, now: float) -> float | None:
+        return self._at if now < self._at else None
+
+    def stop(self) -> None:
+        self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, self._handlers)
+
+    def close(self) -> None:
+        self.stop()

@@ -1,0 +1,205 @@
+"""Facts about the machines behind the nodes: what the instance has, not what Kubernetes believes."""
+
+from __future__ import annotations
+
+import base64
+import email
+import email.policy
+import hashlib
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from rehearsal.cloud.seen.hardware import Machine
+from rehearsal.cloud.seen.network import End
+
+Described = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Host:
+    """One EC2 instance of a node group; `node` is the name its kubelet registers.
+
+    `pod_interfaces` are the places of the first network card whose interfaces can carry addresses of pods.
+    """
+
+    node: str
+    instance_id: str
+    machine: Machine
+    nodegroup: str
+    ami_type: str
+    image_id: str
+    template: tuple[str, str] | None
+    subnet: str
+    vpc: str
+    zone: str
+    zone_id: str
+    role: str
+    primary: End
+    public: bool
+    efa_interfaces: int
+    hop_limit: int
+    pod_interfaces: int
+    node_config: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def address(self) -> str:
+        """The private address of the primary interface."""
+        return self.primary.addresses[0]
+
+    @property
+    def driver(self) -> bool:
+        """Whether NVIDIA's driver is on the AMI (source: EKS user guide, NVIDIA variants of the optimised AMIs)."""
+        return "NVIDIA" in self.ami_type or self.ami_type.endswith("_GPU")
+
+    @property
+    def toolkit(self) -> bool:
+        """Whether NVIDIA's container toolkit is on the AMI: it comes with the driver."""
+        return self.driver
+
+
+class Hosts:
+    """The machines that have joined, by node name, and the MIG profile that the GPUs of some are cut by."""
+
+    def __init__(self) -> None:
+        self._by_node: dict[str, Host] = {}
+        self._profiles: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def add(self, host: Host) -> None:
+        with self._lock:
+            self._by_node[host.node] = host
+
+    def drop(self, node: str) -> None:
+        with self._lock:
+            self._by_node.pop(node, None)
+            self._profiles.pop(node, None)
+
+    def profile(self, node: str) -> str | None:
+        """The MIG profile that every GPU of the node's machine is cut by, None where they are whole."""
+        with self._lock:
+            return self._profiles.get(node)
+
+    def cut(self, node: str, profile: str | None) -> None:
+        """Cut every GPU of the node's machine, or make them whole again."""
+        with self._lock:
+            self._profiles.pop(node, None)
+            if profile is not None:
+                self._profiles[node] = profile
+
+    def get(self, node: str) -> Host | None:
+        with self._lock:
+            return self._by_node.get(node)
+
+    def all(self) -> list[Host]:
+        with self._lock:
+            return list(self._by_node.values())
+
+
+def host(
+    instance: Described, machine: Machine, nodegroup: Described, subnet: Described, node_config: Mapping[str, Any]
+) -> Host:
+    """The facts of an instance from DescribeInstances, its type, its node group and its subnet."""
+    interfaces = instance.get("NetworkInterfaces", [])
+    first = next(
+        (i for i in interfaces if (i.get("Attachment") or {}).get("DeviceIndex") == 0 and not _card(i)),
+        interfaces[0] if interfaces else {},
+    )
+    groups = first.get("Groups") or instance.get("SecurityGroups", [])
+    return Host(
+        node=instance["PrivateDnsName"],
+        instance_id=instance["InstanceId"],
+        machine=machine,
+        nodegroup=nodegroup["nodegroupName"],
+        ami_type=nodegroup.get("amiType") or "AL2023_x86_64_STANDARD",
+        image_id=instance["ImageId"],
+        template=source_template(instance),
+        subnet=instance["SubnetId"],
+        vpc=instance["VpcId"],
+        zone=subnet["AvailabilityZone"],
+        zone_id=subnet.get("AvailabilityZoneId", ""),
+        role=nodegroup.get("nodeRole", ""),
+        primary=End(tuple(group["GroupId"] for group in groups), (instance["PrivateIpAddress"],)),
+        public=bool(instance.get("PublicIpAddress")),
+        efa_interfaces=count_efa(interfaces),
+        hop_limit=int((instance.get("MetadataOptions") or {}).get("HttpPutResponseHopLimit") or 2),
+        pod_interfaces=machine.interfaces - _without_addresses(interfaces),
+        node_config=node_config,
+    )
+
+
+def source_template(instance: Described) -> tuple[str, str] | None:
+    """Id and version of the launch template an instance was made from, from the tags EC2 Auto Scaling puts on it."""
+    tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", [])}
+    identity, version = tags.get("aws:ec2launchtemplate:id"), tags.get("aws:ec2launchtemplate:version")
+    return (identity, version) if identity and version else None
+
+
+def count_efa(interfaces: list[Described] | list[Any]) -> int:
+    """How many EFA devices the operating system sees: interfaces of type efa and efa-only."""
+    return sum(1 for interface in interfaces if interface.get("InterfaceType") in ("efa", "efa-only"))
+
+
+def _without_addresses(interfaces: list[Described] | list[Any]) -> int:
+    """Interfaces of the first card that have no addresses: the VPC CNI leaves their places alone."""
+    return sum(each.get("InterfaceType") == "efa-only" and not _card(each) for each in interfaces)
+
+
+def _card(interface: Described) -> int:
+    return int((interface.get("Attachment") or {}).get("NetworkCardIndex") or 0)
+
+
+def image_id(ami_type: str, release: str) -> str:
+    """The id of the EKS optimised AMI of a type and release: one id per pair, as EKS resolves it."""
+    return "ami-" + hashlib.sha256(f"{ami_type} {release}".encode()).hexdigest()[:17]
+
+
+class UserDataError(ValueError):
+    """User data that a node of Amazon Linux 2023 cannot use."""
+
+
+def node_config(user_data: str | None) -> dict[str, Any]:
+    """The merged nodeadm NodeConfig `spec` in base64 user data (MIME multi-part); {} without any.
+
+    Source: EKS user guide, "Customize managed nodes with launch templates": MIME, parts `application/node.eks.aws`
+    with `apiVersion: node.eks.aws/v1alpha1`. Raises UserDataError.
+    """
+    if not user_data:
+        return {}
+    try:
+        text = base64.b64decode(user_data, validate=True).decode()
+    except ValueError as error:
+        raise UserDataError("user data is not base64 text") from error
+    message = email.message_from_string(text, policy=email.policy.default)
+    if not message.is_multipart():
+        raise UserDataError("user data is not a MIME multi-part archive")
+    spec: dict[str, Any] = {}
+    for part in message.iter_parts():
+        if part.get_content_type() == "application/node.eks.aws":
+            spec = _merged(spec, _spec_of(part))
+    return spec
+
+
+def _spec_of(part: Any) -> dict[str, Any]:
+    payload = part.get_payload(decode=True)
+    try:
+        document = yaml.safe_load(payload)
+    except yaml.YAMLError as error:
+        raise UserDataError("the NodeConfig in the user data is not YAML") from error
+    if not isinstance(document, dict) or document.get("kind") != "NodeConfig":
+        raise UserDataError("a part application/node.eks.aws holds no NodeConfig")
+    if document.get("apiVersion") != "node.eks.aws/v1alpha1":
+        raise UserDataError(f"nodeadm does not know apiVersion {document.get('apiVersion')}")
+    return dict(document.get("spec") or {})
+
+
+def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """nodeadm merges several NodeConfigs key by key, the later one wins."""
+    result = dict(old)
+    for key, value in new.items():
+        both = isinstance(result.get(key), dict) and isinstance(value, dict)
+        result[key] = _merged(result[key], value) if both else value
+    return result

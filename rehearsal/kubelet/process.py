@@ -1,0 +1,244 @@
+"""A container that is a real process on this machine: private files, the pod's own identity, ports on loopback."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import re
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rehearsal import places
+from rehearsal.kube.client import ApiError
+from rehearsal.kubelet import probes, volumes
+from rehearsal.kubelet.program import VOLUMES, Exit, Launch, LaunchError, Mount, Program
+from rehearsal.processes import Process, StartError
+
+TOKEN_SECONDS = 7 * 24 * 3600
+FILES = "fs"
+CURRENT, KUBECONFIG = "current", "kubeconfig"
+"""In a container's directory the link to that of its newest run; in a run's, what its process is to the API server."""
+SCRATCH = f"{FILES}/tmp"  # noqa: S108 - relative to the process's own directory
+Convert = Callable[[str, bytes], bytes]
+"""From a path in the container and what lies there to what the process on this machine is to read."""
+
+
+def free_port() -> int:
+    """A loopback port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind((places.LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
+class RealProcess(Program):
+    """Runs a built binary for a container. The end of the process is the end of the container.
+
+    `ports` maps container ports to loopback ports; they are what the site's proxy and the probes reach. Paths of mounts
+    become paths below the process's own directory, relative to it (sockets there must have short names).
+    """
+
+    time_scale = 1.0
+
+    def __init__(
+        self,
+        launch: Launch,
+        binary: Path,
+        argv: Sequence[str],
+        ports: Mapping[int, int],
+        env: Mapping[str, str],
+        convert: Convert = lambda _, held: held,
+    ) -> None:
+        self._launch, self._ports, self._convert = launch, dict(ports), convert
+        self._directory = places.private_directory(launch.directory)
+        self._written: dict[str, set[Path]] = {}
+        self._lock = threading.Lock()
+        self._token = request_token(launch)
+        self.refresh_files()
+        (self._directory / FILES / "tmp").mkdir(parents=True, exist_ok=True)
+        kubeconfig = write_kubeconfig(launch, self._directory, self._token)
+        _link(launch.directory.parent / CURRENT, self._directory)
+        environment = {
+            **_inherited(),
+            **{name: self._inside(value) for name, value in launch.env.items()},
+            "KUBECONFIG": str(kubeconfig),
+            "TMPDIR": SCRATCH,
+            **env,
+        }
+        self._process = Process(
+            launch.spec["name"],
+            [binary, *(self._inside(word) for word in argv)],
+            environment,
+            log=self._directory / "log",
+            cwd=self._directory,
+        )
+        try:
+            self._process.start()
+        except StartError as error:
+            raise LaunchError(str(error)) from error
+        threading.Thread(target=self._await_end, name=f"wait-{launch.pod_name}", daemon=True).start()
+        for port, local in self._ports.items():
+            launch.world.backends.add(launch.namespace, launch.pod_name, port, local)
+
+    def _await_end(self) -> None:
+        self._process.wait()
+        self._launch.wake()
+
+    def _inside(self, word: str) -> str:
+        """A word with the paths of the container's mounts replaced by those of the private directory."""
+        for path in sorted((mount.path.rstrip("/") for mount in self._launch.mounts), key=len, reverse=True):
+            word = re.sub(rf"(?<![\w.-]){re.escape(path)}(?=/|$)", FILES + path, word)
+        return word
+
+    def refresh_files(self) -> None:
+        """Writes the files of mounted ConfigMaps and Secrets, each replaced at once; other volumes are directories."""
+        by_name = {volume["name"]: volume for volume in self._launch.pod["spec"].get("volumes") or []}
+        world, namespace = self._launch.world, self._launch.namespace
+        with self._lock:
+            for mount in sorted(self._launch.mounts, key=lambda each: len(each.path)):
+                target = self._directory / FILES / mount.path.strip("/")
+                content = volumes.files(by_name[mount.name], namespace, world.find)
+                if content is None:
+                    _link(target, self._shared(mount))
+                if content is None or volumes.gone(by_name[mount.name], namespace, world.find):
+                    continue
+                present = {**content, **self._identity(by_name[mount.name])}
+                if not mount.sub_path:
+                    target.mkdir(parents=True, exist_ok=True)
+                else:
+                    present = {name: held for name, held in present.items() if name == mount.sub_path}
+                files = {target if mount.sub_path else target / name: held for name, held in present.items()}
+                for path, held in files.items():
+                    _replace(path, self._convert("/" + str(path.relative_to(self._directory / FILES)), held))
+                for gone in self._written.get(mount.path, set()) - set(files):
+                    gone.unlink(missing_ok=True)
+                self._written[mount.path] = set(files)
+
+    def _shared(self, mount: Mount) -> Path:
+        """The directory of a volume that holds no ConfigMap or Secret, made if need be: all its containers see it."""
+        if mount.volume.startswith("pod:"):
+            volume = self._launch.directory.parents[1] / VOLUMES / mount.name
+        else:
+            name = hashlib.sha256(mount.volume.encode()).hexdigest()[:16]
+            volume = self._launch.world.directory / VOLUMES / name
+        directory = volume / mount.sub_path
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
+
+    def _identity(self, volume: Mapping[str, Any]) -> dict[str, bytes]:
+        """The files by which a process in a pod knows who it is: its token and its namespace."""
+        result: dict[str, bytes] = {}
+        for source in (volume.get("projected") or {}).get("sources") or []:
+            if token := source.get("serviceAccountToken"):
+                result[token["path"]] = self._token.encode()
+            for item in (source.get("downwardAPI") or {}).get("items") or []:
+                if (item.get("fieldRef") or {}).get("fieldPath") == "metadata.namespace":
+                    result[item["path"]] = self._launch.namespace.encode()
+        return result
+
+    # -- what the kubelet asks
+
+    def exited(self, now: float) -> Exit | None:  # noqa: ARG002
+        status = self._process.exit_status()
+        if status is None:
+            return None
+        self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, self._ports)
+        return Exit(128 - status if status < 0 else status, self._process.last_words(4) if status else "")
+
+    def listens(self, port: int, now: float) -> bool:  # noqa: ARG002
+        local = self._ports.get(port)
+        if local is None:
+            return False
+        with contextlib.suppress(OSError), socket.create_connection((places.LOOPBACK, local), 0.5):
+            return True
+        return False
+
+    def refuses(self, probe: Mapping[str, Any], port: int | None, now: float) -> str | None:
+        if probe.get("exec") or port is None:
+            return None
+        local = self._ports.get(port)
+        if local is None or not self.listens(port, now):
+            return f"dial tcp: connect to port {port}: connection refused"
+        if not probe.get("httpGet"):
+            return None
+        scheme = str(probe["httpGet"].get("scheme") or "HTTP").lower()
+        path = probe["httpGet"].get("path") or "/"
+        try:
+            status = probes.status(scheme, (places.LOOPBACK, local), path)
+        except (OSError, http.client.HTTPException) as error:
+            return f"Get {scheme}://:{port}{path}: {error}"
+        return None if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
+
+    def stop(self) -> None:
+        self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, self._ports)
+        self._process.stop()
+
+    def close(self) -> None:
+        self.stop()
+
+
+def request_token(launch: Launch) -> str:
+    """A token of the pod's service account, bound to the pod as a projected one is. Raises LaunchError."""
+    meta, world = launch.pod["metadata"], launch.world
+    request = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "spec": {
+            "expirationSeconds": TOKEN_SECONDS,
+            "boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]},
+        },
+    }
+    path = world.kube.path("v1", "ServiceAccount", launch.namespace, launch.service_account, "token")
+    try:
+        return str(world.kube.call("POST", path, request)["status"]["token"])
+    except ApiError as error:
+        raise LaunchError(f"no token for service account {launch.service_account}: {error.message}") from error
+
+
+def write_kubeconfig(launch: Launch, directory: Path, token: str | None = None) -> Path:
+    """A kubeconfig of the pod's service account, with a new token unless one is given. Raises LaunchError."""
+    world, user = launch.world, {"token": token or request_token(launch)}
+    cluster = {"server": world.endpoint, "certificate-authority-data": base64.b64encode(world.ca).decode()}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "pod", "cluster": cluster}],
+        "users": [{"name": "pod", "user": user}],
+        "contexts": [{"name": "pod", "context": {"cluster": "pod", "user": "pod", "namespace": launch.namespace}}],
+        "current-context": "pod",
+    }
+    target = directory / KUBECONFIG
+    places.write(target, json.dumps(config).encode())
+    return target
+
+
+def _replace(path: Path, content: bytes) -> None:
+    if path.exists() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(content)
+    partial.chmod(0o600)
+    partial.replace(path)
+
+
+def _link(path: Path, target: Path) -> None:
+    """Make a path lead to a directory, whatever link stood there before."""
+    if path.is_symlink() and path.readlink() == target:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.unlink(missing_ok=True)
+    partial.symlink_to(target)
+    partial.replace(path)
+
+
+def _inherited() -> dict[str, str]:
+    """Nothing of ours but what a process needs to run at all: no cluster, no account, no proxy of the user."""
+    return {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ} | {"HOME": "."}

@@ -1,0 +1,168 @@
+"""What is particular to one program, and how a rehearsal learns it.
+
+A program that needs more than the stock has a package `rehearsed` beside its Pulumi.yaml whose `PROGRAM` is a
+`Particulars`. The package may import `rehearsal`; neither the program nor the rehearsal imports it: `load` is the one
+place that does. A program without the package is rehearsed with stock behaviour.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rehearsal.kubelet.images import Row
+
+PACKAGE = "rehearsed"
+UPSTREAM = "GPUCLUSTER_UPSTREAM"
+_REGION = re.compile(r"\bregion:\s*[\"']?([a-z]{2}(?:-[a-z]+)+-\d)\b")
+
+
+class ParticularsError(Exception):
+    """The program's package `rehearsed` cannot be used; the text says where and what to do."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One S3 object. `size` is what it has in life, in bytes, where the body only stands for it."""
+
+    bucket: str
+    key: str
+    body: bytes
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class Held:
+    """One bucket, of this account unless `owner` says whose. `key_arn` is its key, if SSE-KMS encrypts it.
+
+    A stranger's bucket answers 403, unless it is `shared` with this account.
+    """
+
+    name: str
+    owner: str | None = None
+    key_arn: str | None = None
+    shared: bool = False
+
+    @property
+    def order(self) -> dict[str, Any]:
+        """What the account's route `buckets` takes."""
+        return {"owner": self.owner, "keyArn": self.key_arn, "shared": self.shared}
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """One capacity reservation or block. `order` is what the account's route `reservations` takes; `words` name it."""
+
+    id: str
+    order: Mapping[str, Any]
+    words: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """What an account holds before the stack, all in one region, and the address from where the stack is deployed.
+
+    Without `caller` that is a network on the Internet which a cluster's public endpoint answers.
+    """
+
+    region: str
+    objects: Sequence[Stored] = ()
+    reservations: Sequence[Reserved] = ()
+    instances: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Instances by market (`on-demand`, `spot`) and type whose vCPU quota the account has, twice over."""
+    caller: str | None = None
+    buckets: Sequence[Held] = ()
+    """Those whose owner or key is not the usual one; a bucket of `objects` that is not among them is made, too."""
+
+
+def region(text: str) -> str:
+    """The first region a stack file names, else us-east-1."""
+    found = _REGION.search(text)
+    return found[1] if found else "us-east-1"
+
+
+def nothing(text: str) -> Content:
+    """An account that is empty, in the stack file's region."""
+    return Content(region(text))
+
+
+def no_secrets(text: str) -> Sequence[str]:  # noqa: ARG001 - the stack file, which says nothing of the kind
+    """No secrets but those that Pulumi.yaml declares."""
+    return ()
+
+
+def no_looks(stack: str, prometheus: str, proxy: str) -> Sequence[str]:  # noqa: ARG001 - as a program's own is called
+    """No commands of the program's own."""
+    return ()
+
+
+def rehearse(command: str, stack: str, flag: str = "") -> str:
+    """A command of the rehearsal, as a person types it."""
+    return f"rehearse {command} --stack {stack}{flag and f' --{flag}'}"
+
+
+@dataclass(frozen=True)
+class Particulars:
+    """What is particular to a program."""
+
+    images: Sequence[Row] = ()
+    """Behaviour of the program's own images; these rows come before the stock ones."""
+    account: Callable[[str], Content] = nothing
+    """From the text of a stack file to what the account holds before the stack."""
+    secrets: Callable[[str], Sequence[str]] = no_secrets
+    """From the text of a stack file to the full keys (`project:key`) of secrets that it needs beside those."""
+    typed: Callable[..., str] = rehearse
+    """`typed(command, stack, flag="")`: what messages tell a person to type, where a program has its own way."""
+    looks: Callable[[str, str, str], Sequence[str]] = no_looks
+    """From a stack, its Prometheus' address and the proxy by which that answers to commands that show more of it."""
+    upstream: Path | None = None
+    """Where vendors' charts and CRDs lie if GPUCLUSTER_UPSTREAM names no directory; relative to the program's root."""
+
+
+@functools.cache
+def load(root: Path) -> Particulars:
+    """The particulars of the program at `root`. Raises ParticularsError."""
+    file = root / PACKAGE / "__init__.py"
+    if not file.is_file():
+        return Particulars()
+    try:
+        found = getattr(_imported(file), "PROGRAM", None)
+    except Exception as error:
+        raise ParticularsError(f"{file} cannot be imported: {type(error).__name__}: {error}") from error
+    if not isinstance(found, Particulars):
+        raise ParticularsError(f"{file} has no `PROGRAM = Particulars(...)`: rehearsal.particulars says how.")
+    return found
+
+
+def _imported(file: Path) -> Any:
+    """The package in `file`, under its name: one of another program that bears the name too makes way."""
+    there = sys.modules.get(PACKAGE)
+    if there is not None and Path(there.__file__ or "").resolve() == file.resolve():
+        return there
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+    spec = importlib.util.spec_from_file_location(PACKAGE, file, submodule_search_locations=[str(file.parent)])
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python file")
+    module = sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[PACKAGE]
+        raise
+    return module
+
+
+def upstream(root: Path) -> dict[str, str]:
+    """The variable that leads to vendors' charts and CRDs, as an environment; empty if there are none."""
+    named = os.environ.get(UPSTREAM)
+    default = load(root).upstream
+    found = Path(named) if named else root / default if default else None
+    return {UPSTREAM: str(found)} if found is not None and found.is_dir() else {}

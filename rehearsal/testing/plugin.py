@@ -1,0 +1,87 @@
+"""A pytest plugin for suites with rehearsals: built tools on PATH, no site left behind, shared servers in one worker.
+
+The vendors' files of the program at pytest's root are at hand.
+
+Two settings of pytest: `engine_paths`, the directories in which tests marked `engine` may lie, and `sharing`, a line
+`what = path path` for every set of paths whose tests share something that takes seconds to make.
+"""
+
+import gc
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from rehearsal import awsmodels, particulars
+from rehearsal.testing.reaper import reaping
+
+# An Output in an f-string becomes a warning text and goes on; this makes the SDK raise instead.
+os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"
+
+awsmodels.read_once()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("engine_paths", "where tests marked engine lie", type="linelist")
+    parser.addini("sharing", "`what = path path`: tests below these paths share something", type="linelist")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()
+    # A shell starts background jobs with interrupts ignored, and what they start inherits that: engines would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.update(particulars.upstream(config.rootpath))
+    config.addinivalue_line("markers", "engine: needs the built toolchain; applies stacks with the real engine")
+    # The SDK's packages warn about resources that they deprecate as they are imported, whether used or not.
+    config.addinivalue_line("filterwarnings", "ignore:.* has been deprecated in favor of:DeprecationWarning")
+
+
+def _engine(item: pytest.Item) -> bool:
+    return item.get_closest_marker("engine") is not None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that share go to one worker, so that what they share is made once; first, as they wait for it at times.
+
+    Engine tests share the cluster of their directory, unless something gave them a group already.
+    """
+    places = tuple(config.getini("engine_paths"))
+    lines = (line.partition("=") for line in config.getini("sharing"))
+    sharing = {what.strip(): tuple(paths.split()) for what, _, paths in lines}
+
+    def shared(item: pytest.Item) -> str | None:
+        if _engine(item):
+            return None if item.get_closest_marker("xdist_group") else str(item.path.parent)
+        return next((what for what, paths in sharing.items() if item.nodeid.startswith(paths)), None)
+
+    if strays := [item.nodeid for item in items if _engine(item) and not item.nodeid.startswith(places)]:
+        raise pytest.UsageError(f"engine tests outside of {' and '.join(places)}: {', '.join(strays)}")
+    for item in items:
+        if where := shared(item):
+            item.add_marker(pytest.mark.xdist_group(where))
+    items.sort(key=lambda item: not _engine(item) and shared(item) is None)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Engine tests find the built tools on PATH; build them if they are missing."""
+    if any(_engine(item) for item in session.items):
+        from rehearsal import toolchain
+
+        directories = [str(path) for path in toolchain.ensure(toolchain.BASE).directories()]
+        os.environ["PATH"] = os.pathsep.join([*directories, os.environ["PATH"]])
+    # Thousands of live SDK objects make the collector's full passes half of the run time; take them out of it.
+    gc.freeze()
+    gc.enable()
+    gc.set_threshold(100_000, 50, 50)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reaped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Engine tests leave no site behind, not even where they are interrupted or killed."""
+    if not any(_engine(item) for item in request.session.items):
+        yield
+        return
+    with reaping(tmp_path_factory.getbasetemp()):
+        yield

@@ -1,0 +1,95 @@
+"""One control plane for all tests of this package, beside an AWS stand-in of its own."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from rehearsal import places
+from rehearsal.cluster import ControlPlane
+from rehearsal.cluster.access import DEPLOYER_KEY, DEPLOYER_SECRET
+from rehearsal.kube.client import Kube
+from rehearsal.processes import Process
+from rehearsal.toolchain import Tools, ensure
+
+REGION, CLUSTER = "us-east-1", "trial"
+
+
+def eventually(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """The first true value of `condition`; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {seconds:.0f} s: {condition}")
+        time.sleep(0.05)
+    return value
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A cluster that runs, and its account."""
+
+    plane: ControlPlane
+    cloud_url: str
+    tools: Tools
+
+    def aws(self, service: str) -> Any:
+        return boto3.session.Session().client(
+            service,
+            region_name=REGION,
+            endpoint_url=self.cloud_url,
+            aws_access_key_id=DEPLOYER_KEY,
+            aws_secret_access_key=DEPLOYER_SECRET,
+        )
+
+
+@pytest.fixture(scope="session")
+def tools() -> Tools:
+    return ensure(["etcd", "kubernetes", "kwok"])
+
+
+@pytest.fixture(scope="session")
+def cloud_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An AWS stand-in that finishes EKS's work by itself."""
+    directory = tmp_path_factory.mktemp("cloud")
+    port_file = directory / "port"
+    argv = [sys.executable, "-m", "rehearsal.cloud", "--alone", "--port-file", str(port_file)]
+    process = Process("cloud", argv, log=directory / "log", cwd=places.CODE)
+    process.start()
+    try:
+        eventually(lambda: port_file.exists() or not process.running())
+        assert process.running(), process.last_words()
+        yield f"http://127.0.0.1:{port_file.read_text().strip()}"
+    finally:
+        process.stop()
+
+
+@pytest.fixture(scope="session")
+def trial(cloud_url: str, tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+    directory: Path = tmp_path_factory.mktemp("a-long-directory-name-" + "x" * 80)
+    plane = ControlPlane(directory, CLUSTER, REGION, cloud_url, tools)
+    plane.start()
+    try:
+        yield Trial(plane, cloud_url, tools)
+    finally:
+        plane.stop()
+
+
+@pytest.fixture(scope="session")
+def kube(trial: Trial) -> Kube:
+    return trial.plane.kube()
+
+
+def node(name: str) -> dict[str, Any]:
+    room = {"cpu": "8", "memory": "32Gi", "pods": "50"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {"capacity": room, "allocatable": room},
+    }

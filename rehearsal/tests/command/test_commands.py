@@ -1,0 +1,139 @@
+"""The commands as a person runs them, on a small stack without a cluster (N01-N03, Q02, Q06)."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rehearsal.tests.command.trial import PATIENCE, Trial, creating, kill_engine, throttle, until
+
+pytestmark = pytest.mark.engine
+PROGRAM = """\
+import pulumi
+import pulumi_aws as aws
+
+tags = {"tags": {"gpucluster:stack": pulumi.get_stack()}}
+mine = pulumi.ResourceOptions(provider=aws.Provider("aws", region="eu-west-1", default_tags=tags))
+kept = pulumi.ResourceOptions(provider=mine.provider, protect=True)
+vpc = aws.ec2.Vpc("vpc", cidr_block="10.0.0.0/16", tags={"Name": "vpc"}, opts=mine)
+for zone in "ab":
+    block = f"10.0.{ord(zone) - ord('a')}.0/24"
+    place = {"vpc_id": vpc.id, "cidr_block": block, "availability_zone": f"eu-west-1{zone}"}
+    aws.ec2.Subnet(zone, **place, tags={"Name": zone}, opts=mine)
+aws.s3.Bucket("bucket", bucket=f"trial-{pulumi.get_stack()}", tags={"Name": "bucket"}, opts=kept)
+pulumi.export("token", pulumi.Config().require_secret("token"))
+"""
+
+
+REHEARSED = """\
+from rehearsal.particulars import Content, Particulars, Stored, region
+def account(text):
+    return Content(region(text), [Stored("models", f"llama/{each}", b"") for each in ("config.json", "weights")])
+PROGRAM = Particulars(account=account)
+"""
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Iterator[Trial]:
+    root = tmp_path / "program"
+    root.mkdir()
+    (root / "Pulumi.yaml").write_text("name: trial\nruntime: python\nconfig:\n  token: {secret: true}\n")
+    for stack in ("dev", "other"):
+        (root / f"Pulumi.{stack}.yaml").write_text("config:\n  trial:weights: s3://models/llama\n")
+    (root / "__main__.py").write_text(PROGRAM)
+    (root / "rehearsed").mkdir()
+    (root / "rehearsed" / "__init__.py").write_text(REHEARSED)
+    made = Trial(root, tmp_path / "home")
+    yield made
+    made.end("dev", "other")
+
+
+def test_up_shows_a_table_and_down_of_a_protected_stack_shows_the_refusal(trial: Trial) -> None:
+    status, said = trial.run("up")
+    assert status == 0, said
+    for words in ("trial:token", "2 objects in s3://models/llama", "aws:ec2:Subnet", "create", "peak memory"):
+        assert words in said
+    before = {path: path.read_bytes() for path in trial.root.iterdir() if path.is_file()}
+    status, said = trial.run("preview")
+    assert (status, "unchanged" in said) == (0, True), said
+    assert trial.run("status")[0] == 0
+    status, said = trial.run("down")
+    assert status == 0, said
+    assert "cannot be deleted" in said
+    refusal = "refused, as on a real deployment: 1 resources are protected"
+    assert refusal in said
+    assert "  - aws:" not in said.partition(refusal)[0], "something was deleted before the refusal"
+    assert "zero left" in said
+    assert trial.nothing_left()
+    assert {path: path.read_bytes() for path in trial.root.iterdir() if path.is_file()} == before
+
+
+def test_an_interrupted_up_leaves_nothing_running(trial: Trial) -> None:
+    process = trial.start("up")
+    until(creating(trial, "vpc", process), "the update to begin")
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=PATIENCE)[0]
+    assert process.returncode == 130, said
+    assert "nothing is left running" in said
+    assert trial.nothing_left()
+
+
+def test_a_killed_engine_is_recovered_by_the_next_up(trial: Trial) -> None:
+    assert trial.run("up")[0] == 0
+    (trial.root / "__main__.py").write_text(PROGRAM.replace('"ab"', '"abc"'))
+    throttle(trial, "CreateSubnet")
+    process = trial.start("up")
+    until(creating(trial, "c", process), "the third subnet")
+    until(lambda: kill_engine(trial) > 0, "an engine to kill")
+    said = process.communicate(timeout=PATIENCE)[0]
+    assert process.returncode == 1
+    assert "was killed" in said
+    status, said = trial.run("up")
+    assert status == 0, said
+    assert "recover: the engine was killed" in said
+    status, said = trial.run("down")
+    assert (status, "zero left" in said) == (0, True), said
+
+
+def test_an_account_that_died_is_told_and_started_clean(trial: Trial) -> None:
+    assert trial.run("up")[0] == 0
+    os.kill(trial.record()["cloud"]["pid"], signal.SIGKILL)
+    until(lambda: not trial.processes(), "the supervisor to end with its account")
+    status, said = trial.run("up")
+    assert status == 0, said
+    assert "starting clean" in said
+    assert "create" in said
+
+
+def test_two_rehearsals_run_side_by_side(trial: Trial) -> None:
+    first, second = trial.start("up", "--stack", "dev"), trial.start("up", "--stack", "other")
+    said = [process.communicate(timeout=PATIENCE)[0] for process in (first, second)]
+    assert [first.returncode, second.returncode] == [0, 0], said
+    assert trial.record("dev")["cloud"]["url"] != trial.record("other")["cloud"]["url"]
+    assert trial.run("down", "--stack", "dev")[0] == 0
+    assert trial.run("status", "--stack", "other")[0] == 0
+
+
+def test_a_preview_against_a_revision_shows_only_the_difference(trial: Trial) -> None:
+    git = ["git", "-C", str(trial.root), "-c", "user.name=n", "-c", "user.email=e@example.com"]
+    for words in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "one"]):
+        subprocess.run([*git, *words], check=True)
+    (trial.root / "__main__.py").write_text(PROGRAM.replace('"ab"', '"abc"'))
+    status, said = trial.run("preview", "--base", "HEAD")
+    assert status == 0, said
+    assert "+ aws:ec2/subnet:Subnet: (create)" in said
+    assert "create 1, same 6" in said
+    assert not trial.processes()
+
+
+def test_rehearse_says_when_a_second_preview_is_not_quiet(trial: Trial) -> None:
+    noisy = PROGRAM.replace('{"Name": "vpc"}', '{"Name": "vpc", "now": str(time.time())}')
+    (trial.root / "__main__.py").write_text("import time\n" + noisy)
+    status, said = trial.run("rehearse")
+    assert status == 1
+    assert "a second preview is not quiet: update aws:ec2/vpc:Vpc vpc" in said
+    assert "zero left" in said
+    assert not trial.processes()

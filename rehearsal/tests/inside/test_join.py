@@ -1,0 +1,132 @@
+"""Each rule that keeps an instance from becoming a node, broken once."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from rehearsal.cloud.seen.network import End, Groups, Routes
+from rehearsal.eks import join, launches
+from rehearsal.kubelet import hosts
+from rehearsal.tests.inside import facts
+from rehearsal.tests.inside.account import user_data
+
+PUBLIC_ONLY = {"resourcesVpcConfig": {**facts.CLUSTER["resourcesVpcConfig"], "endpointPrivateAccess": False}}
+
+
+def test_a_proper_instance_joins() -> None:
+    assert join.problems(facts.situation()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"host": facts.host(primary=End((facts.OWN_GROUP,), ("10.0.0.5",)))}, "TCP 443"),
+        ({"host": facts.host(primary=End((facts.EFA_GROUP,), ("10.0.0.5",)))}, "TCP 443"),
+        ({"routes": Routes([])}, "no way out"),
+        ({"dns_support": False}, "enableDnsSupport"),
+        ({"dns_hostnames": False}, "enableDnsHostnames"),
+        ({"role_policies": facts.POLICIES[1:]}, "AmazonEKSWorkerNodePolicy"),
+        ({"role_policies": facts.POLICIES[:2]}, "AmazonEC2ContainerRegistryReadOnly"),
+        ({"role_policies": (facts.POLICIES[0], facts.POLICIES[2])}, "AmazonEKS_CNI_Policy"),
+        ({"access_entry_type": None}, "access entry"),
+        ({"access_entry_type": "STANDARD"}, "STANDARD"),
+        ({"host": facts.host("g5g.xlarge")}, "arm64"),
+        ({"cluster": PUBLIC_ONLY, "routes": Routes([])}, "public endpoint"),
+    ],
+)
+def test_each_rule_names_what_is_wrong(change: dict[str, Any], said: str) -> None:
+    problems = join.problems(facts.situation(**change))
+    assert any(said in problem for problem in problems), problems
+
+
+def test_the_control_plane_must_reach_the_kubelet_too() -> None:
+    """Nodes with a group that may call out, but lets nobody in on 10250."""
+    calls = {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "UserIdGroupPairs": [{"GroupId": facts.OWN_GROUP}]}
+    groups = Groups.of(
+        [
+            facts.group(facts.CLUSTER_GROUP, [facts.all_from(facts.CLUSTER_GROUP), calls], [facts.ALL_OUT]),
+            facts.group(facts.OWN_GROUP, [], [facts.ALL_OUT]),
+        ]
+    )
+    own = facts.host(primary=End((facts.OWN_GROUP,), ("10.0.0.5",)))
+    problems = join.problems(facts.situation(host=own, groups=groups))
+    assert [problem for problem in problems if "10250" in problem] == problems
+    assert problems
+
+
+def test_pod_identity_may_carry_the_network_policy() -> None:
+    lean = facts.situation(role_policies=(facts.POLICIES[0], facts.POLICIES[2]), cni_identity=True)
+    assert join.problems(lean) == []
+
+
+def test_endpoints_replace_a_way_out() -> None:
+    names = ("ec2", "ecr.api", "ecr.dkr", "s3", "sts")
+    endpoints = [{"VpcId": "vpc-1", "ServiceName": f"com.amazonaws.us-west-2.{name}"} for name in names]
+    assert join.problems(facts.situation(routes=Routes([], endpoints))) == []
+    assert "sts" in join.problems(facts.situation(routes=Routes([], endpoints[:-1])))[0]
+
+
+def test_an_internet_gateway_needs_a_public_address() -> None:
+    table = {**facts.NAT_TABLE, "Routes": [{"DestinationCidrBlock": "0.0.0.0/0", "GatewayId": "igw-1"}]}
+    assert join.problems(facts.situation(routes=Routes([table])))
+    assert not join.problems(facts.situation(routes=Routes([table]), host=facts.host(public=True)))
+
+
+def test_user_data_gives_the_node_configuration() -> None:
+    assert hosts.node_config(user_data()) == {"instance": {"localStorage": {"strategy": "RAID0"}}}
+    assert hosts.node_config(None) == {}
+
+
+@pytest.mark.parametrize("text", ["#!/bin/bash\necho hello\n", "not mime at all"])
+def test_user_data_that_is_no_mime_archive_is_refused(text: str) -> None:
+    with pytest.raises(hosts.UserDataError, match="MIME"):
+        hosts.node_config(base64.b64encode(text.encode()).decode())
+
+
+def test_node_config_of_an_unknown_version_is_refused() -> None:
+    text = base64.b64decode(user_data()).decode().replace("v1alpha1", "v2")
+    with pytest.raises(hosts.UserDataError, match="v2"):
+        hosts.node_config(base64.b64encode(text.encode()).decode())
+
+
+def test_efa_devices_are_the_attached_interfaces_of_both_kinds() -> None:
+    kinds = ["efa", "efa-only", "interface", None]
+    assert hosts.count_efa([{"InterfaceType": kind} for kind in kinds]) == 2
+
+
+def test_instances_are_spread_over_the_subnets() -> None:
+    assert launches.spread(["a", "b", "c"], 4, {}) == {"a": 2, "b": 1, "c": 1}
+    assert launches.spread(["a", "b"], 1, {}) == {"a": 1}
+    assert launches.spread(["a", "b"], 1, {"a": 1}) == {"b": 1}
+
+
+def test_of_too_many_the_oldest_of_the_fullest_zone_go_first() -> None:
+    staying = {"i-1": "a", "i-2": "b", "i-3": "b", "i-4": "a", "i-5": "b"}
+    assert launches.leaving(staying, 1) == ["i-2"]
+    assert launches.leaving(staying, 3) == ["i-2", "i-1", "i-3"]
+    assert launches.leaving(staying, 0) == []
+    assert launches.leaving({"i-1": "a"}, 2) == ["i-1"]
+    assert launches.spread(["a", "b", "c"], 3, {"a": 2}) == {"b": 2, "c": 1}
+
+
+def test_an_update_takes_away_at_least_one_node_at_a_time() -> None:
+    scaling = {"scalingConfig": {"desiredSize": 8}}
+    assert launches.at_once(scaling) == 1
+    assert launches.at_once({**scaling, "updateConfig": {"maxUnavailablePercentage": 25}}) == 2
+    assert launches.at_once({**scaling, "updateConfig": {"maxUnavailablePercentage": 1}}) == 1
+
+
+def test_another_template_version_or_release_is_outdated() -> None:
+    group = {"amiType": "AL2023_x86_64_NVIDIA", "releaseVersion": "1", "launchTemplate": {"id": "lt-1", "version": "2"}}
+    tags = [{"Key": "aws:ec2launchtemplate:id", "Value": "lt-1"}]
+
+    def made(version: str, release: str) -> dict[str, Any]:
+        image = hosts.image_id("AL2023_x86_64_NVIDIA", release)
+        return {"Tags": [*tags, {"Key": "aws:ec2launchtemplate:version", "Value": version}], "ImageId": image}
+
+    assert not launches.outdated(made("2", "1"), group)
+    assert launches.outdated(made("1", "1"), group)
+    assert launches.outdated(made("2", "0"), group)

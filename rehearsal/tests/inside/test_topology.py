@@ -1,0 +1,115 @@
+"""The topology manager's admission, by policy and scope."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rehearsal.kubelet import topology
+from rehearsal.kubelet.allotted import Allotted
+from rehearsal.kubelet.kubelet import Kubelet
+from rehearsal.tests.inside import facts
+from rehearsal.tests.inside.objects import pod
+
+NODE = {"metadata": {"name": "n"}, "status": {"allocatable": {"nvidia.com/gpu": "8", "cpu": "192"}}}
+
+
+def asking(*gpus: int, cpu: str | None = None) -> dict[str, Any]:
+    """A pod whose containers ask for so many GPUs each, and for the same CPU and memory in requests and limits."""
+    containers = []
+    for index, count in enumerate(gpus):
+        amounts = {"nvidia.com/gpu": str(count), **({"cpu": cpu, "memory": "1Gi"} if cpu else {})}
+        containers.append({"name": f"c{index}", "image": "a:1", "resources": {"limits": amounts, "requests": amounts}})
+    return pod(containers=containers)
+
+
+def place(asked: dict[str, Any], policy: str, *others: topology.Placed, **more: str) -> topology.Placed | None:
+    config = {"kubelet": {"config": {"topologyManagerPolicy": policy, **more}}}
+    return topology.place(asked, facts.host("p5.48xlarge", node_config=config), NODE, others)
+
+
+@pytest.mark.parametrize(
+    ("policy", "gpus", "admitted"),
+    [
+        ("none", 8, True),
+        ("best-effort", 8, True),
+        ("restricted", 8, True),
+        ("single-numa-node", 8, False),
+        ("single-numa-node", 5, False),
+        ("single-numa-node", 4, True),
+    ],
+)
+def test_a_whole_node_is_never_on_one_numa_node(policy: str, gpus: int, admitted: bool) -> None:
+    """A p5 has four GPUs on each of two NUMA nodes: single-numa-node refuses every pod with more."""
+    assert (place(asking(gpus), policy) is not None) is admitted
+
+
+@pytest.mark.parametrize(
+    ("policy", "admitted"), [("restricted", False), ("single-numa-node", False), ("best-effort", True)]
+)
+def test_what_is_left_in_parts_is_no_place_for_what_fits_on_one(policy: str, admitted: bool) -> None:
+    """Two GPUs fit on one NUMA node, and one is left on each."""
+    held: topology.Placed = {"nvidia.com/gpu": (3, 3)}
+    assert (place(asking(2), policy, held) is not None) is admitted
+
+
+def test_pods_fill_the_numa_node_that_has_room() -> None:
+    first = place(asking(3), "single-numa-node")
+    assert first == {"nvidia.com/gpu": (3, 0)}
+    assert place(asking(3), "single-numa-node", first) == {"nvidia.com/gpu": (0, 3)}
+    assert place(asking(1), "single-numa-node", first) == {"nvidia.com/gpu": (1, 0)}
+
+
+def test_scope_container_looks_at_each_and_scope_pod_at_all() -> None:
+    """Two containers of four GPUs each have a NUMA node each, but not the pod one for both."""
+    assert place(asking(4, 4), "single-numa-node") == {"nvidia.com/gpu": (4, 4)}
+    assert place(asking(4, 4), "single-numa-node", topologyManagerScope="pod") is None
+    assert place(asking(2, 2), "single-numa-node", topologyManagerScope="pod") == {"nvidia.com/gpu": (4, 0)}
+
+
+def test_whole_cpus_count_only_where_they_are_pinned() -> None:
+    """Under the static CPU manager 100 CPUs of a Guaranteed pod need both sockets of 96."""
+    assert place(asking(1, cpu="100"), "single-numa-node") is not None
+    assert place(asking(1, cpu="100"), "single-numa-node", cpuManagerPolicy="static") is None
+    assert place(asking(1, cpu="99500m"), "single-numa-node", cpuManagerPolicy="static") is not None
+
+
+def test_gpu_and_cpus_lie_on_the_same_numa_node() -> None:
+    held: topology.Placed = {"nvidia.com/gpu": (4, 0), "cpu": (0, 90)}
+    assert place(asking(1, cpu="8"), "single-numa-node", held, cpuManagerPolicy="static") is None
+    assert place(asking(1, cpu="6"), "single-numa-node", held, cpuManagerPolicy="static") is not None
+
+
+def test_a_machine_of_one_socket_refuses_nothing() -> None:
+    config = {"kubelet": {"config": {"topologyManagerPolicy": "single-numa-node"}}}
+    small = {"metadata": {}, "status": {"allocatable": {"nvidia.com/gpu": "1"}}}
+    assert topology.place(asking(1), facts.host("p5.4xlarge", node_config=config), small, ()) is not None
+
+
+def test_the_kubelet_holds_what_it_gave_until_the_pod_goes() -> None:
+    """What it refuses fails with the topology manager's reason."""
+    stores: dict[str, Any] = defaultdict(lambda: SimpleNamespace(on_change=lambda _: None))
+    kubelet = Kubelet(SimpleNamespace(stores=stores, allotted=Allotted()))  # type: ignore[arg-type]
+    host = facts.host("p5.48xlarge", node_config={"kubelet": {"config": {"topologyManagerPolicy": "restricted"}}})
+    assert kubelet._place("ns/a", asking(3), NODE, host) is None
+    assert kubelet._place("ns/b", asking(3), NODE, host) is None
+    refused = kubelet._place("ns/c", asking(2), NODE, host)
+    assert refused is not None
+    assert (refused.reason, refused.message) == (
+        "TopologyAffinityError",
+        "Resources cannot be allocated with Topology locality",
+    )
+    kubelet._release("ns/a", host.node)
+    assert kubelet._place("ns/c", asking(2), NODE, host) is None
+
+
+def test_a_flag_wins_over_the_configuration() -> None:
+    kubelet = {
+        "config": {"topologyManagerPolicy": "none"},
+        "flags": ["--topology-manager-policy=restricted", "--topology-manager-scope=pod"],
+    }
+    assert topology.settings({"kubelet": kubelet}) == topology.Settings("restricted", "pod", False)
+    assert topology.settings({}) == topology.Settings("none", "container", False)

@@ -1,0 +1,43 @@
+"""Manifests that a program decodes before there is a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pulumi.runtime.proto import provider_pb2
+
+from rehearsal.plugins.wire import decode, encode
+from rehearsal.tests.kube.engine import Aborted, Context, Stack
+
+MANIFEST = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, annotations: {since: 2026-01-05, sign: =}}
+---
+# nothing but a comment
+---
+apiVersion: v1
+kind: ""
+---
+{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "b", "namespace": "own"}}
+"""
+
+
+def invoked(**arguments: str) -> Any:
+    request = provider_pb2.InvokeRequest(tok="kubernetes:yaml:decode", args=encode(arguments))
+    answer = Stack(None).plugin.Invoke(request, Context())
+    return decode(getattr(answer, "return"))[0]["result"]
+
+
+def test_manifests_are_decoded_before_there_is_a_cluster() -> None:
+    first, second = invoked(text=MANIFEST)
+    assert first["metadata"] == {"name": "a", "annotations": {"since": "2026-01-05", "sign": "="}}
+    assert second["metadata"]["namespace"] == "own"
+    assert [each["metadata"]["namespace"] for each in invoked(text=MANIFEST, defaultNamespace="d")] == ["d", "own"]
+
+
+@pytest.mark.parametrize(("text", "said"), [("{", "not valid YAML"), ("- 1", "holds list where an object")])
+def test_what_is_no_manifest_is_told(text: str, said: str) -> None:
+    with pytest.raises(Aborted, match=said):
+        invoked(text=text)

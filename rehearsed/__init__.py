@@ -1,0 +1,36 @@
+"""What is particular to gpucluster when it is rehearsed: its containers, its account, where vendors' files lie."""
+
+from pathlib import Path
+
+from rehearsal.images import s3sync
+from rehearsal.kubelet.images import Row
+from rehearsal.particulars import Particulars
+from rehearsed import account, efa_counters, receivers, saves, trainer, triton, vllm
+
+
+def make(command: str, stack: str, flag: str = "") -> str:
+    """A command of the rehearsal as the Makefile has it."""
+    return f"make {command} STACK={stack}{flag and f' {flag.upper()}=1'}"
+
+
+def looks(stack: str, prometheus: str, proxy: str) -> list[str]:
+    """How a person sees the stack's dashboards with what its rehearsed Prometheus knows."""
+    return [f"http_proxy={proxy} make dashboards STACK={stack} PROMETHEUS={prometheus}"]
+
+
+PROGRAM = Particulars(
+    images=(
+        Row(s3sync.REPOSITORY, saves.sync),
+        Row(r"(.*/)?vllm(-openai)?(/.*)?|.*/vllm/.*", vllm.run, port=vllm.port),
+        Row(r".*", vllm.run, command="vllm", port=vllm.port),
+        Row(r".*", efa_counters.run, container="efa"),
+        Row(r"(.*/)?tritonserver", triton.run, port=triton.port),
+        Row(r".*", trainer.run, container="pytorch", complaint=trainer.complaint),
+        Row(r".*", trainer.run, command="torchrun", complaint=trainer.complaint),
+    ),
+    account=account.content,
+    secrets=receivers.secrets,
+    typed=make,
+    looks=looks,
+    upstream=Path("../shared/upstream"),
+)

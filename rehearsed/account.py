@@ -1,0 +1,197 @@
+"""What an account holds before the stack: what the stack file names but does not make, S3 content and reservations; and
+from where the stack is deployed.
+"""
+
+import contextlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from ipaddress import IPv4Network
+from typing import Any
+
+import yaml
+
+from rehearsal.particulars import Content, Held, Reserved, Stored, region
+
+S3_URI = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([^\s\"'#,{}\[\]]*))?")
+DEFAULT_VPC = "10.64.0.0/16"
+FILES = {
+    "config.json": json.dumps({"architectures": ["LlamaForCausalLM"], "torch_dtype": "bfloat16"}),
+    "generation_config.json": "{}",
+    "tokenizer.json": json.dumps({"version": "1.0", "model": {"type": "BPE"}}),
+    "tokenizer_config.json": "{}",
+    "model.safetensors.index.json": json.dumps({"metadata": {"total_size": 32}, "weight_map": {}}),
+    "model-00001-of-00002.safetensors": "rehearsal weights 1",
+    "model-00002-of-00002.safetensors": "rehearsal weights 2",
+}
+"""The files of a Hugging Face model directory, small."""
+
+WEIGHTS = [name for name in FILES if name.endswith(".safetensors")]
+BYTES = {
+    **dict.fromkeys(("llama-3-8b", "llama-3.1-8b"), 16_060_522_496),
+    **dict.fromkeys(("llama-3-70b", "llama-3.1-70b", "llama-3.3-70b"), 141_107_412_992),
+    "llama-3.2-1b": 2_471_645_608,
+    "mixtral-8x7b": 93_405_585_408,
+    "qwen2.5-7b": 15_231_233_024,
+    "qwen2.5-72b": 145_412_407_296,
+}
+"""Models by the key that a service's `model` has, and the bytes of their weights as published (Hugging Face,
+model.safetensors.index.json, metadata.total_size; of one file its size)."""
+
+
+STRANGER = "999999999999"
+"""Whoever has a bucket that the stack file names and does not declare."""
+
+
+def content(text: str) -> Content:
+    """What a stack file assumes: what it declares as its own, each block of its pools, quotas for the other pools.
+
+    A bucket that it names and does not declare is a stranger's: somebody has every good name already.
+    """
+    now = datetime.now(UTC)
+    booked = (Reserved(each.id, each.order(now), each.words) for each in blocks(text))
+    declared = {bucket.name: bucket for bucket in sources(text)}
+    named = {each.bucket: Held(each.bucket, owner=STRANGER) for each in objects(text)}
+    there = tuple(each for each in objects(text) if each.bucket in declared)
+    return Content(
+        region(text),
+        there,
+        tuple(booked),
+        instances(text),
+        caller(text),
+        tuple({**named, **declared}.values()),
+    )
+
+
+def sources(text: str) -> Iterator[Held]:
+    """The buckets of `storage.sources`; those of another account let this one read."""
+    document = yaml.safe_load(text)
+    config = document.get("config") if isinstance(document, dict) else None
+    storage = (config or {}).get("gpucluster:storage")
+    for each in (storage.get("sources") or ()) if isinstance(storage, dict) else ():
+        if isinstance(each, dict) and "bucket" in each:
+            yield Held(str(each["bucket"]), each.get("owner"), each.get("keyArn"), shared=True)
+
+
+def instances(text: str) -> Mapping[str, Mapping[str, int]]:
+    """The instances of the pools that are not in a block, by how they are bought and by type."""
+    found: dict[str, Counter[str]] = {}
+    for pool in _pools(yaml.safe_load(text)):
+        market, type_, count = pool.get("capacity", "on-demand"), pool.get("instanceType"), pool.get("count")
+        if market != "capacity-block" and isinstance(type_, str) and isinstance(count, int):
+            found.setdefault(str(market), Counter())[type_] += count
+    return found
+
+
+def caller(text: str) -> str | None:
+    """An address of the first network that the stack file lets reach the cluster, None where it names none.
+
+    Whoever deploys from inside stands in the network of the VPC, which has a default.
+    """
+    platform = _section(_section(yaml.safe_load(text), "config"), "gpucluster:platform")
+    access = _section(platform, "access")
+    inside = [platform.get("vpcCidr", DEFAULT_VPC)] if access.get("via") == "inside" else []
+    for network in (*(platform.get("publicAccessCidrs") or ()), *(access.get("cidrs") or ()), *inside):
+        with contextlib.suppress(ValueError):
+            return str(next(IPv4Network(network).hosts()))
+    return None
+
+
+def _section(above: Any, key: str) -> dict[str, Any]:
+    """The mapping at `key`; empty where the file has none, or something else."""
+    found = above.get(key) if isinstance(above, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A capacity block that pools of the stack file are in; `count` instances in all of them."""
+
+    id: str
+    zone: str
+    instance_type: str
+    count: int
+    start: date
+    end: date
+
+    @property
+    def words(self) -> str:
+        return f"capacity block {self.id} of {self.count} {self.instance_type}"
+
+    def order(self, now: datetime) -> dict[str, Any]:
+        """What the account stand-in is asked for: blocks begin and end at 11:30 UTC; here they begin with their day.
+
+        Source: EC2 user guide, "Capacity Blocks for ML".
+        """
+        return {
+            "instanceType": self.instance_type,
+            "zoneId": self.zone,
+            "count": self.count,
+            "start": f"{self.start}T11:30:00+00:00",
+            "end": f"{self.end}T11:30:00+00:00",
+            "state": "active" if self.start <= now.date() else "scheduled",
+        }
+
+
+def blocks(text: str) -> list[Block]:
+    """The capacity blocks that a stack file names; what is not whole is left for the program to refuse."""
+    found: dict[str, Block] = {}
+    for pool in _pools(yaml.safe_load(text)):
+        block = _block(pool)
+        if block is not None:
+            before = found.get(block.id)
+            found[block.id] = replace(block, count=block.count + (before.count if before else 0))
+    return list(found.values())
+
+
+def _block(pool: Mapping[str, Any]) -> Block | None:
+    try:
+        named = pool["reservation"]
+        start, end = (date.fromisoformat(str(named[key])) for key in ("start", "end"))
+        return Block(str(named["id"]), str(named["zone"]), str(pool["instanceType"]), int(pool["count"]), start, end)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _pools(document: Any) -> Iterable[dict[str, Any]]:
+    """Every mapping in lists at the second level of `config:`, where pools are."""
+    config = document.get("config") if isinstance(document, dict) else None
+    for section in (config or {}).values():
+        yield from (each for each in section if isinstance(each, dict)) if isinstance(section, list) else ()
+
+
+def _services(text: str) -> Iterator[dict[str, Any]]:
+    """Every mapping with `weights` in lists at the third level of `config:`, where services are."""
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return
+    config = document.get("config") if isinstance(document, dict) else None
+    for section in (config or {}).values() if isinstance(config, dict) else ():
+        for found in section.values() if isinstance(section, dict) else ():
+            yield from (
+                (each for each in found if isinstance(each, dict) and "weights" in each)
+                if isinstance(found, list)
+                else ()
+            )
+
+
+def objects(text: str) -> Iterator[Stored]:
+    """What lies at the s3:// addresses a stack file names, in the order of the file; comments do not count.
+
+    One object where the address names a file, a model directory otherwise: with weights as large as those of the model
+    of the service that reads them, where its size is known here.
+    """
+    models = {str(each.get("weights", "")).rstrip("/"): str(each.get("model")) for each in _services(text)}
+    code = "\n".join(re.sub(r"(^|\s)#.*", "", line) for line in text.splitlines())
+    for bucket, key in dict.fromkeys(S3_URI.findall(code)):
+        if re.search(r"[^/]\.[a-z]{2,11}$", key):
+            yield Stored(bucket, key, b"{}")
+        else:
+            prefix = f"{key.rstrip('/')}/" if key.strip("/") else ""
+            part = BYTES.get(models.get(f"s3://{bucket}/{prefix}".rstrip("/"), ""), 0) // len(WEIGHTS)
+            for name, body in FILES.items():
+                yield Stored(bucket, prefix + name, body.encode(), part if part and name in WEIGHTS else None)

@@ -1,0 +1,57 @@
+"""What is in the images that runs name: a vendor's by what is known of it, one's own by what the stack file says of it.
+
+A stack file's rows in `catalogue.images` are its owner's word about images that the owner built, as its buckets are the
+owner's; of a vendor's image it cannot change what is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rehearsal.images.contents import Inside, Known, stock
+
+_NAME = r"(.*?)(?::(\d+(?:\.\d+)*)\.\.(\d+(?:\.\d+)*)?)?"
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def inside(reference: str, root: Path = ROOT) -> Inside | None:
+    """What is in an image; None where nobody says."""
+    own = (_known(row) for row in declared(root))
+    return stock(reference) or next((each.inside for each in own if each.covers(reference)), None)
+
+
+def declared(root: Path) -> Iterator[Mapping[str, Any]]:
+    """The rows about images in the stack files at `root`; what cannot be read is left for the program to refuse."""
+    for path in sorted(root.glob("Pulumi.*.yaml")):
+        try:
+            found = yaml.safe_load(path.read_text())["config"]["gpucluster:catalogue"]["images"]
+        except (KeyError, TypeError, yaml.YAMLError):
+            continue
+        yield from (row for row in found if isinstance(row, dict) and "name" in row)
+
+
+def _known(row: Mapping[str, Any]) -> Known:
+    """A row about all tags of a repository, or about those of `NAME:FIRST..LAST`."""
+    repository, first, last = re.fullmatch(_NAME, str(row["name"])).groups()  # type: ignore[union-attr]
+    *above, lowest = _numbers(last) or (10**6,)
+    return Known(repository, _built(row), _numbers(first), (*above, lowest + 1))
+
+
+def _numbers(version: str | None) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")) if version else ()
+
+
+def _built(row: Mapping[str, Any]) -> Inside:
+    """An image of one's own: what it is built on, with what the row says besides."""
+    on = stock(str(row.get("like", "")).partition("..")[0]) or Inside()
+    if "aws-ofi-nccl" in row.get("lacks", ()):
+        on = replace(on, plugins=on.plugins - {"ofi", "aws-ofi", ""})
+    elif row.get("netPlugin") or row.get("awsOfiNccl"):
+        on = replace(on, plugins=on.plugins | {str(row.get("netPlugin", "ofi"))})
+    return replace(on, files=tuple(row["holds"])) if "holds" in row else on

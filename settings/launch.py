@@ -1,0 +1,44 @@
+"""How the processes of a training run are started: the framework, its options, and how many nodes it can do with."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.types import Matching, Section, SectionError
+
+Framework = Literal["script", "torchrun", "fsdp2", "deepspeed", "megatron", "nemo", "reference"]
+"""Who reads what the planner computed. `script`: nobody, its words go to torchrun as they stand there."""
+
+NumaBinding = Literal["node", "socket", "exclusive", "core-complex"]
+"""torchrun's own words (--numa-binding, PyTorch 2.9 and later)."""
+
+VariableName = Annotated[
+    str,
+    Matching(r"(NCCL|TORCH_NCCL|FI)_[A-Z0-9_]+", "a variable of NCCL, PyTorch's NCCL or libfabric, such as NCCL_DEBUG"),
+]
+
+
+class Elastic(Section):
+    """A run that goes on with fewer nodes: with `min_nodes` of them at least, with the run's `nodes` at most."""
+
+    min_nodes: Annotated[int, Field(ge=1, le=4096)]
+
+
+class Profile(Section):
+    """Steps of which rank 0 writes a profile."""
+
+    from_step: Annotated[int, Field(ge=1, le=1_000_000_000)]
+    to_step: Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        if self.to_step < self.from_step:
+            raise SectionError([(("toStep",), f"is {self.to_step}, below fromStep {self.from_step}; raise it")])
+        return self
+
+
+class Variable(Section):
+    """A variable of the network libraries that a run sets over what the platform sets."""
+
+    name: VariableName
+    value: Annotated[str, Field(min_length=1, max_length=256)]

@@ -1,0 +1,156 @@
+"""Models that answer: vLLM services, their adapters, and Triton servers for models that are no language models."""
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from settings.types import Image, Name, Path, Section, SectionError
+
+_HUB = re.compile(r"hf://(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>.*))?")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_CLAIM = re.compile(r"pvc://[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/(?P<path>.+)")
+_FORMS = "s3://BUCKET/PREFIX, hf://ORGANISATION/MODEL@COMMIT or pvc://CLAIM/DIRECTORY"
+
+
+def _model_source(value: str) -> str:
+    if hub := _HUB.fullmatch(value):
+        if not _COMMIT.fullmatch(hub["revision"] or ""):
+            raise ValueError(
+                f"{value!r} names what may change: a hub's branch or tag; pin the commit, "
+                f"hf://{hub['repository']}@ and its 40 hex digits, which the model's page lists under Files, History"
+            )
+        return value
+    return _kept(value, _FORMS)
+
+
+def _repository(value: str) -> str:
+    return _kept(value, "s3://BUCKET/PREFIX or pvc://CLAIM/DIRECTORY")
+
+
+def _kept(value: str, forms: str) -> str:
+    """An address in an object store, or on a claim; `forms` says what else it could have been."""
+    bucket, _, prefix = value.removeprefix("s3://").partition("/")
+    if value.startswith("s3://") and bucket and prefix.strip("/"):
+        return value.rstrip("/")
+    claim = _CLAIM.fullmatch(value)
+    steps = claim["path"].rstrip("/").split("/") if claim else []
+    if not steps or any(step in ("", ".", "..") for step in steps):
+        raise ValueError(f"{value!r} is not {forms}")
+    return value.rstrip("/")
+
+
+ModelSource = Annotated[
+    str,
+    AfterValidator(_model_source),
+    Field(
+        description=f"{_FORMS}: copied to the shared file system once, but for a claim of namespace inference, "
+        "which holds it already",
+        json_schema_extra={"pattern": r"^(s3://[^/]+/.+|hf://[\w.-]+/[\w.-]+@[0-9a-f]{40}|pvc://[^/]+/.+)$"},
+    ),
+]
+RepositorySource = Annotated[
+    str, AfterValidator(_repository), Field(json_schema_extra={"pattern": r"^(s3|pvc)://[^/]+/.+$"})
+]
+
+
+class Adapter(Section):
+    """A LoRA adapter that a service offers beside its model: who asks for the model `name` gets it."""
+
+    name: Name
+    base: Annotated[str, Field(description="row of the model catalogue that it was trained on")]
+    weights: ModelSource
+    rank: Annotated[int, Field(ge=1, le=4096, description="r of its adapter_config.json")]
+
+
+class Service(Section):
+    """A vLLM service, under an autoscaler where replicas may change. Its model is copied to the file system once.
+
+    What is left out is left to vLLM: it reuses the cache of equal beginnings, and cuts long prompts into chunks.
+    """
+
+    name: Name
+    pool: Name
+    model: Annotated[str, Field(description="row of the model catalogue, e.g. llama-3-8b")]
+    weights: ModelSource
+    image: Image
+    tensor_parallel: Annotated[int, Field(ge=1, le=64)] = 1
+    max_model_len: Annotated[int, Field(ge=256, le=16_777_216)] = 8192
+    gpu_memory_utilization: Annotated[float, Field(ge=0.1, le=0.98)] = 0.9
+    quantization: Annotated[
+        Literal["none", "fp8", "int4"], Field(description="fp8 = made of the weights as they load; int4 = published so")
+    ] = "none"
+    kv_cache_dtype: Annotated[Literal["auto", "fp8"], Field(description="auto = the weights' own type")] = "auto"
+    max_num_seqs: Annotated[
+        int | None, Field(ge=1, le=65_536, description="requests of a batch; None = vLLM's for the GPU")
+    ] = None
+    max_num_batched_tokens: Annotated[
+        int | None, Field(ge=1, le=16_777_216, description="tokens of a step; None = vLLM's for the GPU")
+    ] = None
+    prefix_caching: Annotated[bool, Field(description="prompts that begin alike share their cache")] = True
+    chunked_prefill: Annotated[bool, Field(description="long prompts are read in parts, between the others' steps")] = (
+        True
+    )
+    adapters: tuple[Adapter, ...] = ()
+    max_loras: Annotated[
+        int | None, Field(ge=1, le=1024, description="adapters of one batch, which GPUs hold; None = all there are")
+    ] = None
+    min_replicas: Annotated[int, Field(ge=1, le=4096)] = 1
+    max_replicas: Annotated[int, Field(ge=1, le=4096)] = 1
+    waiting_per_replica: Annotated[int, Field(ge=1, le=65_536, description="HPA target: requests waiting per pod")] = 5
+    kv_cache_percent: Annotated[int, Field(ge=1, le=100, description="HPA target: use of the KV cache per pod")] = 80
+    scale_up_seconds: Annotated[
+        int, Field(ge=1, le=1800, description="how long load must ask for a replica more, and the time to the next one")
+    ] = 120
+    scale_down_seconds: Annotated[
+        int, Field(ge=1, le=1800, description="how long load must ask for fewer, and the time to the next one less")
+    ] = 300
+    placement: Annotated[
+        Literal["pack", "spread"],
+        Field(description="pack = on the fullest node with room; spread = each replica on a node of its own"),
+    ] = "pack"
+    drain_seconds: Annotated[
+        int | None,
+        Field(ge=1, le=7200, description="how long a replica that stops goes on with its requests; None = planned"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        problems = [*self._replicas_in_order(), *self._adapters_apart()]
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    def _replicas_in_order(self) -> Iterable[tuple[Path, str]]:
+        if self.min_replicas > self.max_replicas:
+            sentence = f"is {self.max_replicas}, below minReplicas {self.min_replicas}; raise it to {self.min_replicas}"
+            yield ("maxReplicas",), sentence
+
+    def _adapters_apart(self) -> Iterable[tuple[Path, str]]:
+        seen = {self.name: "the service's own name, by which its model is asked for"}
+        for index, adapter in enumerate(self.adapters):
+            if adapter.name in seen:
+                yield ("adapters", index, "name"), f"{adapter.name!r} is {seen[adapter.name]}; choose another"
+            seen.setdefault(adapter.name, f"already the name of adapters[{index}]")
+        if self.max_loras is not None and not self.adapters:
+            yield ("maxLoras",), "means nothing without adapters; remove it or add them"
+
+
+class Triton(Section):
+    """A Triton Inference Server: it serves the model repository below `models`, whatever frameworks they are of."""
+
+    name: Name
+    pool: Name
+    image: Image
+    models: Annotated[
+        RepositorySource, Field(description="model repository: s3://BUCKET/PREFIX, or pvc://CLAIM/DIRECTORY")
+    ]
+    models_gb: Annotated[float, Field(gt=0, le=100_000, description="decimal GB of the model repository")]
+    gpus: Annotated[int, Field(ge=1, le=64, description="GPUs (or slices of MIG) of a replica")] = 1
+    replicas: Annotated[int, Field(ge=1, le=4096)] = 1
+
+
+class Serving(Section):
+    services: tuple[Service, ...] = ()
+    triton: tuple[Triton, ...] = ()

@@ -1,0 +1,42 @@
+"""What comes from the object store to the shared file system before the workloads that read it."""
+
+from typing import NamedTuple
+
+import pulumi
+
+from components.storage.staged import Staged, StagedArgs
+from stacks.platform import Platform
+from stacks.services import Services
+
+
+class Copy(NamedTuple):
+    """A copy to a directory of a claim (namespace, name): its kind, its name, its source and its budget in seconds."""
+
+    what: str
+    name: str
+    claim: tuple[str, str]
+    directory: str
+    source: str
+    seconds: int
+
+
+def stage(copy: Copy, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> Staged:
+    """The copy, by an account that may read its source and nothing else."""
+    name, namespace = f"{copy.what}-{copy.name}", services.namespaces[copy.claim[0]]
+    granted = platform.objects.reader(
+        f"{name}-identity", source=copy.source, namespace=namespace, account=name, opts=inside
+    )
+    args = StagedArgs(
+        what=copy.what,
+        name=copy.name,
+        directory=copy.directory,
+        source=copy.source,
+        copier=platform.objects.copier,
+        namespace=namespace,
+        service_account=name,
+        granted=granted,
+        claim=services.claims[copy.claim],
+        ready=platform.cluster.ready,
+        timeout_seconds=copy.seconds,
+    )
+    return Staged(name, args, inside)

@@ -1,0 +1,67 @@
+"""The table of failures as rules of this stack: what the plan expects stands in them."""
+
+from collections.abc import Iterable
+
+import pulumi
+
+from components.monitoring.rules import Rules, RulesArgs
+from monitoring.failures import failures
+from monitoring.limits import Limits, PoolLimits, RunLimits, ServiceLimits
+from monitoring.rules import alert_groups, recording_groups
+from monitoring.thresholds import Threshold
+from planner.monitoring.types import AlertsPlan, ThresholdPlan
+from planner.throughput import TYPICAL_MFU
+from planner.types import Plan, RunPlan
+
+
+def limits(plan: Plan, own: Iterable[ThresholdPlan] = ()) -> Limits:
+    """What the plan says of pools with GPUs, runs and services, and the stack's own thresholds."""
+    return Limits(
+        thresholds={(each.failure, each.limit): _own(each) for each in own},
+        pools=tuple(
+            PoolLimits(name=pool.name, gpus_per_node=pool.devices_per_node)
+            for pool in plan.pools.values()
+            if pool.gpus_per_node
+        ),
+        runs=tuple(_run(run) for run in plan.runs.values()),
+        services=tuple(ServiceLimits(name=each.name, most=each.max_replicas) for each in plan.services.values()),
+    )
+
+
+def _own(threshold: ThresholdPlan) -> Threshold:
+    """In the unit of the one that it replaces."""
+    failure = next(each for each in failures() if each.id == threshold.failure)
+    replaced = failure.limits[threshold.limit]
+    unit = replaced.unit if isinstance(replaced, Threshold) else ""
+    return Threshold(value=threshold.value, unit=unit, source=threshold.source)
+
+
+def _run(run: RunPlan) -> RunLimits:
+    """The plan's rate of a run is that at a typical utilisation."""
+    return RunLimits(
+        name=run.name,
+        pool=run.pool,
+        nodes=run.pods,
+        tokens_per_s=run.training.tokens_per_s if run.training else None,
+        mfu=TYPICAL_MFU if run.training else None,
+        checkpoint_s=run.saving.every_s if run.saving else None,
+    )
+
+
+def monitoring_rules(
+    plan: Plan,
+    alerts: AlertsPlan,
+    namespace: pulumi.Input[str],
+    *,
+    after: pulumi.Resource,
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """Register them; `after` has the definition of PrometheusRule."""
+    expected = limits(plan, alerts.thresholds)
+    args = RulesArgs(
+        namespace=namespace,
+        recording=recording_groups(expected),
+        alerts=alert_groups(expected, alerts.runbooks),
+        after=after,
+    )
+    Rules("rules", args, opts)

@@ -1,0 +1,83 @@
+"""A run of the plan as its component takes it: what torchrun starts, and the files and variables beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from components.training import launch as launching
+from components.training.launch import Launch
+from components.training.recipe import Places, Recipe
+from components.training.saving import CHECKPOINTS, DATA, LOCAL
+from components.training.trainer import TRAINER, trainer_files
+from planner.types import RunPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """`files` by directory and name, for every pod; `environment` beside what the platform and the run's saves need."""
+
+    launch: Launch
+    environment: Mapping[str, str]
+    files: Mapping[str, Mapping[str, str]]
+
+
+def started(run: RunPlan) -> Started:
+    """How the run's processes start. The stack file's own variables come over all others."""
+    found = recipe(run)
+    numa = run.launch.numa_binding
+    launch = launching.launch(found, numa) if found else launching.script_as_it_is(run.script, numa)
+    files = {launching.DIRECTORY: launch.files} if launch.files else {}
+    if run.launch.framework == "reference":
+        files[TRAINER] = trainer_files()
+    plugin = {"NCCL_NET_PLUGIN": run.net_plugin} if run.net_plugin else {}
+    return Started(
+        launch=launch, environment={**plugin, **launch.environment, **dict(run.launch.variables)}, files=files
+    )
+
+
+def recipe(run: RunPlan) -> Recipe | None:
+    """The plan's numbers of a run whose framework is told them; None for a script of one's own."""
+    model, training, launch = run.launch.architecture, run.training, run.launch
+    if model is None or training is None:
+        return None
+    job, layout = training.job, training.layout
+    profile = (launch.profile_from, launch.profile_to or launch.profile_from) if launch.profile_from else None
+    return Recipe(
+        framework=launch.framework,
+        script=run.script,
+        model=model,
+        tensor=layout.tensor,
+        pipeline=layout.pipeline,
+        context=layout.context,
+        expert=layout.expert,
+        data=layout.data,
+        micro_batch=job.micro_batch,
+        accumulation=job.accumulation,
+        global_batch=training.global_batch,
+        sequence=job.sequence,
+        method=job.method,
+        precision=job.precision,
+        gradients=job.gradients,
+        sharding=job.sharding,
+        recompute=job.recompute,
+        elastic=launch.elastic,
+        steps=launch.steps,
+        places=_places(run),
+        directory=DATA if run.dataset else None,
+        metrics_port=run.metrics_port,
+        profile=profile,
+    )
+
+
+def _places(run: RunPlan) -> Places | None:
+    saving = run.saving
+    if saving is None:
+        return None
+    return Places(
+        shared=CHECKPOINTS,
+        local=LOCAL if saving.local else None,
+        every_seconds=saving.every_s,
+        shared_seconds=saving.file_system_s,
+        keep=saving.keep,
+        every_steps=run.launch.save_steps,
+        shared_steps=run.launch.file_system_steps,
+    )

@@ -1,0 +1,236 @@
+"""The plan's model services, on whichever platform: their models, the servers, and a first request to each."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from catalogue import versions
+from catalogue.images import pinned
+from components.monitoring.adapter import KV_CACHE, WAITING
+from components.serving.arguments import Directory, Engine, LoraModule, compiled_path, serve_command
+from components.serving.autoscaler import Scaling
+from components.serving.hub import HubCopy, HubCopyArgs
+from components.serving.inference import InferenceService, InferenceServiceArgs
+from components.serving.placement import Placement
+from components.serving.smoke import SmokeRequest, SmokeRequestArgs
+from components.serving.tokens import SecretKey, Tokens, TokensArgs
+from components.serving.triton import TritonServer, TritonServerArgs
+from components.storage.staged import MODELS, Staged
+from planner.serving.drain import LEAVE_SECONDS
+from planner.serving.sources import ClaimSource, ObjectSource, source_of
+from planner.types import Plan, ServicePlan, TritonPlan
+from stacks.copies import Copy, stage
+from stacks.platform import GpuPool, Platform
+from stacks.services import WEIGHTS, Services
+from stacks.shapes import shape
+
+API_TOKEN, HUB_TOKEN = "api-token", "hf-token"
+TOKENS = {API_TOKEN: "apiToken", HUB_TOKEN: "hfToken"}
+"""Secrets of the stack file by the name of the Secret that holds them."""
+
+ADAPTERS, REPOSITORIES, SHARED = "adapters", "triton", "models"
+"""Directories of the shared file system, and the name of that volume in a server's pod."""
+
+
+class _Model(NamedTuple):
+    """A model or an adapter where a server finds it, on a claim. `ready` is what exists when it is there."""
+
+    directory: Directory
+    claim: pulumi.Input[str]
+    ready: pulumi.Resource
+
+
+class _Wanted(NamedTuple):
+    """A model or an adapter to bring from `address`: its kind and name for people, the directory for its kind, and the
+    budget in seconds.
+    """
+
+    what: str
+    name: str
+    address: str
+    directory: str
+    seconds: int
+
+
+def serve(
+    plan: Plan, platform: Platform, services: Services, config: pulumi.Config, inside: pulumi.ResourceOptions
+) -> dict[str, pulumi.Output[str]]:
+    """Register services and Triton servers; their addresses by name, which resolve when they have answered."""
+    tokens: Mapping[str, SecretKey] = {}
+    if plan.services:
+        values = {name: config.require_secret(key) for name, key in TOKENS.items()}
+        tokens = Tokens("tokens", TokensArgs(namespace=services.namespaces["inference"], values=values), inside).keys
+    site = _Site(platform, services, tokens, inside)
+    return {
+        name: site.start(service, platform.pools[service.pool], site.bring_all(service))
+        for name, service in plan.services.items()
+    } | {name: site.start_triton(server, platform.pools[server.pool]) for name, server in plan.triton.items()}
+
+
+@dataclass(frozen=True)
+class _Site:
+    """What all services have around them. `claims` are those of other people that have been looked at."""
+
+    platform: Platform
+    services: Services
+    tokens: Mapping[str, SecretKey]
+    inside: pulumi.ResourceOptions
+    claims: dict[str, k8s.core.v1.PersistentVolumeClaim] = field(default_factory=dict)
+
+    def start(self, service: ServicePlan, pool: GpuPool, models: Mapping[str, _Model]) -> pulumi.Output[str]:
+        """The servers, and a request to each of their models."""
+        image, engine = pinned(service.image), _engine(service, models)
+        compiled = compiled_path(service.image, service.model, service.gpu_product, service.pod.gpus)
+        shared = {SHARED: self.services.claims[WEIGHTS]}
+        server = InferenceService(
+            f"service-{service.name}",
+            InferenceServiceArgs(
+                service=service.name,
+                namespace=self.services.namespaces["inference"],
+                image=image,
+                shape=shape(service.pod),
+                pool=pool.name,
+                gpu_product=pool.gpu_product,
+                taints=pool.taints,
+                priority=self.services.priorities["inference"],
+                engine=engine,
+                compiled=Directory(volume=SHARED, path=compiled),
+                claims=shared | {each.directory.volume: each.claim for each in models.values()},
+                ready=[each.ready for each in models.values()],
+                nodes_ready=[pool.nodes_ready, *self.services.gpus[pool.name]],
+                replicas=_scaling(service) or service.min_replicas,
+                placement=Placement(
+                    pool=pool.name, gpus=service.pod.gpus, node_gpus=pool.devices, spread=service.spread
+                ),
+                startup_seconds=service.startup_seconds,
+                leave_seconds=LEAVE_SECONDS,
+                grace_seconds=service.grace_seconds,
+                spare_replica=service.spare_replica,
+                api_key=self.tokens[API_TOKEN],
+                hub_token=self.tokens[HUB_TOKEN],
+                monitors=self.services.monitors,
+                entry=self.platform.entry,
+            ),
+            self.inside,
+        )
+        smoke = SmokeRequestArgs(
+            service=service.name,
+            namespace=self.services.namespaces["inference"],
+            image=pinned(versions.CURL_IMAGE),
+            address=server.url,
+            models=engine.names,
+            key=self.tokens[API_TOKEN],
+            revision=json.dumps([image, *serve_command(engine)]),
+            after=[server.service],
+        )
+        answered = SmokeRequest(f"smoke-{service.name}", smoke, self.inside).answered
+        return pulumi.Output.all(server.url, answered.id).apply(lambda known: str(known[0]))
+
+    def start_triton(self, server: TritonPlan, pool: GpuPool) -> pulumi.Output[str]:
+        """A server of whatever its repository holds."""
+        image = pinned(server.image)
+        models = self._bring(_Wanted("models", server.name, server.models, REPOSITORIES, server.copy_seconds), image)
+        args = TritonServerArgs(
+            server=server.name,
+            namespace=self.services.namespaces["inference"],
+            image=image,
+            shape=shape(server.pod),
+            pool=pool.name,
+            gpu_product=pool.gpu_product,
+            taints=pool.taints,
+            priority=self.services.priorities["inference"],
+            models=models.directory,
+            claim=models.claim,
+            ready=models.ready,
+            nodes_ready=[pool.nodes_ready, *self.services.gpus[pool.name]],
+            replicas=server.replicas,
+            spare_replica=server.spare_replica,
+            startup_seconds=server.startup_seconds,
+            leave_seconds=LEAVE_SECONDS,
+            monitors=self.services.monitors,
+        )
+        return TritonServer(f"triton-{server.name}", args, self.inside).url
+
+    def bring_all(self, service: ServicePlan) -> dict[str, _Model]:
+        """The model and its adapters by the names that callers use."""
+        wanted = {service.name: _Wanted("weights", service.name, service.weights, MODELS, service.copy_seconds)} | {
+            each.name: _Wanted("adapter", f"{service.name}-{each.name}", each.weights, ADAPTERS, each.copy_seconds)
+            for each in service.adapters
+        }
+        return {name: self._bring(each, pinned(service.image)) for name, each in wanted.items()}
+
+    def _bring(self, wanted: _Wanted, image: str) -> _Model:
+        """A copy on the shared file system, of a hub's commit by `image` or of objects; or the claim that holds it."""
+        source = source_of(wanted.address)
+        if isinstance(source, ClaimSource):
+            return self._held(source)
+        if isinstance(source, ObjectSource):
+            copy = Copy(wanted.what, wanted.name, WEIGHTS, wanted.directory, source.uri, wanted.seconds)
+            return self._shared(stage(copy, self.platform, self.services, self.inside))
+        args = HubCopyArgs(
+            what=wanted.what,
+            name=wanted.name,
+            directory=wanted.directory,
+            repository=source.repository,
+            revision=source.revision,
+            image=image,
+            token=self.tokens[HUB_TOKEN],
+            namespace=self.services.namespaces["inference"],
+            claim=self.services.claims[WEIGHTS],
+            ready=self.platform.cluster.ready,
+            timeout_seconds=wanted.seconds,
+        )
+        return self._shared(HubCopy(f"{wanted.what}-{wanted.name}", args, self.inside))
+
+    def _shared(self, copied: Staged | HubCopy) -> _Model:
+        directory = Directory(volume=SHARED, path=copied.path)
+        return _Model(directory, self.services.claims[WEIGHTS], copied.loaded)
+
+    def _held(self, source: ClaimSource) -> _Model:
+        """A directory of a claim that is there already, which is read so that a preview says where it is not."""
+        name = f"claim-{source.claim}"
+        if name not in self.claims:
+            self.claims[name] = k8s.core.v1.PersistentVolumeClaim.get(
+                f"workloads-{name}", f"inference/{source.claim}", self.inside
+            )
+        directory = Directory(volume=name, path=source.path, below=f"/{name}")
+        return _Model(directory, self.claims[name].metadata.name.apply(str), self.claims[name])
+
+
+def _engine(service: ServicePlan, models: Mapping[str, _Model]) -> Engine:
+    """The plan's numbers, and where the model and its adapters are found."""
+    return Engine(
+        name=service.name,
+        model=models[service.name].directory,
+        tensor_parallel=service.pod.gpus,
+        max_model_len=service.max_model_len,
+        gpu_memory_utilization=service.gpu_memory_utilization,
+        drain_seconds=service.drain_seconds,
+        quantization=service.quantization,
+        kv_cache_dtype=service.kv_cache_dtype,
+        max_num_seqs=service.max_num_seqs,
+        max_num_batched_tokens=service.max_num_batched_tokens,
+        prefix_caching=service.prefix_caching,
+        chunked_prefill=service.chunked_prefill,
+        adapters=[LoraModule(name=each.name, directory=models[each.name].directory) for each in service.adapters],
+        max_loras=service.max_loras,
+        max_lora_rank=service.max_lora_rank,
+    )
+
+
+def _scaling(service: ServicePlan) -> Scaling | None:
+    """The plan's targets as the custom metrics API counts: requests, and parts of the cache from 0 to 1."""
+    scaling = service.scaling
+    if scaling is None:
+        return None
+    return Scaling(
+        least=service.min_replicas,
+        most=service.max_replicas,
+        targets={WAITING: str(scaling.waiting_per_replica), KV_CACHE: f"{10 * scaling.kv_cache_percent}m"},
+        up_seconds=scaling.up_seconds,
+        down_seconds=scaling.down_seconds,
+    )

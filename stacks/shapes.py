@@ -1,0 +1,15 @@
+"""The planner's numbers of a pod as components take them."""
+
+from components.platform.pods import PodNetwork, PodShape
+from planner.types import PodResources
+
+
+def shape(pod: PodResources, network: PodNetwork | None = None) -> PodShape:
+    """The planner's numbers as a component takes them, for pods on the fabric with its needs."""
+    return PodShape(
+        gpus=pod.gpus,
+        cpu_millicores=pod.cpu_millicores,
+        memory_mib=pod.memory_mib,
+        shm_mib=pod.shm_mib,
+        network=network or PodNetwork(),
+    )

@@ -1,0 +1,111 @@
+"""Removing what an expired stack left, in rounds: each looks at what is there and does what can be done now.
+
+Nothing is remembered from one round to the next, so a sweep that was killed, throttled or refused goes on where the
+account stands. Order follows from what AWS refuses: a cluster with node groups, a volume in use, an address in use.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from sweep.found import Account, Found, look
+
+PAUSE_SECONDS = 15.0
+ROUNDS = 120
+"""Half an hour: a node group takes the longest, and EKS gives up draining a node after 15 minutes."""
+
+_GOING = frozenset({"DELETING", "deleting", "shutting-down"})
+"""States of what has been told to go. What AWS failed to delete (DELETE_FAILED) is told again."""
+
+
+@dataclass(kw_only=True)
+class Sweep:
+    """How a removal went: ids that were told to go, what is left, and what AWS said to what did not work."""
+
+    asked: list[str] = field(default_factory=list)
+    left: list[Found] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def expired(things: Iterable[Found], today: date) -> list[Found]:
+    """What belongs to stacks whose last day is over."""
+    return [thing for thing in things if thing.owner.expired(today)]
+
+
+def removable(things: Iterable[Found]) -> list[Found]:
+    """What may go: nothing of a protected stack, and nothing that has its own reason to stay."""
+    return [thing for thing in things if not thing.owner.protected and not thing.stays]
+
+
+def remove(
+    account: Account,
+    stack: str,
+    today: date,
+    *,
+    pause: Callable[[float], None] = time.sleep,
+    rounds: int = ROUNDS,
+) -> Sweep:
+    """Remove what the expired stack of this name left. A stack whose day is not over is left alone."""
+    sweep = Sweep()
+    for turn in range(rounds):
+        mine = [each for each in expired(look(account), today) if each.owner.stack == stack]
+        sweep.left = removable(mine)
+        if not sweep.left:
+            break
+        if turn:
+            pause(PAUSE_SECONDS)
+        for thing in ready(sweep.left, mine):
+            _ask(account, thing, sweep)
+    return sweep
+
+
+def ready(going: Iterable[Found], there: Iterable[Found]) -> Iterator[Found]:
+    """Of what is to go, that which can go now, while all of `there` is there.
+
+    Nodes first, as they cost the most: node groups, then instances that belong to none, for a group would replace its
+    own. A load balancer waits for the cluster, whose controllers would make it again; file system and NAT gateway for
+    the nodes, whose pods still use them.
+    """
+    kinds = {each.kind for each in there}
+    held = {
+        "instance": "node group" in kinds,
+        "cluster": "node group" in kinds,
+        "load balancer": "cluster" in kinds,
+        "file system": not kinds.isdisjoint({"node group", "instance"}),
+        "NAT gateway": not kinds.isdisjoint({"node group", "instance"}),
+    }
+    for thing in going:
+        in_use = thing.state != {"volume": "available", "address": "free"}.get(thing.kind, thing.state)
+        if thing.state not in _GOING and not in_use and not held.get(thing.kind, False):
+            yield thing
+
+
+def _ask(account: Account, thing: Found, sweep: Sweep) -> None:
+    service, operation, request = _CALLS[thing.kind](thing)
+    try:
+        account.call(service, operation, **request)
+    except ClientError as error:
+        if "NotFound" not in error.response["Error"]["Code"]:
+            sweep.refused[thing.id] = str(error)
+        return
+    except BotoCoreError as error:
+        sweep.refused[thing.id] = str(error)
+        return
+    sweep.refused.pop(thing.id, None)
+    if thing.id not in sweep.asked:
+        sweep.asked.append(thing.id)
+
+
+_CALLS: dict[str, Callable[[Found], tuple[str, str, dict[str, object]]]] = {
+    "node group": lambda it: ("eks", "delete_nodegroup", {"clusterName": it.within, "nodegroupName": it.id}),
+    "instance": lambda it: ("ec2", "terminate_instances", {"InstanceIds": [it.id]}),
+    "load balancer": lambda it: ("elbv2", "delete_load_balancer", {"LoadBalancerArn": it.id}),
+    "volume": lambda it: ("ec2", "delete_volume", {"VolumeId": it.id}),
+    "file system": lambda it: ("fsx", "delete_file_system", {"FileSystemId": it.id}),
+    "cluster": lambda it: ("eks", "delete_cluster", {"name": it.id}),
+    "NAT gateway": lambda it: ("ec2", "delete_nat_gateway", {"NatGatewayId": it.id}),
+    "address": lambda it: ("ec2", "release_address", {"AllocationId": it.id}),
+}

@@ -1,0 +1,426 @@
+"""Components with other arguments than those of the samples: what is off there is on here, each value one of a kind."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pulumi
+
+from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
+from components.aws.bucket import Bucket, BucketArgs
+from components.aws.cluster import Cluster
+from components.aws.copier import AwsCli
+from components.aws.devices import efa_network
+from components.aws.keys import Keys, KeysArgs
+from components.aws.lustre import Lustre
+from components.aws.network import Network
+from components.aws.nodes import CapacityBlock, NodePool, NodeRole, NodeRoleArgs, Repair, RepairOverride
+from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
+from components.aws.security_groups import LustreGroup, LustreGroupArgs
+from components.monitoring.alerting import Mail, Receiver
+from components.monitoring.counters import NodeCounters
+from components.monitoring.stack import MonitoringStack
+from components.platform.charts import Chart, ChartArgs, ChartSource
+from components.platform.crds import Crds, CrdsArgs
+from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
+from components.platform.kubectl import Fetched
+from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.pods import PodNetwork, PodShape
+from components.platform.queues import Queues, QueuesArgs, QueueSpec
+from components.platform.taints import GPU_TAINT, Taint
+from components.serving.arguments import Directory, LoraModule
+from components.serving.autoscaler import Scaling
+from components.serving.entry import Entry
+from components.serving.hub import HubCopy
+from components.serving.inference import InferenceService
+from components.serving.placement import Placement
+from components.serving.smoke import SmokeRequest
+from components.serving.tokens import SecretKey
+from components.serving.triton import TritonServer
+from components.storage.claims import ClaimSpec
+from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
+from components.storage.staged import Staged
+from components.training.backup import Backup
+from components.training.job import RunData, TrainingJob
+from planner.reliability.checkpoints import Saving
+from tests.components.samples import (
+    DEPLOYER,
+    ENA,
+    KEY_ARN,
+    Make,
+    backup_args,
+    cluster_args,
+    done,
+    engine,
+    hub_args,
+    job_args,
+    lustre_args,
+    monitoring_args,
+    network_args,
+    pool_args,
+    service_args,
+    smoke_args,
+    triton_args,
+    weights_args,
+)
+
+ADMIN = "arn:aws-us-gov:iam::123456789012:role/ops/On-Call"
+OWN_TAINT = Taint(key="gpucluster/pool", value="serving", effect="NoExecute")
+
+OTHER_FABRIC = PodNetwork(
+    resource="example.com/rdma",
+    count=8,
+    annotations={"k8s.v1.cni.cncf.io/networks": "rails"},
+    env={"NCCL_IB_HCA": "=card_0"},
+    capabilities=("IPC_LOCK", "SYS_RESOURCE"),
+)
+OTHER_COPIER = AwsCli(image="aws-cli:3", env={"AWS_Z": "last", "AWS_A": "first"})
+
+
+RECEIVERS = [
+    Receiver(name="on-call", kind="pagerduty", at_least="critical"),
+    Receiver(name="team", kind="slack", at_least="warning", channel="#gpus"),
+    Receiver(name="bridge", kind="webhook", at_least="info"),
+    Receiver(
+        name="desk",
+        kind="email",
+        at_least="warning",
+        mail=Mail(to="desk@example.com", sender="gpus@example.com", server="mail.example.com:587", username="gpus"),
+    ),
+]
+
+
+def granted() -> pulumi.Output[str]:
+    """Rights that are there when something else is."""
+    return done("granted").urn.apply(lambda _: "rights")
+
+
+VARIANTS: Mapping[str, Make] = {
+    "network-protected": lambda opts: Network("sample", network_args(protect=True, region="eu-north-1"), opts),
+    "lustre-group-efa": lambda opts: LustreGroup(
+        "sample", LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1", efa_group_id="sg-2"), opts
+    ),
+    "keys-protected": lambda opts: Keys(
+        "sample",
+        KeysArgs(
+            partition="aws-cn",
+            account_id="210987654321",
+            region="cn-north-1",
+            log_group_prefix="/logs/",
+            deletion_days=29,
+            protect=True,
+        ),
+        opts,
+    ),
+    "cluster-open": lambda opts: Cluster(
+        "sample",
+        cluster_args(
+            partition="aws-us-gov",
+            admin_arns=[ADMIN, DEPLOYER],
+            public_access_cidrs=["203.0.113.0/24", "198.51.100.0/24"],
+            private_access_cidrs=["10.8.0.0/16"],
+            private_access_from="head-office by vpn",
+            profile="ml",
+            role_arn="arn:aws:iam::123456789012:role/deploy",
+            log_retention_days=91,
+            protect=True,
+        ),
+        opts,
+    ),
+    "addons-services": lambda opts: Addons(
+        "sample",
+        AddonsArgs(
+            cluster_name="lab",
+            partition="aws-cn",
+            addons=[*SERVICE_ADDONS, AddonSpec(name="plain", service_account="alone", configuration={"z": 1, "a": 2})],
+            versions={"coredns": "v1.12.3-eksbuild.1"},
+            after=done(),
+        ),
+        opts,
+    ),
+    "node-role-open-to-sessions": lambda opts: NodeRole(
+        "sample", NodeRoleArgs(partition="aws-cn", session_manager=True), opts
+    ),
+    "pool-in-block": lambda opts: NodePool(
+        "sample",
+        pool_args(
+            interfaces=[ENA],
+            efa_group_id=None,
+            placement_group=False,
+            local_nvme=False,
+            count=5,
+            root_volume_gib=321,
+            capacity_type="CAPACITY_BLOCK",
+            taints=[GPU_TAINT, OWN_TAINT],
+            labels={"z": "last", "a": "first"},
+            block=CapacityBlock(reservation_id="cr-1", nodes=3),
+            after=done(),
+            update_strategy="DEFAULT",
+            max_unavailable=3,
+            repair=Repair(
+                parallel=2,
+                max_unhealthy=7,
+                overrides=[
+                    RepairOverride(
+                        condition="AcceleratedHardwareReady",
+                        reason="NvidiaXID64Error",
+                        wait_minutes=11,
+                        action="Replace",
+                    )
+                ],
+            ),
+        ),
+        opts,
+    ),
+    "identity-with-rights": lambda opts: PodIdentity(
+        "sample",
+        PodIdentityArgs(
+            cluster_name="lab",
+            namespace="inference",
+            service_account="reader",
+            policy_arns={"driver": "arn:aws:iam::aws:policy/Driver", "audit": "arn:aws:iam::aws:policy/Audit"},
+            document=statement_document(
+                [
+                    *read_prefix(partition="aws-cn", bucket="models", prefix="llama", owner="1", key_arn="arn:key"),
+                    *write_prefix(
+                        partition="aws", bucket="artefacts", prefix="checkpoints/sft", owner="2", key_arn=KEY_ARN
+                    ),
+                ]
+            ),
+        ),
+        opts,
+    ),
+    "lustre-persistent": lambda opts: Lustre(
+        "sample",
+        lustre_args(
+            deployment_type="PERSISTENT_2",
+            capacity_gib=9600,
+            throughput_mbps_per_tib=250,
+            efa=True,
+            backup_days=5,
+            protect=True,
+        ),
+        opts,
+    ),
+    "claims-of-two": lambda opts: LustreClaims(
+        "sample",
+        LustreClaimsArgs(
+            csi_driver="csi.example.com",
+            handle="fs-1",
+            attributes={"server": "10.0.0.9", "share": "/all"},
+            capacity_gib=9600,
+            request_gib=1201,
+            claims=[
+                ClaimSpec(name="data", namespace="blue", namespace_ref="blue-there"),
+                ClaimSpec(name="saves", namespace="green", namespace_ref="green-there"),
+            ],
+            driver=done(),
+        ),
+        opts,
+    ),
+    "bucket-disposable": lambda opts: Bucket(
+        "sample",
+        BucketArgs(account_id="210987654321", key_arn=KEY_ARN, checkpoint_days=77, disposable=True, protect=True),
+        opts,
+    ),
+    "namespaces-of-each-kind": lambda opts: Namespaces(
+        "sample",
+        NamespacesArgs(
+            namespaces=[
+                NamespaceSpec(name="plain", pod_security="restricted"),
+                NamespaceSpec(name="full", pod_security="baseline", gpus={"training": 0}, limits=True),
+            ]
+        ),
+        opts,
+    ),
+    "chart-with-values": lambda opts: Chart(
+        "sample",
+        ChartArgs(
+            source=ChartSource(name="operator", version="v26.3.3", repository="https://charts"),
+            namespace="operators",
+            values={"driver": {"enabled": False}},
+            timeout_seconds=901,
+            after=done(),
+        ),
+        opts,
+    ),
+    "monitoring-stack-that-tells": lambda opts: MonitoringStack(
+        "sample",
+        monitoring_args(
+            receivers=RECEIVERS,
+            secrets={each.name: pulumi.Output.secret(f"secret of {each.name}") for each in RECEIVERS},
+            control_plane=("etcd", "proxy"),
+            counters=NodeCounters(name="rails", image="rails:2", script="rails --print"),
+        ),
+        opts,
+    ),
+    "queues-without-cap": lambda opts: Queues(
+        "sample", QueuesArgs(queues=[QueueSpec(name="nights", weight=9)], scheduler=done()), opts
+    ),
+    "crds-after": lambda opts: Crds(
+        "sample",
+        CrdsArgs(
+            file=Fetched(url="https://crds/b.yaml", sha256="ef" * 32, image="box:2"),
+            crds=["a.b", "c.d"],
+            namespace="operators",
+            image="kubectl:2",
+            after=done(),
+        ),
+        opts,
+    ),
+    "gpu-readiness-without-nodes": lambda opts: GpuReadiness(
+        "sample",
+        GpuReadinessArgs(
+            namespace="gpu-operator", image="kubectl:1", gpu_nodes=False, revision="v26.3.3", operator=done()
+        ),
+        opts,
+    ),
+    "job-saving-locally": lambda opts: TrainingJob(
+        "sample",
+        job_args(
+            nodes=3,
+            restarts=4,
+            shape=PodShape(
+                gpus=8, cpu_millicores=180_500, memory_mib=1_900_000, shm_mib=524_288, network=efa_network(32)
+            ),
+            pool="big",
+            taints=[GPU_TAINT, OWN_TAINT],
+            queue="nights",
+            priority="urgent",
+            env={"CHECKPOINT_URI": "s3://artefacts/sft"},
+            saving=Saving(every_s=1234, within_s=9, keep=5, local=True, file_system_s=2468),
+            data=RunData(claim="more-data", path="datasets/chats-5678", ready=[done("copied")]),
+            local={"emptyDir": {"sizeLimit": "7G"}},
+            granted=granted(),
+            operator=done("operator"),
+            nodes_ready=[done("nodes"), done("gpus")],
+        ),
+        opts,
+    ),
+    "job-of-one-saving": lambda opts: TrainingJob(
+        "sample",
+        job_args(
+            nodes=1,
+            shape=PodShape(gpus=1, cpu_millicores=1000, memory_mib=2048, shm_mib=1024, network=OTHER_FABRIC),
+            data=None,
+            saving=Saving(every_s=901, within_s=9, keep=2, local=False, file_system_s=901),
+        ),
+        opts,
+    ),
+    "job-elastic-with-files": lambda opts: TrainingJob(
+        "sample",
+        job_args(nodes=4, elastic=3, restarts=7, files={"/etc/run/launch": {"plan.json": "[1]\n"}}),
+        opts,
+    ),
+    "job-that-tells": lambda opts: TrainingJob("sample", job_args(metrics_port=9464), opts),
+    "weights-dataset": lambda opts: Staged(
+        "sample",
+        replace(
+            weights_args("s3://models/b"),
+            what="dataset",
+            name="chats",
+            directory="datasets",
+            copier=OTHER_COPIER,
+            namespace="training",
+            service_account="dataset-chats",
+            claim="training-data",
+            timeout_seconds=4800,
+            granted=granted(),
+        ),
+        opts,
+    ),
+    "backup-elsewhere": lambda opts: Backup("sample", replace(backup_args(86_400), copier=OTHER_COPIER), opts),
+    "hub-adapter": lambda opts: HubCopy(
+        "sample",
+        hub_args(
+            what="adapter",
+            name="llama-sql",
+            directory="adapters",
+            repository="acme/sql",
+            revision="1" * 40,
+            image="vllm:2",
+            token=SecretKey(name="hub", key="b"),
+            namespace="models",
+            claim="weights",
+            ready=done("nodes"),
+            timeout_seconds=2400,
+        ),
+        opts,
+    ),
+    "smoke-with-adapters": lambda opts: SmokeRequest(
+        "sample",
+        smoke_args(
+            service="chat",
+            namespace="models",
+            image="curl:2",
+            address="http://chat:8000/v1",
+            models=["chat", "sql"],
+            key=SecretKey(name="door", key="a"),
+            after=[done("service")],
+        ),
+        opts,
+    ),
+    "service-with-room": lambda opts: InferenceService(
+        "sample",
+        service_args(
+            spare_replica=True,
+            engine=engine(
+                quantization="fp8",
+                kv_cache_dtype="fp8_e5m2",
+                tensor_parallel=1,
+                max_model_len=4096,
+                gpu_memory_utilization=0.87,
+                drain_seconds=300,
+                max_num_seqs=96,
+                max_num_batched_tokens=12_288,
+                prefix_caching=False,
+                chunked_prefill=False,
+                adapters=[
+                    LoraModule(name="sql", directory=Directory(volume="models", path="adapters/llama-sql-12")),
+                    LoraModule(name="law", directory=Directory(volume="claim-law", path="v2", below="/claim-law")),
+                ],
+                max_loras=2,
+                max_lora_rank=64,
+            ),
+            compiled=Directory(volume="models", path="compiled/other-9"),
+            claims={"models": "weights", "claim-law": "law"},
+            leave_seconds=20,
+            grace_seconds=345,
+            replicas=Scaling(
+                least=2, most=7, targets={"waiting": "11", "cache": "700m"}, up_seconds=90, down_seconds=600
+            ),
+            placement=Placement(pool="chats", gpus=1, node_gpus=3, spread=True),
+            startup_seconds=1230,
+            taints=[GPU_TAINT, OWN_TAINT],
+            api_key=SecretKey(name="door", key="a"),
+            hub_token=SecretKey(name="hub", key="b"),
+            ready=[done("weights"), done("adapters")],
+            nodes_ready=[done("nodes"), done("gpus")],
+            monitors=done("monitors"),
+            entry=Entry(load_balancer_class="example.com/balancer", annotations={"example.com/pool": "office"}),
+        ),
+        opts,
+    ),
+    "triton-with-room": lambda opts: TritonServer(
+        "sample",
+        triton_args(
+            server="speech",
+            namespace="models",
+            image="triton:2",
+            shape=PodShape(gpus=2, cpu_millicores=5000, memory_mib=40_000, shm_mib=1024),
+            pool="chats",
+            gpu_product="NVIDIA-H100",
+            taints=[GPU_TAINT, OWN_TAINT],
+            priority="other",
+            models=Directory(volume="claim-x", path="y", below="/claim-x"),
+            claim="x",
+            ready=done("models"),
+            nodes_ready=[done("nodes"), done("gpus")],
+            replicas=3,
+            spare_replica=True,
+            startup_seconds=905,
+            leave_seconds=20,
+            monitors=done("monitors"),
+        ),
+        opts,
+    ),
+}

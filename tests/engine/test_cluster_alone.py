@@ -1,0 +1,84 @@
+"""A control plane and nothing on it: the way in, the deployer's access, and the logs of the cluster before."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from .rehearsed import Rehearsed, operations, rehearsed, until
+from .trees import Tree
+
+pytestmark = pytest.mark.engine
+
+WHOLE = "    export(deploy(planned, loaded.config))\n"
+ALONE = """\
+    provider = aws_provider(planned.deployment, planned.ownership)
+    through = pulumi.ResourceOptions(providers=[provider])
+    base, kube = ground(planned, provider, Fabric("fabric", through)), KubePlatform("kube-platform", through)
+    cluster = Cluster("cluster", _cluster_args(planned, base, stands=False), pulumi.ResourceOptions(parent=kube))
+    Namespace("first", opts=pulumi.ResourceOptions(provider=kubernetes_provider(cluster, kube)))
+"""
+IMPORTS = """
+from pulumi_kubernetes.core.v1 import Namespace
+
+from components.aws.cluster import Cluster
+from components.layers import Fabric, KubePlatform
+from stacks.aws import _cluster_args
+from stacks.aws_ground import ground
+from stacks.providers import aws_provider, kubernetes_provider
+"""
+LOGS = "/aws/eks/gpucluster-dev/cluster"
+GROUP = ("aws:cloudwatch:LogGroup", "cluster-logs")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
+    """The program cut down to its control plane, on a private endpoint and a connected network."""
+    directory = tmp_path_factory.mktemp("alone")
+    tree = Tree.copy(directory / "tree")
+    tree.edit("__main__.py", WHOLE, ALONE)
+    tree.edit("__main__.py", "\n\ndef main()", f"{IMPORTS}\n\ndef main()")
+    tree.edit(
+        "Pulumi.dev.yaml",
+        "publicAccessCidrs: [203.0.113.0/24]",
+        "access: {via: vpn, network: head-office, cidrs: [10.8.0.0/16]}",
+    )
+    with rehearsed("alone", tree, directory / "state") as opened:
+        yield opened
+
+
+def group(site: Rehearsed) -> dict[str, object] | None:
+    found = site.aws("logs").describe_log_groups(logGroupNamePrefix=LOGS)["logGroups"]
+    return found[0] if found else None
+
+
+@pytest.fixture(scope="module")
+def applied(site: Rehearsed) -> Rehearsed:
+    """Applied where an earlier cluster left its log group."""
+    site.aws("logs").create_log_group(logGroupName=LOGS)
+    done = operations(site.up())
+    assert [each for each in done if each[2] == "cluster-logs"] == [("import", *GROUP), ("update", *GROUP)]
+    assert "first" in [name for operation, _, name in done if operation == "create"]
+    return site
+
+
+def test_a_log_group_that_was_left_is_taken_over_and_made_ours_lf09(applied: Rehearsed) -> None:
+    found = group(applied)
+    assert found
+    assert (found["retentionInDays"], "kmsKeyId" in found) == (30, True)
+    applied.assert_quiet()
+
+
+def test_a_caller_elsewhere_finds_the_cluster_unreachable_lf02(applied: Rehearsed) -> None:
+    applied.control("PUT", "caller", {"address": "203.0.113.9"})
+    try:
+        outcome = until(lambda: (tried := applied.refresh()).status and tried, "the refresh to fail")
+    finally:
+        applied.control("PUT", "caller", {"address": "10.8.0.1"})
+    assert "failed to read resource state due to unreachable cluster" in outcome.explain()
+
+
+def test_what_eks_writes_after_the_end_does_not_stop_the_next_beginning_lf09(applied: Rehearsed) -> None:
+    applied.control("PUT", "late-logs", {"seconds": 5.0})
+    assert ("delete", *GROUP) in operations(applied.destroy())
+    until(lambda: group(applied), "EKS to make the log group again")
+    assert ("import", *GROUP) in operations(applied.preview())

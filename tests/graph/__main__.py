@@ -1,0 +1,43 @@
+"""`python -m tests.graph STACK`: the rules of policy/ over what a stack's program registers, without an engine.
+
+The program runs as it does in the tests of this directory: its monitor records, and no secret of the stack is needed.
+Ends with 1 if a rule is broken, or if the program refuses its settings.
+"""
+
+import sys
+from unittest.mock import patch
+
+import pulumi
+
+from policy import RULES
+from policy.report import report
+from policy.rule import violations
+from tests.graph.stackfiles import ROOT, run_program, stack_config
+
+
+def main(arguments: list[str]) -> int:
+    """Print what breaks a rule."""
+    if len(arguments) != 1 or not (ROOT / f"Pulumi.{arguments[0]}.yaml").is_file():
+        names = ", ".join(sorted(path.name.split(".")[1] for path in ROOT.glob("Pulumi.*.yaml")))
+        print(f"usage: make policy STACK=<name>; there are {names}", file=sys.stderr)
+        return 2
+    (stack,) = arguments
+    config = {key: value for key, value in stack_config(stack).items() if not _is_sealed(value)}
+    said: list[str] = []
+    try:
+        with patch.object(pulumi.log, "error", said.append):
+            graph = run_program(config, stack=stack)
+    except SystemExit:
+        print("\n".join(said), file=sys.stderr)
+        return 1
+    found = violations(graph, RULES)
+    print(report(found, RULES, stack))
+    return 1 if found else 0
+
+
+def _is_sealed(value: object) -> bool:
+    return isinstance(value, dict) and "secure" in value
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""GPUs, heat and power."""
+
+from tests.monitoring.cases.case import Case
+from tests.monitoring.healthy import Series, condition, dcgm, in_cluster, then_rising, turns
+
+_A0 = {"node": "gpu-a", "gpu": "0", "pool": "train"}
+_A = {"node": "gpu-a", "pool": "train"}
+
+
+def _xid(number: int, gpu: int = 0, node: str = "gpu-a") -> Series:
+    """The exporter's count over 5 minutes, for an XID that comes once."""
+    found = dcgm("DCGM_EXP_XID_ERRORS_COUNT", node, gpu, window_size_in_ms="300000", xid=str(number))
+    return {found: turns(0, 1, minute=16)}
+
+
+def _clock_event(name: str, samples: int) -> Series:
+    event = {"window_size_in_ms": "300000", "clock_event": name}
+    return {dcgm("DCGM_EXP_CLOCK_EVENTS_COUNT", "gpu-a", 0, **event): turns(0, samples)}
+
+
+def _allocatable(count: int, node: str = "gpu-a") -> Series:
+    labels = {"node": node, "resource": "nvidia_com_gpu", "unit": "integer"}
+    return {in_cluster("kube_node_status_allocatable", **labels): turns(2, count)}
+
+
+def _ready(node: str, status: str, minute: int = 8) -> Series:
+    """The condition Ready with that status from that minute on."""
+    return {
+        condition(node, "Ready", each): turns(each == "true", each == status, minute)
+        for each in ("true", "false", "unknown")
+    }
+
+
+def _unready(node: str, kind: str) -> Series:
+    return {condition(node, kind, "true"): turns(1, 0), condition(node, kind, "false"): turns(0, 1)}
+
+
+HARDWARE: dict[str, Case] = {
+    "gpu-unavailable": Case(
+        firing=_xid(79) | _allocatable(1),
+        silent=_xid(31) | _allocatable(2),
+        labels=(_A,),
+        summary="Node gpu-a of pool train lacks 1 of its GPUs.",
+        gone=tuple(dcgm(metric, "gpu-a", 0) for metric in ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE")),
+    ),
+    "gpu-memory": Case(
+        firing=_xid(48)
+        | _xid(63)
+        | _allocatable(1)
+        | _unready("gpu-a", "AcceleratedHardwareReady")
+        | {
+            dcgm("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "gpu-a", 0): turns(0, 1, minute=16),
+            dcgm("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "gpu-a", 0): turns(0, 1, minute=16),
+        },
+        silent=_xid(63)
+        | _xid(92)
+        | {dcgm("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "gpu-a", 0): then_rising(40)}
+        | {dcgm("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "gpu-a", 0): turns(0, 1)},
+        labels=(_A0,),
+        summary="GPU 0 of node gpu-a has uncorrectable memory errors (1 in 5 minutes).",
+    ),
+    "gpu-memory-contained": Case(
+        firing=_xid(94),
+        silent=_xid(63),
+        labels=(_A0,),
+        summary="GPU 0 of node gpu-a contained a memory error: its process was ended.",
+    ),
+    "gpu-driver": Case(
+        firing=_xid(119) | _allocatable(1) | _unready("gpu-a", "AcceleratedHardwareReady"),
+        silent=_xid(13) | _xid(43),
+        labels=({**_A0, "xid": "119"},),
+        summary="GPU 0 of node gpu-a reports XID 119: driver or firmware has to be reset.",
+    ),
+    "gpu-nvlink": Case(
+        firing=_xid(74)
+        | _allocatable(1)
+        | {
+            dcgm("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "gpu-a", 0): then_rising(20),
+            dcgm("DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "gpu-a", 0): then_rising(0.5),
+        },
+        silent={dcgm("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "gpu-a", 0): then_rising(0.9)},
+        labels=(_A0,),
+        summary="GPU 0 of node gpu-a has NVLink errors (1 in 5 minutes).",
+    ),
+    "gpu-pcie": Case(
+        firing={dcgm("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "gpu-a", 0): then_rising(30)},
+        silent={dcgm("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "gpu-a", 0): then_rising(15)},
+        labels=(_A0,),
+        summary="The PCIe link of GPU 0 of node gpu-a is bad (60: replays a minute, or the part of its lanes in use).",
+    ),
+    "gpu-throttled": Case(
+        firing=_clock_event("hw_thermal", 4) | {dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-a", 0): turns(48, 88)},
+        silent=_clock_event("hw_thermal", 2) | _clock_event("power_cap", 10),
+        labels=(_A0,),
+        summary="GPU 0 of node gpu-a was slowed down by heat in 4 samples of the last 5 minutes.",
+    ),
+    "gpu-hot": Case(
+        firing={dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-a", 0): turns(48, 85)},
+        silent={dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-a", 0): turns(48, 84)},
+        labels=(_A0,),
+        summary="GPU 0 of node gpu-a is near its limit (85 C: temperature, or margin left).",
+    ),
+    "gpu-power-brake": Case(
+        firing=_clock_event("hw_power_brake", 10),
+        silent=_clock_event("power_cap", 10) | _clock_event("hw_power_brake", 2),
+        labels=(_A0,),
+        summary="GPU 0 of node gpu-a was braked by its server in 10 samples of the last 5 minutes.",
+    ),
+    "nodes-lost-together": Case(
+        firing=_ready("gpu-a", "unknown") | _ready("gpu-b", "unknown"),
+        labels=({"pool": "train"},),
+        summary="2 nodes of pool train are gone at once.",
+    ),
+}

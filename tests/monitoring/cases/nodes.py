@@ -1,0 +1,134 @@
+"""Nodes, their fabric and storage."""
+
+from tests.monitoring.cases.case import Case
+from tests.monitoring.healthy import Series, condition, on_node, rising, series, still, then_rising, turns
+
+_A = {"node": "gpu-a", "pool": "train"}
+_RUN = {"run": "pretrain", "pool": "train"}
+_PORT = {"device": "mlx5_0", "port": "1"}
+_ROOT = {"device": "/dev/nvme0n1p1", "fstype": "xfs", "mountpoint": "/", "device_error": ""}
+_LUSTRE = {"device": "10.0.0.1@tcp:/fsx", "fstype": "lustre", "mountpoint": "/data", "device_error": ""}
+
+
+def _ready(node: str, status: str, minute: int = 8) -> Series:
+    """The condition Ready with that status from that minute on."""
+    return {
+        condition(node, "Ready", each): turns(each == "true", each == status, minute)
+        for each in ("true", "false", "unknown")
+    }
+
+
+def _unready(node: str, kind: str) -> Series:
+    return {condition(node, kind, "true"): turns(1, 0), condition(node, kind, "false"): turns(0, 1)}
+
+
+NODES: dict[str, Case] = {
+    "node-memory": Case(
+        firing={on_node("node_memory_HardwareCorrupted_bytes", "gpu-a"): turns(0, 4096)},
+        silent={on_node("node_edac_correctable_errors_total", "gpu-a", controller="0"): then_rising(5)},
+        labels=(_A,),
+        summary="Main memory of node gpu-a is defective (4096: bytes taken out of use, or errors in 5 minutes).",
+    ),
+    "node-mount": Case(
+        firing={
+            on_node(
+                "node_filesystem_device_error", "gpu-a", **{**_LUSTRE, "device_error": "mountpoint timeout"}
+            ): turns(0, 1)
+        },
+        silent={
+            on_node("node_filesystem_device_error", "gpu-a", **{**_ROOT, "device_error": "permission denied"}): still(1)
+        },
+        labels=(_A,),
+        summary="1 mounts of node gpu-a do not answer, or its root is read-only.",
+    ),
+    "node-ethernet": Case(
+        firing={on_node("node_network_up", "gpu-a", device="ens6"): turns(1, 0)} | _unready("gpu-a", "NetworkingReady"),
+        silent={on_node("node_network_up", "gpu-a", device="eni0a1b2c3d4e5"): turns(1, 0)},
+        labels=(_A,),
+        summary="1 Ethernet links of node gpu-a are down.",
+    ),
+    "node-service": Case(
+        firing=_ready("gpu-a", "false"),
+        silent={condition("gpu-a", "Ready", each): still(each == "false") for each in ("true", "false", "unknown")},
+        labels=(_A,),
+        summary="A service that node gpu-a needs has failed.",
+    ),
+    "node-unreachable": Case(
+        firing=_ready("gpu-a", "unknown"),
+        silent=_ready("gpu-a", "unknown", minute=20),
+        labels=(_A,),
+        summary="Node gpu-a of pool train no longer reports.",
+    ),
+    "node-disk": Case(
+        firing={on_node("node_filesystem_avail_bytes", "gpu-a", **_ROOT): turns(5e11, 9e10)},
+        silent={on_node("node_filesystem_avail_bytes", "gpu-a", **_ROOT): turns(5e11, 1.1e11)},
+        labels=({**_A, "mountpoint": "/"},),
+        summary="/ of node gpu-a has 9% left.",
+    ),
+    "fabric-link": Case(
+        firing={
+            on_node("node_infiniband_state_id", "gpu-a", **_PORT): turns(4, 1),
+            on_node("node_infiniband_link_downed_total", "gpu-a", **_PORT): turns(0, 1),
+        },
+        silent={on_node("node_infiniband_link_downed_total", "gpu-a", **_PORT): turns(0, 2)},
+        labels=(_A,),
+        summary="Node gpu-a has lost 1 links of its fabric.",
+    ),
+    "fabric-flaps": Case(
+        firing={on_node("node_infiniband_link_downed_total", "gpu-a", **_PORT): turns(0, 4)},
+        silent={on_node("node_infiniband_symbol_error_total", "gpu-a", **_PORT): then_rising(0.9)},
+        labels=({**_A, **_PORT},),
+        summary="Port mlx5_0 of node gpu-a flaps or has symbol errors (4).",
+    ),
+    "fabric-drops": Case(
+        firing={on_node("node_infiniband_port_discards_received_total", "gpu-a", **_PORT): then_rising(6_000)},
+        silent={on_node("node_infiniband_port_discards_received_total", "gpu-a", **_PORT): then_rising(2_900)},
+        labels=({**_A, "device": "mlx5_0"},),
+        summary="Port mlx5_0 of node gpu-a drops 200 packets a second.",
+    ),
+    "run-on-tcp": Case(
+        firing={
+            on_node("node_infiniband_port_data_transmitted_bytes_total", node, **_PORT): rising(3_000)
+            for node in ("gpu-a", "gpu-b")
+        },
+        silent={
+            on_node("node_infiniband_port_data_transmitted_bytes_total", node, **_PORT): rising(3e7)
+            for node in ("gpu-a", "gpu-b")
+        },
+        labels=(_RUN,),
+        summary="Run pretrain computes on several nodes, and its fabric carries almost nothing.",
+    ),
+    "shared-files-full": Case(
+        firing={on_node("node_filesystem_avail_bytes", "gpu-a", **_LUSTRE): turns(5e11, 1.5e11)},
+        silent={on_node("node_filesystem_avail_bytes", "gpu-a", **_LUSTRE): turns(5e11, 2.1e11)},
+        labels=({"device": "10.0.0.1@tcp:/fsx"},),
+        summary="The shared file system 10.0.0.1@tcp:/fsx is 85% full.",
+    ),
+    "volume-full": Case(
+        firing={
+            series(
+                "kubelet_volume_stats_available_bytes",
+                namespace="katib",
+                persistentvolumeclaim="mysql",
+                node="system-a",
+            ): turns(5e10, 5e9)
+        },
+        silent={
+            series(
+                "kubelet_volume_stats_available_bytes",
+                namespace="katib",
+                persistentvolumeclaim="mysql",
+                node="system-a",
+            ): turns(5e10, 1.1e10)
+        },
+        labels=({"namespace": "katib", "persistentvolumeclaim": "mysql"},),
+        summary="Volume mysql of katib is 95% full.",
+    ),
+    "ceph-slow": Case(
+        firing={series("ceph_osd_op_r_latency_sum", ceph_daemon="osd.0"): then_rising(24)},
+        silent={series("ceph_osd_op_r_latency_sum", ceph_daemon="osd.0"): then_rising(14)},
+        labels=({"operation": "read"},),
+        summary="Ceph takes 8ms for a read.",
+        minute=30,
+    ),
+}

@@ -1,0 +1,154 @@
+"""Model services, and what everything stands on."""
+
+from tests.monitoring.cases.case import Case
+from tests.monitoring.healthy import dcgm, gone, in_cluster, rising, series, served, still, turns
+
+_LLAMA = {"namespace": "inference", "service": "llama"}
+_HPA = {"namespace": "inference", "horizontalpodautoscaler": "llama"}
+
+
+PLATFORM: dict[str, Case] = {
+    "service-errors": Case(
+        firing={
+            served("http_requests_total", handler="/v1/completions", method="POST", status="5xx"): rising(15),
+        },
+        silent={
+            served("http_requests_total", handler="/v1/completions", method="POST", status="5xx"): rising(4),
+        },
+        labels=({**_LLAMA, "window": "5m"},),
+        summary="4.762% of the requests to llama end in an error.",
+    ),
+    "service-slow": Case(
+        firing={
+            served("vllm:time_to_first_token_seconds_bucket", le="1.0"): rising(0),
+            served("vllm:time_to_first_token_seconds_bucket", le="0.5"): rising(0),
+        },
+        silent={
+            served("vllm:time_to_first_token_seconds_bucket", le="1.0"): rising(280),
+            served("vllm:time_to_first_token_seconds_bucket", le="0.5"): rising(200),
+        },
+        labels=({**_LLAMA, "quantile": "0.95"},),
+        summary="llama takes 2.425s until the first token (95 of 100 requests take less).",
+    ),
+    "service-full": Case(
+        firing={
+            served("vllm:num_requests_waiting"): turns(0, 12),
+            in_cluster("kube_deployment_status_replicas_ready", namespace="inference", deployment="llama"): still(2),
+        },
+        silent={served("vllm:num_requests_waiting"): turns(0, 12)},
+        labels=(_LLAMA,),
+        summary="12 requests wait for llama, which has all the replicas it may have.",
+    ),
+    "service-down": Case(
+        firing={
+            in_cluster("kube_deployment_status_replicas_ready", namespace="inference", deployment="llama"): turns(1, 0)
+        },
+        silent={
+            in_cluster("kube_deployment_status_replicas_ready", namespace="inference", deployment="other"): still(0)
+        },
+        labels=(_LLAMA,),
+        summary="No replica of llama is ready.",
+    ),
+    "autoscaler-blind": Case(
+        firing={
+            in_cluster(
+                "kube_horizontalpodautoscaler_status_condition", **_HPA, condition="ScalingActive", status="false"
+            ): turns(0, 1)
+        },
+        silent={
+            in_cluster(
+                "kube_horizontalpodautoscaler_status_condition", **_HPA, condition="ScalingActive", status="false"
+            ): turns(0, 1),
+            in_cluster("kube_horizontalpodautoscaler_status_current_replicas", **_HPA): still(0),
+        },
+        labels=(_HPA,),
+        summary="Autoscaler inference/llama cannot read its metric: replicas stay as they are.",
+    ),
+    "gang-stuck": Case(
+        firing={series("volcano_queue_pod_group_inqueue_count", queue_name="training"): turns(0, 1)},
+        silent={series("volcano_queue_pod_group_inqueue_count", queue_name="training"): turns(0, 1, minute=18)},
+        labels=({"queue": "training"},),
+        summary="1 gangs of queue training were let in 15 minutes ago, and do not run.",
+        minute=30,
+    ),
+    "queue-waits": Case(
+        firing={series("volcano_queue_pod_group_pending_count", queue_name="training"): turns(0, 3)},
+        silent={series("volcano_queue_pod_group_pending_count", queue_name="training"): turns(0, 3, minute=20)},
+        labels=({"queue": "training"},),
+        summary="3 gangs have waited for queue training for an hour.",
+        minute=75,
+    ),
+    "operator-down": Case(
+        firing={
+            in_cluster(
+                "kube_deployment_status_replicas_available", namespace="volcano-system", deployment="volcano-scheduler"
+            ): turns(1, 0)
+        },
+        silent={
+            in_cluster("kube_deployment_spec_replicas", namespace="team", deployment="own"): still(1),
+            in_cluster("kube_deployment_status_replicas_available", namespace="team", deployment="own"): still(0),
+        },
+        labels=({"namespace": "volcano-system", "workload": "volcano-scheduler", "kind": "deployment"},),
+        summary="volcano-system/volcano-scheduler lacks 1 pods.",
+    ),
+    "certificate-overdue": Case(
+        firing={
+            series(
+                "certmanager_certificate_renewal_timestamp_seconds",
+                name="llama",
+                exported_namespace="inference",
+                namespace="cert-manager",
+            ): still(60)
+        },
+        silent={
+            series(
+                "certmanager_certificate_renewal_timestamp_seconds",
+                name="llama",
+                exported_namespace="inference",
+                namespace="cert-manager",
+            ): still(2_000)
+        },
+        labels=({"namespace": "inference", "name": "llama"},),
+        summary="Certificate inference/llama should have been renewed 1h 13m 0s ago.",
+        minute=74,
+    ),
+    "target-down": Case(
+        firing={
+            series("up", job="nvidia-dcgm-exporter", namespace="gpu-operator", instance="10.0.0.9:8080"): turns(1, 0)
+        },
+        silent={
+            series("up", job="nvidia-dcgm-exporter", namespace="gpu-operator", instance="10.0.0.9:8080"): turns(
+                1, 0, minute=12
+            )
+        },
+        labels=({"job": "nvidia-dcgm-exporter", "namespace": "gpu-operator"},),
+        summary="1 targets of nvidia-dcgm-exporter in gpu-operator cannot be scraped.",
+    ),
+    "gpu-unwatched": Case(
+        firing={},
+        silent={dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-c", 0): gone(48, minute=12)},
+        labels=({"node": "gpu-c", "pool": "serve"},),
+        summary="Node gpu-c offers 1 GPUs, and none of them is measured.",
+        gone=(dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-c", 0),),
+    ),
+    "monitoring-disk": Case(
+        firing={
+            series(
+                "kubelet_volume_stats_available_bytes",
+                namespace="monitoring",
+                persistentvolumeclaim="prometheus-0",
+                node="system-a",
+            ): turns(5e10, 9e9)
+        },
+        silent={
+            series(
+                "kubelet_volume_stats_available_bytes",
+                namespace="monitoring",
+                persistentvolumeclaim="prometheus-0",
+                node="system-a",
+            ): turns(5e10, 1.2e10)
+        },
+        labels=({"namespace": "monitoring", "persistentvolumeclaim": "prometheus-0"},),
+        summary="Volume prometheus-0 is 91% full.",
+    ),
+}

@@ -1,0 +1,145 @@
+"""make mutants: break the wiring of stacks and components in every small way, and list what no quick test notices.
+
+One process imports the SDKs, the program and its tests, and collects. For each mutant it forks, exchanges the code, and
+runs the tests that cover the line, quickest first, until one fails. Whatever slows this down is in docs/adr/0009.
+"""
+
+import argparse
+import ast
+import contextlib
+import functools
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.mutants import reasons
+from tests.mutants.breaking import SURVIVED, WITHOUT_EFFECT, fate
+from tests.mutants.coverage import BrokenSuiteError, Ran, covered
+from tests.mutants.forks import each_forked
+from tests.mutants.killers import Killers
+from tests.mutants.points import Mutant, files, mutants
+
+PROGRAM = ("stacks", "components")
+TESTS = ("tests/components", "tests/stacks", "tests/graph")
+NOT_KILLERS = (
+    "test_urns_are_those_on_record",
+    "test_every_import_is_allowed",
+    "test_what_a_good_file_deploys_keeps_every_rule_and_schema",
+)
+"""Tests that notice that something is different, and not that it is wrong; and one that asks of twenty stacks, slowly,
+what tests/graph asks of the shipped ones."""
+
+LEAST_SECONDS, TIMES = 60, 10
+"""How long a mutant's tests may take: at least so many seconds, and so many times what they take without it."""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Exit status 0 if hardly any mutant survives, each with its reason; 1 if not; 2 if the tests fail without one."""
+    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
+    parser.add_argument("paths", nargs="*", help="files or directories to break (default: stacks components)")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
+    parser.add_argument("--program", nargs="+", default=PROGRAM, help="packages that the tests are traced through")
+    parser.add_argument("--tests", nargs="+", default=TESTS)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args(words)
+    os.chdir(options.root)
+    sys.path.insert(0, os.fspath(options.root))
+    run = _Run(options.root, options.paths or list(options.program), options.program, options.jobs)
+    words = ["-p", "no:cacheprovider", "--capture=no", "--rootdir", os.fspath(options.root), "-m", "not engine"]
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        pytest.main([*words, *options.tests], plugins=[run])
+    if run.status is None:
+        print(said.getvalue())
+        return 2
+    return run.status
+
+
+class _Run:
+    """In the place of pytest's loop over tests: one over mutants."""
+
+    def __init__(self, root: Path, paths: Sequence[str], program: Sequence[str], jobs: int) -> None:
+        self.status: int | None = None
+        self._out = sys.stdout
+        self._root, self._program, self._jobs = root, program, jobs
+        self._cache = root / "build" / "mutants"
+        self._files = [file for path in paths for file in files(root, path)]
+        self._all = [file for package in program for file in files(root, package)]
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = {item.nodeid: item for item in session.items if item.name.partition("[")[0] not in NOT_KILLERS}
+        modules = {item.module.__name__ for item in items.values() if isinstance(item, pytest.Function)}
+        packages = {*self._program, *(name.partition(".")[0] for name in modules)}
+        try:
+            known = covered(list(items.values()), self._root, self._all, sorted(packages), self._cache)
+        except (BrokenSuiteError, RuntimeError) as error:
+            print(error, file=self._out)
+            self.status = 2
+            return True
+        self.status = self._judge(items, known, sorted(packages))
+        return True
+
+    def _judge(self, items: dict[str, pytest.Item], known: Sequence[Ran], packages: Sequence[str]) -> int:
+        survivors, tried, killers = [], [], Killers(self._cache / "killers.json")
+
+        def works() -> Iterator[tuple[Mutant, functools.partial[str], int]]:
+            for file in self._files:
+                tree, found = mutants(self._root, file)
+                print(f"trying {len(found)} mutants of {file}", file=self._out, flush=True)
+                for mutant in found:
+                    cover = [ran for ran in known if _covers(ran, mutant, self._users(file))]
+                    order = [items[test] for test in killers.order(mutant, cover)]
+                    seconds = max(LEAST_SECONDS, int(TIMES * sum(ran.seconds for ran in cover)))
+                    yield mutant, functools.partial(fate, mutant, tree, self._root, order, packages), seconds
+
+        for mutant, answer in each_forked(works(), self._jobs):
+            if isinstance(answer, Exception):
+                raise answer
+            if answer == WITHOUT_EFFECT:
+                continue
+            tried.append(mutant)
+            if answer == SURVIVED:
+                survivors.append(mutant)
+                print(f"survives: {mutant}", file=self._out, flush=True)
+            elif answer:
+                killers.keep(mutant, str(answer))
+        killers.write()
+        survivors.sort(key=lambda each: (each.file, each.line))
+        excused = reasons.read(self._root / "tests" / "mutants" / "survivors.toml")
+        lines, well = reasons.verdict(survivors, tried, self._files, excused)
+        print("\n".join(lines), file=self._out)
+        return 0 if well else 1
+
+    @functools.cache  # noqa: B019 - there is one
+    def _users(self, file: str) -> frozenset[str]:
+        """The files whose behaviour may change with what `file` does when it is imported: itself, and its users."""
+        imports = {each: _imported(self._root / each) for each in self._all}
+        found = {file}
+        while more := {each for each, names in imports.items() if each not in found and names & _names(found)}:
+            found |= more
+        return frozenset(found)
+
+
+def _names(found: set[str]) -> set[str]:
+    return {each.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for each in found}
+
+
+def _imported(path: Path) -> set[str]:
+    """Modules that a file imports from, as far as they are named in full."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module} | {
+        alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names
+    }
+
+
+def _covers(ran: Ran, mutant: Mutant, users: frozenset[str]) -> bool:
+    if mutant.static:
+        return not users.isdisjoint(ran.lines)
+    return any(line in mutant.lines for line in ran.lines.get(mutant.file, ()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""Which test runs which lines of the program, and how long each takes; kept until a file that matters changes."""
+
+import functools
+import gc
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from tests.mutants.forks import forked
+
+Lines = dict[str, list[int]]
+
+
+class BrokenSuiteError(Exception):
+    """A test fails, or leaves out, without any mutant; the text says which."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What one test ran: lines by file, and the seconds it takes alone."""
+
+    test: str
+    seconds: float
+    lines: Lines
+
+
+class Tracer:
+    """Notes the lines of some files that run. A cached call counts for each test that makes it, with its time."""
+
+    def __init__(self, root: Path, files: Sequence[str]) -> None:
+        self._names = {os.fspath(root / file): file for file in files}
+        self.lines: set[tuple[str, int]] = set()
+        self.saved_seconds = 0.0
+
+    def start(self) -> None:
+        sys.settrace(self._call)
+        threading.settrace(self._call)
+
+    def _call(self, frame: FrameType, *_: Any) -> Any:
+        return self._line if frame.f_code.co_filename in self._names else None
+
+    def _line(self, frame: FrameType, *_: Any) -> Any:
+        self.lines.add((self._names[frame.f_code.co_filename], frame.f_lineno))
+        return self._line
+
+    def remembering(self, cached: Callable[..., Any]) -> Callable[..., Any]:
+        """In the place of a function under `functools.cache`."""
+        known: dict[Any, tuple[Any, set[tuple[str, int]], float]] = {}
+        plain = cached.__wrapped__  # type: ignore[attr-defined]
+
+        @functools.wraps(plain)
+        def call(*args: Any, **named: Any) -> Any:
+            key = (args, tuple(sorted(named.items())))
+            if key not in known:
+                outer, self.lines = self.lines, set()
+                start = time.perf_counter()
+                value = plain(*args, **named)
+                known[key] = (value, self.lines, time.perf_counter() - start)
+                self.lines = outer
+            else:
+                self.saved_seconds += known[key][2]
+            self.lines |= known[key][1]
+            return known[key][0]
+
+        return call
+
+
+def _remember_instead(tracer: Tracer, packages: Sequence[str]) -> None:
+    """Replace what is under `functools.cache` wherever one of the packages refers to it."""
+    made: dict[int, Callable[..., Any]] = {}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in packages:
+            for variable, value in list(vars(module).items()):
+                if isinstance(value, functools._lru_cache_wrapper):
+                    made.setdefault(id(value), tracer.remembering(value))
+                    setattr(module, variable, made[id(value)])
+
+
+def _trace(items: Sequence[pytest.Item], root: Path, files: Sequence[str], packages: Sequence[str]) -> list[Ran]:
+    tracer = Tracer(root, files)
+    _remember_instead(tracer, packages)
+    tracer.start()
+    found = []
+    for item in items:
+        tracer.lines, tracer.saved_seconds = set(), 0.0
+        start = time.perf_counter()
+        reports = runtestprotocol(item, nextitem=None, log=False)
+        seconds = time.perf_counter() - start + tracer.saved_seconds
+        for report in reports:
+            if report.failed:
+                raise BrokenSuiteError(f"{item.nodeid} fails without any mutant:\n{report.longreprtext}")
+        lines: Lines = {}
+        for file, line in sorted(tracer.lines):
+            lines.setdefault(file, []).append(line)
+        found.append(Ran(test=item.nodeid, seconds=seconds, lines=lines))
+    return found
+
+
+def covered(
+    items: Sequence[pytest.Item], root: Path, files: Sequence[str], packages: Sequence[str], cache: Path
+) -> list[Ran]:
+    """What each test runs, quickest first: measured for the files of tests whose own text or whose support changed."""
+    by_file: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        by_file.setdefault(item.path, []).append(item)
+    support = _digest(root)
+    found: list[Ran] = []
+    for path, own in by_file.items():
+        key = hashlib.sha256(support.encode() + path.read_bytes() + " ".join(files).encode()).hexdigest()[:16]
+        kept = cache / f"{path.stem}-{key}.json"
+        if not kept.exists():
+            answer = forked(functools.partial(_trace, own, root, files, packages))
+            if isinstance(answer, BaseException):
+                raise answer
+            cache.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps([[each.test, each.seconds, each.lines] for each in answer]))
+            gc.collect()
+        wanted = {item.nodeid for item in own}
+        found += [
+            Ran(test=test, seconds=seconds, lines=lines)
+            for test, seconds, lines in json.loads(kept.read_text())
+            if test in wanted
+        ]
+    return sorted(found, key=lambda ran: ran.seconds)
+
+
+def _digest(root: Path) -> str:
+    """Of everything below `root` that a test may read, but for the tests themselves."""
+    whole = hashlib.sha256()
+    for path in _texts(root):
+        if not path.name.startswith("test_") and path.parent != Path(__file__).parent:
+            whole.update(path.as_posix().encode() + b"\0" + path.read_bytes())
+    return whole.hexdigest()
+
+
+def _texts(root: Path) -> Iterator[Path]:
+    for place in sorted(root.iterdir()):
+        if not place.name.startswith(".") and place.name not in ("build", "rehearsal", "docs"):
+            found = sorted(place.rglob("*")) if place.is_dir() else [place]
+            yield from (each for each in found if each.suffix in {".py", ".yaml"} and each.is_file())

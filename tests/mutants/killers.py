@@ -1,0 +1,52 @@
+"""Which tests kill: what killed a mutant the last time is tried first, then what kills most for the time it takes."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.mutants.coverage import Ran
+from tests.mutants.points import Mutant
+
+
+class Killers:
+    """What killed each mutant, kept in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+        self._kills = Counter(_function(test) for test in self._known.values())
+
+    def order(self, mutant: Mutant, cover: Sequence[Ran]) -> list[str]:
+        """The tests that cover a mutant, the likeliest killers first.
+
+        Tests of one function share what takes them time, a run of the program mostly: the dearest says what they cost.
+        """
+        last = self._known.get(_name(mutant))
+        seconds: dict[str, float] = defaultdict(float)
+        for ran in cover:
+            seconds[_function(ran.test)] = max(seconds[_function(ran.test)], ran.seconds, 0.001)
+
+        def worth(ran: Ran) -> tuple[bool, float, str]:
+            function = _function(ran.test)
+            return ran.test != last, -(1 + self._kills[function]) / seconds[function], function
+
+        return [ran.test for ran in sorted(cover, key=worth)]
+
+    def keep(self, mutant: Mutant, test: str) -> None:
+        """A test killed a mutant."""
+        self._known[_name(mutant)] = test
+        self._kills[_function(test)] += 1
+
+    def write(self) -> None:
+        """For the next run."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps(self._known, sort_keys=True))
+
+
+def _name(mutant: Mutant) -> str:
+    return "|".join(mutant.key)
+
+
+def _function(test: str) -> str:
+    return test.partition("[")[0]

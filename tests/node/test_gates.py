@@ -1,0 +1,111 @@
+"""What the tools of a gate print, whole, cut and broken, and what it means (P16, P17, P19, LF04, NC13, NC14)."""
+
+import pytest
+from results import Clock, Network, Row, UnreadableError, clocks, nccl_rows, networks
+from verdicts import Verdict, bandwidth, clock, provider, worst
+
+NCCL = """\
+# nThread 1 nGpus 1 minBytes 1073741824 maxBytes 8589934592 step: 8(factor) warmup iters: 5 iters: 20 agg iters: 1
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+  1073741824     268435456     float     sum      -1   4212.3  254.91  446.09      0   4209.0  255.11  446.44      0
+  8589934592    2147483648     float     sum      -1    31790  270.21  472.87      0    31785  270.25  472.94      0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 459.585
+#
+"""
+EFA = "\n".join(
+    f"node-{rank // 8}:{100 + rank}:{100 + rank} [{rank}] NCCL INFO {words}"
+    for rank in range(2)
+    for words in (
+        "NET/OFI Selected provider is efa, fabric is efa-direct (found 32 nics)",
+        "Using network AWS Libfabric",
+    )
+)
+IB = (
+    "n:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
+    "n:1:1 [0] NCCL INFO Using network IB\n"
+)
+SOCKET = "n:1:1 [1] NCCL INFO Using network Socket\n"
+
+
+def test_the_table_of_nccl_tests_is_read() -> None:
+    assert nccl_rows(NCCL) == [Row(1073741824, 446.09, 0), Row(8589934592, 472.87, 0)]
+    unchecked = NCCL.replace("      0   4209.0", "    N/A   4209.0").replace("446.44      0", "446.44    N/A")
+    assert nccl_rows(unchecked)[0] == Row(1073741824, 446.09, 0)
+    assert nccl_rows(NCCL.replace("446.44      0", "446.44      3"))[0].wrong == 3
+
+
+@pytest.mark.parametrize("lines", range(5, 8))
+def test_output_that_is_cut_is_never_a_pass(lines: int) -> None:
+    with pytest.raises(UnreadableError):
+        nccl_rows("\n".join(NCCL.splitlines()[:lines]))
+
+
+@pytest.mark.parametrize("text", ["", "node-1: Test NCCL failure common.cu:1005 'unhandled system error'", "Segfault"])
+def test_output_of_something_else_is_told_by_its_last_line(text: str) -> None:
+    for read in (nccl_rows, networks):
+        with pytest.raises(UnreadableError, match=text.split(":")[0] or "it is empty"):
+            read(text)
+
+
+def test_bandwidth_is_judged_by_the_plans_two_thresholds_nc13_nc14() -> None:
+    rows = nccl_rows(NCCL)
+    size = 8589934592
+    assert bandwidth("all-reduce", rows, size, 460, 431).state == "pass"
+    assert bandwidth("all-reduce", rows, size, 472.87, 460).state == "pass"
+    assert bandwidth("all-reduce", rows, size, 480, 472.87).state == "warn"
+    found = bandwidth("all-reduce", rows, size, 490, 480)
+    assert found == Verdict("all-reduce", "fail", "472.87 GB/s at 8589934592 bytes; 490 is right, 480 the least")
+    assert bandwidth("all-reduce", rows, 5, 1, 1).why.startswith("5 bytes were not measured")
+    wrong = [Row(size, 999, 2)]
+    assert bandwidth("all-reduce", wrong, size, 1, 1) == Verdict(
+        "all-reduce", "fail", "results are wrong at 8589934592 bytes"
+    )
+
+
+def test_every_rank_uses_the_fabric_by_all_its_devices_lf04() -> None:
+    found = networks(EFA)
+    assert found == {rank: Network(rank, "efa", 32) for rank in (0, 1)}
+    assert provider(found, 2, "efa", 32) == Verdict("network provider", "pass", "all 2 ranks use efa by 32 devices")
+    assert networks(IB) == {0: Network(0, "IB", 2)}
+    assert provider(networks(IB), 1, "IB", 2).state == "pass"
+
+
+def test_one_rank_on_sockets_fails_and_is_named_lf04() -> None:
+    found = networks(EFA.splitlines()[0] + "\n" + SOCKET)
+    assert provider(found, 2, "efa", 32).why == "ranks 1 use Socket, not efa"
+    assert provider(networks(EFA), 3, "efa", 32).why == "ranks 2 did not say which network they use"
+    fewer = networks(EFA.replace("found 32 nics", "found 31 nics", 1))
+    assert provider(fewer, 2, "efa", 32) == Verdict("network provider", "fail", "ranks 0 found 31 devices, not 32")
+    many = {rank: Network(rank, "Socket", None) for rank in range(20)}
+    assert "0, 1, 2, 3, 4, 5, 6, 7 and 12 more use Socket" in provider(many, 20, "IB", 8).why
+
+
+SMI = "0, 1980, 1980, 690.12, 700.00\n1, 1965, 1980, 688.00, 700.00\n"
+
+
+def test_clocks_under_load_show_what_is_held_back() -> None:
+    assert clocks(SMI) == [Clock(0, 1980, 1980, 690.12, 700), Clock(1, 1965, 1980, 688, 700)]
+    assert clock(clocks(SMI), 2).state == "pass"
+    held = clock(clocks(SMI.replace("1, 1965", "1, 1200")), 2)
+    assert held == Verdict("clocks", "warn", "GPU 1 at 1200 of 1980 MHz, 688 W")
+    assert clock(clocks(SMI), 8) == Verdict("clocks", "fail", "2 GPUs answer, not 8")
+
+
+@pytest.mark.parametrize("text", ["", "0, 1980, 1980, 690", "0, [N/A], 1980, 690, 700", "Failed to initialize NVML"])
+def test_clocks_that_nvidia_smi_does_not_tell_are_an_error(text: str) -> None:
+    with pytest.raises(UnreadableError):
+        clocks(text)
+
+
+def test_the_worst_line_counts_and_no_line_is_a_failure() -> None:
+    lines = [Verdict("a", "pass", ""), Verdict("b", "warn", "")]
+    assert (worst(lines), worst([*lines, Verdict("c", "fail", "")]), worst(lines[:1]), worst([])) == (
+        "warn",
+        "fail",
+        "pass",
+        "fail",
+    )

@@ -1,0 +1,114 @@
+"""The forecast against runs that others measured (corrections T3.5, T3.7 where these contradict them)."""
+
+from dataclasses import replace
+
+import pytest
+
+from catalogue.calibration import calibration
+from catalogue.gpus import A100_80, B200, H100, H200
+from catalogue.models import MODELS
+from planner.reliability.mttf import PUBLISHED, failure_rate, mttf
+from planner.step import step_time
+from planner.training.job import Job, Layout
+from planner.training.memory import training_memory
+from tests.planner.published.runs import Run, published, rows
+
+RUNS = list(published())
+NAMES = [run.name for run in RUNS]
+
+
+def ratio(run: Run) -> float:
+    """Forecast over published step."""
+    return step_time(run.model, run.job, run.layout, run.cluster).seconds / run.seconds
+
+
+def test_forecasts_hold_against_published_runs() -> None:
+    """A17, C10: of the runs that the rates were fitted to 31 of 33 are within 10 % and 32 within 25 %; with each left
+    out of its own fit it was 27 and 32. The floors leave room for a change of one run, not for a worse model."""
+    found = [ratio(run) for run in RUNS]
+    assert len(found) == len(rows("runs")) == 33
+    assert sum(abs(each - 1) <= 0.10 for each in found) >= 30
+    assert sum(abs(each - 1) <= 0.25 for each in found) >= 32
+
+
+@pytest.mark.parametrize("run", RUNS, ids=NAMES)
+def test_published_value_lies_in_the_printed_range(run: Run) -> None:
+    """A17: the range says how wrong the forecast may be, and is no wider than that of the worst software."""
+    step = step_time(run.model, run.job, run.layout, run.cluster)
+    low, high = step.seconds_range
+    assert low <= run.seconds <= high
+    assert step.off <= 0.3
+    assert "published runs" in step.basis
+
+
+@pytest.mark.parametrize("run", RUNS, ids=NAMES)
+def test_no_published_run_is_refused_for_memory(run: Run) -> None:
+    """C07, HW21: what ran fits, by the least that such software takes of what the driver reports."""
+    gpu_gb = run.cluster.gpu.driver_gb
+    assert training_memory(run.job, run.model, run.layout, gpu_gb).fits
+
+
+def test_every_run_has_a_source() -> None:
+    """Figures only, each with the place where it was printed."""
+    known = {row["source"] for row in rows("sources")}
+    assert {row["source"] for row in rows("runs")} == known
+
+
+def test_memory_of_a_published_peak() -> None:
+    """HW21, O03: Llama 3.1 8B under FSDP on 8 GPUs, 8,192 tokens, micro-batch 2: 77.0 GiB (torchtitan, 2024-12)."""
+    job = Job(software="fsdp", micro_batch=2, gradients="fp32")
+    memory = training_memory(job, MODELS["llama-3.1-8b"], Layout(data=8), H100.driver_gb)
+    published_gb = 77.0 * 2**30 / 1e9
+    assert memory.total_gb == pytest.approx(published_gb, rel=0.05)
+    assert memory.least_gb <= published_gb <= memory.most_gb
+
+
+def test_memory_is_what_the_driver_reports() -> None:
+    """HW21: 81,559 MiB of an H100 are 85.5 GB and 143,771 MiB of an H200 are 150.8; a maker's GB of HBM is a GiB."""
+    assert pytest.approx(85.52, abs=0.01) == H100.driver_gb
+    assert pytest.approx(150.75, abs=0.01) == H200.driver_gb
+    assert A100_80.driver_gb == pytest.approx(80 * 2**30 / 1e9, rel=0.011)
+
+
+def test_times_between_failures_that_were_published() -> None:
+    """T10, PF21: OPT-175B within 10 %, RSC-1's projection and Llama 3 too; what RSC-1 measured at 1,024 GPUs counts
+    interruptions of all causes and lies outside."""
+    for each in PUBLISHED:
+        gpu = H100 if "H100" in each.source else A100_80
+        found = mttf(each.gpus, failure_rate(gpu))
+        near = found.hours == pytest.approx(each.hours, rel=0.10)
+        assert near is ("all causes" not in each.source), each
+
+
+def test_rates_that_nothing_stands_behind_say_so() -> None:
+    """A17: DeepSpeed, Blackwell and FP8 under FSDP are stretched from rows that exist, with a wide range."""
+    stretched = (
+        calibration("deepspeed", A100_80, "bf16"),
+        calibration("megatron", B200, "bf16"),
+        calibration("fsdp", H100, "fp8"),
+    )
+    for row in stretched:
+        assert row.published == 0
+        assert row.off >= 0.4
+        assert "no published run" in row.basis
+        assert 0.2 < row.peak_part < 0.75
+
+
+def test_what_made_the_difference() -> None:
+    """C06, A17: half of attention, virtual stages and exchanges that overlap shorten the step of Llama 3.1 405B that
+    was published at 19.8 s on 512 H100; without virtual stages it would be forecast 10 % longer."""
+    run = next(each for each in RUNS if "405b on 512" in each.name)
+    plain = step_time(run.model, run.job, replace(run.layout, virtual_stages=1), run.cluster)
+    whole = step_time(run.model, run.job, run.layout, run.cluster)
+    assert whole.bubble_s == pytest.approx(plain.bubble_s / 8)
+    assert plain.seconds > 1.08 * whole.seconds
+
+
+def test_narrow_ranks_multiply_more_slowly() -> None:
+    """C04, C13: hidden width over the tensor degree decides the rate: at tensor 8 a rank of Llama 3 8B has 512 of
+    4,096 hidden units and reaches 0.67 of the rate, of Llama 3 70B 1,024 and 0.80."""
+    run = next(each for each in RUNS if "llama-3.1-405b on 512" in each.name)
+    job = Job(sequence=4096, accumulation=8, sharding="zero1")
+    narrow = step_time(MODELS["llama-3-8b"], job, Layout(tensor=8), run.cluster)
+    wide = step_time(MODELS["llama-3-70b"], job, Layout(tensor=8), run.cluster)
+    assert narrow.mfu < 0.9 * wide.mfu

@@ -1,0 +1,91 @@
+"""LoRA adapters: the memory they take, and what vLLM would refuse (Q02); production serves Llama 3 70B on four L40S."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from catalogue.models import MODELS
+from catalogue.tables import SHIPPED
+from planner.findings import Finding
+from planner.plan import AwsPlan
+from planner.serving.adapters import NO_ADAPTERS, RANKS, elements_per_rank, room_for
+from tests.planner.stacks import planned
+
+SQL = {"name": "sql", "base": "llama-3-70b", "weights": "s3://acme-model-weights/sql", "rank": 16}
+
+
+def _plan(*adapters: dict[str, Any], **service: Any) -> AwsPlan:
+    values = {"adapters": list(adapters), **service}
+    return planned("prod", {f"serving.services.0.{key}": value for key, value in values.items()})
+
+
+def _found(rule: str, plan: AwsPlan) -> list[Finding]:
+    return [finding for finding in plan.findings if finding.rule == rule]
+
+
+def test_an_adapter_of_llama_3_8b_by_hand() -> None:
+    """On one GPU: 32 layers of 3 x 4096 + 6144 (q, k, v), 8192 (o), 8192 + 28,672 (gate, up), 18,432 (down), and
+    twice 128,256 + 4096 for embedding and output."""
+    layers = 32 * (3 * 4096 + 6144 + 4096 + 4096 + 2 * 4096 + 2 * 14_336 + 14_336 + 4096)
+    assert elements_per_rank(MODELS["llama-3-8b"], 1) == layers + 2 * (128_256 + 4096)
+
+
+def test_room_is_for_the_largest_rank_as_vllm_rounds_it() -> None:
+    llama = MODELS["llama-3-8b"]
+    assert room_for(llama, 1, [], None) == NO_ADAPTERS
+    two = room_for(llama, 1, [8, 24], None)
+    assert (two.adapters, two.rank) == (2, 32)
+    assert two.gb == pytest.approx(2 * 2 * 32 * elements_per_rank(llama, 1) / 1e9)
+    assert room_for(llama, 1, [8, 24], 1).gb == pytest.approx(two.gb / 2)
+    assert room_for(llama, 1, [9999], None).rank == RANKS[-1]
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_more_gpus_share_a_part_of_it(name: str) -> None:
+    one, four = (elements_per_rank(MODELS[name], tensor) for tensor in (1, 4))
+    assert one / 4 < four < one
+
+
+def test_adapters_take_their_room_from_the_cache_q02() -> None:
+    (plain,), (with_room,) = planned("prod").services.values(), _plan(SQL).services.values()
+    assert (with_room.max_loras, with_room.max_lora_rank) == (1, 16)
+    assert with_room.lora_gb > 0
+    assert with_room.kv_cache_gb == pytest.approx(plain.kv_cache_gb - with_room.lora_gb, abs=0.11)
+
+
+def test_too_many_adapters_at_once_are_told_as_such_q02() -> None:
+    many = [{**SQL, "name": f"sql-{index}", "rank": 256} for index in range(8)]
+    (finding,) = _found("model-fits-gpus", _plan(*many))
+    assert "GB for 8 adapters" in finding.sentence
+    assert "lower maxLoras, 8 now" in finding.remedy
+    assert _found("model-fits-gpus", _plan(*many, maxLoras=1)) == []
+
+
+def test_an_adapter_of_an_unknown_base_is_named() -> None:
+    (finding,) = _found("adapter-base", _plan({**SQL, "base": "llama-3-70c"}))
+    assert finding.path == "gpucluster:serving.services[0].adapters[0].base"
+    assert "no model 'llama-3-70c'" in finding.sentence
+    assert "llama-3-70b" in finding.remedy
+
+
+def test_an_adapter_of_another_model_is_named() -> None:
+    (finding,) = _found("adapter-base", _plan({**SQL, "base": "llama-3-8b"}))
+    assert finding.sentence == "sql was trained on llama-3-8b, and llama-3-70b serves llama-3-70b"
+    assert _found("adapter-base", _plan(SQL)) == []
+
+
+def test_a_rank_that_vllm_does_not_take_is_refused() -> None:
+    (finding,) = _found("adapter-rank", _plan({**SQL, "rank": 1024}))
+    assert "1024 is above 512" in finding.sentence
+    assert _found("adapter-rank", _plan({**SQL, "rank": 512})) == []
+
+
+def test_a_vocabulary_that_vllm_has_no_adapters_for_is_refused() -> None:
+    large = replace(MODELS["llama-3-70b"], vocab=262_144)
+    catalogue = replace(SHIPPED, models={**SHIPPED.models, "llama-3-70b": large})
+    changes = {"serving.services.0.adapters": [SQL]}
+    (finding,) = _found("adapter-vocabulary", planned("prod", changes, catalogue=catalogue))
+    assert "262144 words" in finding.sentence
+    assert _found("adapter-vocabulary", planned("prod", catalogue=catalogue)) == []
+    assert _found("adapter-vocabulary", _plan(SQL)) == []

@@ -1,0 +1,98 @@
+"""Where instance types are offered, pods without addresses, and repair in a block."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from catalogue.offerings import OFFERINGS, offered
+from catalogue.tables import SHIPPED
+from planner.types import AwsPlan
+from tests.planner.stacks import planned, rules
+from tests.planner.test_placement_rules import booked
+
+DEAR = {"budget.maxHourlyUsd": 9000}
+
+
+def told(plan: AwsPlan, rule: str) -> list[str]:
+    return [f"{each.sentence}; {each.remedy}" for each in plan.findings if each.rule == rule]
+
+
+def test_a_type_that_the_region_has_not_is_refused_with_the_regions_that_have_it() -> None:
+    """p6-b300 was planned and priced in us-east-2 without a word."""
+    plan = planned(changes={"pools.1.instanceType": "p6-b300.48xlarge", **DEAR})
+    assert "instance-not-offered" in [finding.rule for finding in plan.errors]
+    (text,) = told(plan, "instance-not-offered")
+    assert "no p6-b300.48xlarge in us-east-2" in text
+    assert "us-east-1, us-west-2" in text
+
+
+def test_a_gpu_zone_that_has_not_the_type_is_refused_with_the_zones_that_have_it() -> None:
+    where = {"region": "us-east-1", "zones": ["use1-az1", "use1-az2", "use1-az4"], "gpuZone": "use1-az1"}
+    changes: dict[str, Any] = {f"platform.{key}": value for key, value in where.items()}
+    changes |= {"pools.1.instanceType": "p5en.48xlarge", **DEAR}
+    plan = planned(changes=changes)
+    (text,) = told(plan, "instance-not-offered")
+    assert "no p5en.48xlarge in use1-az1" in text
+    assert "it does in use1-az2, use1-az6; set platform.gpuZone to use1-az2" in text
+    moved = planned(
+        changes={**changes, "platform.gpuZone": "use1-az2", "pools.1.instanceType": "p5en.48xlarge", **DEAR}
+    )
+    assert "p5en" not in str(told(moved, "instance-not-offered"))
+
+
+def test_a_local_zone_is_no_place_for_a_node_group() -> None:
+    where = {"region": "us-east-1", "zones": ["use1-az1", "use1-az2"], "gpuZone": "use1-az1"}
+    changes: dict[str, Any] = {f"platform.{key}": value for key, value in where.items()}
+    (text,) = told(planned(changes={**changes, "pools.1.instanceType": "p6e-gb200.36xlarge"}), "instance-not-offered")
+    assert "it does in use1-dfw2-az1; take another type: a local zone has no managed node groups" in text
+
+
+def test_a_system_pool_is_refused_where_no_zone_and_warned_of_where_some_zone_has_its_type() -> None:
+    few = replace(SHIPPED, offerings={**OFFERINGS, "m7i.": {"us-east-2": ("use2-az2",)}})
+    none = replace(SHIPPED, offerings={**OFFERINGS, "m7i.": {"us-east-2": ("use2-az3",)}})
+    assert rules(planned(catalogue=few)) == ["instance-not-in-every-zone"]
+    assert rules(planned(catalogue=none)) == ["instance-not-offered"]
+
+
+@pytest.mark.parametrize("offerings", [{}, {"m7i.": {"eu-west-1": ("euw1-az1",)}}])
+def test_what_is_not_recorded_is_not_judged(offerings: dict[str, dict[str, tuple[str, ...]]]) -> None:
+    assert rules(planned(catalogue=replace(SHIPPED, offerings=offerings))) == []
+
+
+def test_the_longest_beginning_of_a_name_holds() -> None:
+    table = {"g7e.": {"us-east-1": ("use1-az1",)}, "g7e.8xlarge": {"us-east-1": ("use1-az2",)}}
+    assert offered("g7e.8xlarge", table) == {"us-east-1": ("use1-az2",)}
+    assert offered("g7e.2xlarge", table) == {"us-east-1": ("use1-az1",)}
+    assert offered("x1.large", table) is None
+
+
+def test_pods_that_get_no_address_are_foreseen_lf10() -> None:
+    """LF10: EKS lets 58 pods onto a node of 3 x 15 addresses, one of whose places is taken by EFA."""
+    row = SHIPPED.instances["p5.4xlarge"]
+    card = replace(row.cards[0], max_interfaces=3)
+
+    def plan(addresses: int) -> AwsPlan:
+        small = replace(row, cards=(card,), addresses_per_interface=addresses)
+        return planned(catalogue=replace(SHIPPED, instances={**SHIPPED.instances, row.type: small}))
+
+    (text,) = told(plan(10), "pods-without-addresses")
+    assert "has addresses for 20 pods, EKS lets 29 in, and up to 21 are expected" in text
+    assert told(plan(11), "pods-without-addresses") == []
+
+
+@pytest.mark.parametrize("name", sorted(SHIPPED.instances))
+def test_no_type_of_the_catalogue_lacks_addresses_lf10(name: str) -> None:
+    assert told(planned(changes={"pools.1.instanceType": name}), "pods-without-addresses") == []
+
+
+def test_repair_in_a_block_is_told_lf13() -> None:
+    """LF13: the successor of a replaced node can come from the same block only."""
+    plan = booked()
+    (text,) = told(plan, "repair-in-block")
+    assert "ends a sick node of block cr-" in text
+    assert "has 1 of its 2 nodes" in text
+    assert "let runs take 1 nodes, so that one is spare, set repair to false" in text
+    (alone,) = told(booked(count=1), "repair-in-block")
+    assert "has 0 of its 1 nodes; set repair to false" in alone
+    assert told(planned(), "repair-in-block") == []

@@ -1,0 +1,13 @@
+"""What rules find and what they let pass, by subject: changes of recorded stacks."""
+
+from tests.policy.cases import capacity, identity, network, nodes, objects, platform, storage
+
+CASES = [
+    *nodes.CASES,
+    *capacity.CASES,
+    *network.CASES,
+    *platform.CASES,
+    *identity.CASES,
+    *storage.CASES,
+    *objects.CASES,
+]

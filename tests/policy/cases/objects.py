@@ -1,0 +1,102 @@
+"""Kubernetes objects of the shipped stacks with one thing made wrong, as a change of the program would."""
+
+from tests.graph.changes import MISSING, both, gone, more, put, registered
+from tests.policy.cases.case import Case
+
+RUN, SERVER = "run-llama-3-70b-pretrain-job", "service-llama-3-70b-deployment"
+SERVICE, BUDGET, MONITOR = (f"service-llama-3-70b-{each}" for each in ("service", "disruption-budget", "monitor"))
+OPERATOR, HOOK = "training-operator-deployment", "training-operator-webhook"
+CHECKPOINTS, DATA = "claims-training-checkpoints", "claims-training-training-data"
+POD = "spec.template.spec"
+MAIN = f"{POD}.containers.0"
+MASTER, WORKER = (f"spec.pytorchReplicaSpecs.{role}.template.spec" for role in ("Master", "Worker"))
+POLICY = "kubernetes:networking.k8s.io/v1:NetworkPolicy"
+FLAG = "--enable-scheme=pytorchjob"
+
+
+def variable(place: str, name: str, value: str) -> tuple[str, list[dict[str, str]]]:
+    """A container's variables as one alone."""
+    return f"{place}.env", [{"name": name, "value": value}]
+
+
+JOBS = [
+    Case("operators_form_gangs", put(OPERATOR, f"{MAIN}.args", [FLAG]), "runs without --gang-scheduler-name"),
+    Case("operators_form_gangs", put(OPERATOR, f"{MAIN}.args", ["--gang-scheduler-name", "volcano"]), None),
+    Case("jobs_have_their_operator", put(OPERATOR, f"{MAIN}.args", ["--enable-scheme=mpijob"]), "is a PyTorchJob"),
+    Case("trainers_named", put(RUN, f"{WORKER}.containers.0.name", "trainer"), "looks for pytorch"),
+    Case("roles_known", put(RUN, "spec.pytorchReplicaSpecs.Master.replicas", 2), "has 2 replicas of Master"),
+    Case("elastic_has_no_master", put(RUN, "spec.elasticPolicy", {"minReplicas": 4}), "is elastic and has a Master"),
+    Case("gangs_start_whole", put(RUN, "spec.runPolicy.schedulingPolicy.minAvailable", 1), "starts with 1 of its pods"),
+    Case("gangs_start_whole", put(RUN, "spec.pytorchReplicaSpecs.Worker.replicas", 6), "starts with 8 of its pods"),
+    Case("process_per_gpu", put(RUN, "spec.nprocPerNode", "4"), "starts 4 processes in a pod of 8"),
+    Case("operators_own_their_variables", put(RUN, *variable(f"{MASTER}.containers.0", "RANK", "0")), "sets RANK"),
+    Case("launchers_believe_the_operator", put(RUN, f"{MASTER}.containers.0.args", ["--standalone"]), "trains alone"),
+    Case(
+        "collectives_take_the_fast_path",
+        put(RUN, *variable(f"{WORKER}.containers.0", "FI_PROVIDER", "tcp")),
+        "sets FI_PROVIDER=tcp",
+    ),
+    Case(
+        "gangs_take_their_efa",
+        put(RUN, f"{MASTER}.containers.0.resources", {"limits": {"nvidia.com/gpu": "8"}}),
+        "would speak over TCP",
+    ),
+    Case("processes_share_memory", put(RUN, f"{MASTER}.containers.0.volumeMounts", []), "64 MiB of shared memory"),
+    Case("shared_memory_fits", put(RUN, f"{MASTER}.volumes.2.emptyDir.sizeLimit", "3Ti"), "of memory in containers"),
+    Case("restarts_agree", put(RUN, "spec.runPolicy.backoffLimit", 0), "ends at the first failure"),
+    Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", MISSING), "may wait for ever"),
+    Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", 200), "is ended after 200 s"),
+]
+SERVERS = [
+    Case("servers_may_load", put(SERVER, f"{MAIN}.startupProbe", MISSING), "killed by the livenessProbe"),
+    Case("servers_may_load", put(SERVER, f"{MAIN}.startupProbe.failureThreshold", 6), "by the startupProbe 60 s"),
+    Case("parallel_sizes_fit", put(SERVER, f"{MAIN}.resources.limits.nvidia~com/gpu", "2"), "asks for 2 GPUs"),
+    Case("services_lead_to_pods", put(SERVICE, "spec.selector.app~kubernetes~io/name", "tgi"), "no template in", False),
+    Case("services_lead_to_pods", put(SERVICE, "spec.ports.0.targetPort", "web"), "leads to the port web"),
+    Case("containers_listen_where_asked", put(SERVER, f"{MAIN}.ports.0.containerPort", 9000), "listens on 8000"),
+    Case("requests_reach_a_service", put(HOOK, "webhooks.0.clientConfig.service.port", 9443), "at 9443"),
+    Case(
+        "monitors_find_their_service", put(MONITOR, "spec.endpoints.0.port", "metrics"), "for the port metrics", False
+    ),
+    Case("budgets_let_nodes_drain", put(BUDGET, "spec.maxUnavailable", 0), "lets none of"),
+    Case(
+        "controllers_know_their_pods",
+        put(SERVER, "spec.selector.matchLabels.app~kubernetes~io/instance", "other"),
+        "labels its pods",
+    ),
+    Case("pods_may_stop", put(SERVER, f"{MAIN}.lifecycle", {"preStop": {"sleep": {"seconds": 900}}}), "sleeps 900 s"),
+    Case("no_secret_in_words", put(SERVER, *variable(MAIN, "VLLM_API_KEY", "abcdef")), "the secret VLLM_API_KEY"),
+    Case("namespaces_admit_their_pods", put(SERVER, f"{MAIN}.securityContext.privileged", True), "privileged", False),
+]
+VOLUMES = [
+    Case("modes_known_to_driver", put(f"{DATA}-volume", "spec.accessModes", ["ReadOnlyMany"]), "ReadOnlyMany"),
+    Case("claims_fit_their_volumes", put(f"{DATA}-claim", "spec.storageClassName", MISSING), "the default one", False),
+    Case("claims_fit_their_volumes", put(f"{DATA}-claim", "spec.accessModes", ["ReadWriteOnce"]), "asks for", False),
+]
+CLOSED = {"spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}}
+IN_TRAINING = {"metadata": {"name": "closed", "namespace": "training"}, **CLOSED}
+TRAFFIC = [
+    Case("policies_leave_dns", registered("closed", POLICY, **IN_TRAINING), "no UDP port 53", False),
+    Case("policies_leave_the_gang", registered("closed", POLICY, **IN_TRAINING), "may not speak", False),
+    Case(
+        "policies_leave_the_api",
+        registered("closed", POLICY, metadata={"name": "closed", "namespace": "kubeflow"}, **CLOSED),
+        "closed to the API server",
+        False,
+    ),
+]
+OWNERS = [
+    Case("one_owner_per_daemon", more("second", "efa-plugin-release", namespace="training"), "the EFA device plugin"),
+    Case("objects_are_one", more("second", "metrics-server-release"), "is the Release metrics-server", False),
+    Case(
+        "images_elsewhere_pinned",
+        put("gpu-operator-release", "values.driver", {"repository": "nvcr.io/nvidia", "image": "driver"}),
+        "names the image driver",
+    ),
+    Case(
+        "one_owner_per_daemon",
+        both(gone("efa-plugin-release"), more("second", "metrics-server-release", chart="aws-efa-k8s-device-plugin")),
+        None,
+    ),
+]
+CASES = [*JOBS, *SERVERS, *VOLUMES, *TRAFFIC, *OWNERS]

@@ -1,0 +1,41 @@
+"""Each rule about AWS: programs that trip it, and programs that are right in another way than the shipped ones."""
+
+from collections import Counter
+
+import pytest
+
+from policy import RULES, capacity, identity, network, nodes, platform, storage
+from policy.rule import rules_of, violations
+from tests.graph.stackfiles import graph_of
+from tests.policy.cases import CASES
+from tests.policy.cases.case import Case
+
+BY_ID = {rule.id: rule for rule in RULES}
+
+
+def said(case: Case, *, preview: bool) -> list[str]:
+    """What the case's rule says about the changed stack."""
+    graph = case.change(graph_of(case.stack, preview=preview))
+    return [str(each) for each in violations(graph, [BY_ID[case.rule]])]
+
+
+@pytest.mark.parametrize("case", [each for each in CASES if each.said], ids=str)
+def test_a_wrong_program_is_found(case: Case) -> None:
+    """By its rule, in the sentence that names it; in a first preview too, wherever the value is known by then."""
+    for preview in (False, True) if case.preview else (False,):
+        found = said(case, preview=preview)
+        assert [each for each in found if str(case.said) in each], (preview, found)
+
+
+@pytest.mark.parametrize("case", [each for each in CASES if not each.said], ids=str)
+def test_what_is_right_in_another_way_passes(case: Case) -> None:
+    assert said(case, preview=False) == []
+    assert not case.preview or said(case, preview=True) == []
+
+
+def test_every_rule_about_aws_is_tripped_and_passed() -> None:
+    tripped = Counter(case.rule for case in CASES if case.said)
+    passed = Counter(case.rule for case in CASES if not case.said)
+    for rule in rules_of(nodes, capacity, network, platform, identity, storage):
+        assert tripped[rule.id] > 0, rule.id
+        assert passed[rule.id] > 0, rule.id

@@ -1,0 +1,123 @@
+"""What the account holds by a stack file: models and data at its addresses, the capacity blocks of its pools."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from rehearsal.particulars import region
+from rehearsed import account
+
+BOOKED = """
+config:
+  gpucluster:pools:
+    - {name: system, role: system, instanceType: m7i.xlarge, count: 2}
+    - {name: a, instanceType: p5.48xlarge, count: 3, reservation: &block
+        {id: cr-0123456789abcdef0, zone: use2-az1, start: "2026-11-20", end: "2026-11-27"}}
+    - {name: b, instanceType: p5.48xlarge, count: 1, reservation: *block}
+    - {name: c, instanceType: p5.48xlarge, count: 1, reservation: {id: cr-1, zone: use2-az1, start: soon}}
+"""
+
+
+def test_addresses_hold_a_model_directory_or_the_file_they_name_and_comments_do_not_count() -> None:
+    text = """
+    # s3://commented/out
+    a: s3://models/llama/8b/   # s3://also/out
+    b: ["s3://models/llama/8b/", 's3://data']
+    c: {d: s3://models/x.json, e: s3://data/corpus/tokens.bin}
+    """
+    found = [(each.bucket, each.key) for each in account.objects(text)]
+    assert len(set(found)) == len(found)
+    assert {bucket for bucket, _ in found} == {"models", "data"}
+    assert ("models", "llama/8b/model-00001-of-00002.safetensors") in found
+    assert ("data", "config.json") in found
+    assert [key for bucket, key in found if key.startswith(("x.json", "corpus"))] == ["x.json", "corpus/tokens.bin"]
+
+
+def test_weights_are_as_large_as_the_model_that_reads_them_wherever_they_lie() -> None:
+    services = """
+config:
+  gpucluster:serving:
+    services:
+      - {name: chat, model: llama-3-8b, weights: "s3://models/a/v2"}
+      - {name: llama-3-8b, model: nobodys, weights: "s3://models/b"}
+"""
+    sizes = {each.key: each.size for each in account.objects(services)}
+    assert sizes["a/v2/model-00001-of-00002.safetensors"] == 16_060_522_496 // 2
+    assert sizes["a/v2/config.json"] is None
+    assert sizes["b/model-00001-of-00002.safetensors"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("platform:\n  region: us-west-2\n", "us-west-2"), ("region: 'ap-south-1'", "ap-south-1"), ("x: 1", "us-east-1")],
+)
+def test_the_region_of_the_stack_file(text: str, expected: str) -> None:
+    assert region(text) == expected
+
+
+def test_the_blocks_that_the_pools_are_in_are_in_the_account() -> None:
+    """PF10: two pools may share one; a block without an end is the program's to refuse."""
+    (block,) = account.blocks(BOOKED)
+    assert (block.id, block.count) == ("cr-0123456789abcdef0", 4)
+    order = block.order(datetime(2026, 11, 20, 9, tzinfo=UTC))
+    assert (order["state"], order["end"]) == ("active", "2026-11-27T11:30:00+00:00")
+    assert block.order(datetime(2026, 11, 19, 23, tzinfo=UTC))["state"] == "scheduled"
+    (reserved,) = account.content(BOOKED).reservations
+    assert reserved.words == "capacity block cr-0123456789abcdef0 of 4 p5.48xlarge"
+
+
+@pytest.mark.parametrize("text", ["", "config:\n", "config: {a: [1, 2], b: text}\n", "[]"])
+def test_a_file_without_pools_names_no_block(text: str) -> None:
+    assert account.blocks(text) == []
+
+
+def test_the_account_has_quotas_for_pools_outside_of_blocks_lf07() -> None:
+    """LF07: what a pool's nodes take, by how they are bought; blocks take from none."""
+    text = """
+    config:
+      gpucluster:pools:
+        - {name: a, instanceType: p5.4xlarge, count: 3}
+        - {name: b, instanceType: p5.4xlarge, count: 2}
+        - {name: c, instanceType: g6.xlarge, count: 4, capacity: spot}
+        - {name: d, instanceType: p5.48xlarge, count: 8, capacity: capacity-block}
+        - {name: e, server: Rack, count: 8}
+    """
+    assert account.content(text).instances == {"on-demand": {"p5.4xlarge": 5}, "spot": {"g6.xlarge": 4}}
+
+
+@pytest.mark.parametrize(
+    ("platform", "caller"),
+    [
+        ("{publicAccessCidrs: [198.51.100.0/24], access: {via: vpn, cidrs: [10.8.0.0/16]}}", "198.51.100.1"),
+        ("{publicAccessCidrs: [], access: {via: vpn, cidrs: [10.8.0.0/16]}}", "10.8.0.1"),
+        ("{vpcCidr: 10.1.0.0/20, access: {via: inside}}", "10.1.0.1"),
+        ("{access: {via: inside}}", "10.64.0.1"),
+        ("{publicAccessCidrs: [office]}", None),
+        ("{access: vpn}", None),
+        ("{kind: metal}", None),
+    ],
+)
+def test_who_deploys_stands_in_the_first_network_that_the_file_lets_in_lf02(platform: str, caller: str | None) -> None:
+    assert account.content(f"config: {{gpucluster:platform: {platform}}}").caller == caller
+
+
+SOURCES = """
+config:
+  gpucluster:platform: {region: us-east-2}
+  gpucluster:storage:
+    sources:
+      - {bucket: own}
+      - {bucket: lent, owner: "210210210210", keyArn: "arn:aws:kms:us-east-2:210210210210:key/1-2"}
+  gpucluster:training: {datasets: [{name: a, source: s3://own/a}, {name: b, source: s3://lent/b}]}
+  gpucluster:serving: {services: [{weights: s3://named/llama}]}
+"""
+
+
+def test_only_what_the_stack_file_declares_is_the_accounts_own_lf03() -> None:
+    """A bucket that is named and not declared is there, and a stranger's: nothing lies in it for this account."""
+    held = {each.name: each for each in account.content(SOURCES).buckets}
+    assert (held["own"].owner, held["own"].key_arn) == (None, None)
+    assert (held["lent"].owner, held["lent"].shared) == ("210210210210", True)
+    assert held["lent"].key_arn == "arn:aws:kms:us-east-2:210210210210:key/1-2"
+    assert (held["named"].owner, held["named"].shared) == (account.STRANGER, False)
+    assert {each.bucket for each in account.content(SOURCES).objects} == {"own", "lent"}

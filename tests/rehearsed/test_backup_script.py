@@ -1,0 +1,90 @@
+"""The copier's script with the real AWS CLI: what is whole is copied, and nothing else (T01: hash validation)."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.aws.copier import AwsCli
+from components.training.backup import script
+from rehearsal.tests.cloud.conftest import REGION, ROOT, Cloud
+
+BUCKET, PREFIX = "saves-of-runs", "checkpoints/sft"
+
+
+@pytest.fixture
+def copied(cloud: Cloud) -> Iterator[Cloud]:
+    """A cloud with an empty bucket."""
+    s3 = cloud.client("s3")
+    s3.create_bucket(Bucket=BUCKET)
+    yield cloud
+    for key in keys(cloud):
+        s3.delete_object(Bucket=BUCKET, Key=key)
+    s3.delete_bucket(Bucket=BUCKET)
+
+
+def keys(cloud: Cloud) -> list[str]:
+    return [each["Key"] for each in cloud.client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", [])]
+
+
+def save(directory: Path, name: str, age: int, *, whole: bool = True) -> Path:
+    """A checkpoint of two shards that was made so many seconds ago."""
+    made = directory / name
+    (made / "rank 0").mkdir(parents=True)
+    shards = {"rank 0/shard.pt": b"0" * 1000, "shard-1.pt": name.encode()}
+    for each, content in shards.items():
+        (made / each).write_bytes(content)
+    if whole:
+        sums = [f"{hashlib.sha256(content).hexdigest()}  {each}\n" for each, content in shards.items()]
+        (made / "SHA256SUMS").write_text("".join(sums))
+    os.utime(made, (1_700_000_000 - age,) * 2)
+    return made
+
+
+def copy(cloud: Cloud, directory: Path) -> subprocess.CompletedProcess[str]:
+    """The script as the container runs it."""
+    env = {
+        "PATH": f"{ROOT / '.venv/bin'}:/usr/bin:/bin",
+        "CHECKPOINT_DIR": str(directory),
+        "CHECKPOINT_URI": f"s3://{BUCKET}/{PREFIX}",
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": "AKIAREHEARSAL0000000",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+    }
+    return subprocess.run(
+        ["sh", "-c", script(AwsCli(image="aws-cli:2"))], env=env, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_the_newest_whole_save_is_copied_with_its_hashes(tmp_path: Path, copied: Cloud) -> None:
+    save(tmp_path, "step 100", age=200)
+    save(tmp_path, "step 200", age=100)
+    save(tmp_path, "step 300", age=0, whole=False)
+    done = copy(copied, tmp_path)
+    assert done.returncode == 0, done.stderr
+    at = f"{PREFIX}/step 200"
+    assert sorted(keys(copied)) == [f"{at}/SHA256SUMS", f"{at}/rank 0/shard.pt", f"{at}/shard-1.pt"]
+    assert done.stdout.splitlines()[-1].startswith("upload: ./SHA256SUMS to"), "the sums, which say whole, go last"
+    assert "SHA256SUMS" not in "".join(done.stdout.splitlines()[:-1])
+
+
+def test_a_damaged_save_is_not_copied(tmp_path: Path, copied: Cloud) -> None:
+    """One byte of a file that is as long as before."""
+    (save(tmp_path, "step-1", age=0) / "shard-1.pt").write_bytes(b"stop-1")
+    done = copy(copied, tmp_path)
+    assert done.returncode != 0
+    assert "shard-1.pt: FAILED" in done.stdout + done.stderr
+    assert keys(copied) == []
+
+
+def test_before_the_first_save_there_is_nothing_to_do(tmp_path: Path, copied: Cloud) -> None:
+    (tmp_path / "notes.txt").touch()
+    save(tmp_path, "step-1", age=0, whole=False)
+    done = copy(copied, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"no directory of {tmp_path} holds SHA256SUMS yet, so there is nothing whole to copy\n"
+    assert keys(copied) == []

@@ -1,0 +1,27 @@
+"""Secrets that a rehearsal makes for the receivers of a stack."""
+
+from rehearsed import PROGRAM
+from rehearsed.receivers import secrets
+from tests.graph.stackfiles import ROOT
+
+FILE = """config:
+  gpucluster:monitoring:
+    receivers:
+      - {name: a, kind: webhook, secret: url}
+      - {name: b, kind: pagerduty, secret: key}
+      - {name: c, kind: webhook, secret: url}
+"""
+
+
+def test_each_secret_that_a_receiver_names_is_made_once() -> None:
+    assert secrets(FILE) == ["gpucluster:url", "gpucluster:key"]
+
+
+def test_files_without_receivers_need_none() -> None:
+    for text in ("", "config: {}", "config:\n  gpucluster:monitoring: {}\n"):
+        assert secrets(text) == []
+
+
+def test_the_committed_stacks_get_theirs() -> None:
+    text = (ROOT / "Pulumi.prod.yaml").read_text()
+    assert PROGRAM.secrets(text) == ["gpucluster:pagerdutyKey", "gpucluster:slackUrl"]

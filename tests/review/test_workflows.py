@@ -1,0 +1,199 @@
+"""What the workflows may do, and that each of their shell steps is a command there is."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.typed import handed
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / ".github" / "workflows"
+FILES = sorted(FOLDER.glob("*.yml"))
+
+READ = {"contents": "read"}
+NEEDED: dict[tuple[str, str], dict[str, str]] = {
+    ("ci", "quick"): READ,
+    ("ci", "engine"): READ,
+    ("preview", "preview"): READ,
+    ("comment", "comment"): {**READ, "actions": "read", "pull-requests": "write"},
+    ("drift", "look"): {**READ, "id-token": "write"},
+    ("drift", "tell"): {**READ, "issues": "write"},
+    ("deploy", "which"): READ,
+    ("deploy", "up"): {**READ, "id-token": "write"},
+}
+"""The least that each job needs: reading the code, the run's artifact, one comment, one issue, or a role by OIDC."""
+OURS = re.compile(r"\b(secrets\.|GITHUB_TOKEN|github\.token)")
+
+
+def loaded(path: Path) -> dict[str, Any]:
+    """A workflow; YAML 1.1 takes `on` for true."""
+    content = yaml.safe_load(path.read_text())
+    content["on"] = content.pop(True, content.get("on"))
+    return dict(content)
+
+
+def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path in FILES:
+        for name, job in loaded(path)["jobs"].items():
+            yield path.stem, name, job
+
+
+def wrong(workflow: str, content: dict[str, Any]) -> list[str]:
+    """Where a workflow may do more than it needs: its path, what, and what to write."""
+    said = []
+    place = f".github/workflows/{workflow}.yml"
+    if content.get("permissions") != {}:
+        said.append(f"{place}: permissions: every job begins with the repository's default; write {{}}")
+    for name, job in content["jobs"].items():
+        for right, level in (job.get("permissions") or {}).items():
+            if NEEDED.get((workflow, name), {}).get(right) != level:
+                said.append(f"{place}: jobs.{name}.permissions.{right}: {level} is not needed; remove it")
+    triggers = set(content["on"])
+    if "pull_request_target" in triggers:
+        said.append(f"{place}: on.pull_request_target: a fork's code would run with rights; use pull_request")
+    return said
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_job_may_do_more_than_it_needs(path: Path) -> None:
+    assert wrong(path.stem, loaded(path)) == []
+    assert {(path.stem, name) for name in loaded(path)["jobs"]} <= set(NEEDED)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"permissions": None}, "permissions: every job begins with the repository's default; write {}"),
+        ({"jobs": {"preview": {"permissions": {"contents": "write"}}}}, "permissions.contents: write is not needed"),
+        ({"jobs": {"preview": {"permissions": {"id-token": "write"}}}}, "permissions.id-token: write is not needed"),
+        ({"on": {"pull_request_target": None}}, "a fork's code would run with rights; use pull_request"),
+    ],
+    ids=["default", "write", "role", "target"],
+)
+def test_a_job_that_may_do_more_is_told_of(change: dict[str, Any], said: str) -> None:
+    """With its path and what to write instead."""
+    (sentence,) = wrong("preview", {**loaded(FOLDER / "preview.yml"), **change})
+    assert sentence.startswith(".github/workflows/preview.yml: ")
+    assert said in sentence
+
+
+def test_what_runs_a_forks_code_has_nothing_to_lose() -> None:
+    """No secret, no token in the checkout, no environment, no role."""
+    for path in FILES:
+        if "pull_request" in loaded(path)["on"]:
+            assert not OURS.search(path.read_text()), path.name
+            for job in loaded(path)["jobs"].values():
+                assert "environment" not in job
+                (checkout,) = (each for each in job["steps"] if str(each.get("uses")).startswith("actions/checkout@"))
+                assert checkout["with"]["persist-credentials"] is False
+
+
+def test_what_has_rights_runs_no_code_of_the_pull_request() -> None:
+    """The poster checks out the default branch, and nothing of the event stands in a shell line."""
+    (job,) = loaded(FOLDER / "comment.yml")["jobs"].values()
+    (checkout,) = (each for each in job["steps"] if str(each.get("uses")).startswith("actions/checkout@"))
+    assert checkout["with"]["ref"] == "${{ github.event.repository.default_branch }}"
+    (run,) = (each["run"] for each in job["steps"] if "run" in each)
+    assert run == "python3 -m review.post comment artifact"
+
+
+def test_no_expression_in_a_shell_line() -> None:
+    """A branch may be called `$(...)`: values reach shells as variables."""
+    for workflow, name, job in jobs():
+        for step in job["steps"]:
+            assert "${{" not in step.get("run", ""), f"{workflow}.{name}"
+
+
+def test_actions_are_pinned_to_commits() -> None:
+    used = [step["uses"] for _, _, job in jobs() for step in job["steps"] if "uses" in step]
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", each)] == []
+
+
+def test_one_at_a_time_for_each_stack() -> None:
+    """Drift and deployment wait for each other, and neither ends the other."""
+    for workflow, name in (("drift", "look"), ("deploy", "up")):
+        job = loaded(FOLDER / f"{workflow}.yml")["jobs"][name]
+        assert job["concurrency"] == {"group": "stack-${{ matrix.stack }}", "cancel-in-progress": False}
+
+
+def test_a_deployment_waits_for_its_environment() -> None:
+    """Named like the stack, where reviewers are required; looking has one of its own, without."""
+    assert loaded(FOLDER / "deploy.yml")["jobs"]["up"]["environment"] == "${{ matrix.stack }}"
+    assert loaded(FOLDER / "drift.yml")["jobs"]["look"]["environment"] == "${{ matrix.stack }}-read"
+
+
+STEPS = [
+    (workflow, name, index)
+    for workflow, name, job in jobs()
+    for index, step in enumerate(job["steps"])
+    if "run" in step
+]
+VALUES = {
+    "BASE": "HEAD",
+    "STACK": "prod",
+    "DEPLOYED": '["prod"]',
+    "ASKED": "",
+    "RUN_URL": "https://github.com/acme/cluster/actions/runs/7",
+}
+SHIM = """#!/bin/bash
+printf '%s\\n' "$(basename "$0")" "$@" >> "$CALLS"
+if [ "$(basename "$0")" = make ]; then
+  "$REAL_MAKE" --dry-run "$@" > "$CALLS.made" 2>&1 || { cat "$CALLS.made" >&2; exit 2; }
+fi
+if [ "${1:-}" = changed ]; then echo '["prod"]'; fi
+"""
+
+
+@pytest.mark.parametrize(("workflow", "name", "index"), STEPS, ids=lambda value: str(value))
+def test_each_shell_step_runs(workflow: str, name: str, index: int, tmp_path: Path) -> None:
+    """As the runner runs it: bash -e, in the checkout. Commands are recorded; make's targets and variables are real."""
+    step = loaded(FOLDER / f"{workflow}.yml")["jobs"][name]["steps"][index]
+    for command in ("make", "pulumi", "python3"):
+        shim = tmp_path / command
+        shim.write_text(SHIM)
+        shim.chmod(0o755)
+    calls, output = tmp_path / "calls", tmp_path / "output"
+    real = shutil.which("make")
+    assert real
+    environment = {
+        **{key: value for key, value in os.environ.items() if key not in VALUES and not key.startswith("MAKE")},
+        **VALUES,
+        "CALLS": str(calls),
+        "REAL_MAKE": real,
+        "GITHUB_OUTPUT": str(output),
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+    }
+    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    said = calls.read_text().splitlines()
+    if said[0] == "python3":
+        assert said[1:3] == ["-m", "review.post"]
+    if step.get("id") == "which":
+        assert output.read_text() == 'stacks=["prod"]\n'
+    if "review" in said:
+        (words,) = handed(Template(step["run"]).safe_substitute(VALUES))
+        assert words[:4] == ["-m", "review", "--base", "HEAD"]
+        assert words[-2:] == ["--whole", "[the artifact](https://github.com/acme/cluster/actions/runs/7#artifacts)"]
+
+
+def test_the_pages_sample_for_gitlab_is_yaml_with_the_same_command() -> None:
+    """What docs/how-to/pull-requests.md says to put into .gitlab-ci.yml."""
+    page = (ROOT / "docs" / "how-to" / "pull-requests.md").read_text()
+    (sample,) = re.findall(r"```yaml\n(# \.gitlab-ci\.yml\n.*?)```", page, re.DOTALL)
+    content = yaml.safe_load(sample)
+    assert any(line.startswith("make review BASE=") for line in content["review"]["script"])
+    assert content["comment"]["needs"] == ["review"]
+    assert content["review"]["artifacts"]["paths"] == ["build/review"]
+    notes = content["comment"]["script"][0]
+    checked = subprocess.run(["bash", "-n", "-c", notes], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr

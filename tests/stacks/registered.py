@@ -1,0 +1,462 @@
+"""Where each number of a plan stands in what is registered on AWS, or why it does not."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tests.graph.harness import Recorded
+
+STARTUP_PERIOD_S = 10
+
+
+def _scaling(graph: Recorded, pool: str) -> dict[str, int]:
+    scaling: dict[str, int] = graph.one(f"pool-{pool}-nodes").inputs["scalingConfig"]
+    return scaling
+
+
+def template(graph: Recorded, pool: str) -> Mapping[str, Any]:
+    return graph.one(f"pool-{pool}-template").inputs
+
+
+def _efa(graph: Recorded, pool: str) -> int:
+    interfaces = template(graph, pool)["networkInterfaces"]
+    return sum(each["interfaceType"] != "interface" for each in interfaces)
+
+
+def _repair(key: str) -> Callable[[Recorded, str], int]:
+    def found(graph: Recorded, pool: str) -> int:
+        number: int = graph.one(f"pool-{pool}-nodes").inputs["nodeRepairConfig"][key]
+        return number
+
+    return found
+
+
+def _repair_wait(graph: Recorded, pool: str, index: str) -> int:
+    config = graph.one(f"pool-{pool}-nodes").inputs["nodeRepairConfig"]
+    found: int = config["nodeRepairConfigOverrides"][int(index)]["minRepairWaitTimeMins"]
+    return found
+
+
+def _pools(graph: Recorded) -> list[str]:
+    return [each.name.removeprefix("pool-").removesuffix("-nodes") for each in graph.of_type("NodeGroup")]
+
+
+def run_spec(graph: Recorded, run: str) -> dict[str, Any]:
+    spec: dict[str, Any] = graph.one(f"run-{run}-job").inputs["spec"]
+    return spec
+
+
+def _replicas(graph: Recorded, run: str) -> int:
+    return sum(each["replicas"] for each in run_spec(graph, run)["pytorchReplicaSpecs"].values())
+
+
+def gang(graph: Recorded, run: str) -> dict[str, Any]:
+    pod: dict[str, Any] = run_spec(graph, run)["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    return pod
+
+
+def server(graph: Recorded, service: str) -> dict[str, Any]:
+    pod: dict[str, Any] = graph.one(f"service-{service}-deployment").inputs["spec"]["template"]["spec"]
+    return pod
+
+
+def _limit(pod: dict[str, Any], resource: str, unit: str = "") -> int:
+    amounts = pod["containers"][0]["resources"]
+    assert amounts["limits"].get(resource) == amounts["requests"].get(resource)
+    return int(amounts["limits"].get(resource, "0").removesuffix(unit))
+
+
+def _shm(pod: dict[str, Any]) -> int:
+    (volume,) = [each for each in pod["volumes"] if each["name"] == "shm"]
+    return int(volume["emptyDir"]["sizeLimit"].removesuffix("Mi"))
+
+
+def told(graph: Recorded, run: str) -> dict[str, str]:
+    return {each["name"]: each["value"] for each in gang(graph, run)["containers"][0]["env"]}
+
+
+def flag(graph: Recorded, run: str, name: str) -> str:
+    """What a run's program is told by --name=value."""
+    words = [word.partition("=") for word in gang(graph, run)["containers"][0]["args"]]
+    values: list[str] = [value for option, _, value in words if option == f"--{name}"]
+    (value,) = values
+    return value
+
+
+def _backup(graph: Recorded, run: str) -> Iterator[int]:
+    spec = graph.one(f"backup-{run}-schedule").inputs["spec"]
+    yield spec["jobTemplate"]["spec"]["activeDeadlineSeconds"]
+    hours = spec["schedule"].split()[1]
+    yield 3600 * (24 if hours == "0" else int(hours.removeprefix("*/")))
+
+
+def command(graph: Recorded, service: str) -> list[str]:
+    words: list[str] = server(graph, service)["containers"][0]["command"]
+    return words
+
+
+def _word(graph: Recorded, service: str, name: str) -> float:
+    words = [word.partition("=") for word in command(graph, service)]
+    (value,) = [value for option, _, value in words if option == f"--{name}"]
+    return float(value)
+
+
+def _triton(graph: Recorded, name: str) -> dict[str, Any]:
+    spec: dict[str, Any] = graph.one(f"triton-{name}-deployment").inputs["spec"]
+    return spec
+
+
+def triton_pod(graph: Recorded, name: str) -> dict[str, Any]:
+    pod: dict[str, Any] = _triton(graph, name)["template"]["spec"]
+    return pod
+
+
+def _triton_startup(graph: Recorded, name: str) -> int:
+    probe = triton_pod(graph, name)["containers"][0]["startupProbe"]
+    seconds: int = probe["periodSeconds"] * probe["failureThreshold"]
+    return seconds
+
+
+def _room(graph: Recorded, service: str, name: str) -> float:
+    """A number about adapters, which a server without them is not told."""
+    return _word(graph, service, name) if "--enable-lora" in command(graph, service) else 0
+
+
+def _on(graph: Recorded, service: str, name: str) -> bool:
+    """What vLLM does by itself, unless it is told not to."""
+    return f"--no-enable-{name}" not in command(graph, service)
+
+
+def _adapter_copy(graph: Recorded, service: str, index: str) -> int:
+    """The budget of the Job that brings an adapter, by its place among the modules."""
+    words = command(graph, service)
+    name, _, _ = words[words.index("--lora-modules") + 1 + int(index)].partition("=")
+    seconds: int = graph.one(f"adapter-{service}-{name}-copy").inputs["spec"]["activeDeadlineSeconds"]
+    return seconds
+
+
+def _scaler(graph: Recorded, service: str) -> dict[str, Any]:
+    """The autoscaler; where there is none, the Deployment's own number is its least and its most."""
+    if f"service-{service}-autoscaler" not in {each.name for each in graph.of_type("HorizontalPodAutoscaler")}:
+        replicas = graph.one(f"service-{service}-deployment").inputs["spec"]["replicas"]
+        return {"minReplicas": replicas, "maxReplicas": replicas}
+    spec: dict[str, Any] = graph.one(f"service-{service}-autoscaler").inputs["spec"]
+    return spec
+
+
+def _target(graph: Recorded, service: str, metric: str) -> str:
+    found = {each["pods"]["metric"]["name"]: each["pods"]["target"] for each in _scaler(graph, service)["metrics"]}
+    quantity: str = found[metric]["averageValue"]
+    return quantity
+
+
+def _pace(graph: Recorded, service: str, way: str) -> Iterator[int]:
+    rules = _scaler(graph, service)["behavior"][way]
+    yield rules["stabilizationWindowSeconds"]
+    yield from (each["periodSeconds"] for each in rules["policies"])
+
+
+def _startup(graph: Recorded, service: str) -> Iterator[float]:
+    deployment = graph.one(f"service-{service}-deployment")
+    beside = 600 + server(graph, service)["terminationGracePeriodSeconds"]
+    yield deployment.inputs["spec"]["progressDeadlineSeconds"] - beside
+    yield int(deployment.timeouts["create"].removesuffix("s")) - beside
+    probe = server(graph, service)["containers"][0]["startupProbe"]
+    assert probe["periodSeconds"] == STARTUP_PERIOD_S
+    # Whole periods: the last may end after the budget does.
+    seconds = probe["periodSeconds"] * probe["failureThreshold"]
+    budget = deployment.inputs["spec"]["progressDeadlineSeconds"] - beside
+    yield budget if 0 <= seconds - budget < STARTUP_PERIOD_S else seconds
+
+
+def _volumes(graph: Recorded) -> Iterator[int]:
+    yield graph.one("lustre-file-system").inputs["storageCapacity"]
+    for volume in graph.of_type("PersistentVolume"):
+        yield int(volume.inputs["spec"]["capacity"]["storage"].removesuffix("Gi"))
+
+
+def _expiry(graph: Recorded) -> int:
+    rules = graph.one("object-store-lifecycle").inputs["rules"]
+    (days,) = [rule["expiration"]["days"] for rule in rules if rule["id"] == "checkpoints"]
+    found: int = days
+    return found
+
+
+def _protected(graph: Recorded) -> Iterator[bool]:
+    yield graph.one("cluster-control-plane").protect
+    yield graph.one("lustre-file-system").protect
+    yield graph.one("object-store-bucket").protect
+    yield not graph.one("object-store-bucket").inputs["forceDestroy"]
+
+
+def _fsx(key: str, without: Any = None) -> Callable[[Recorded], Any]:
+    return lambda graph: graph.one("lustre-file-system").inputs.get(key, without)
+
+
+def _percent(index: int) -> Callable[[Recorded], int]:
+    def found(graph: Recorded) -> int:
+        percent: int = graph.one("spending-budget").inputs["notifications"][index]["threshold"]
+        return percent
+
+    return found
+
+
+def _interface(key: str) -> Callable[[Recorded, str, str], Any]:
+    return lambda graph, pool, index: template(graph, pool)["networkInterfaces"][int(index)].get(key, 0)
+
+
+def _queue(key: str) -> Callable[[Recorded, str], Any]:
+    return lambda graph, index: graph.of_type("Queue")[int(index)].inputs["spec"][key]
+
+
+def _stack(graph: Recorded, *path: str | int) -> Any:
+    """A value of kube-prometheus-stack by its path."""
+    found: Any = graph.one("monitoring-stack-chart-release").inputs["values"]
+    for step in path:
+        found = found[step]
+    return found
+
+
+def _prometheus(graph: Recorded, *path: str) -> Any:
+    return _stack(graph, "prometheus", "prometheusSpec", *path)
+
+
+def _requested(graph: Recorded, container: str) -> dict[str, Any]:
+    if container == "logCollector":
+        found: dict[str, Any] = graph.one("log-collector-release").inputs["values"]["resources"]
+        return found
+    return dict(_stack(graph, *_CONTAINERS[container]))
+
+
+_CONTAINERS: Mapping[str, tuple[str | int, ...]] = {
+    "prometheus": ("prometheus", "prometheusSpec", "resources"),
+    "alertmanager": ("alertmanager", "alertmanagerSpec", "resources"),
+    "grafana": ("grafana", "resources"),
+    "dashboardLoader": ("grafana", "sidecar", "resources"),
+    "stateMetrics": ("kube-state-metrics", "resources"),
+    "operator": ("prometheusOperator", "resources"),
+    "reloader": ("prometheusOperator", "prometheusConfigReloader", "resources"),
+    "nodeExporter": ("prometheus-node-exporter", "resources"),
+    "fabricCounters": ("prometheus-node-exporter", "sidecars", 0, "resources"),
+}
+
+
+def _memory(graph: Recorded, container: str) -> Iterator[int]:
+    resources = _requested(graph, container)
+    yield from (int(resources[kind]["memory"].removesuffix("Mi")) for kind in ("requests", "limits"))
+
+
+def _claimed(storage: Mapping[str, Any]) -> int:
+    size: str = storage["volumeClaimTemplate"]["spec"]["resources"]["requests"]["storage"]
+    return int(size.removesuffix("Gi"))
+
+
+def _scraped(graph: Recorded) -> Iterator[int]:
+    intervals = [
+        _prometheus(graph, "scrapeInterval"),
+        _stack(graph, "kubelet", "serviceMonitor", "interval"),
+        graph.one("gpu-operator-release").inputs["values"]["dcgmExporter"]["serviceMonitor"]["interval"],
+        graph.one("log-collector-release").inputs["values"]["serviceMonitor"]["interval"],
+        *(each.inputs["spec"]["endpoints"][0]["interval"] for each in _own_monitors(graph)),
+    ]
+    yield from (int(each.removesuffix("s")) for each in intervals)
+
+
+def _own_monitors(graph: Recorded) -> list[Any]:
+    return [each for each in graph.of_type("ServiceMonitor") if each.name.startswith("monitors-")]
+
+
+REGISTERED: Mapping[str, Callable[..., Any]] = {
+    "checkpointDays": _expiry,
+    "datasets.*.copySeconds": lambda graph, name: iter(
+        (
+            int(graph.one(f"dataset-{name}-copy").timeouts["create"].removesuffix("s")),
+            graph.one(f"dataset-{name}-copy").inputs["spec"]["activeDeadlineSeconds"],
+        )
+    ),
+    "deployment.sessionManager": lambda graph: any(
+        each.name == "node-role-policy-session" for each in graph.of_type("RolePolicyAttachment")
+    ),
+    "endpoint.private": lambda graph: (
+        not graph.one("cluster-control-plane").inputs["vpcConfig"]["endpointPublicAccess"]
+    ),
+    "spending.anomalyUsd": lambda graph: float(
+        graph.one("spending-anomalies").inputs["thresholdExpression"]["dimension"]["values"][0]
+    ),
+    "spending.monthlyUsd": lambda graph: float(graph.one("spending-budget").inputs["limitAmount"]),
+    **{f"spending.percents.{index}": _percent(index) for index in range(3)},
+    "fileSystem.backupDays": _fsx("automaticBackupRetentionDays", 0),
+    "fileSystem.capacityGib": _volumes,
+    "fileSystem.efa": _fsx("efaEnabled", without=False),
+    "fileSystem.throughputMbpsPerTib": _fsx("perUnitStorageThroughput"),
+    "monitoring.alertsDiskGib": lambda graph: _claimed(_stack(graph, "alertmanager", "alertmanagerSpec", "storage")),
+    "monitoring.diskGib": lambda graph: _claimed(_prometheus(graph, "storageSpec")),
+    "monitoring.logDays": lambda graph: graph.one("pod-logs-group").inputs["retentionInDays"],
+    "monitoring.requests.*.cpuMillicores": lambda graph, container: int(
+        _requested(graph, container)["requests"]["cpu"].removesuffix("m")
+    ),
+    "monitoring.requests.*.memoryMib": _memory,
+    "monitoring.retentionDays": lambda graph: int(_prometheus(graph, "retention").removesuffix("d")),
+    "monitoring.retentionSizeGib": lambda graph: int(_prometheus(graph, "retentionSize").removesuffix("GB")),
+    "monitoring.scrapeS": _scraped,
+    "ownership.protect": _protected,
+    "pools.*.block.nodes": lambda graph, pool: _scaling(graph, pool)["desiredSize"],
+    "pools.*.count": lambda graph, pool: _scaling(graph, pool)["maxSize"],
+    "pools.*.efa": _efa,
+    "pools.*.gpus": lambda graph, pool: graph.outputs["hardware"]["pools"][pool]["gpus"],
+    "pools.*.interfaces.*.0": _interface("networkCardIndex"),
+    "pools.*.interfaces.*.1": _interface("deviceIndex"),
+    "pools.*.nodesNow": lambda graph, pool: _scaling(graph, pool)["desiredSize"],
+    "pools.*.placementGroup": lambda graph, pool: "placement" in template(graph, pool),
+    "pools.*.repair.maxUnhealthy": _repair("maxUnhealthyNodeThresholdCount"),
+    "pools.*.repair.overrides.*.waitMinutes": _repair_wait,
+    "pools.*.repair.parallel": _repair("maxParallelNodesRepairedCount"),
+    "pools.*.rootVolumeGib": lambda graph, pool: template(graph, pool)["blockDeviceMappings"][0]["ebs"]["volumeSize"],
+    "queues.*.gpus": lambda graph, index: int(_queue("capability")(graph, index)["nvidia.com/gpu"]),
+    "queues.*.reclaimable": _queue("reclaimable"),
+    "queues.*.weight": _queue("weight"),
+    "runs.*.efa": lambda graph, run: _limit(gang(graph, run), "vpc.amazonaws.com/efa") * _replicas(graph, run),
+    "runs.*.gpus": lambda graph, run: int(run_spec(graph, run)["nprocPerNode"]) * _replicas(graph, run),
+    "runs.*.pod.cpuMillicores": lambda graph, run: _limit(gang(graph, run), "cpu", "m"),
+    "runs.*.pod.efa": lambda graph, run: _limit(gang(graph, run), "vpc.amazonaws.com/efa"),
+    "runs.*.pod.gpus": lambda graph, run: _limit(gang(graph, run), "nvidia.com/gpu"),
+    "runs.*.pod.memoryMib": lambda graph, run: _limit(gang(graph, run), "memory", "Mi"),
+    "runs.*.pod.shmMib": lambda graph, run: _shm(gang(graph, run)),
+    "runs.*.metricsPort": lambda graph, run: iter(
+        (int(told(graph, run)["METRICS_PORT"]), gang(graph, run)["containers"][0]["ports"][0]["containerPort"])
+    ),
+    "runs.*.launch.elastic": lambda graph, run: "elasticPolicy" in run_spec(graph, run),
+    "runs.*.launch.leastPods": lambda graph, run: run_spec(graph, run)["runPolicy"]["schedulingPolicy"]["minAvailable"],
+    "runs.*.launch.profileFrom": lambda graph, run: int(flag(graph, run, "profile-from")),
+    "runs.*.launch.profileTo": lambda graph, run: int(flag(graph, run, "profile-to")),
+    "runs.*.launch.steps": lambda graph, run: int(flag(graph, run, "steps")),
+    "runs.*.pods": _replicas,
+    "runs.*.restarts": lambda graph, run: (
+        (run_spec(graph, run)["runPolicy"]["backoffLimit"] - 1) / _replicas(graph, run)
+    ),
+    "runs.*.saving.everyS": lambda graph, run: int(told(graph, run)["CHECKPOINT_EVERY_SECONDS"]),
+    "runs.*.saving.fileSystemS": lambda graph, run: int(
+        told(graph, run).get("CHECKPOINT_FILE_SYSTEM_SECONDS") or told(graph, run)["CHECKPOINT_EVERY_SECONDS"]
+    ),
+    "runs.*.saving.keep": lambda graph, run: int(told(graph, run)["CHECKPOINT_KEEP"]),
+    "runs.*.saving.local": lambda graph, run: "CHECKPOINT_LOCAL_DIR" in told(graph, run),
+    "runs.*.saving.objectStoreS": _backup,
+    "runs.*.saving.withinS": lambda graph, run: iter(
+        (
+            int(told(graph, run)["CHECKPOINT_WITHIN_SECONDS"]),
+            gang(graph, run)["terminationGracePeriodSeconds"] - 30,
+        )
+    ),
+    "services.*.adapters.*.copySeconds": _adapter_copy,
+    "services.*.chunkedPrefill": lambda graph, service: _on(graph, service, "chunked-prefill"),
+    "services.*.copySeconds": lambda graph, service: int(
+        graph.one(f"weights-{service}-copy").timeouts["create"].removesuffix("s")
+    ),
+    "services.*.drainSeconds": lambda graph, service: _word(graph, service, "shutdown-timeout"),
+    "services.*.gpuMemoryUtilization": lambda graph, service: _word(graph, service, "gpu-memory-utilization"),
+    "services.*.gpus": lambda graph, service: (
+        _scaler(graph, service)["minReplicas"] * _limit(server(graph, service), "nvidia.com/gpu")
+    ),
+    "services.*.graceSeconds": lambda graph, service: server(graph, service)["terminationGracePeriodSeconds"],
+    "services.*.maxLoraRank": lambda graph, service: _room(graph, service, "max-lora-rank"),
+    "services.*.maxLoras": lambda graph, service: _room(graph, service, "max-loras"),
+    "services.*.maxModelLen": lambda graph, service: _word(graph, service, "max-model-len"),
+    "services.*.maxNumBatchedTokens": lambda graph, service: _word(graph, service, "max-num-batched-tokens"),
+    "services.*.maxNumSeqs": lambda graph, service: _word(graph, service, "max-num-seqs"),
+    "services.*.maxReplicas": lambda graph, service: _scaler(graph, service)["maxReplicas"],
+    "services.*.minReplicas": lambda graph, service: _scaler(graph, service)["minReplicas"],
+    "services.*.pod.cpuMillicores": lambda graph, service: _limit(server(graph, service), "cpu", "m"),
+    "services.*.pod.efa": lambda graph, service: _limit(server(graph, service), "vpc.amazonaws.com/efa"),
+    "services.*.pod.gpus": lambda graph, service: iter(
+        (_limit(server(graph, service), "nvidia.com/gpu"), _word(graph, service, "tensor-parallel-size"))
+    ),
+    "services.*.pod.memoryMib": lambda graph, service: _limit(server(graph, service), "memory", "Mi"),
+    "services.*.pod.shmMib": lambda graph, service: _shm(server(graph, service)),
+    "services.*.prefixCaching": lambda graph, service: _on(graph, service, "prefix-caching"),
+    "services.*.scaling.downSeconds": lambda graph, service: _pace(graph, service, "scaleDown"),
+    "services.*.scaling.kvCachePercent": lambda graph, service: (
+        int(_target(graph, service, "vllm_kv_cache_usage_perc").removesuffix("m")) / 10
+    ),
+    "services.*.scaling.upSeconds": lambda graph, service: _pace(graph, service, "scaleUp"),
+    "services.*.scaling.waitingPerReplica": lambda graph, service: int(
+        _target(graph, service, "vllm_num_requests_waiting")
+    ),
+    "services.*.spread": lambda graph, service: (
+        {each["whenUnsatisfiable"] for each in server(graph, service)["topologySpreadConstraints"]} == {"DoNotSchedule"}
+    ),
+    "services.*.spareReplica": lambda graph, service: (
+        graph.one(f"service-{service}-deployment").inputs["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 1
+    ),
+    "services.*.startupSeconds": _startup,
+    "totals.efaInterfaces": lambda graph: sum(
+        _efa(graph, pool) * _scaling(graph, pool)["maxSize"] for pool in _pools(graph)
+    ),
+    "totals.gpus": lambda graph: graph.outputs["hardware"]["gpus"],
+    "totals.nodes": lambda graph: sum(_scaling(graph, pool)["maxSize"] for pool in _pools(graph)),
+    "triton.*.copySeconds": lambda graph, name: graph.one(f"models-{name}-copy").inputs["spec"][
+        "activeDeadlineSeconds"
+    ],
+    "triton.*.gpus": lambda graph, name: (
+        _triton(graph, name)["replicas"] * _limit(triton_pod(graph, name), "nvidia.com/gpu")
+    ),
+    "triton.*.pod.cpuMillicores": lambda graph, name: _limit(triton_pod(graph, name), "cpu", "m"),
+    "triton.*.pod.efa": lambda graph, name: _limit(triton_pod(graph, name), "vpc.amazonaws.com/efa"),
+    "triton.*.pod.gpus": lambda graph, name: _limit(triton_pod(graph, name), "nvidia.com/gpu"),
+    "triton.*.pod.memoryMib": lambda graph, name: _limit(triton_pod(graph, name), "memory", "Mi"),
+    "triton.*.pod.shmMib": lambda graph, name: _shm(triton_pod(graph, name)),
+    "triton.*.replicas": lambda graph, name: _triton(graph, name)["replicas"],
+    "triton.*.spareReplica": lambda graph, name: _triton(graph, name)["strategy"]["rollingUpdate"]["maxSurge"] == 1,
+    "triton.*.startupSeconds": _triton_startup,
+}
+"""What of the graph is a number of the plan: one value, or an iterator of all the places where it stands."""
+
+ONLY_PLANNED: Mapping[str, str] = {
+    "bom": "what to buy, for people",
+    "datasets.*.copyS": "what to expect of a copy; its budget follows from it",
+    "datasets.*.gb": "the file system's capacity is checked with it",
+    "gates": "thresholds of measurements, which nothing in the cluster makes yet",
+    "monitoring.exporters": "what to expect of what is scraped",
+    "monitoring.neededGib": "the disk and its part for samples follow from it",
+    "monitoring.room": "what the system pools hold, for people",
+    "monitoring.samplesPerS": "what to expect of all exporters together, in the stack's outputs",
+    "monitoring.series": "what to expect of all exporters together, in the stack's outputs",
+    "ownership.maxHourlyUsd": "the planner refuses what costs more; where dashboards are, a line in them",
+    "pools.*.addressedPods": "what the VPC CNI can give addresses to",
+    "pools.*.addressesPerNode": "the subnets are sized by it; they are registered by their ranges",
+    "pools.*.allocatableCpuMillicores": "what the kubelet leaves; pods get their parts of it",
+    "pools.*.allocatableMemoryMib": "what the kubelet leaves; pods get their parts of it",
+    "pools.*.devicesPerNode": "summed up in queues, and in the quota of inference (test_services)",
+    "pools.*.gpu": "a row of the catalogue",
+    "pools.*.gpusPerNode": "the instance type brings them",
+    "pools.*.instance": "a row of the catalogue",
+    "pools.*.interfacesPerNode": "a quota counts them",
+    "pools.*.maxPods": "EKS sets it, whatever the user data say",
+    "pools.*.mig": "a row of the catalogue; the node's label names it",
+    "pools.*.timeSlices": "the node's label names the device plugin's configuration (test_aws)",
+    "pools.*.nvme": "the instance type brings them",
+    "pools.*.surge": "what EKS runs in an update; quotas and subnets count it",
+    "prices": "what it costs, in the stack's outputs",
+    "quotas": "what the account must allow, in the stack's outputs",
+    "runs.*.forecast": "what to expect of a run",
+    "runs.*.tiers": "what to expect of the places for checkpoints",
+    "runs.*.launch.architecture": "a row of the catalogue, in the words of frameworks that build models (test_launch)",
+    "runs.*.launch.fileSystemSteps": "for frameworks that count steps (test_launch)",
+    "runs.*.launch.saveSteps": "for frameworks that count steps (test_launch)",
+    "runs.*.training": "degrees and batch are in the words of each framework (test_launch); a script has its own",
+    "services.*.adapters.*.rank": "the room for adapters follows from it",
+    "services.*.fullSequences": "what to expect of the cache that vLLM makes of the memory it is given",
+    "services.*.kvBytesPerToken": "what to expect of the cache that vLLM makes of the memory it is given",
+    "services.*.kvCacheGb": "what to expect of the cache that vLLM makes of the memory it is given",
+    "services.*.kvCacheTokens": "what to expect of the cache that vLLM makes of the memory it is given",
+    "services.*.loadSeconds": "the budgets of start and copy follow from it",
+    "services.*.longestStreamSeconds": "a rule holds what a replica gets to stop against it",
+    "services.*.loraGb": "what to expect of vLLM's memory",
+    "services.*.overheadGb": "what to expect of vLLM's memory",
+    "services.*.requestTokensPerS": "what to expect of a request",
+    "services.*.scaleUpSeconds": "what to expect of a further replica",
+    "services.*.weightsGb": "what to expect of vLLM's memory",
+    "sharing": "what is left of pools, for people",
+    "storage": "what to expect of the file system that is ordered",
+    "triton.*.modelsGb": "the budgets of start and copy follow from it",
+    "subnets": "the subnets are registered by their ranges",
+}
+"""Beginnings of paths that nothing is registered of, and why."""

@@ -1,0 +1,229 @@
+"""Runs and services as they are planned, on every platform (A08, J09, J10, L07, N04, Q05, R07, T01)."""
+
+from typing import Any
+
+from components.storage.staged import look_script
+from components.training.backup import script
+from policy.pods import pods
+from tests.stacks.platforms import Deployed, deployed, every_platform
+
+
+def env(container: dict[str, Any]) -> dict[str, str]:
+    return {each["name"]: each["value"] for each in container["env"] if "value" in each}
+
+
+def saving_runs(found: Deployed) -> list[str]:
+    return [name for name, run in found.plan.runs.items() if run.saving]
+
+
+@every_platform
+def test_a_run_takes_whole_nodes_with_all_of_their_fabric_l07_n04(stack: str) -> None:
+    found = deployed(stack)
+    assert found.plan.runs
+    for name, run in found.plan.runs.items():
+        network, template = found.network(run.pool), found.gang(name)
+        (container,) = template["spec"]["containers"]
+        limits = container["resources"]["limits"]
+        assert limits["nvidia.com/gpu"] == str(found.plan.pools[run.pool].devices_per_node)
+        fabric = {key: int(value) for key, value in limits.items() if "/" in key and key != "nvidia.com/gpu"}
+        assert fabric == ({network.resource: network.count} if network.resource else {})
+        assert template["metadata"].get("annotations", {}) == network.annotations
+        capabilities = container.get("securityContext", {}).get("capabilities", {}).get("add", [])
+        assert capabilities == list(network.capabilities)
+        assert {key: value for key, value in env(container).items() if key in network.env} == network.env
+        between = network.between if run.pods > 1 else {}
+        assert {key: value for key, value in env(container).items() if key in between} == between
+        named = {"NCCL_NET_PLUGIN"} if run.net_plugin else set()
+        ours = ("CHECKPOINT_", "DATASET_", "METRICS_", "TORCH_ELASTIC_", "RUN_PLAN")
+        told = {key for key in env(container) if not key.startswith(ours)}
+        assert told == {"NCCL_DEBUG", *network.env, *between, *named}
+
+
+@every_platform
+def test_runs_that_tell_of_themselves_are_scraped_and_others_are_not(stack: str) -> None:
+    found = deployed(stack)
+    telling = {name: run.metrics_port for name, run in found.plan.runs.items() if run.metrics_port}
+    for name in found.plan.runs:
+        (container,) = found.gang(name)["spec"]["containers"]
+        port = telling.get(name)
+        assert container.get("ports", []) == ([{"name": "metrics", "containerPort": port}] if port else [])
+        assert env(container).get("METRICS_PORT") == (str(port) if port else None)
+    assert len(found.graph.of_type("PodMonitor")) == bool(telling)
+
+
+@every_platform
+def test_pods_go_to_their_pool_and_the_gpu_they_were_planned_for_j09_j10_kj21(stack: str) -> None:
+    found = deployed(stack)
+    placed = [(run.pool, found.gang(name)["spec"]) for name, run in found.plan.runs.items()]
+    for name, service in found.plan.services.items():
+        placed.append((service.pool, found.spec(f"service-{name}-deployment")["template"]["spec"]))
+    for pool, pod in placed:
+        product = found.plan.pools[pool].gpu_product
+        assert pod["nodeSelector"] == {"gpucluster/pool": pool, "nvidia.com/gpu.product": product}
+        assert pod["tolerations"] == [taint.toleration for taint in found.taints(pool)]
+
+
+@every_platform
+def test_workloads_come_after_their_nodes_and_after_gpus_work_k02(stack: str) -> None:
+    found = deployed(stack)
+    gate = found.graph.one("gpu-readiness-wait").urn
+    kept = [(run.pool, f"run-{name}-job") for name, run in found.plan.runs.items()]
+    kept += [(service.pool, f"service-{name}-deployment") for name, service in found.plan.services.items()]
+    for pool, name in kept:
+        tried = found.graph.one(f"gpu-checks-{pool}-smoke").urn
+        assert {gate, tried, found.graph.one(found.nodes(pool)).urn} <= set(found.graph.one(name).depends_on)
+
+
+@every_platform
+def test_nodes_offer_what_the_plan_counts_and_a_pod_of_each_pool_gets_a_gpu_j07_j08(stack: str) -> None:
+    found = deployed(stack)
+    for name, pool in found.plan.pools.items():
+        if pool.gpu_product is None:
+            continue
+        counted, smoke = (found.graph.one(f"gpu-checks-{name}-{each}") for each in ("count", "smoke"))
+        asked = {each["args"][1]: each["args"][-1] for each in counted.inputs["spec"]["template"]["spec"]["containers"]}
+        network = found.network(name)
+        cards = {network.resource: network.count} if network.resource else {}
+        offered = {"nvidia.com/gpu": pool.devices_per_node, **cards}
+        paths = {resource.replace(".", "\\."): count for resource, count in offered.items()}
+        assert asked == {
+            f"--for=jsonpath={{.status.allocatable.{path}}}={count}": f"-l=gpucluster/pool={name}"
+            for path, count in paths.items()
+        }
+        pod = smoke.inputs["spec"]["template"]["spec"]
+        assert pod["nodeSelector"] == {"gpucluster/pool": name, "nvidia.com/gpu.product": pool.gpu_product}
+        assert pod["tolerations"] == [taint.toleration for taint in found.taints(name)]
+        for job in (counted, smoke):
+            gates = {found.graph.one("gpu-readiness-wait").urn, found.graph.one(found.nodes(name)).urn}
+            assert gates <= set(job.depends_on)
+
+
+@every_platform
+def test_a_run_saves_as_planned_and_where_the_platform_has_room_t01(stack: str) -> None:
+    found = deployed(stack)
+    for name in saving_runs(found):
+        saving, spec = found.plan.runs[name].saving, found.gang(name)["spec"]
+        assert saving is not None
+        told = env(spec["containers"][0])
+        assert told["CHECKPOINT_EVERY_SECONDS"] == str(saving.every_s)
+        assert told["CHECKPOINT_KEEP"] == str(saving.keep)
+        assert told["CHECKPOINT_URI"].startswith(f"{found.scheme}://")
+        assert told["CHECKPOINT_URI"].endswith(f"/checkpoints/{name}")
+        local = [each for each in spec["volumes"] if each["name"] == "local"]
+        assert local == ([{"name": "local", **found.local}] if saving.local else [])
+        assert told.get("CHECKPOINT_FILE_SYSTEM_SECONDS") == (str(saving.file_system_s) if saving.local else None)
+
+
+@every_platform
+def test_saves_go_on_by_the_platforms_copier_t01_r07(stack: str) -> None:
+    found = deployed(stack)
+    for name in saving_runs(found):
+        saving = found.plan.runs[name].saving
+        assert saving is not None
+        backups = [each for each in found.graph.of_type("CronJob") if each.name == f"backup-{name}-schedule"]
+        assert len(backups) == (1 if saving.object_store_s else 0)
+        for backup in backups:
+            job = backup.inputs["spec"]["jobTemplate"]["spec"]
+            (copier,) = job["template"]["spec"]["containers"]
+            assert copier["command"] == ["sh", "-c", script(found.copier)]
+            assert found.copier.env.items() <= env(copier).items()
+            assert job["template"]["spec"]["serviceAccountName"] == name
+            assert job["activeDeadlineSeconds"] == saving.object_store_s
+
+
+def test_one_platform_has_each_kind_of_saving() -> None:
+    """Or the tests above would look at nothing."""
+    runs = deployed("fake").plan.runs.values()
+    assert [run.saving.local for run in runs if run.saving] == [True, False]
+    assert [run.saving.object_store_s for run in runs if run.saving] == [None, 28_800]
+
+
+@every_platform
+def test_weights_come_by_the_platforms_copier_q05(stack: str) -> None:
+    found = deployed(stack)
+    for name, service in found.plan.services.items():
+        assert service.weights.startswith(f"{found.scheme}://")
+        copy = found.graph.one(f"weights-{name}-copy")
+        pod = copy.inputs["spec"]["template"]["spec"]
+        fetch, look = sorted(pod["containers"], key=lambda each: str(each["name"]))
+        assert look["command"] == ["sh", "-c", look_script(found.copier, service.weights)]
+        (path,) = [word for word in fetch["args"] if word.startswith("/models/")]
+        assert [*fetch["command"], *fetch["args"]] == found.copier.fetch(service.weights, path)
+        assert found.copier.env.items() <= env({"env": fetch.get("env", [])}).items()
+        assert copy.timeouts["create"] == f"{service.copy_seconds}s"
+        assert found.graph.one(found.ready).urn in copy.depends_on
+
+
+@every_platform
+def test_datasets_come_by_the_platforms_copier_before_the_runs_that_read_them_lf14(stack: str) -> None:
+    found = deployed(stack)
+    for name, run in found.plan.runs.items():
+        (container,) = found.gang(name)["spec"]["containers"]
+        mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
+        if run.dataset is None:
+            assert "/data" not in mounts
+            continue
+        dataset = found.plan.datasets[run.dataset]
+        assert mounts["/data"]["subPath"].startswith(f"datasets/{dataset.name}")
+        if dataset.source is None:
+            continue
+        copy = found.graph.one(f"dataset-{dataset.name}-copy")
+        fetch, _ = sorted(copy.inputs["spec"]["template"]["spec"]["containers"], key=lambda each: str(each["name"]))
+        path = f"/{mounts['/data']['subPath']}"
+        assert [*fetch["command"], *fetch["args"]] == found.copier.fetch(dataset.source, path)
+        assert copy.timeouts["create"] == f"{dataset.copy_seconds}s"
+        assert copy.urn in found.graph.one(f"run-{name}-job").depends_on
+
+
+def test_one_platform_has_each_kind_of_dataset_lf14() -> None:
+    """Or the test above would look at nothing."""
+    assert {each.source is None for each in deployed("fake").plan.datasets.values()} == {True, False}
+
+
+@every_platform
+def test_no_pod_sees_the_root_of_a_shared_claim_lf14(stack: str) -> None:
+    """The file system is one for all claims: without a directory of its own a mount shows what others have there."""
+    seen = 0
+    for pod in pods(deployed(stack).graph):
+        shared = {each["name"] for each in pod.spec.get("volumes", []) if each.get("persistentVolumeClaim")}
+        mounts = [each for one in pod.containers for each in one.get("volumeMounts", []) if each["name"] in shared]
+        assert all(each.get("subPath") for each in mounts), pod.owner
+        seen += len(mounts)
+    assert seen
+
+
+@every_platform
+def test_a_service_is_published_as_the_platform_does_y11(stack: str) -> None:
+    found = deployed(stack)
+    for name in found.plan.services:
+        service = found.graph.one(f"service-{name}-service").inputs
+        spec = service["spec"]
+        assert spec.get("loadBalancerClass") == found.entry.load_balancer_class
+        assert spec["type"] == ("LoadBalancer" if found.entry.load_balancer_class else "ClusterIP")
+        assert service["metadata"].get("annotations", {}) == found.entry.annotations
+
+
+@every_platform
+def test_training_and_inference_are_kept_apart_a08(stack: str) -> None:
+    found = deployed(stack)
+    for name, run in found.plan.runs.items():
+        assert found.graph.one(f"run-{name}-job").inputs["metadata"]["namespace"] == "training"
+        assert found.gang(name)["spec"]["priorityClassName"] == run.priority
+        assert found.plan.pools[run.pool].role == "training"
+    for name, service in found.plan.services.items():
+        server = found.graph.one(f"service-{name}-deployment").inputs
+        assert server["metadata"]["namespace"] == "inference"
+        assert server["spec"]["template"]["spec"]["priorityClassName"] == "inference"
+        assert found.plan.pools[service.pool].role == "inference"
+
+
+@every_platform
+def test_slices_are_asked_for_like_gpus_k09_kj25(stack: str) -> None:
+    found = deployed(stack)
+    sliced = any(pool.mig for pool in found.plan.pools.values())
+    values = found.graph.one("gpu-operator-release").inputs["values"]
+    assert (values["migManager"]["enabled"], "mig" in values) == (sliced, sliced)
+    for name, service in found.plan.services.items():
+        container = found.spec(f"service-{name}-deployment")["template"]["spec"]["containers"][0]
+        assert container["resources"]["limits"]["nvidia.com/gpu"] == str(service.pod.gpus)
+        assert f"--tensor-parallel-size={service.pod.gpus}" in container["command"]

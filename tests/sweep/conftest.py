@@ -1,0 +1,146 @@
+"""An account of its own in which an expired lab, one that still runs, and things of nobody's lie side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pytest
+
+from rehearsal.tests.cloud.conftest import REGION, Cloud, start, until
+from rehearsal.tests.cloud.world import Network, cluster_request, make_network, make_role
+from sweep.account import AwsAccount
+
+TODAY = date(2026, 11, 23)
+OVER, NOT_YET = "2026-11-22", "2026-11-23"
+
+
+@pytest.fixture(scope="package")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    process, running = start(tmp_path_factory.mktemp("cloud"), "--alone")
+    for role, service in (("sweep-cluster", "eks.amazonaws.com"), ("sweep-node", "ec2.amazonaws.com")):
+        make_role(running, role, service)
+    yield running
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.fixture(autouse=True)
+def environment(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Credentials and endpoint as a user sets them; faults end with the test."""
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_ACCESS_KEY_ID": "AKIAREHEARSAL0000000",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_CONFIG_FILE": "/nonexistent/config",
+        "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent/credentials",
+    }.items():
+        monkeypatch.setenv(name, value)
+    yield
+    cloud.call("DELETE", "faults")
+
+
+@pytest.fixture
+def account() -> AwsAccount:
+    return AwsAccount(attempts=1)
+
+
+@pytest.fixture(scope="package")
+def network(cloud: Cloud) -> Network:
+    made, ec2 = make_network(cloud), cloud.client("ec2")
+    gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=made.vpc)
+    return made
+
+
+def tags(stack: str, expiry: str = OVER, **more: str) -> dict[str, str]:
+    """As the program tags what it makes."""
+    return {"gpucluster:project": "gpucluster", "gpucluster:stack": stack, "expiry": expiry, **more}
+
+
+def listed(tags_: dict[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in tags_.items()]
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab in an account, made by the services' calls as `up` and the controllers in the cluster make it."""
+
+    cloud: Cloud
+    network: Network
+    stack: str
+    tags: dict[str, str]
+
+    def cluster(self) -> None:
+        eks = self.cloud.client("eks")
+        role = "arn:aws:iam::123456789012:role/sweep-cluster"
+        name = f"gpucluster-{self.stack}"
+        eks.create_cluster(**cluster_request(name, role, self.network, tags=self.tags))
+        until(lambda: eks.describe_cluster(name=name)["cluster"]["status"] == "ACTIVE")
+        eks.create_nodegroup(
+            clusterName=name,
+            nodegroupName="training",
+            subnets=list(self.network.subnets),
+            nodeRole="arn:aws:iam::123456789012:role/sweep-node",
+            instanceTypes=["m7i.large"],
+            scalingConfig={"minSize": 0, "desiredSize": 1, "maxSize": 1},
+        )
+
+    def nat_gateway(self) -> None:
+        ec2 = self.cloud.client("ec2")
+        address = ec2.allocate_address(Domain="vpc", TagSpecifications=self._spec("elastic-ip"))["AllocationId"]
+        ec2.create_nat_gateway(
+            SubnetId=self.network.subnets[0], AllocationId=address, TagSpecifications=self._spec("natgateway")
+        )
+
+    def volume(self) -> None:
+        self.cloud.client("ec2").create_volume(
+            AvailabilityZone="us-east-1a", Size=50, VolumeType="gp3", TagSpecifications=self._spec("volume")
+        )
+
+    def load_balancer(self) -> None:
+        made = [{"Key": f"kubernetes.io/cluster/gpucluster-{self.stack}", "Value": "owned"}]
+        self.cloud.client("elbv2").create_load_balancer(
+            Name=f"k8s-{self.stack}", Subnets=list(self.network.subnets), Type="network", Tags=made
+        )
+
+    def file_system(self, **lustre: Any) -> None:
+        fsx = self.cloud.client("fsx")
+        made = fsx.create_file_system(
+            FileSystemType="LUSTRE",
+            StorageType="SSD",
+            StorageCapacity=1200,
+            FileSystemTypeVersion="2.15",
+            SubnetIds=[self.network.subnets[0]],
+            SecurityGroupIds=[self._lustre_group()],
+            LustreConfiguration=lustre or {"DeploymentType": "SCRATCH_2"},
+            Tags=listed(self.tags),
+        )["FileSystem"]["FileSystemId"]
+        until(lambda: self._state(made) == "AVAILABLE")
+
+    def everything(self) -> None:
+        self.cluster()
+        self.nat_gateway()
+        self.volume()
+        self.load_balancer()
+        self.file_system()
+
+    def _spec(self, kind: str) -> list[dict[str, Any]]:
+        return [{"ResourceType": kind, "Tags": listed(self.tags)}]
+
+    def _state(self, system: str) -> str:
+        found = self.cloud.client("fsx").describe_file_systems(FileSystemIds=[system])["FileSystems"]
+        return str(found[0]["Lifecycle"])
+
+    def _lustre_group(self) -> str:
+        ec2 = self.cloud.client("ec2")
+        name = f"lustre-{self.stack}"
+        made = str(ec2.create_security_group(GroupName=name, Description="d", VpcId=self.network.vpc)["GroupId"])
+        rule = {"IpProtocol": "tcp", "FromPort": 988, "ToPort": 988, "UserIdGroupPairs": [{"GroupId": made}]}
+        ec2.authorize_security_group_ingress(GroupId=made, IpPermissions=[rule])
+        return made

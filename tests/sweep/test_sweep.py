@@ -1,0 +1,205 @@
+"""Sweeping an account: what is found, what goes and in which order, what never does; counted through AWS' own APIs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any
+
+import pytest
+
+from rehearsal.tests.cloud.conftest import Cloud
+from rehearsal.tests.cloud.world import Network
+from sweep.__main__ import main
+from sweep.account import AwsAccount
+from sweep.found import Found, Owner, look, owner_of
+from sweep.price import hourly, total
+from sweep.remove import Sweep, ready, remove
+from tests.sweep.conftest import NOT_YET, TODAY, Lab, tags
+
+MINE = Owner(project="gpucluster", stack="lab", expiry=date(2026, 11, 22), protected=False)
+WHOLE = {
+    "cluster": 1,
+    "node group": 1,
+    "NAT gateway": 1,
+    "address": 1,
+    "volume": 1,
+    "load balancer": 1,
+    "file system": 1,
+}
+
+
+def thing(kind: str, state: str = "", **more: Any) -> Found:
+    return Found(kind=kind, id=f"{kind}-1", owner=MINE, state=state, **more)
+
+
+def there(account: AwsAccount, stack: str) -> dict[str, int]:
+    """What the account has of a stack, by kind."""
+    return dict(Counter(each.kind for each in look(account) if each.owner.stack == stack))
+
+
+def swept(account: Any, stack: str, rounds: int = 100) -> Sweep:
+    return remove(account, stack, TODAY, pause=lambda _: time.sleep(0.1), rounds=rounds)
+
+
+def test_only_the_programs_own_tags_make_an_owner() -> None:
+    assert owner_of({"Name": "x", "expiry": "2020-01-01"}) is None
+    assert owner_of({"gpucluster:stack": "lab"}) is None
+    whole = owner_of(tags("lab"))
+    assert whole == MINE
+    assert whole.expired(date(2026, 11, 23))
+    assert not whole.expired(date(2026, 11, 22))
+
+
+def test_a_stack_without_a_day_that_can_be_read_never_expires() -> None:
+    """LF03: what nobody said the end of is nobody's to remove."""
+    for told in ({k: v for k, v in tags("lab").items() if k != "expiry"}, tags("lab", "soon")):
+        owner = owner_of(told)
+        assert owner is not None
+        assert not owner.expired(date(2999, 1, 1))
+
+
+def test_nodes_go_first_and_what_holds_others_last() -> None:
+    """A node group before its cluster, the cluster before what its controllers would make again."""
+    group, cluster = thing("node group", within="x"), thing("cluster")
+    balancer, system, nat = thing("load balancer"), thing("file system"), thing("NAT gateway")
+    node = thing("instance", "running")
+    everything = [balancer, cluster, system, nat, node, group]
+    assert list(ready(everything, everything)) == [group]
+    assert list(ready(everything[:-1], everything[:-1])) == [cluster, node]
+    assert list(ready([balancer, cluster, system, nat], [balancer, cluster, system, nat])) == [cluster, system, nat]
+    assert list(ready([balancer], [balancer])) == [balancer]
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "goes"),
+    [
+        ("volume", "in-use", False),
+        ("volume", "available", True),
+        ("address", "in-use", False),
+        ("address", "free", True),
+        ("cluster", "DELETING", False),
+        ("node group", "DELETE_FAILED", True),
+        ("NAT gateway", "deleting", False),
+        ("instance", "shutting-down", False),
+    ],
+)
+def test_what_is_in_use_or_going_is_not_asked_again(kind: str, state: str, goes: bool) -> None:
+    one = thing(kind, state)
+    assert list(ready([one], [one])) == [one] * goes
+
+
+def test_prices_are_the_catalogues() -> None:
+    """Z12: an L4 spot node, a cluster, 1.2 TiB of scratch; a type without a row is no 0."""
+    assert hourly(thing("instance", price="g6.xlarge", spot=True)) != hourly(thing("instance", price="g6.xlarge"))
+    assert hourly(thing("cluster", price="eks")) == pytest.approx(0.10)
+    assert hourly(thing("file system", price="fsx-SCRATCH_2-gib", size=1200)) == pytest.approx(1200 * 0.14 / 730)
+    assert hourly(thing("node group")) == 0
+    usd, unpriced = total([thing("instance", price="x9.huge"), thing("cluster", price="eks")])
+    assert (usd, unpriced) == (0.10, 1)
+
+
+def test_an_expired_lab_goes_and_nothing_else_does(cloud: Cloud, network: Network, account: AwsAccount) -> None:
+    """Z02, Z15: what costs of it is gone; a lab on its last day, and what is of nobody's, stay."""
+    Lab(cloud, network, "over", tags("over")).everything()
+    Lab(cloud, network, "today", tags("today", NOT_YET)).nat_gateway()
+    cloud.client("ec2").create_volume(AvailabilityZone="us-east-1a", Size=1)
+    assert there(account, "over") == WHOLE
+    assert swept(account, "today").asked == []
+    done = swept(account, "over")
+    assert (done.left, done.refused, len(done.asked)) == ([], {}, 7)
+    assert there(account, "over") == {}
+    assert there(account, "today") == {"NAT gateway": 1, "address": 1}
+    assert len(cloud.client("ec2").describe_volumes()["Volumes"]) == 1
+    assert swept(account, "over").asked == []
+
+
+def test_persistent_and_protected_data_is_never_removed(cloud: Cloud, network: Network, account: AwsAccount) -> None:
+    """LF03: a persistent file system stays though its stack is over, and of a protected stack everything."""
+    lasting = Lab(cloud, network, "lasting", tags("lasting"))
+    lasting.file_system(DeploymentType="PERSISTENT_2", PerUnitStorageThroughput=125)
+    lasting.volume()
+    Lab(cloud, network, "guarded", tags("guarded", **{"gpucluster:protect": "true"})).volume()
+    assert (swept(account, "lasting").left, swept(account, "guarded").left) == ([], [])
+    assert there(account, "lasting") == {"file system": 1}
+    assert there(account, "guarded") == {"volume": 1}
+
+
+class Killed(AwsAccount):
+    """An account whose caller dies before its n-th deletion."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(attempts=1)
+        self._left = after
+
+    def call(self, service: str, operation: str, **request: Any) -> Mapping[str, Any]:
+        if operation.startswith(("delete_", "release_", "terminate_")):
+            if not self._left:
+                raise KeyboardInterrupt
+            self._left -= 1
+        return super().call(service, operation, **request)
+
+    def pages(self, service: str, operation: str, **request: Any) -> Iterator[Mapping[str, Any]]:
+        return super().pages(service, operation, **request)
+
+
+def test_a_sweep_that_is_killed_again_and_again_comes_to_its_end(
+    cloud: Cloud, network: Network, account: AwsAccount
+) -> None:
+    """Nothing is remembered: the next one goes on where the account stands."""
+    Lab(cloud, network, "killed", tags("killed")).everything()
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            swept(Killed(after=1), "killed")
+    done = swept(account, "killed")
+    assert done.left == []
+    assert len(done.asked) < len(WHOLE)
+    assert there(account, "killed") == {}
+
+
+def test_what_aws_refuses_is_told_and_tried_again(cloud: Cloud, network: Network, account: AwsAccount) -> None:
+    """Throttled once, and refused for good: the rest goes on, and the sentence is AWS' own."""
+    Lab(cloud, network, "throttled", tags("throttled")).nat_gateway()
+    once = {"action": "DeleteNatGateway", "code": "RequestLimitExceeded", "status": 503, "times": 1}
+    cloud.call("POST", "faults", once)
+    assert swept(account, "throttled").left == []
+    Lab(cloud, network, "denied", tags("denied")).volume()
+    cloud.call("POST", "faults", {"action": "DeleteVolume", "code": "UnauthorizedOperation", "status": 403})
+    done = swept(account, "denied", rounds=3)
+    assert [each.kind for each in done.left] == ["volume"]
+    assert "UnauthorizedOperation" in done.refused[done.left[0].id]
+    cloud.call("DELETE", "faults")
+    assert swept(account, "denied").left == []
+
+
+def test_the_command_lists_asks_and_removes(
+    cloud: Cloud, network: Network, account: AwsAccount, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Z15: a typo in the answer removes nothing; the name typed in full does."""
+    Lab(cloud, network, "asked", tags("asked")).volume()
+    assert main([], today=TODAY) == 1
+    said = capsys.readouterr().out
+    assert "make sweep REMOVE=asked" in said
+    assert "0.005" in said
+    questions: list[str] = []
+
+    def answer(text: str) -> str:
+        questions.append(text)
+        return "aksed"
+
+    assert main(["--remove", "asked"], ask=answer, today=TODAY) == 1
+    assert "1 things at 0.01 USD an hour" in questions[0]
+    assert there(account, "asked") == {"volume": 1}
+    assert main(["--remove", "asked", "--confirm", "asked"], today=TODAY) == 0
+    assert there(account, "asked") == {}
+    assert main(["--remove", "asked", "--confirm", "asked"], today=TODAY) == 0
+
+
+def test_without_a_region_the_command_says_what_to_type(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    assert main([], today=TODAY) == 2
+    assert "make sweep REGION=" in capsys.readouterr().err

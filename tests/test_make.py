@@ -1,0 +1,50 @@
+"""make hands words on as they were typed (newcomer's row B4): they are data, and no text of make's or a shell's."""
+
+import shlex
+import subprocess
+
+import pytest
+
+from tests.typed import handed
+
+HOSTILE = (
+    "budget.maxHourlyUsd=$300",
+    "pools[1].server='DGX B200' fabric.switch=Q3400-RA",
+    'lifecycle.owner="A; touch /tmp/never"',
+    "lifecycle.owner=`id` $(id) $$ && false",
+    "lifecycle.owner=a\\b, c|d > e # f",
+)
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_what_is_set_reaches_the_planner_unchanged(words: str) -> None:
+    (seen,) = handed(f"make plan STACK=prod SET={shlex.quote(words)}")
+    assert seen == ["-m", "planner", "--stack", "prod", "--set", words]
+
+
+def test_each_variable_is_data() -> None:
+    """STACK, OUT, FORMAT, AGAINST, EXPLAIN, SITE and the words about nodes and services."""
+    odd = 'it\'s $1; "x"'
+    quoted = shlex.quote(odd)
+    (plan,) = handed(f"make plan STACK={quoted} OUT={quoted} FORMAT={quoted} AGAINST={quoted} EXPLAIN={quoted}")
+    assert plan[2:] == ["--stack", odd, "--format", odd, "--out", odd, "--against", odd, "--explain", odd]
+    (load,) = handed(f"make load SERVICE={quoted} RPS=5 SECONDS=7 SITE={quoted}")
+    assert load[2:] == ["load", "--stack", "dev", "--site", odd, odd, "--rps", "5", "--seconds", "7"]
+    (fail,) = handed(f"make fail NODE={quoted} WHAT=oom TARGET={quoted}")
+    assert fail[2:] == ["fail", "--stack", "dev", odd, "oom", "--target", odd]
+
+
+def test_the_environment_says_the_same_as_the_command_line() -> None:
+    (seen,) = handed("SET='budget.maxHourlyUsd=$300' make plan")
+    assert seen[-1] == "budget.maxHourlyUsd=$300"
+
+
+def test_words_for_kubectl_are_divided_as_a_shell_divides_them_and_nothing_else() -> None:
+    (seen,) = handed("""make kubectl ARGS="get pods -l 'app in (a, b)' -o jsonpath={.x}; echo \\$HOME" """)
+    assert seen[-9:] == ["--", "get", "pods", "-l", "app in (a, b)", "-o", "jsonpath={.x};", "echo", "$HOME"]
+
+
+def test_words_that_cannot_be_divided_are_told() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        handed("""make kubectl ARGS="get 'pods" """)
+    assert "ARGS cannot be divided into words" in failed.value.stderr
