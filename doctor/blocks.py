@@ -8,7 +8,7 @@ from doctor.account import AbsentError, Account
 from doctor.case import Case
 from doctor.results import Result, Status, judged
 from planner.blocks import BlockPlan
-from planner.types import AwsPoolPlan
+from planner.pool_types import AwsPoolPlan
 
 Wrong = tuple[Status, str, str]
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from planner.types import AwsPlan, AwsPoolPlan
+from planner.pool_types import AwsPoolPlan
+from planner.types import AwsPlan
 from settings.model import AwsSettings
 
 

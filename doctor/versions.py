@@ -9,7 +9,7 @@ from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
 from doctor.account import Account
 from doctor.case import Case
 from doctor.results import Result, Status, judged
-from planner.types import AwsPoolPlan
+from planner.pool_types import AwsPoolPlan
 
 _SOON = timedelta(days=60)
 _IMAGES = "/aws/service/eks/optimized-ami"

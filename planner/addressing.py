@@ -4,7 +4,8 @@ a subnet that moved would be replaced, with everything in it."""
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network
 
-from planner.types import AwsPoolPlan, Subnet, SubnetRole
+from planner.pool_types import AwsPoolPlan
+from planner.types import Subnet, SubnetRole
 
 AWS_RESERVED_ADDRESSES = 5
 CONTROL_PLANE_ADDRESSES = 6

@@ -26,6 +26,7 @@ from planner.draft import AwsDraft, registry
 from planner.interconnect import pool_gates
 from planner.monitoring.plan import plan_monitoring
 from planner.monitoring.types import MonitoringPlan
+from planner.pool_types import AwsPoolPlan
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import bill_checks, block_checks, quota_checks
 from planner.quotas import Fleet, QuotaNeed, quota_needs
@@ -33,7 +34,7 @@ from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
 from planner.stack import api_endpoint, aws_deployment, file_system, ownership, plan_queues, plan_sources, spending
 from planner.storage.plan import plan_aws_storage
-from planner.types import AwsPlan, AwsPoolPlan
+from planner.types import AwsPlan
 from planner.workloads import plan_runs, plan_sharing
 
 if TYPE_CHECKING:

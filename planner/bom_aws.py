@@ -6,7 +6,7 @@ from catalogue.types import Accelerator
 from planner.bom import Basis, Bom, BomLine, Part, free, included
 from planner.cost.amounts import Amount
 from planner.cost.lines import PriceLine, Prices
-from planner.types import AwsPoolPlan
+from planner.pool_types import AwsPoolPlan
 
 _PARTS = {"storage": Part.STORAGE, "platform": Part.MANAGEMENT, "traffic": Part.INTERCONNECT}
 _KEPT = ("root volumes", "GB in S3")

@@ -13,10 +13,12 @@ from planner.cost.lines import Prices
 from planner.datasets import DatasetPlan
 from planner.findings import Registry
 from planner.monitoring.types import MonitoringPlan
+from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.quotas import QuotaNeed
 from planner.stack import ApiEndpoint
 from planner.storage.types import StoragePlan
-from planner.types import AwsPoolPlan, PoolPlan, RunPlan, ServicePlan, Subnet, TritonPlan
+from planner.types import Subnet
+from planner.workload_types import RunPlan, ServicePlan, TritonPlan
 
 if TYPE_CHECKING:
     from settings.model import AwsSettings, Settings

@@ -7,7 +7,7 @@ from catalogue.network_types import NicRole, of_role
 from planner.communication.constants import EFA_LATENCY_US, NETWORK_PART
 from planner.communication.gates import Gate, gates_of
 from planner.communication.group import Cluster, Network
-from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan
+from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from planner.cost.owned import OwnedCost
 from planner.draft import Draft, registry
 from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
-from planner.types import MetalPoolPlan
+from planner.pool_types import MetalPoolPlan
 
 if TYPE_CHECKING:
     from settings.model import MetalSettings

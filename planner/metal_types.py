@@ -8,9 +8,10 @@ from planner.cost.comparison import Comparison
 from planner.cost.owned import OwnedCost
 from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
+from planner.pool_types import MetalPoolPlan
 from planner.procurement import Check
 from planner.storage.types import StoragePlan
-from planner.types import MetalPoolPlan, Plan
+from planner.types import Plan
 
 
 @dataclass(frozen=True, kw_only=True)

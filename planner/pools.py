@@ -18,8 +18,9 @@ from planner.nodes import (
     metal_allocatable_memory_mib,
 )
 from planner.placement import wants_placement_group
+from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.replacement import repair, surge, update_strategy
-from planner.types import AwsPoolPlan, AwsTotals, MetalPoolPlan, PoolPlan, Totals
+from planner.types import AwsTotals, Totals
 
 if TYPE_CHECKING:
     from settings.aws import AwsPool

@@ -15,7 +15,7 @@ from planner.fabric.ports import radix
 from planner.fabric.topology import design
 from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
-from planner.types import MetalPoolPlan
+from planner.pool_types import MetalPoolPlan
 
 if TYPE_CHECKING:
     from settings.model import MetalSettings

@@ -15,8 +15,10 @@ from monitoring.dashboards.references import (
 from planner.communication.collectives import Collective
 from planner.communication.gates import Reach
 from planner.interconnect import cluster_of
+from planner.pool_types import PoolPlan
 from planner.throughput import TYPICAL_MFU
-from planner.types import AwsPlan, Plan, PoolPlan, RunPlan, ServicePlan
+from planner.types import AwsPlan, Plan
+from planner.workload_types import RunPlan, ServicePlan
 
 if TYPE_CHECKING:
     from catalogue.types import Gpu

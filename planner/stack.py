@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from planner.types import PoolPlan
+    from planner.pool_types import PoolPlan
     from settings.aws import Aws
     from settings.model import AwsSettings, MetalSettings, Settings
 

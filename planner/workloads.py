@@ -15,6 +15,7 @@ from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.nodes import pod_share
 from planner.placement import Sharing, sharing
+from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.reliability.checkpoints import Saving, TierPlan, plan_tiers, saving
 from planner.step import step_time
 from planner.storage.tiers import checkpoint_tiers
@@ -24,7 +25,7 @@ from planner.training.job import Job, Layout
 from planner.training.launch import plan_launch
 from planner.training.layout import covers, layout_on
 from planner.training.plan import TrainingPlan, plan_training
-from planner.types import AwsPoolPlan, PodResources, PoolPlan, RunPlan, ServicePlan, TritonPlan
+from planner.workload_types import PodResources, RunPlan, ServicePlan, TritonPlan
 
 if TYPE_CHECKING:
     from settings.workloads import TrainingRun

@@ -10,8 +10,9 @@ from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
 from components.aws.nodes import CapacityBlock, NodePool, NodePoolArgs, NodeRole, NodeRoleArgs, Repair, RepairOverride
 from components.layers import HardwarePool
+from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
-from planner.types import AwsPlan, AwsPoolPlan
+from planner.types import AwsPlan
 from stacks.aws_ground import Ground
 from stacks.platform import GpuPool, gpu_pool, node_labels, node_taints
 from stacks.providers import mandatory_tags

@@ -11,7 +11,8 @@ from monitoring.rules import alert_groups, recording_groups
 from monitoring.thresholds import Threshold
 from planner.monitoring.types import AlertsPlan, ThresholdPlan
 from planner.throughput import TYPICAL_MFU
-from planner.types import Plan, RunPlan
+from planner.types import Plan
+from planner.workload_types import RunPlan
 
 
 def limits(plan: Plan, own: Iterable[ThresholdPlan] = ()) -> Limits:

@@ -18,7 +18,7 @@ from components.platform.pods import PodNetwork
 from components.platform.taints import Taint, pool_labels, pool_taints
 from components.serving.entry import Entry
 from components.storage.claims import ClaimSpec
-from planner.types import PoolPlan, Role
+from planner.pool_types import PoolPlan, Role
 
 MIG_CONFIG_KEY, PLUGIN_CONFIG_KEY = "nvidia.com/mig.config", "nvidia.com/device-plugin.config"
 

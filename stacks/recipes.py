@@ -8,7 +8,7 @@ from components.training.launch import Launch
 from components.training.recipe import Places, Recipe
 from components.training.saving import CHECKPOINTS, DATA, LOCAL
 from components.training.trainer import TRAINER, trainer_files
-from planner.types import RunPlan
+from planner.workload_types import RunPlan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,8 @@ from components.serving.triton import TritonServer, TritonServerArgs
 from components.storage.staged import MODELS, Staged
 from planner.serving.drain import LEAVE_SECONDS
 from planner.serving.sources import ClaimSource, ObjectSource, source_of
-from planner.types import Plan, ServicePlan, TritonPlan
+from planner.types import Plan
+from planner.workload_types import ServicePlan, TritonPlan
 from stacks.copies import Copy, stage
 from stacks.platform import GpuPool, Platform
 from stacks.services import WEIGHTS, Services

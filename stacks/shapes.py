@@ -1,7 +1,7 @@
 """The planner's numbers of a pod as components take them."""
 
 from components.platform.pods import PodNetwork, PodShape
-from planner.types import PodResources
+from planner.workload_types import PodResources
 
 
 def shape(pod: PodResources, network: PodNetwork | None = None) -> PodShape:

@@ -11,7 +11,8 @@ from components.training.backup import Backup, BackupArgs
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
 from planner.datasets import DatasetPlan
-from planner.types import Plan, RunPlan
+from planner.types import Plan
+from planner.workload_types import RunPlan
 from stacks.copies import Copy, stage
 from stacks.platform import GpuPool, Platform
 from stacks.recipes import started

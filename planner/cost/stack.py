@@ -10,7 +10,7 @@ from planner.blocks import hours, whole_price
 from planner.cost.amounts import Amount
 from planner.cost.lines import BlockPrice, PriceLine, Prices
 from planner.cost.traffic import Traffic
-from planner.types import Role
+from planner.pool_types import Role
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from planner.fabric.optics import optics
 from planner.fabric.ports import Radix, radix
 from planner.fabric.topology import Growth, grown
 from planner.fabric.types import FabricPlan
-from planner.types import MetalPoolPlan
+from planner.pool_types import MetalPoolPlan
 
 if TYPE_CHECKING:
     from settings.metal import FabricSection

@@ -10,10 +10,12 @@ from planner.faces.forecast import forecast_facts, tier_facts
 from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
 from planner.faces.wording import counted
 from planner.placement import Room, Sharing
+from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.reliability.mttf import compared
 from planner.throughput import TYPICAL_MFU
 from planner.training.plan import TrainingPlan
-from planner.types import AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
+from planner.types import Plan
+from planner.workload_types import RunPlan, ServicePlan
 
 _BAR = 56
 

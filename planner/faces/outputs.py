@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic.alias_generators import to_camel
 
 from planner.monitoring.types import MonitoringPlan
+from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.quotas import requests
 from planner.storage.types import StoragePlan
-from planner.types import AwsPlan, AwsPoolPlan, MetalPoolPlan, Plan, PoolPlan, RunPlan, ServicePlan
+from planner.types import AwsPlan, Plan
+from planner.workload_types import RunPlan, ServicePlan
 
 if TYPE_CHECKING:
     from planner.fabric.types import FabricPlan

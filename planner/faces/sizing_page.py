@@ -12,8 +12,8 @@ from planner.cost.amounts import Amount
 from planner.cost.labs import Lab, labs
 from planner.cost.stack import Around, Purchase, fsx_service
 from planner.cost.tiers import tier_costs
+from planner.pool_types import Role
 from planner.training.minimum import FILL, needs
-from planner.types import Role
 
 _HEAD = f"""# First guesses
 

@@ -13,7 +13,7 @@ from planner.facility.machines import Kind, Machines, kw, servers, storage_serve
 from planner.facility.power import Circuit, Power, facility_kw, power, ups_kwh, usd_per_hour, yearly_mwh, yearly_usd
 from planner.facility.racks import Rack, RackPlan, pack
 from planner.facility.types import FacilityPlan, RackLine
-from planner.types import MetalPoolPlan
+from planner.pool_types import MetalPoolPlan
 
 if TYPE_CHECKING:
     from settings.facility import Facility

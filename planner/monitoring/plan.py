@@ -10,7 +10,8 @@ from catalogue.units import MIB_PER_GIB
 from planner.monitoring.room import requests, system_room
 from planner.monitoring.series import exporters, fleet
 from planner.monitoring.types import AlertsPlan, MailPlan, MonitoringPlan, ReceiverPlan, ThresholdPlan
-from planner.types import PoolPlan, RunPlan, ServicePlan
+from planner.pool_types import PoolPlan
+from planner.workload_types import RunPlan, ServicePlan
 
 if TYPE_CHECKING:
     from settings.alerts import Alerts

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
-from planner.types import PoolPlan
+from planner.pool_types import PoolPlan
 
 
 class _Pods(NamedTuple):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from monitoring.counters import DCGM_COUNTERS
 from planner.monitoring.types import ExporterPlan
-from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan, ServicePlan
+from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
+from planner.workload_types import RunPlan, ServicePlan
 
 _PER_GPU = sum(each.kind != "label" for each in DCGM_COUNTERS)
 _CLOCK_EVENTS = 8

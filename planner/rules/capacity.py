@@ -7,8 +7,8 @@ from catalogue.types import Accelerator
 from catalogue.units import MIB_PER_GIB
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools, or_own_row, placed_runs, runs, services
-from planner.types import AwsPoolPlan
 
 
 @aws_rule(

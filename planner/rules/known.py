@@ -9,9 +9,10 @@ from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.draft import AwsDraft, Draft
 from planner.forecast import Forecast
+from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import RunStorage, StoragePlan
 from planner.training.plan import TrainingPlan
-from planner.types import AwsPoolPlan, MetalPoolPlan, PoolPlan, RunPlan
+from planner.workload_types import RunPlan
 
 if TYPE_CHECKING:
     from planner.metal_draft import MetalDraft

@@ -7,8 +7,8 @@ from catalogue.offerings import OFFERINGS_AS_OF, offered
 from catalogue.regions import is_recorded, zones
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
+from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools
-from planner.types import AwsPoolPlan
 
 if TYPE_CHECKING:
     from settings.aws import AwsPool

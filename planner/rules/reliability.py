@@ -6,11 +6,11 @@ from catalogue.types import UsageClass
 from catalogue.units import SECONDS_PER_MINUTE
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.reliability.checkpoints import overhead
 from planner.reliability.losses import SPOT_MOST_LOST_MINUTES, covered_hours, failure_cost, idle_gpus
 from planner.reliability.mttf import Mttf, failure_rate, mttf
 from planner.rules.known import known_runs, placed_runs, timed_runs
-from planner.types import AwsPoolPlan, PoolPlan
 
 _MOST_LOSS = 0.05
 _MOST_UNSAVED_GPUS = 16

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
 from planner.placement import Replicas, placed
+from planner.pool_types import PoolPlan
 from planner.rules.known import known_pools, services
 from planner.serving.replicas import always_fits, fits_in_any_order
-from planner.types import PoolPlan, ServicePlan
+from planner.workload_types import ServicePlan
 
 _SCHEDULER = "kube-scheduler, plugins interpodaffinity and podtopologyspread; the pods' affinity and constraints"
 _UNFED = "autoscaler-unfed"

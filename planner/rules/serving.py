@@ -10,11 +10,12 @@ from catalogue.site import meant
 from catalogue.types import Gpu
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
+from planner.pool_types import PoolPlan
 from planner.rules.known import or_own_row, services, workloads
 from planner.serving.memory import Quantization
 from planner.serving.plan import replica_memory
 from planner.training.layout import tensor_degrees
-from planner.types import PoolPlan, ServicePlan
+from planner.workload_types import ServicePlan
 
 if TYPE_CHECKING:
     from settings.serving import Service

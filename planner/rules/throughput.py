@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.pool_types import AwsPoolPlan
 from planner.rules.known import Seen, known_runs, timed_runs
 from planner.throughput import Claim, claim, peak_tflops
-from planner.types import AwsPoolPlan
 
 _PALM = "Chowdhery et al. 2022 (PaLM), appendix B"
 _MOST_WAITING = 0.5

@@ -9,12 +9,13 @@ from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.nodes import pod_share
 from planner.placement import Replicas
+from planner.pool_types import PoolPlan
 from planner.serving.adapters import AdapterPlan, LoraRoom, room_for
 from planner.serving.drain import drain_seconds, grace_seconds, longest_stream_seconds
 from planner.serving.memory import ServingMemory, decode_tokens_per_s, serving_memory
 from planner.serving.replicas import limited
 from planner.serving.startup import copy_seconds, load_seconds, scale_up_seconds, startup_seconds
-from planner.types import PodResources, PoolPlan, ScalingPlan, ServicePlan
+from planner.workload_types import PodResources, ScalingPlan, ServicePlan
 
 if TYPE_CHECKING:
     from settings.serving import Service

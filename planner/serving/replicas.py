@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import chain, pairwise
 
 from planner.placement import Replicas, has_room, placed
-from planner.types import PoolPlan, ServicePlan
+from planner.pool_types import PoolPlan
+from planner.workload_types import ServicePlan
 
 
 def limited(

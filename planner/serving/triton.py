@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from catalogue.units import BYTES_PER_GB
 from planner.placement import Replicas, has_room
+from planner.pool_types import PoolPlan
 from planner.serving.plan import replica_resources
 from planner.serving.startup import copy_seconds, load_seconds, startup_seconds
-from planner.types import PoolPlan, ServicePlan, TritonPlan
+from planner.workload_types import ServicePlan, TritonPlan
 
 if TYPE_CHECKING:
     from settings.serving import Triton

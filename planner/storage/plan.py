@@ -11,6 +11,7 @@ from catalogue.model_types import Model
 from catalogue.types import Nvme
 from catalogue.units import BYTES_PER_GB, BYTES_PER_GIB, GB_PER_TB, GIB_PER_TIB
 from planner.datasets import dataset_sizes
+from planner.pool_types import AwsPoolPlan, MetalPoolPlan
 from planner.reliability.checkpoints import saving
 from planner.storage import fsx, local, s3
 from planner.storage.ceph import CephServers, ceph_limits
@@ -29,7 +30,6 @@ from planner.storage.redundancy import parse, replicated
 from planner.storage.types import RunStorage, StoragePlan
 from planner.training.job import Job
 from planner.training.states import lora_parameters
-from planner.types import AwsPoolPlan, MetalPoolPlan
 
 if TYPE_CHECKING:
     from settings.aws import FsxLustre

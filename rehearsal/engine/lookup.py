@@ -30,7 +30,9 @@ FIELD_MANAGER = "pulumi"
 FIELD_MANAGER_KEPT = "__fieldManager"
 """The output in which that provider keeps it."""
 SETTLE_SECONDS = 1800.0
-RELEASE_SECONDS = 120.0
+RELEASE_SECONDS = 420.0
+"""Longer than the five minutes after which an API server looks again at a definition that it has begun to delete
+(apiextensions-apiserver, pkg/apiserver/apiserver.go: resync of the informers that its finalizer works by)."""
 UNSETTLED = frozenset({"CREATING", "UPDATING", "pending"})
 
 

@@ -19,6 +19,7 @@ from rehearsal.engine.naturalkeys import ForeignObjectError, NoNaturalKeyError, 
 from rehearsal.engine.run import Engine, Watcher
 from rehearsal.engine.state import Document, Pending
 from rehearsal.kube.client import ApiError, CredentialsFailed, Unreachable
+from rehearsal.plugins.kubernetes.helm_objects import NotReady
 from rehearsal.plugins.servicer import PluginError
 
 
@@ -113,6 +114,8 @@ def decide(pending: Pending, around: Surroundings, find: Finder) -> Finding:
         return Finding(pending.urn, pending.kind, Verdict.CLEAR, f"not ours: {error}")
     except NoNaturalKeyError as error:
         return _left(pending, f"{error}: look for it by hand and remove it")
+    except NotReady as error:
+        return _left(pending, f"the half-made release could not be removed: {error}; try again once it is gone")
     except (PluginError, BotoCoreError, ApiError, Unreachable, CredentialsFailed, ValueError) as error:
         return _left(pending, f"the lookup failed: {error}")
     if ids:

@@ -19,7 +19,8 @@ from planner.faces.text import difference_headings, difference_rows, difference_
 from planner.faces.watching import monitoring_facts
 from planner.findings import Finding, Severity
 from planner.metal_types import MetalPlan
-from planner.types import AwsPlan, PoolPlan
+from planner.pool_types import PoolPlan
+from planner.types import AwsPlan
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The page loads nothing and runs nothing."""

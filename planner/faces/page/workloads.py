@@ -18,7 +18,8 @@ from planner.faces.page.elements import Markup, element, facts, section, table
 from planner.metal_types import MetalPlan
 from planner.reliability.checkpoints import Best, Saving, TierPlan, daly_seconds, overhead, young_seconds
 from planner.training.plan import TrainingPlan
-from planner.types import AwsPlan, RunPlan
+from planner.types import AwsPlan
+from planner.workload_types import RunPlan
 
 _POINTS = 48
 _SPAN = 8.0

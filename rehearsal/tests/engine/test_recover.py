@@ -12,6 +12,7 @@ from rehearsal.engine.recover import Finding, Recovery, Verdict, decide
 from rehearsal.engine.state import Pending
 from rehearsal.kube.client import Unreachable
 from rehearsal.plugins.aws.account import CallError
+from rehearsal.plugins.kubernetes.helm_objects import NotReady
 
 ADDRESS = "aws:ec2/eip:Eip"
 AROUND = Surroundings({}, frozenset())
@@ -40,6 +41,12 @@ def answer(result: Any) -> Any:
         (NoNaturalKeyError("no key"), Verdict.LEAVE, "", "no key: look for it by hand"),
         (CallError("X", "UnauthorizedOperation", "no"), Verdict.LEAVE, "", "the lookup failed"),
         (Unreachable("connection refused"), Verdict.LEAVE, "", "connection refused"),
+        (
+            NotReady(["the definition stays"]),
+            Verdict.LEAVE,
+            "",
+            "not be removed: the definition stays; try again",
+        ),
     ],
 )
 def test_a_pending_create(result: Any, verdict: Verdict, id: str, says: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from planner.findings import Finding, Severity
-from planner.types import ScalingPlan
+from planner.workload_types import ScalingPlan
 from tests.planner.stacks import planned, sections
 
 WATCHED: dict[str, Any] = {"monitoring": {}}

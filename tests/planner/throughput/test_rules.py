@@ -6,7 +6,8 @@ import pytest
 
 from planner.findings import Finding
 from planner.metal_types import MetalPlan
-from planner.types import AwsPlan, RunPlan
+from planner.types import AwsPlan
+from planner.workload_types import RunPlan
 from tests.planner.stacks import planned, planned_metal
 
 RUN = "training.runs.0"

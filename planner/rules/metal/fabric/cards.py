@@ -11,9 +11,9 @@ from planner.fabric.plan import compute_cards
 from planner.fabric.ports import radix
 from planner.findings import Observation, Severity
 from planner.metal_draft import MetalDraft, metal_rule
+from planner.pool_types import MetalPoolPlan
 from planner.rules.known import placed_runs
 from planner.rules.metal.fabric.joined import cards_of, joined, switch_of
-from planner.types import MetalPoolPlan
 
 _NEGOTIATED = 'NVIDIA DGX SuperPOD cabling design guide, "Mixing Widths and Rates"'
 _SPEAKS = {"infiniband": Link.INFINIBAND, "roce": Link.ETHERNET, "ethernet": Link.ETHERNET}

@@ -6,8 +6,8 @@ from catalogue.network_types import NicGroup, Switch
 from planner.fabric.plan import Asked, asked, compute_cards, joins
 from planner.fabric.topology import Growth
 from planner.metal_draft import MetalDraft
+from planner.pool_types import MetalPoolPlan
 from planner.rules.known import known_pools
-from planner.types import MetalPoolPlan
 
 
 def switch_of(draft: MetalDraft) -> Switch | None:

@@ -1,0 +1,108 @@
+"""What the plan says of node pools. Units are in the field names."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from catalogue.metal_types import Server
+from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile, Nvme, UsageClass
+from planner.blocks import BlockPlan
+from planner.mig import mig_config, plugin_config, product_label
+from planner.replacement import RepairPlan, UpdateStrategy
+
+Role = Literal["system", "training", "inference"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolPlan:
+    """A node pool with what one node offers. `hardware` is the row of its instance type or server.
+
+    `allocatable_*` is what the kubelet leaves to pods, daemons included. `mig` cuts every GPU into slices, as the value
+    `mig_config` of the node's label says, or as many as `time_slices` pods take turns on it, as `plugin_config` says;
+    `gpu_product` is what feature discovery then calls a GPU or a slice. `nvme` are the node's own disks.
+    """
+
+    name: str
+    role: Role
+    hardware: str
+    gpu: Gpu | None
+    count: int
+    gpus_per_node: int
+    gpus: int
+    allocatable_cpu_millicores: int
+    allocatable_memory_mib: int
+    nvme: Nvme | None = None
+    mig: MigProfile | None = None
+    time_slices: int = 1
+
+    @property
+    def nodes_now(self) -> int:
+        """Nodes to ask for on the plan's day."""
+        return self.count
+
+    @property
+    def gpu_product(self) -> str | None:
+        """Value of the node label nvidia.com/gpu.product, None without GPUs."""
+        if self.gpu is None:
+            return None
+        return product_label(self.gpu, self.mig.name if self.mig else None, replicas=self.time_slices)
+
+    @property
+    def mig_config(self) -> str | None:
+        """Value of the node label nvidia.com/mig.config, None where GPUs stay whole."""
+        return mig_config(self.mig.name) if self.mig else None
+
+    @property
+    def plugin_config(self) -> str | None:
+        """Value of the node label nvidia.com/device-plugin.config, None where a GPU is offered once."""
+        return plugin_config(self.time_slices) if self.time_slices > 1 else None
+
+    @property
+    def devices_per_node(self) -> int:
+        """What pods can ask for on a node: its GPUs, the slices they are cut into, or turns on them."""
+        return self.gpus_per_node * (self.mig.count if self.mig else self.time_slices)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwsPoolPlan(PoolPlan):
+    """A node pool on AWS.
+
+    `interfaces` is the launch template's list in order; `efa` counts the EFA ones of a node. The kubelet takes
+    `max_pods`, which EKS sets, and the VPC CNI has addresses for `addressed_pods` of them: EFA interfaces on card 0
+    take slots that carry addresses. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
+    by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
+    """
+
+    instance: Instance
+    usage: UsageClass
+    capacity_type: str
+    root_volume_gib: int
+    interfaces: tuple[Interface, ...]
+    efa: int
+    max_pods: int
+    addressed_pods: int
+    addresses_per_node: int
+    placement_group: bool
+    update_strategy: UpdateStrategy
+    surge: int
+    repair: RepairPlan | None
+    block: BlockPlan | None
+
+    @property
+    def nodes_now(self) -> int:
+        """Nodes to ask for on the plan's day: none before a capacity block's first."""
+        return self.block.nodes if self.block else self.count
+
+    @property
+    def interfaces_per_node(self) -> int:
+        """Most network interfaces of a node: those without addresses, and those that hold its pods' addresses."""
+        bare = sum(each.interface_type is InterfaceType.EFA_ONLY for each in self.interfaces)
+        return bare + self.addresses_per_node // self.instance.addresses_per_interface
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetalPoolPlan(PoolPlan):
+    """A node pool of servers. `rails` are the compute ports of a node, `most` the nodes after the declared growth."""
+
+    server: Server
+    rails: int
+    most: int
