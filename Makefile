@@ -102,10 +102,12 @@ heal: setup ## mend NODE, all of it or WHAT
 down: setup ## destroy STACK, prove that nothing is left, stop everything
 	@$(REHEARSAL) down $(WHICH)
 
-rehearse: setup ## up, assertions, a preview without changes, down
+rehearse: setup ## the policies, up, assertions, a preview without changes, down
+	@$(RUN) tests.graph "$$STACK"
 	@$(REHEARSAL) rehearse $(WHICH)
 
-preview: setup ## what the tree changes in STACK; BASE=<git ref> compares with that revision
+preview: setup ## the policies, and what the tree changes in STACK; BASE=<git ref> compares with that revision
+	@$(RUN) tests.graph "$$STACK"
 	@$(REHEARSAL) preview $(WHICH) $${BASE:+--base "$$BASE"}
 
 recover: setup ## settle what a killed pulumi left; REAL=1 for the stack of your own account

@@ -10,6 +10,7 @@ from settings.types import (
     SERVICE_CIDR,
     AccountId,
     Arn,
+    AwsProfile,
     BucketName,
     Cidr,
     Day,
@@ -60,7 +61,7 @@ class Aws(Section):
     zones: Annotated[tuple[ZoneId, ...], Field(min_length=2, max_length=6, description="zones of the control plane")]
     gpu_zone: ZoneId
     account_id: Annotated[AccountId | None, Field(description="refuse any other account")] = None
-    profile: Annotated[str | None, Field(description="profile of the AWS configuration to deploy with")] = None
+    profile: Annotated[AwsProfile | None, Field(description="profile of the AWS configuration to deploy with")] = None
     role_arn: Annotated[Arn | None, Field(description="role to assume for the deployment")] = None
     vpc_cidr: Annotated[VpcCidr, Field(description="a private /16 to /20; it cannot change later")] = "10.64.0.0/16"
     kubernetes_version: KubernetesMinor

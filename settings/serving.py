@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from settings.types import Image, Name, Path, Section, SectionError
+from settings.types import S3_PATTERN, Image, Name, Path, Section, SectionError, s3_uri
 
 _HUB = re.compile(r"hf://(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>.*))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -31,9 +31,8 @@ def _repository(value: str) -> str:
 
 def _kept(value: str, forms: str) -> str:
     """An address in an object store, or on a claim; `forms` says what else it could have been."""
-    bucket, _, prefix = value.removeprefix("s3://").partition("/")
-    if value.startswith("s3://") and bucket and prefix.strip("/"):
-        return value.rstrip("/")
+    if value.startswith("s3://"):
+        return s3_uri(value, forms)
     claim = _CLAIM.fullmatch(value)
     steps = claim["path"].rstrip("/").split("/") if claim else []
     if not steps or any(step in ("", ".", "..") for step in steps):
@@ -47,11 +46,11 @@ ModelSource = Annotated[
     Field(
         description=f"{_FORMS}: copied to the shared file system once, but for a claim of namespace inference, "
         "which holds it already",
-        json_schema_extra={"pattern": r"^(s3://[^/]+/.+|hf://[\w.-]+/[\w.-]+@[0-9a-f]{40}|pvc://[^/]+/.+)$"},
+        json_schema_extra={"pattern": rf"^({S3_PATTERN}|hf://[\w.-]+/[\w.-]+@[0-9a-f]{{40}}|pvc://[^/]+/.+)$"},
     ),
 ]
 RepositorySource = Annotated[
-    str, AfterValidator(_repository), Field(json_schema_extra={"pattern": r"^(s3|pvc)://[^/]+/.+$"})
+    str, AfterValidator(_repository), Field(json_schema_extra={"pattern": rf"^({S3_PATTERN}|pvc://[^/]+/.+)$"})
 ]
 
 

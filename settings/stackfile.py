@@ -10,6 +10,12 @@ import yaml
 
 from settings.errors import SettingsError
 
+MOST_BYTES, MOST_VALUES, MOST_ALIASES, MOST_MERGED = 1_000_000, 100_000, 200, 1_000
+"""The largest stack file: its text, the values in it with each alias written out, its aliases, a mapping's merges.
+
+A stack of 2,048 nodes has some hundred values. Nine lines of ten aliases each have a thousand million.
+"""
+
 
 class _Loader(yaml.SafeLoader):
     """SafeLoader in which only true and false are booleans (`yes` and `on` are words)."""
@@ -18,6 +24,25 @@ class _Loader(yaml.SafeLoader):
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._aliases = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            self._aliases += 1
+            if self._aliases > MOST_ALIASES:
+                problem = f"there are more than {MOST_ALIASES} aliases (*)"
+                raise yaml.constructor.ConstructorError(None, None, problem, self.peek_event().start_mark)  # type: ignore[no-untyped-call]
+        return super().compose_node(parent, index)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merges (<<) of merges double what they merge."""
+        super().flatten_mapping(node)
+        if len(node.value) > MOST_MERGED:
+            problem = f"merges (<<) more than {MOST_MERGED} keys"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -52,8 +77,13 @@ def read(text: str, name: str) -> Any:
 
 @lru_cache(maxsize=256)
 def _read(text: str, name: str) -> Any:
+    if len(text) > MOST_BYTES:
+        raise SettingsError(
+            [f"{name}: has {len(text)} characters; a stack file has {MOST_BYTES} at most, so divide it"]
+        )
     try:
         content = yaml.load(text, _Loader)  # noqa: S506
+        values = _values(content, {})
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""
@@ -61,14 +91,23 @@ def _read(text: str, name: str) -> Any:
         raise SettingsError([f"{name}{line}: {problem}; correct the YAML there"]) from None
     except RecursionError:
         raise SettingsError([f"{name}: is nested too deeply to be read; flatten it"]) from None
-    if _holds_itself(content, ()):
+    if values is None:
         raise SettingsError([f"{name}: something in it holds itself, through an alias (*); write it out"])
+    if values > MOST_VALUES:
+        said = f"holds more than {MOST_VALUES} values, its aliases (*) written out"
+        raise SettingsError([f"{name}: {said}; write out what is meant, without aliases of aliases"])
     return content
 
 
-def _holds_itself(value: Any, above: tuple[int, ...]) -> bool:
-    """Whether a value is found again inside of itself, as YAML's aliases allow."""
+def _values(value: Any, known: dict[int, int | None]) -> int | None:
+    """How many values a value holds, itself among them, as if each alias were written out; None if it holds itself.
+
+    `known` is what is known by the identity of containers: each is looked at once, however often it is named.
+    """
     if not isinstance(value, dict | list):
-        return False
-    below = value.values() if isinstance(value, dict) else value
-    return id(value) in above or any(_holds_itself(each, (*above, id(value))) for each in below)
+        return 1
+    if id(value) not in known:
+        known[id(value)] = None
+        below = [_values(each, known) for each in (value.values() if isinstance(value, dict) else value)]
+        known[id(value)] = None if None in below else 1 + sum(each for each in below if each)
+    return known[id(value)]

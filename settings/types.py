@@ -146,10 +146,33 @@ def _not_of_kubernetes(value: str) -> str:
     return value
 
 
-def _s3_uri(value: str) -> str:
+_BUCKET = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
+_KEY = r"[A-Za-z0-9!_.'()+=@,:/-]+"
+"""Characters of keys that rights and shells take literally: `*`, `?` and `$` stand for other objects in a policy.
+
+Sources: Amazon S3 user guide, "Naming Amazon S3 objects"; IAM user guide, "IAM JSON policy elements: Resource".
+"""
+S3_PATTERN = f"s3://{_BUCKET}/{_KEY}"
+
+
+def s3_uri(value: str, forms: str = "s3://BUCKET/PREFIX") -> str:
+    """The address of a directory of one bucket, without a slash at its end. Raises ValueError, calling it `forms`."""
     bucket, slash, prefix = value.removeprefix("s3://").partition("/")
     if not value.startswith("s3://") or not bucket or not slash or not prefix.strip("/"):
-        raise ValueError(f"{value!r} is not s3://BUCKET/PREFIX")
+        raise ValueError(f"{value!r} is not {forms}")
+    if wild := next((each for each in value if each in "*?$"), None):
+        raise ValueError(
+            f"{value!r} has {wild!r} in it, which stands for other objects in the rights that are made of it; "
+            "name one bucket and one directory"
+        )
+    if not re.fullmatch(_BUCKET, bucket):
+        raise ValueError(f"{value!r} names no bucket: {bucket!r} is not a name that S3 gives; name the bucket")
+    _bucket(bucket)
+    if not re.fullmatch(_KEY, prefix) or any(step in ("", ".", "..") for step in prefix.rstrip("/").split("/")):
+        raise ValueError(
+            f"{value!r} names no directory: write its steps in letters, digits and ! _ - . ' ( ) + = @ , : "
+            "and none empty, . or .."
+        )
     return value.rstrip("/")
 
 
@@ -191,7 +214,7 @@ Cidr = Annotated[str, AfterValidator(_network)]
 PublicCidr = Annotated[str, AfterValidator(_public_network)]
 PrivateCidr = Annotated[str, AfterValidator(_private_network)]
 VpcCidr = Annotated[str, AfterValidator(_vpc_network)]
-S3Uri = Annotated[str, AfterValidator(_s3_uri), Field(json_schema_extra={"pattern": "^s3://[^/]+/.+$"})]
+S3Uri = Annotated[str, AfterValidator(s3_uri), Field(json_schema_extra={"pattern": f"^{S3_PATTERN}$"})]
 Day = Annotated[
     date, BeforeValidator(_day, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date"})])
 ]
@@ -206,9 +229,22 @@ Name = Annotated[
 Arn = Annotated[
     str,
     Matching(
-        r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+", "an IAM ARN such as arn:aws:iam::123456789012:role/deployer"
+        r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/[A-Za-z0-9_+=,.@/-]+",
+        "the IAM ARN of one role or user such as arn:aws:iam::123456789012:role/deployer",
     ),
 ]
+PolicyArn = Annotated[
+    str,
+    Matching(
+        r"arn:aws[a-z-]*:iam::(\d{12}|aws):policy/[A-Za-z0-9_+=,.@/-]+",
+        "the ARN of one IAM policy such as arn:aws:iam::123456789012:policy/boundary",
+    ),
+]
+AwsProfile = Annotated[
+    str,
+    Matching(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}", "a profile of the AWS configuration, such as deployer"),
+]
+"""It stands in commands that people copy to a shell."""
 KeyArn = Annotated[
     str,
     Matching(
@@ -218,7 +254,7 @@ KeyArn = Annotated[
 ]
 BucketName = Annotated[
     str,
-    Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of an S3 bucket, without s3://"),
+    Matching(_BUCKET, "the name of an S3 bucket, without s3://"),
     AfterValidator(_bucket),
 ]
 AccountId = Annotated[str, Matching(r"\d{12}", "a 12-digit account id")]

@@ -128,13 +128,17 @@ _ABOUT_THE_MODEL = {
 }
 
 
+RunName = Annotated[Name, reserved("default", owner="Kubernetes", what="the account of pods that name none")]
+"""A run's service account has its name and its rights; that of the namespace would hand them to every pod there."""
+
+
 class TrainingRun(Section):
     """A gang-scheduled PyTorchJob: one pod per node of the pool, every GPU and fabric interface of the node.
 
     With `model` the planner computes memory, checkpoints and time; the keys about it mean nothing without it.
     """
 
-    name: Name
+    name: RunName
     pool: Name
     nodes: Annotated[int, Field(ge=1, le=4096)]
     queue: Name

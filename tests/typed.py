@@ -17,11 +17,14 @@ import json, os, sys
 if sys.argv[1] == "-c":
     os.execv({sys.executable!r}, [{sys.executable!r}, *sys.argv[1:]])
 print(json.dumps(sys.argv[1:]))
+sys.exit(os.environ.get("REFUSING") in sys.argv)
 """
 
 
-def handed(line: str) -> list[list[str]]:
+def handed(line: str, refusing: str = "") -> list[list[str]]:
     """The arguments of each Python that a shell's line starts by make; make itself is the real one.
+
+    The module `refusing` ends as one that has something to refuse.
 
     Raises CalledProcessError where the line fails.
     """
@@ -29,6 +32,7 @@ def handed(line: str) -> list[list[str]]:
     env = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
     for name in ("STACK", "SITE", "SET", "ARGS", "FORMAT", "TABLE", "OUT", "AGAINST", "PRESET", "EXPLAIN", "BASE"):
         env.pop(name, None)
+    env["REFUSING"] = refusing
     words = f'make() {{ command make VENV={_instead_of_the_environment()} "$@"; }}; {line}'
     done = subprocess.run(
         ["bash", "-c", words], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=True

@@ -1,30 +1,113 @@
 """Who reaches the Kubernetes API."""
 
 from collections.abc import Iterable, Iterator
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, collapse_addresses
 
 from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation
+from planner.findings import Observation, Severity
 
 OUTSIDE = "name the public addresses of those who deploy and operate, such as 203.0.113.0/24"
+WIDEST = 2**16
+"""Addresses that one organisation may let in without saying why: those of a /16."""
+_PRIVATE = tuple(IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))
+_WHOLE = IPv4Network("0.0.0.0/0")
 
 
 @aws_rule(
     "endpoint-open",
     "LF02",
     "Y14",
-    formula="no network of publicAccessCidrs or access.cidrs holds every address",
+    formula="the networks of publicAccessCidrs and access.cidrs together do not hold every address",
     source="EKS user guide, Cluster API server endpoint: the default 0.0.0.0/0 lets everybody ask",
 )
 def endpoint_open(draft: AwsDraft) -> Iterable[Observation]:
     """The Kubernetes API does not answer the whole Internet: what keeps strangers out is then the credentials alone."""
-    for path, cidr in _networks(draft):
-        if IPv4Network(cidr).prefixlen == 0:
+    networks = list(_networks(draft))
+    whole = [(path, each) for path, each in networks if each == _WHOLE]
+    for path, each in whole:
+        yield Observation(
+            path=path,
+            sentence=f"{each} lets every address of the Internet reach the Kubernetes API",
+            remedy=OUTSIDE,
+            inputs={"network": str(each)},
+        )
+    together = list(collapse_addresses(each for _, each in networks))
+    if not whole and together == [_WHOLE]:
+        path, _ = networks[0]
+        yield Observation(
+            path=path.partition("[")[0],
+            sentence=f"these {len(networks)} networks together let every address of the Internet reach the Kubernetes "
+            "API",
+            remedy=OUTSIDE,
+            inputs={"networks": ", ".join(str(each) for _, each in networks)},
+        )
+
+
+@aws_rule(
+    "endpoint-wide",
+    "LF02",
+    "Y14",
+    formula="addresses of publicAccessCidrs, each counted once <= 65536",
+    source="definition of the planner; CIS Amazon EKS benchmark, 5.4.1: restrict access to the control plane endpoint",
+)
+def endpoint_wide(draft: AwsDraft) -> Iterable[Observation]:
+    """The Kubernetes API answers networks of an office or a cloud's egress, not a provider's customers."""
+    public = [IPv4Network(each) for each in draft.settings.platform.public_access_cidrs]
+    together = list(collapse_addresses(public))
+    addresses = sum(each.num_addresses for each in together)
+    if WIDEST < addresses < _WHOLE.num_addresses:
+        widest = max(public, key=lambda each: each.num_addresses)
+        yield Observation(
+            path=f"platform.publicAccessCidrs[{public.index(widest)}]",
+            sentence=f"{addresses} public addresses reach the Kubernetes API, {widest} the most of them",
+            remedy=f"{OUTSIDE}, or waive endpoint-wide with the reason if all of it is yours",
+            subject=str(widest),
+            inputs={"addresses": str(addresses), "at most": str(WIDEST)},
+        )
+
+
+@aws_rule(
+    "endpoint-protected",
+    "LF02",
+    "Y14",
+    severity=Severity.WARNING,
+    by_name=True,
+    formula="no publicAccessCidrs, if lifecycle.protect",
+    source="EKS best practices guide, Security, Cluster Access: make the EKS cluster endpoint private",
+)
+def endpoint_protected(draft: AwsDraft) -> Iterable[Observation]:
+    """Production (lifecycle.protect) has its API inside, or somebody has said why not."""
+    if draft.settings.lifecycle.protect:
+        for index, each in enumerate(draft.settings.platform.public_access_cidrs):
             yield Observation(
-                path=path,
-                sentence=f"{cidr} lets every address of the Internet reach the Kubernetes API",
-                remedy=OUTSIDE,
-                inputs={"network": cidr},
+                path=f"platform.publicAccessCidrs[{index}]",
+                sentence=f"the stack is protected, and its Kubernetes API answers the Internet, from {each}",
+                remedy="connect the network (access: {via: vpn, network: office, cidrs: [10.8.0.0/16]}), or waive "
+                "endpoint-protected with the network as subject",
+                subject=each,
+            )
+
+
+@aws_rule(
+    "endpoint-through",
+    "LF02",
+    "Y14",
+    by_name=True,
+    formula="every network of access.cidrs is of RFC 1918 or RFC 6598",
+    source="RFC 1918; RFC 6598; VPC user guide, Transit gateways: routes lead to the networks that are named",
+)
+def endpoint_through(draft: AwsDraft) -> Iterable[Observation]:
+    """A connected network has private addresses: public ones are strangers', wherever a route to them leads by then."""
+    access = draft.settings.platform.access
+    for index, each in enumerate(access.cidrs if access else ()):
+        network = IPv4Network(each)
+        if network != _WHOLE and not any(network.subnet_of(one) for one in _PRIVATE):
+            yield Observation(
+                path=f"platform.access.cidrs[{index}]",
+                sentence=f"{each} is let in as a connected network, and its addresses are public ones",
+                remedy="name the private addresses of the connected network, or waive endpoint-through with the "
+                "network as subject if they are yours and routed to the VPC",
+                subject=each,
             )
 
 
@@ -46,9 +129,10 @@ def endpoint_private(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-def _networks(draft: AwsDraft) -> Iterator[tuple[str, str]]:
+def _networks(draft: AwsDraft) -> Iterator[tuple[str, IPv4Network]]:
     """Every network that is let in, with its path in the stack file."""
     platform = draft.settings.platform
-    yield from ((f"platform.publicAccessCidrs[{i}]", cidr) for i, cidr in enumerate(platform.public_access_cidrs))
-    if platform.access is not None:
-        yield from ((f"platform.access.cidrs[{i}]", cidr) for i, cidr in enumerate(platform.access.cidrs))
+    for index, cidr in enumerate(platform.public_access_cidrs):
+        yield f"platform.publicAccessCidrs[{index}]", IPv4Network(cidr)
+    for index, cidr in enumerate(platform.access.cidrs if platform.access else ()):
+        yield f"platform.access.cidrs[{index}]", IPv4Network(cidr)

@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+MOST_VALUES = 100_000
+"""Values of a stack file with each alias written out: nine lines of ten aliases each have a thousand million."""
 PROVIDER_KEYS = ("secretsprovider", "encryptedkey", "encryptionsalt")
 
 
@@ -136,7 +138,23 @@ def _mapping(text: str) -> yaml.MappingNode | None:
         return None
     if not isinstance(node, yaml.MappingNode) or node.flow_style:
         raise StackFileError("the stack file must be a block of `key: value` lines, beginning with `config:`.")
+    if _values(node, {}) > MOST_VALUES:
+        raise StackFileError(
+            f"the stack file holds more than {MOST_VALUES} values with its aliases (*) written out: write out what is "
+            "meant, without aliases of aliases."
+        )
     return node
+
+
+def _values(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many values a node holds, itself among them; one that holds itself holds more than any file may."""
+    if not isinstance(node, yaml.MappingNode | yaml.SequenceNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = MOST_VALUES + 1
+        below = [each for pair in node.value for each in pair] if isinstance(node, yaml.MappingNode) else node.value
+        known[id(node)] = 1 + sum(_values(each, known) for each in below)
+    return known[id(node)]
 
 
 def _value(node: yaml.Node | None, name: str) -> yaml.Node | None:

@@ -127,3 +127,11 @@ def test_the_profile_of_the_default_provider() -> None:
     assert aws_profile("config:\n  aws:profile: team\n  p:profile: other\n") == "team"
     assert aws_profile("config:\n  p:x: 1\n") is None
     assert aws_profile("") is None
+
+
+@pytest.mark.parametrize("text", ["config:\n  a: &a [*a]\n", None])
+def test_aliases_that_grow_are_refused_at_once(text: str | None) -> None:
+    """Ten aliases in each of nine lines are a thousand million values, written out."""
+    lines = ["  a0: &a0 [x]", *(f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10))]
+    with pytest.raises(StackFileError, match="without aliases of aliases"):
+        find_secrets(text or "config:\n" + "\n".join(lines) + "\n", [])
