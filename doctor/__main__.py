@@ -1,4 +1,7 @@
-"""`python -m doctor --stack dev`: catalogue and stack beside the real account. 1 if a check fails, 2 on wrong usage."""
+"""`python -m doctor --stack dev`: catalogue and stack beside the real account.
+
+1 if a check fails, 2 on wrong usage, 3 if the account answered nothing.
+"""
 
 import argparse
 import json
@@ -9,9 +12,8 @@ from pathlib import Path
 
 from doctor.account import Account
 from doctor.case import Case
-from doctor.examination import examine
+from doctor.examination import examine, exit_code
 from doctor.report import as_json, as_table
-from doctor.results import worst
 from planner.plan import plan
 from settings.errors import SettingsError
 from settings.load import from_file
@@ -55,7 +57,7 @@ def main(arguments: list[str]) -> int:
     )
     results = examine(case, Account(settings.platform))
     print(json.dumps(as_json(case, results), indent=2) if options.format == "json" else as_table(case, results))
-    return worst(results)
+    return exit_code(results)
 
 
 def _address(text: str) -> str:

@@ -24,7 +24,10 @@ from doctor.policy import action as iam_action
 from settings.aws import Aws
 
 ABSENT = frozenset(
-    {"404", "InvalidCapacityReservationId.NotFound", "NoSuchResourceException", "ResourceNotFoundException"}
+    {
+        *("404", "InvalidCapacityReservationId.NotFound", "NoSuchBucket", "NoSuchResourceException"),
+        "ResourceNotFoundException",
+    }
 )
 """Answers that say that something does not exist."""
 
@@ -72,6 +75,7 @@ class Account:
         self._clients: dict[str, Any] = {}
         self._answers: dict[str, Any] = {}
         self._silent: dict[str, UnansweredError] = {}
+        self._mute: UnansweredError | None = None
 
     def get(self, service: str, operation: str, **request: Any) -> Mapping[str, Any]:
         """The answer to one reading call. Raises AbsentError, UnansweredError, or for a HEAD ForbiddenError."""
@@ -90,6 +94,8 @@ class Account:
         return self._answers[question]
 
     def _asked(self, service: str, operation: str, request: Mapping[str, Any], pages: bool) -> Any:
+        if self._mute:
+            raise self._mute
         if service in self._silent:
             raise self._silent[service]
         action = iam_action(service, operation)
@@ -105,7 +111,8 @@ class Account:
         except ClientError as error:
             raise self._refused(service, action, error) from None
         except _CREDENTIALS as error:
-            raise self._gone_silent(service, f"there are no credentials for {action} ({error})", _LOG_IN) from None
+            self._mute = UnansweredError(f"there are no credentials ({error})", _LOG_IN)
+            raise self._mute from None
         except _UNREACHED as error:
             remedy = "check network, proxy and the region, then run it again"
             raise self._gone_silent(service, f"{action} got no answer ({error})", remedy) from None
@@ -144,7 +151,8 @@ class Account:
         if error.operation_name == "AssumeRole":
             arn = self._platform.role_arn
             remedy = f"allow sts:AssumeRole on {arn}, in your own policy and in the role's trust policy"
-            return self._gone_silent(service, f"the role {arn} could not be assumed ({code})", remedy)
+            self._mute = UnansweredError(f"the role {arn} could not be assumed ({code})", remedy)
+            return self._mute
         if code in _DENIED:
             return UnansweredError(f"{action} is not allowed ({code})", f"grant {action}; {FILE} has all of them")
         if code in _STALE:

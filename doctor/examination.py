@@ -1,8 +1,8 @@
 """All checks, one after the other. None stops another."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from doctor import blocks, file, hardware, identity, quotas, sources, standing, versions
+from doctor import blocks, file, hardware, identity, objects, quotas, sources, standing, versions
 from doctor.account import AbsentError, Account, UnansweredError
 from doctor.case import Case
 from doctor.results import Result, Status
@@ -19,6 +19,7 @@ CHECKS: dict[str, Check] = {
     "kubernetes": versions.kubernetes,
     "image": versions.images,
     "source": sources.buckets,
+    objects.CHECK: objects.prefixes,
     "addresses": standing.addresses,
     "file-system": standing.file_system,
 }
@@ -30,6 +31,22 @@ OF_THE_FILE: dict[str, Callable[[Case], Iterable[Result]]] = {
     "registry": file.images,
 }
 """Those that ask the account nothing, by the same."""
+
+
+FAILED, SILENT = 1, 3
+"""Exit codes: a check failed; the account answered nothing at all. 2 is wrong usage."""
+
+
+def nothing_answered(results: Iterable[Result]) -> bool:
+    """Whether no question to the account had an answer, so that nothing of it is known."""
+    return all(result.status is Status.UNKNOWN for result in results if result.check in CHECKS)
+
+
+def exit_code(results: Sequence[Result]) -> int:
+    """0 if nothing failed. What could not be asked is no failure of the stack, unless it is everything."""
+    if any(result.status is Status.FAIL for result in results):
+        return FAILED
+    return SILENT if nothing_answered(results) else 0
 
 
 def examine(case: Case, account: Account) -> tuple[Result, ...]:

@@ -39,7 +39,11 @@ ACTIONS = {
 """Every action that may be asked for, and the resource it is allowed on. Most of them know no resources."""
 
 
-_NAMES = {"s3:GetBucketEncryption": "s3:GetEncryptionConfiguration", "s3:HeadBucket": "s3:ListBucket"}
+_NAMES = {
+    "s3:GetBucketEncryption": "s3:GetEncryptionConfiguration",
+    "s3:HeadBucket": "s3:ListBucket",
+    "s3:ListObjectsV2": "s3:ListBucket",
+}
 """Operations that IAM knows by another name (Service authorization reference, Amazon S3)."""
 
 

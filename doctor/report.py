@@ -1,12 +1,13 @@
 """Results for people, and for programs."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from io import StringIO
 from typing import Any
 
 from doctor.case import Case
+from doctor.examination import nothing_answered
 from doctor.results import Result, Status
 
 _WIDTH = 118
@@ -23,7 +24,7 @@ def as_json(case: Case, results: Sequence[Result]) -> dict[str, Any]:
 
 
 def as_table(case: Case, results: Sequence[Result]) -> str:
-    """The table, worst first, and one line of counts."""
+    """The table, worst first, and one line of counts. What could not be asked for one reason is one row."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -32,14 +33,36 @@ def as_table(case: Case, results: Sequence[Result]) -> str:
     for heading, width in (("check", 22), ("about", 26), ("what, and what to do", None)):
         grid.add_column(heading, width=width, overflow="fold")
     order = list(Status)
-    for result in sorted(results, key=lambda result: order.index(result.status)):
-        advice = f"; {result.remedy}" if result.remedy else ""
-        grid.add_row(f"{result.status} {result.check}", result.subject, result.sentence + advice)
+    for name, about, said in _rows(sorted(results, key=lambda result: order.index(result.status))):
+        grid.add_row(name, about, said)
     text = StringIO()
     Console(file=text, width=_WIDTH, markup=False, highlight=False, color_system=None).print(grid)
     lines = [line.rstrip() for line in text.getvalue().splitlines() if line.strip()]
     counted = ", ".join(f"{count} {status}" for status, count in _counts(results).items())
-    return "\n".join([*lines, f"{case.stack} in {case.region}: {counted}"])
+    last = f"{case.stack} in {case.region}: {counted}"
+    if nothing_answered(results):
+        last += "\nnothing was learnt about the account: no question to it was answered"
+    return "\n".join([*lines, last])
+
+
+def _rows(results: Sequence[Result]) -> Iterator[tuple[str, str, str]]:
+    """Check, subject and text of each row: results that are unknown and have one remedy share theirs."""
+    groups: dict[tuple[Status, str], list[Result]] = {}
+    for number, each in enumerate(results):
+        alike = each.remedy if each.status is Status.UNKNOWN and each.remedy else str(number)
+        groups.setdefault((each.status, alike), []).append(each)
+    for (status, _), group in groups.items():
+        first = group[0]
+        advice = f"; {first.remedy}" if first.remedy else ""
+        if len(group) == 1:
+            yield f"{status} {first.check}", first.subject, first.sentence + advice
+            continue
+        checks = list(dict.fromkeys(each.check for each in group))
+        others = len({each.sentence for each in group}) - 1
+        more = f" (and {others} more like it)" if others else ""
+        name = f"{status} {checks[0]}" if len(checks) == 1 else f"{status} {len(checks)} checks"
+        about = f"{len(group)} of them" if len(checks) == 1 else ", ".join(checks)
+        yield name, about, first.sentence + more + advice
 
 
 def _counts(results: Sequence[Result]) -> dict[str, int]:

@@ -25,11 +25,6 @@ class Result:
     remedy: str | None = None
 
 
-def worst(results: Iterable[Result]) -> int:
-    """The exit code: 1 if a check failed, else 0. What could not be asked is no failure of the stack."""
-    return int(any(result.status is Status.FAIL for result in results))
-
-
 def judged(check: str, subject: str, fine: str, wrong: Iterable[tuple[Status, str, str]]) -> Result:
     """One result of several observations (status, sentence, remedy): `fine` if there is none, else all in one."""
     seen = list(wrong)

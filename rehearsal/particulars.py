@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rehearsal.kubelet.images import Row
+from rehearsal.kubelet.images import Absent, Row
 
 PACKAGE = "rehearsed"
 UPSTREAM = "GPUCLUSTER_UPSTREAM"
@@ -114,6 +114,8 @@ class Particulars:
 
     images: Sequence[Row] = ()
     """Behaviour of the program's own images; these rows come before the stock ones."""
+    absent: Absent | None = None
+    """Whether no registry has an image, by the pod that names it; None: every image is there."""
     account: Callable[[str], Content] = nothing
     """From the text of a stack file to what the account holds before the stack."""
     secrets: Callable[[str], Sequence[str]] = no_secrets

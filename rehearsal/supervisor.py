@@ -235,7 +235,8 @@ def main(arguments: list[str]) -> int:
             return 1
         _sign(lock)
         try:
-            supervisor = Supervisor(place, known(particulars.load(options.root).images))
+            program = particulars.load(options.root)
+            supervisor = Supervisor(place, known(program.images, program.absent))
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, supervisor.end)
             return supervisor.run()

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from rehearsal.images.contents import Inside, Known, stock
+from rehearsal.kubelet.images import repository
 
 _NAME = r"(.*?)(?::(\d+(?:\.\d+)*)\.\.(\d+(?:\.\d+)*)?)?"
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +25,39 @@ def inside(reference: str, root: Path = ROOT) -> Inside | None:
     """What is in an image; None where nobody says."""
     own = (_known(row) for row in declared(root))
     return stock(reference) or next((each.inside for each in own if each.covers(reference)), None)
+
+
+WORKERS = frozenset({"pytorch", "vllm", "triton"})
+"""Containers whose images the stack file names: those of runs and services."""
+
+PUBLISHED = (
+    "nvcr.io/nvidia/pytorch",
+    "nvcr.io/nvidia/nemo",
+    "nvcr.io/nvidia/tritonserver",
+    "pytorch/pytorch",
+    "vllm/vllm-openai",
+    "deep-learning-containers/pytorch-training",
+)
+"""Repositories of such images that their vendors name: NVIDIA NGC catalogue, PyTorch on Docker Hub, vLLM's
+documentation ("Using Docker"), AWS' list of deep learning containers."""
+
+_DOCUMENTATION = re.compile(r"([\w-]+\.)*example(\.(com|net|org))?(:\d+)?/.*")
+"""Hosts that stand for one's own (RFC 2606)."""
+
+
+def absent(pod: Mapping[str, Any], reference: str, root: Path = ROOT) -> bool:
+    """Whether no registry has the image of a run or service: no vendor publishes it, and no stack file has a row of it.
+
+    A mirror keeps the end of the path. An image by digest was looked up by whoever wrote it.
+    """
+    if reference not in {each["image"] for each in pod["spec"]["containers"] if each["name"] in WORKERS}:
+        return False
+    name = repository(reference)
+    if "@sha256:" in reference or _DOCUMENTATION.fullmatch(name):
+        return False
+    if any(f"/{name}".endswith(f"/{each}") for each in PUBLISHED):
+        return False
+    return not any(_known(row).covers(reference) for row in declared(root))
 
 
 def declared(root: Path) -> Iterator[Mapping[str, Any]]:

@@ -20,7 +20,7 @@ from rehearsal.images import (
     prometheus,
     s3sync,
 )
-from rehearsal.kubelet.images import Images, Row
+from rehearsal.kubelet.images import Absent, Images, Row
 
 TABLE: tuple[Row, ...] = (
     Row(r".*/k8s-device-plugin", daemons.nvidia_device_plugin, container="nvidia-device-plugin.*"),
@@ -61,6 +61,6 @@ TABLE: tuple[Row, ...] = (
 )
 
 
-def known(particular: Iterable[Row] = ()) -> Images:
-    """The images of one rehearsal: a program's own rows come before the stock."""
-    return Images((*particular, *TABLE))
+def known(particular: Iterable[Row] = (), absent: Absent | None = None) -> Images:
+    """The images of one rehearsal: a program's own rows come before the stock. `absent` are in no registry."""
+    return Images((*particular, *TABLE), absent)

@@ -1,7 +1,7 @@
 """Which behaviour an image has: rows from image and container names to what the process does.
 
-The kubelet knows no image itself: whoever makes its world brings the rows. An image that nobody knows runs and answers
-every probe; as the work of a Job or as an init container it ends well.
+The kubelet knows no image itself: whoever makes its world brings the rows, and says which images no registry has. Any
+other image that nobody knows runs and answers every probe; as the work of a Job or as an init container it ends well.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from typing import Any
 
 from rehearsal.kubelet.environment import words
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, LaunchError, Program
+from rehearsal.kubelet.pulling import PullError
 from rehearsal.toolchain import BuildError
 
 Start = Callable[[Launch], Program]
+Absent = Callable[[Mapping[str, Any], str], bool]
+"""Whether no registry has an image that a pod names."""
 _JOB_SECONDS = 10.0
 # Source: distribution/reference (the grammar of image names), without the rarely used IPv6 registries.
 _REFERENCE = re.compile(
@@ -49,14 +52,16 @@ class Row:
 class Images:
     """The images whose behaviour is known. The first row that fits counts."""
 
-    def __init__(self, rows: Iterable[Row] = ()) -> None:
-        self._rows = tuple(rows)
+    def __init__(self, rows: Iterable[Row] = (), absent: Absent | None = None) -> None:
+        self._rows, self._absent = tuple(rows), absent
 
     def start(self, launch: Launch) -> Program:
-        """The process of a container. Raises ImageError, LaunchError."""
+        """The process of a container. Raises ImageError, LaunchError, PullError."""
         reference = str(launch.spec["image"])
         if not _REFERENCE.match(reference):
             raise ImageError(f'Failed to apply default image tag "{reference}": couldn\'t parse image name')
+        if self._absent is not None and self._absent(launch.pod, reference):
+            raise PullError(reference)
         row = self.find(reference, str(launch.spec["name"]), launch.command)
         try:
             return row.start(launch) if row else unknown(launch)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rehearsal.kubelet import mounting, podstatus, suffering, volumes
+from rehearsal.kubelet import mounting, podstatus, pulling, suffering, volumes
 from rehearsal.kubelet.addresses import Addresses, ExhaustedError, pod_addresses
 from rehearsal.kubelet.allotted import Holder
 from rehearsal.kubelet.environment import ConfigError, resolve, words
@@ -158,6 +158,8 @@ class PodRun:
         except ImageError as error:
             container.wait("InvalidImageName", str(error))
             return now + RETRY_SECONDS
+        except pulling.PullError:
+            return pulling.wait(container, now)
         except LaunchError as error:
             container.begin(Program(), now)
             container.end(Exit(128, str(error), "StartError"), now)

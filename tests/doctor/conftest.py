@@ -33,6 +33,9 @@ BUCKETS: dict[str, dict[str, str]] = {
     "team-a-text": {},
 }
 
+PATHS = ("llama-3-8b", "llama-3-70b", "instructions", "web-text")
+"""Below each bucket: where the committed stacks look for weights and datasets."""
+
 Run = Callable[..., list[Result]]
 Call = tuple[str, str, Mapping[str, Any]]
 
@@ -56,6 +59,8 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     process, running = start(tmp_path_factory.mktemp("cloud"), "--alone")
     for bucket, order in BUCKETS.items():
         running.call("PUT", f"buckets/{REGION}/{bucket}", order)
+        for path in PATHS:
+            client(running, "s3").put_object(Bucket=bucket, Key=f"{path}/config.json", Body=b"{}")
     yield running
     process.terminate()
     process.wait(10)

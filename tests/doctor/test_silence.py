@@ -8,8 +8,9 @@ import pytest
 
 from doctor.account import Account
 from doctor.case import Case
-from doctor.examination import CHECKS, OF_THE_FILE, examine
+from doctor.examination import CHECKS, OF_THE_FILE, examine, exit_code
 from doctor.policy import action
+from doctor.report import as_table
 from doctor.results import Result, Status
 from rehearsal.tests.cloud.conftest import Cloud
 from tests.doctor.conftest import Call, Run, case
@@ -31,6 +32,7 @@ ACTIONS = {
     "kubernetes": ("DescribeClusterVersions", "eks"),
     "image": ("GetParameters", "ssm"),
     "source": ("GetBucketEncryption", "s3"),
+    "objects": ("ListObjectsV2", "s3"),
     "addresses": ("DescribeSubnets", "ec2"),
     "file-system": ("DescribeFileSystems", "fsx"),
 }
@@ -92,6 +94,38 @@ def test_no_credentials(whole: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     told = all_of(whole)
     assert {result.status for result in told} == {Status.UNKNOWN}
     assert all("aws sso login" in str(result.remedy) for result in told)
+
+
+def test_no_credentials_is_one_row_and_a_failure(whole: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make doctor && pulumi up` must not go on where nothing could be asked; twenty equal rows hide the reason."""
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    told = all_of(whole)
+    assert exit_code(told) == 3
+    shown = as_table(whole, told)
+    assert shown.count("there are no credentials") == 1
+    assert f"unknown {len(CHECKS)} checks" in shown
+    assert shown.endswith("no question to it was answered")
+    placeholder = Result(check="placeholder", status=Status.FAIL, subject="x", sentence="y")
+    assert exit_code((placeholder, *told)) == 1
+
+
+def test_no_network_is_one_row(whole: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each service has an address of its own, and one remedy serves all."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    told = all_of(whole)
+    assert exit_code(told) == 3
+    assert as_table(whole, told).count("check network") == 1
+
+
+def test_one_answer_is_enough_to_go_on(cloud: Cloud, whole: Case) -> None:
+    """What is not known of one thing stops nobody; its reason stays a row of its own."""
+    cloud.call("POST", "faults", {"action": "DescribeInstanceTypes", "code": "UnauthorizedOperation", "status": 403})
+    told = all_of(whole)
+    assert exit_code(told) == 0
+    assert "unknown instance" in as_table(whole, told)
 
 
 def test_a_profile_that_does_not_exist() -> None:
