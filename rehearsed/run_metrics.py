@@ -22,6 +22,7 @@ from rehearsal.kubelet.exposition import Family, family, text
 from rehearsal.kubelet.program import Launch
 
 PORT = "METRICS_PORT"
+INDEX = "training.kubeflow.org/replica-index"
 UTILISATION, STEP_SECONDS, SAVE_SECONDS = 0.45, 10.0, 30.0
 """Of the GPUs' peak, what training reaches; what a step takes, and what a save stops. Assumed."""
 
@@ -38,10 +39,17 @@ class Pace:
 
 
 def ports(launch: Launch) -> dict[int, Handler]:
-    """Where the process answers: nowhere without a port, on another rank, or where its speed cannot be known."""
+    """Where the process answers: nowhere without a port, on another rank, or where its speed cannot be known.
+
+    Workers without a Master have no RANK (training-operator v1, pkg/controller.v1/pytorch/envvar.go); torchrun ranks
+    them by address, for which their index stands here. All of them answer, and the first one says something.
+    """
     port = launch.env.get(PORT)
     if port is None or launch.env.get("RANK", "0") != "0" or (found := _pace(launch)) is None:
         return {}
+    labels = launch.pod["metadata"].get("labels") or {}
+    if "RANK" not in launch.env and labels.get(INDEX, "0") != "0":
+        return {int(port): texts({"/metrics": lambda: ""})}
     began, monotonic = time.time(), time.monotonic()
     return {int(port): texts({"/metrics": lambda: text(told(found, began, time.monotonic() - monotonic))})}
 

@@ -90,16 +90,11 @@ class TrainingJobArgs:
 
 def pytorch_job(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, Any]:
     """Spec of the PyTorchJob: a gang whose PodGroup starts at `nodes` pods, an elastic one at its fewest (KJ09)."""
-    template = pod_template(args, account, config_maps(args))
-    digest = {FILES_KEY: _digest(args.files)} if args.files else {}
-    if digest:
-        template["metadata"]["annotations"] = {**template["metadata"].get("annotations", {}), **digest}
-    replica = {"restartPolicy": "OnFailure", "template": template}
     least = args.nodes if args.elastic is None else args.elastic
     return {
         "nprocPerNode": str(args.shape.gpus),
         **({"elasticPolicy": elastic_policy(args, least)} if args.elastic is not None else {}),
-        "pytorchReplicaSpecs": _replicas(args, replica),
+        "pytorchReplicaSpecs": _replicas(args, account),
         "runPolicy": {
             # The operator adds up the restarts of all pods, and each failure restarts every one of them (KJ08).
             "backoffLimit": args.restarts * args.nodes + 1,
@@ -109,14 +104,25 @@ def pytorch_job(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, 
     }
 
 
-def _replicas(args: TrainingJobArgs, replica: Mapping[str, Any]) -> dict[str, Any]:
-    """Workers alone where the run is elastic: a Master would decide alone when it is done, and count apart (KJ02)."""
+def _replicas(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, Any]:
+    """Workers alone where the run is elastic: a Master would decide alone when it is done, and count apart (KJ02).
+
+    There torchrun gives rank 0 to any of them; else the Master has it.
+    """
     if args.elastic is not None:
-        return {"Worker": {"replicas": args.nodes, **replica}}
-    replicas: dict[str, Any] = {"Master": {"replicas": 1, **replica}}
+        return {"Worker": {"replicas": args.nodes, **_replica(args, account, first=True)}}
+    replicas: dict[str, Any] = {"Master": {"replicas": 1, **_replica(args, account, first=True)}}
     if args.nodes > 1:
-        replicas["Worker"] = {"replicas": args.nodes - 1, **replica}
+        replicas["Worker"] = {"replicas": args.nodes - 1, **_replica(args, account, first=False)}
     return replicas
+
+
+def _replica(args: TrainingJobArgs, account: pulumi.Input[str], *, first: bool) -> dict[str, Any]:
+    template = pod_template(args, account, config_maps(args), first=first)
+    digest = {FILES_KEY: _digest(args.files)} if args.files else {}
+    if digest:
+        template["metadata"]["annotations"] = {**template["metadata"].get("annotations", {}), **digest}
+    return {"restartPolicy": "OnFailure", "template": template}
 
 
 def elastic_policy(args: TrainingJobArgs, least: int) -> dict[str, Any]:

@@ -35,9 +35,10 @@ def environment(shape: PodShape, nodes: int, extra: Mapping[str, pulumi.Input[st
 
 
 def pod_template(
-    args: TrainingJobArgs, account: pulumi.Input[str], config_maps: Mapping[str, str] | None = None
+    args: TrainingJobArgs, account: pulumi.Input[str], config_maps: Mapping[str, str] | None = None, *, first: bool
 ) -> dict[str, Any]:
-    """Pod template of every replica; `config_maps` go by the directories where their files lie.
+    """Pod template of a replica; `config_maps` go by the directories where their files lie. Where it may be the `first`
+    rank's, the port on which that one tells of the run has a name, by which it is scraped.
 
     `/dev/shm` is memory, limited below the pod's own limit (AA06).
 
@@ -73,7 +74,7 @@ def pod_template(
                     "env": environment(args.shape, args.nodes, {**saving, **telling(args.metrics_port), **args.env}),
                     **(
                         {"ports": [{"name": PORT_NAME, "containerPort": args.metrics_port}]}
-                        if args.metrics_port
+                        if args.metrics_port and first
                         else {}
                     ),
                     "resources": args.shape.resources(),

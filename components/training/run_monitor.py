@@ -1,4 +1,6 @@
-"""What scrapes training runs: the first rank of each run whose script tells of itself (monitoring/run_metrics.py)."""
+"""What scrapes training runs: the pods that may have the first rank, where its script tells of itself
+(monitoring/run_metrics.py).
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +12,6 @@ from components._base import Component
 from components.training.pod import RUN_KEY
 from monitoring.run_metrics import INTERVAL, PATH, PORT_NAME, RUN_LABEL
 
-FIRST_RANK = {"training.kubeflow.org/replica-type": "master"}
-"""Label of the pod with rank 0 (kubeflow/trainer v1, pkg/apis/kubeflow.org/v1/common_types.go, ReplicaTypeLabel)."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunMonitorArgs:
@@ -23,11 +22,13 @@ class RunMonitorArgs:
 
 
 def spec() -> dict[str, Any]:
-    """Pods without a port of that name are not scraped; every series gets the name of its run and the node."""
+    """Pods without a port of that name are not scraped: workers beside a Master have none, and those of an elastic run,
+    which has no Master, all do. Every series gets the name of its run and the node.
+    """
     run = "__meta_kubernetes_pod_label_" + RUN_KEY.replace("/", "_")
     labels = {run: RUN_LABEL, "__meta_kubernetes_pod_node_name": "node"}
     return {
-        "selector": {"matchLabels": FIRST_RANK, "matchExpressions": [{"key": RUN_KEY, "operator": "Exists"}]},
+        "selector": {"matchExpressions": [{"key": RUN_KEY, "operator": "Exists"}]},
         "podMetricsEndpoints": [
             {
                 "port": PORT_NAME,

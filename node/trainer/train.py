@@ -84,8 +84,9 @@ class Run:
     def train(self) -> int:
         """Trains to the last step, or until it is told to stop; the exit status."""
         signal.signal(signal.SIGTERM, self._told_to_stop)
-        if self.asked.metrics_port and self.ranks.rank == 0:
-            serve(self.metrics, self.asked.metrics_port)
+        if self.asked.metrics_port and self.ranks.leads_node:
+            # Every node of an elastic run is asked, as any may have rank 0; the others answer with nothing.
+            serve(self.metrics if self.ranks.rank == 0 else Metrics(), self.asked.metrics_port)
         self.resume()
         if self.step == 0:
             self.save()

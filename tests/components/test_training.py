@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from components.platform.pods import PodNetwork, PodShape
+from components.training import run_monitor
 from components.training.job import TrainingJob
 from planner.reliability.checkpoints import Saving
 from tests.components.samples import built, job_args
@@ -263,3 +264,25 @@ def test_files_of_a_run_are_there_before_it_and_begin_it_anew_when_they_change()
 def _digest(files: dict[str, dict[str, str]]) -> str:
     template = job(files=files)["pytorchReplicaSpecs"]["Master"]["template"]
     return str(template["metadata"]["annotations"]["gpucluster/files"])
+
+
+def _scraped(**changes: Any) -> list[str]:
+    """Kinds of replica whose pods the monitor of runs finds: by its selector, and by the port that it asks for."""
+    wanted = run_monitor.spec()
+    (endpoint,) = wanted["podMetricsEndpoints"]
+
+    def found(template: dict[str, Any]) -> bool:
+        labels = template["metadata"]["labels"]
+        ports = [each["name"] for each in template["spec"]["containers"][0].get("ports", [])]
+        rules = wanted["selector"]["matchExpressions"]
+        return all(rule["key"] in labels for rule in rules) and endpoint["port"] in ports
+
+    assert set(wanted["selector"]) == {"matchExpressions"}
+    return [kind for kind, each in job(**changes)["pytorchReplicaSpecs"].items() if found(each["template"])]
+
+
+def test_rank_0_is_scraped_wherever_it_may_be_and_no_pod_that_never_has_it() -> None:
+    """An elastic run has no Master (KJ02): torchrun gives rank 0 to any of its workers."""
+    assert _scraped(nodes=8, metrics_port=9464) == ["Master"]
+    assert _scraped(nodes=8, metrics_port=9464, elastic=6) == ["Worker"]
+    assert _scraped(nodes=8, elastic=6) == []

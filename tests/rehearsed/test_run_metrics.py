@@ -77,6 +77,20 @@ def test_others_tell_nothing(tmp_path: Path, env: dict[str, str], argv: list[str
     assert run_metrics.ports(launch(tmp_path, env, argv)) == {}
 
 
+def test_of_workers_without_a_master_the_first_one_tells(tmp_path: Path) -> None:
+    """All of them are asked, as torchrun gives rank 0 to any; a page of nothing is an answer, no target is down."""
+    made = launch(tmp_path, {name: value for name, value in SAVING.items() if name != "RANK"})
+
+    def shown(index: str) -> str:
+        labels = {run_metrics.INDEX: index}
+        pod = {**made.pod, "metadata": {**made.pod["metadata"], "labels": labels}}
+        (handler,) = run_metrics.ports(replace(made, pod=pod)).values()
+        return str(handler(Request("GET", "/metrics")).content)
+
+    assert "training_step" in shown("0")
+    assert shown("5") == ""
+
+
 def test_prometheus_reaches_it_until_it_stops(tmp_path: Path) -> None:
     made = launch(tmp_path, SAVING)
     trainer = Trainer(made)
