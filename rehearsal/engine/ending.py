@@ -30,8 +30,8 @@ def _sentences(events: Path, loses: Loses) -> Iterator[str]:
         metadata = json.loads(line).get("resourcePreEvent", {}).get("metadata", {})
         if metadata.get("op") not in _ENDS:
             continue
-        kind = Urn(metadata["urn"]).type.rpartition(":")[2]
-        job = (metadata.get("old") or {}).get("inputs") or {}
+        old = metadata.get("old") or {}
+        kind, job = str(old.get("type", "")).rpartition(":")[2], old.get("inputs") or {}
         if kind not in JOBS:
             continue
         named = job.get("metadata") or {}
