@@ -18,10 +18,16 @@ Taken = tuple[str, str, list[str]]
 
 def log(directory: Path, *steps: Taken) -> Path:
     """The event log of a preview that takes these steps: operation, type, keys."""
+    old = {"inputs": OLD}
     events = [
         {
             "resourcePreEvent": {
-                "metadata": {"op": op, "urn": f"urn:pulumi:dev::p::{kind}::x", "keys": keys, "old": {"inputs": OLD}}
+                "metadata": {
+                    "op": op,
+                    "urn": f"urn:pulumi:dev::p::{kind}::x",
+                    "keys": keys,
+                    "old": {"type": kind, "inputs": OLD},
+                }
             }
         }
         for op, kind, keys in steps
