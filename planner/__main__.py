@@ -129,7 +129,7 @@ def _answer(options: argparse.Namespace) -> int:
         shown.explanation = explain(options.explain, draft(wanted), planned.findings)
     elif options.against:
         other, others, _ = _either(options.against)
-        shown.difference = difference(plan(others), planned, (other, name), map(str, changes))
+        shown.difference = difference(plan(others), planned, (other, name), map(str, changes), same_stack=False)
     elif options.base:
         shown.difference = _since(options.base, name, shown.plan, list(map(str, changes)))
     elif changes:
@@ -172,7 +172,7 @@ def _since(base: str, name: str, planned: AwsPlan | MetalPlan, changes: list[str
     other = there[file]
     if other.problems:
         raise UsageError("\n".join((f"{file} of {base} cannot be planned:", *other.problems)))
-    side = Side(numbers=other.numbers, findings=other.findings)
+    side = Side(numbers=other.numbers, findings=other.findings, runs=other.runs)
     return differing(side, Side.of(planned), (base, name), changes)
 
 

@@ -108,6 +108,11 @@ def rehearse(command: str, stack: str, flag: str = "") -> str:
     return f"rehearse {command} --stack {stack}{flag and f' --{flag}'}"
 
 
+def no_losses(job: Mapping[str, Any]) -> str | None:  # noqa: ARG001 - a job of which the stock knows nothing
+    """Nothing is known of what a job keeps."""
+    return None
+
+
 @dataclass(frozen=True)
 class Particulars:
     """What is particular to a program."""
@@ -124,6 +129,8 @@ class Particulars:
     """`typed(command, stack, flag="")`: what messages tell a person to type, where a program has its own way."""
     looks: Callable[[str, str, str], Sequence[str]] = no_looks
     """From a stack, its Prometheus' address and the proxy by which that answers to commands that show more of it."""
+    loses: Callable[[Mapping[str, Any]], str | None] = no_losses
+    """From a job's object to a sentence about what is lost, and what kept, when it is deleted."""
     upstream: Path | None = None
     """Where vendors' charts and CRDs lie if GPUCLUSTER_UPSTREAM names no directory; relative to the program's root."""
 

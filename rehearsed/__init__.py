@@ -5,7 +5,7 @@ from pathlib import Path
 from rehearsal.images import s3sync
 from rehearsal.kubelet.images import Row
 from rehearsal.particulars import Particulars
-from rehearsed import account, efa_counters, receivers, registry, saves, trainer, triton, vllm
+from rehearsed import account, efa_counters, losses, receivers, registry, saves, trainer, triton, vllm
 
 
 def make(command: str, stack: str, flag: str = "") -> str:
@@ -33,5 +33,6 @@ PROGRAM = Particulars(
     secrets=receivers.secrets,
     typed=make,
     looks=looks,
+    loses=losses.loses,
     upstream=Path("../shared/upstream"),
 )

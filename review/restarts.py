@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from planner.faces.endings import whence
 from planner.faces.revision import Told
 from review.compared import Compared
 from review.preview import Step
 
-_MINUTE = 60
 _NODES_ANEW = ("launchTemplate", "releaseVersion", "version", "amiType", "instanceTypes", "diskSize")
 """Inputs of a managed node group whose change replaces every node (EKS API, UpdateNodegroupVersion)."""
 
@@ -67,15 +66,6 @@ def _of_pools(before: Told, after: Told | None, steps: Mapping[str, Step]) -> It
         for name, service in before.services.items():
             if service["pool"] == pool:
                 yield Restart(workload=f"service {name}", why=why, whence="its weights are read again")
-
-
-def whence(run: Mapping[str, Any]) -> str:
-    """The newest save that outlives a run's pods, and how old it may be."""
-    saves = run["saves"]
-    if not saves:
-        return "its first step: it saves nothing"
-    seconds = saves["file_system_s"] if saves["local"] else saves["every_s"]
-    return f"its newest save on the shared file system, at most {round(seconds / _MINUTE):,} min old"
 
 
 def _because(step: Step) -> str:

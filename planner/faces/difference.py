@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from planner.faces.endings import Ending, Runs, endings
 from planner.faces.outputs import flat, numbers
+from planner.faces.told import runs
 from planner.findings import Finding
 from planner.metal_types import MetalPlan
 from planner.types import AwsPlan
@@ -27,7 +29,8 @@ class Change:
 class Difference:
     """How two plans, named by `between`, differ. `changed` findings are in both, and say something else.
 
-    `assignments` are what makes the difference, where it is between a stack and what is changed in it.
+    `assignments` are what makes the difference, where it is between a stack and what is changed in it. `endings` are
+    the runs that it stops, where both plans are of one stack.
     """
 
     between: tuple[str, str]
@@ -36,6 +39,7 @@ class Difference:
     new: tuple[Finding, ...]
     changed: tuple[Finding, ...]
     gone: tuple[Finding, ...]
+    endings: tuple[Ending, ...] = ()
 
     @property
     def findings(self) -> Mapping[str, tuple[Finding, ...]]:
@@ -45,15 +49,16 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """As much of a plan as is compared: its numbers by path, and its findings."""
+    """As much of a plan as is compared: its numbers by path, its findings, and its runs by name."""
 
     numbers: Mapping[str, Any]
     findings: tuple[Finding, ...]
+    runs: Runs = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: AwsPlan | MetalPlan) -> Side:
         """What a plan says."""
-        return cls(numbers=dict(flat(numbers(plan))), findings=plan.findings)
+        return cls(numbers=dict(flat(numbers(plan))), findings=plan.findings, runs=runs(plan))
 
 
 def difference(
@@ -61,9 +66,13 @@ def difference(
     after: AwsPlan | MetalPlan,
     between: tuple[str, str] = ("stack file", "changed"),
     assignments: Iterable[str] = (),
+    *,
+    same_stack: bool = True,
 ) -> Difference:
     """How the plan `after` differs from `before`: of one stack with assignments made, or of two stacks."""
-    return differing(Side.of(before), Side.of(after), between, assignments)
+    side = Side.of(after)
+    known = Side.of(before)
+    return differing(known if same_stack else replace(known, runs={}), side, between, assignments)
 
 
 def differing(
@@ -86,6 +95,7 @@ def differing(
         new=tuple(finding for place, finding in now.items() if place not in was),
         changed=tuple(finding for place, finding in now.items() if place in was and was[place] != finding),
         gone=tuple(finding for place, finding in was.items() if place not in now),
+        endings=endings(before.runs, after.runs),
     )
 
 

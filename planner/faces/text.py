@@ -62,7 +62,8 @@ def verdict(plan: AwsPlan | MetalPlan) -> Text:
 
 def difference_text(name: str, changed: Difference, plan: AwsPlan | MetalPlan) -> RenderableType:
     """How the plan of the stack `name` differs from what it is compared with."""
-    parts: list[RenderableType] = [Text("\n".join(changed.assignments))] if changed.assignments else []
+    parts: list[RenderableType] = [Text(f"{ending}", style="bold red") for ending in changed.endings]
+    parts += [Text("\n".join(changed.assignments))] if changed.assignments else []
     listed = table(difference_headings(changed), difference_rows(changed), whole=(0,))
     parts.append(listed if changed.numbers else Text("no number changes"))
     for title, findings in changed.findings.items():

@@ -35,15 +35,26 @@ def told(file: Path, today: date | None = None) -> dict[str, Any]:
             pool.name: {"hardware": pool.hardware, "nodes": pool.count, "role": pool.role}
             for pool in planned.pools.values()
         },
-        "runs": {
-            run.name: {"pool": run.pool, "pods": run.pods, "saves": asdict(run.saving) if run.saving else None}
-            for run in planned.runs.values()
-        },
+        "runs": runs(planned),
         "services": {
             service.name: {"pool": service.pool, "replicas": service.min_replicas}
             for service in planned.services.values()
         },
         **(_rented(planned) if isinstance(planned, AwsPlan) else _owned(planned)),
+    }
+
+
+def runs(planned: Any) -> dict[str, Any]:
+    """What a run's job is made of, as far as it is told: by the run's name."""
+    return {
+        run.name: {
+            "pool": run.pool,
+            "pods": run.pods,
+            "image": run.image,
+            "script": list(run.script),
+            "saves": asdict(run.saving) if run.saving else None,
+        }
+        for run in planned.runs.values()
     }
 
 

@@ -7,6 +7,7 @@ from rich.markup import escape
 from rehearsal.command.errors import CommandError
 from rehearsal.command.session import Session, enter
 from rehearsal.engine import events, state
+from rehearsal.engine.ending import endings
 from rehearsal.engine.locks import locks
 from rehearsal.engine.recover import Recovery, recover
 from rehearsal.engine.run import Outcome
@@ -34,6 +35,8 @@ def up(session: Session, text: str) -> Outcome:
         preview = session.engine.preview(watch=session.lines(steps=False))
     _require(preview)
     console.print(f"  {summary(preview)}", highlight=False)
+    for sentence in endings(preview.events, session.program.loses):
+        console.print(f"  {escape(sentence)}", style="bold red", highlight=False)
     build_for(session, preview)
     with meter.phase("update"):
         console.print("update")

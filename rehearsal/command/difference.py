@@ -17,6 +17,7 @@ from rehearsal.command.apply import recover_if_needed, summary
 from rehearsal.command.errors import CommandError
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, open_session
+from rehearsal.engine.ending import endings
 from rehearsal.engine.stackfile import StackFileError, stack_file
 
 
@@ -119,5 +120,7 @@ def _show(session: Session, wanted: Wanted) -> None:
         shutil.copyfile(outcome.events, wanted.events)
     if outcome.status:
         raise CommandError(f"pulumi preview failed:\n{outcome.explain()}")
+    for sentence in endings(outcome.events, session.program.loses):
+        session.console.print(sentence, style="bold red", markup=False, highlight=False)
     session.console.print(outcome.log.read_text(), markup=False, highlight=False, soft_wrap=True)
     session.console.print(summary(outcome), highlight=False)

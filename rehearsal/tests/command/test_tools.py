@@ -19,6 +19,7 @@ from rehearsal.engine.events import Record
 from rehearsal.engine.run import Outcome
 from rehearsal.kubelet.images import Images, Row
 from rehearsal.kubelet.program import LaunchError
+from rehearsal.particulars import Particulars
 from rehearsal.plugins import servicer
 from rehearsal.plugins.kubernetes.tools import Building
 from rehearsal.plugins.servicer import PluginError
@@ -89,6 +90,7 @@ def test_the_update_begins_when_its_tools_are_there(
 
     ours = a_session(io.StringIO())
     ours.replaced, ours.seed, ours.lines, ours.engine = (), lambda _: [], lambda **_: None, Engine()
+    ours.program = Particulars()
     monkeypatch.setattr(apply, "recover_if_needed", lambda _: None)
     assert apply.up(ours, "config: {}").operation == "up"
 

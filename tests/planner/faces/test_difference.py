@@ -2,6 +2,8 @@
 
 from planner.faces.difference import Change, difference
 from planner.faces.outputs import flat
+from planner.faces.text import difference_text
+from tests.planner.faces.test_text import printed
 from tests.planner.stacks import planned
 
 
@@ -49,3 +51,30 @@ def test_what_was_not_there_is_none() -> None:
 def test_numbers_are_leaves_by_path() -> None:
     """Lists are values of their own."""
     assert dict(flat({"a": {"b": 1, "c": [1, 2]}, "d": {}})) == {"a.b": 1, "a.c": [1, 2]}
+
+
+def test_a_run_that_a_change_ends_is_told_with_what_it_loses() -> None:
+    """A6: its job is immutable, so that other nodes are another job, which starts where the last one saved."""
+    run = "training.runs.0"
+    (ending,) = difference(planned("dev"), planned("dev", {f"{run}.nodes": 1})).endings
+    assert str(ending) == (
+        "run llama-3-8b-sft stops: its job is deleted and made anew (nodes 2 to 1); "
+        "it starts again from its first step: it saves nothing"
+    )
+    saving = {f"{run}.checkpoint": {"everyMinutes": 30, "withinSeconds": 120}}
+    (ending,) = difference(planned("dev", saving), planned("dev", {**saving, f"{run}.image": "a/b:1"})).endings
+    assert ending.whence == "it starts again from its newest save on the shared file system, at most 30 min old"
+    (ending,) = difference(planned("dev"), planned("dev", {"training.runs": []})).endings
+    assert ending.why == "the change deletes it"
+
+
+def test_two_stacks_end_no_run_of_each_other() -> None:
+    """Nor does a change of something else."""
+    assert difference(planned("dev"), planned("prod"), ("dev", "prod"), same_stack=False).endings == ()
+    assert difference(planned("dev"), planned("dev", {"pools.2.count": 3})).endings == ()
+
+
+def test_what_a_change_ends_is_the_first_line() -> None:
+    planned_before, after = planned("dev"), planned("dev", {"training.runs.0.nodes": 1})
+    shown = printed(difference_text("dev", difference(planned_before, after), after)).splitlines()
+    assert shown[1].strip().startswith("run llama-3-8b-sft stops: ")

@@ -1,0 +1,29 @@
+"""What a training run loses when its job is deleted: all since its newest save, which its environment tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_MINUTE = 60
+_EVERY, _OUTLIVES = "CHECKPOINT_EVERY_SECONDS", "CHECKPOINT_FILE_SYSTEM_SECONDS"
+"""How often a run saves, and, where that is on its node, how often on what outlives its pods."""
+
+
+def loses(job: Mapping[str, Any]) -> str | None:
+    """What is lost of a PyTorchJob; None of another kind of job."""
+    replicas = (job.get("spec") or {}).get("pytorchReplicaSpecs") or {}
+    for role in replicas.values():
+        env = {
+            each["name"]: str(each.get("value", ""))
+            for container in role["template"]["spec"]["containers"]
+            for each in container.get("env") or ()
+        }
+        every = env.get(_OUTLIVES) or env.get(_EVERY)
+        if every is None:
+            return "all that it computed is lost, as it saves nothing; made anew it begins at its first step"
+        if not every.isdecimal():
+            return "what it computed since its newest save is lost"
+        minutes = round(int(every) / _MINUTE)
+        return f"what it computed since its newest save is lost, at most {minutes} min; made anew it goes on from there"
+    return None
