@@ -43,7 +43,8 @@ def model_unknown(draft: Draft) -> Iterable[Observation]:
     "tensor-parallel",
     "C04",
     "IN12",
-    formula="heads mod tensorParallel = KV heads mod tensorParallel = 0; tensorParallel <= GPUs of a node",
+    formula="heads mod tensorParallel = 0; KV heads mod tensorParallel = 0 or tensorParallel mod KV heads = 0; "
+    "tensorParallel <= GPUs of a node",
     source="vLLM documentation, parallelism and scaling",
 )
 def tensor_parallel(draft: Draft) -> Iterable[Observation]:
