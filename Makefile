@@ -118,7 +118,8 @@ recover: setup ## settle what a killed pulumi left; REAL=1 for the stack of your
 quick: setup ## tests that need no built tools
 	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup -m 'not engine'
 
-test: lint types contracts quick engine ## everything CI runs
+test: export FUZZ ?= 5000
+test: lint types contracts quick engine ## everything CI runs, with 5,000 random stack files (FUZZ)
 
 engine: toolchain ## tests that apply stacks with the real engine, three sites at a time
 	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup --no-loadscope-reorder -m 'engine and not scale' \

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from catalogue.echo import echo
 from catalogue.image_types import ContainerImage
 from catalogue.metal_types import Server, StorageServer
 from catalogue.model_types import Model
@@ -49,6 +50,14 @@ class Sited:
     problems: tuple[Problem, ...]
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A row of the site's that stands in a shipped one's place inside other rows, and its path."""
+
+    path: Path
+    row: Any
+
+
 class _Wrong(Exception):  # noqa: N818 - never leaves this module
     """A row that cannot be taken: where in it, and why."""
 
@@ -63,23 +72,56 @@ def with_site_rows(shipped: Catalogue, rows: Mapping[str, Sequence[Mapping[str, 
     place. A row that cannot be taken is left out and named in `problems`, with its path in the stack file's spelling.
     """
     catalogue = shipped
-    problems: list[Problem] = []
+    problems: dict[Problem, None] = {}
+    parts: dict[int, _Part] = {}
     for table, kind in KINDS.items():
         written = _WRITTEN.get(table, table)
-        known, where = dict(getattr(catalogue, table)), camel(written)
+        where, known = camel(written), _with_parts(getattr(shipped, table), parts, problems)
+        given = dict(known)
         seen: set[str] = set()
         for index, row in enumerate(rows.get(written, ())):
             name = str(row["name"])
             if name in seen:
-                problems.append(((where, index, "name"), f"{name!r} stands here twice; keep one of the rows"))
+                problems[((where, index, "name"), f"{echo(name)} stands here twice; keep one of the rows")] = None
                 continue
             seen.add(name)
             try:
-                known[name] = _row(kind, row, getattr(shipped, table), catalogue)
+                known[name] = _row(kind, row, given, catalogue)
             except _Wrong as wrong:
-                problems.append(((where, index, *wrong.path), wrong.sentence))
+                problems[((where, index, *wrong.path), wrong.sentence)] = None
+                continue
+            if kind in NAMED and name in given:
+                parts[id(given[name])] = _Part((where, index), known[name])
         catalogue = replace(catalogue, **{table: known})
     return Sited(catalogue=catalogue, problems=tuple(problems))
+
+
+def _with_parts(rows: Mapping[str, Any], parts: Mapping[int, _Part], problems: dict[Problem, None]) -> dict[str, Any]:
+    """The shipped rows of a table with the site's GPUs and cards inside them, in place of those of the same names."""
+    found = dict(rows)
+    for name, row in rows.items() if parts else ():
+        used: list[Path] = []
+        try:
+            found[name] = _replaced(row, parts, used)
+        except ValueError as error:
+            sentence = f"does not go into {name}, which is shipped with that part: {error}; give the row another name"
+            problems[(used[-1], sentence)] = None
+    return found
+
+
+def _replaced(value: Any, parts: Mapping[int, _Part], used: list[Path]) -> Any:
+    """A value in which parts gave way to others, by the identity of the part; `used` gets the paths of the others."""
+    if id(value) in parts:
+        used.append(parts[id(value)].path)
+        return parts[id(value)].row
+    if isinstance(value, tuple):
+        inside = tuple(_replaced(each, parts, used) for each in value)
+        return inside if any(one is not other for one, other in zip(inside, value, strict=True)) else value
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed = {each.name: _replaced(getattr(value, each.name), parts, used) for each in fields(value) if each.init}
+    changed = {name: part for name, part in changed.items() if part is not getattr(value, name)}
+    return replace(value, **changed) if changed else value
 
 
 def _row(kind: type, row: Mapping[str, Any], shipped: Mapping[str, Any], catalogue: Catalogue) -> Any:
@@ -91,7 +133,7 @@ def _row(kind: type, row: Mapping[str, Any], shipped: Mapping[str, Any], catalog
     if like is None:
         return _built(kind, given, (), catalogue)
     if like not in shipped:
-        raise _Wrong(("like",), f"no shipped row is called {like!r}; {meant(like, shipped)}")
+        raise _Wrong(("like",), f"no shipped row is called {echo(like)}; {meant(like, shipped)}")
     hints = get_type_hints(kind)
     changed = {name: _value(hints[name], value, (camel(name),), catalogue) for name, value in given.items()}
     return _made(lambda: replace(shipped[like], **changed), ())
@@ -115,7 +157,7 @@ def _value(hint: Any, value: Any, path: Path, catalogue: Catalogue) -> Any:
     if hint in NAMED:
         table: Mapping[str, Any] = getattr(catalogue, NAMED[hint])
         if value not in table:
-            raise _Wrong(path, f"the catalogue has no {hint.__name__} {value!r}; {meant(value, table)}")
+            raise _Wrong(path, f"the catalogue has no {hint.__name__} {echo(value)}; {meant(value, table)}")
         return table[value]
     if isinstance(hint, type) and is_dataclass(hint):
         return _built(hint, {name: each for name, each in value.items() if each is not None}, path, catalogue)

@@ -6,6 +6,8 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
+from catalogue.echo import echo
+
 
 class InterfaceType(StrEnum):
     """`InterfaceType` of an EC2 network interface. `efa-only` has no IP address and cannot be the primary one."""
@@ -53,8 +55,10 @@ class Interface(NamedTuple):
 
 def _within(what: str, usd: float, low: float, high: float) -> None:
     """Raises ValueError for dollars outside the range they were seen in."""
-    if not 0 < low <= usd <= high:
-        raise ValueError(f"{what} {usd} lies outside its own range {low}..{high}")
+    if usd <= 0 or low <= 0:
+        raise ValueError(f"a {what} is above 0, and this is {usd:g} USD, seen from {low:g} to {high:g}")
+    if not low <= usd <= high:
+        raise ValueError(f"the {what} of {usd:g} USD lies outside the range it was seen in, {low:g} to {high:g}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +118,7 @@ class MigProfile:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[1-9]\d*g\.[1-9]\d*gb([+-][a-z.]+)?", self.name) or self.count < 1:
-            raise ValueError(f"{self.count} x {self.name!r} is no MIG profile; write it as 7 x 1g.10gb")
+            raise ValueError(f"{self.count} x {echo(self.name)} is no MIG profile; write it as 7 x 1g.10gb")
 
     @property
     def memory_gb(self) -> int:
@@ -214,6 +218,14 @@ class Instance:
     on_demand: Price | None = None
     spot: Price | None = None
     capacity_block: Price | None = None
+
+    def __post_init__(self) -> None:
+        if (self.gpu is None) is not (self.gpu_count == 0):
+            raise ValueError(f"{self.type} has {self.gpu_count} GPUs of {self.gpu.name if self.gpu else 'no model'}")
+        if not self.cards or self.cards[0].index != 0:
+            raise ValueError(f"{self.type} has no network card 0, which carries the node's addresses")
+        if self.addresses_per_interface < 2 or self.network_gbit_per_s <= 0 or self.vcpu < 1:
+            raise ValueError(f"{self.type} has no processor, no network, or no address for a pod")
 
     @property
     def accelerator(self) -> Accelerator:

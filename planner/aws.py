@@ -33,7 +33,7 @@ from planner.quotas import Fleet, QuotaNeed, quota_needs
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
 from planner.stack import api_endpoint, aws_deployment, file_system, ownership, plan_queues, plan_sources, spending
-from planner.storage.plan import plan_aws_storage
+from planner.storage.plan import fsx_client_rates, plan_aws_storage
 from planner.types import AwsPlan
 from planner.workloads import plan_runs, plan_sharing
 
@@ -92,7 +92,8 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     )
     read_mb_per_s = storage.read_gb_per_s * 1000
     beside = replicas_by_pool(settings.serving.triton)
-    services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside)
+    nodes = fsx_client_rates(lustre, pools)
+    services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
     monitoring = plan_monitoring(settings.monitoring, pools, runs, services, len(settings.scheduling.queues))
     return AwsDraft(
         settings=settings,

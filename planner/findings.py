@@ -10,6 +10,8 @@ from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from catalogue.echo import echo
+
 if TYPE_CHECKING:
     from settings.model import Waiver
 
@@ -138,8 +140,10 @@ class Registry:
 
         if waiver.rule not in self._rules and waiver.rule not in (names := [rule.id for rule in self.rules]):
             near = get_close_matches(waiver.rule, names, n=1)
-            remedy = f"did you mean {near[0]}?" if near else f"the rules are {', '.join(sorted(names))}"
-            yield finding("waiver-unknown", Severity.ERROR, f"{path}.rule", f"there is no rule {waiver.rule!r}", remedy)
+            remedy = f"did you mean {near[0]}?" if near else "docs/reference/planner.md lists the rules"
+            yield finding(
+                "waiver-unknown", Severity.ERROR, f"{path}.rule", f"there is no rule {echo(waiver.rule)}", remedy
+            )
             return
         if self._rules[waiver.rule].by_name and waiver.subject is None:
             sentence = f"{waiver.rule} is waived one by one, and this waiver names nothing"
@@ -151,7 +155,7 @@ class Registry:
             remedy = "remove it, or decide again and set a later day"
             yield finding("waiver-expired", Severity.ERROR, f"{path}.until", sentence, remedy)
         elif not any(self._covers(waiver, seen) for seen in found):
-            about = f" for {waiver.subject!r}" if waiver.subject else ""
+            about = f" for {echo(waiver.subject)}" if waiver.subject else ""
             sentence = f"{waiver.rule} finds nothing{about} any more"
             yield finding("waiver-unused", Severity.WARNING, path, sentence, "remove the waiver")
 

@@ -27,7 +27,7 @@ from planner.purchase import plan_purchase
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
 from planner.stack import ownership, plan_queues
-from planner.storage.plan import plan_metal_storage
+from planner.storage.plan import client_rates, plan_metal_storage
 from planner.workloads import plan_runs, plan_sharing
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
         settings.training.failures_per_1000_node_days,
     )
     beside = replicas_by_pool(settings.serving.triton)
-    services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside)
+    nodes = client_rates(settings.storage, pools, rows)
+    services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
     return MetalDraft(
         settings=settings,
         catalogue=catalogue,

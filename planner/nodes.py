@@ -44,7 +44,7 @@ def allocatable_memory_mib(instance: Instance, eni_pods: int, efa: int) -> int:
     the type's interfaces, also where the kubelet then takes fewer (amazon-eks-ami, nodeadm/internal/kubelet/config.go).
     """
     visible = instance.memory_gib * MIB_PER_GIB * (1000 - _VM_OVERHEAD_PERMILLE) // 1000
-    return visible - hugepages_mib(efa) - _kubelet_memory_mib(eni_pods)
+    return max(0, visible - hugepages_mib(efa) - _kubelet_memory_mib(eni_pods))
 
 
 def metal_allocatable_memory_mib(memory_gib: int, max_pods: int) -> int:
@@ -53,7 +53,7 @@ def metal_allocatable_memory_mib(memory_gib: int, max_pods: int) -> int:
     The kernel describes every page of 4 KiB in 64 bytes (Linux, struct page); the kubelet's share is that of EKS nodes.
     """
     memory_mib = memory_gib * MIB_PER_GIB
-    return memory_mib - memory_mib * _PAGE_RECORD_BYTES // _PAGE_BYTES - _kubelet_memory_mib(max_pods)
+    return max(0, memory_mib - memory_mib * _PAGE_RECORD_BYTES // _PAGE_BYTES - _kubelet_memory_mib(max_pods))
 
 
 def _kubelet_memory_mib(max_pods: int) -> int:

@@ -11,13 +11,12 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from catalogue.echo import echo
 from settings.model import PLATFORMS, Settings
 from settings.site_rows import Rows
 from settings.types import Path, SectionError
 
 NAMESPACE = "gpucluster"
-
-_LONGEST_ECHO = 60
 
 
 class SettingsError(Exception):
@@ -130,12 +129,12 @@ def _model_within(annotation: Any) -> Any:
 
 
 def _echo(value: Any) -> str:
-    text = "nothing" if value is None else repr(value) if isinstance(value, str) else str(value)
+    """A value as a sentence repeats it: words in quotes, true and false as in YAML, sections and lists not at all."""
     if isinstance(value, Mapping):
-        text = "a section"
-    elif isinstance(value, list | tuple):
-        text = "a list"
-    return text if len(text) <= _LONGEST_ECHO else f"{text[:_LONGEST_ECHO]}..."
+        return "a section"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return "nothing" if value is None else str(value).lower() if isinstance(value, bool) else echo(value)
 
 
 def _alternatives(words: Sequence[str]) -> str:
@@ -196,6 +195,7 @@ _SENTENCES: dict[str, Callable[[ErrorDetails], str]] = {
     "int_from_float": _must_be("a whole number"),
     "float_type": _must_be("a number"),
     "float_parsing": _must_be("a number"),
+    "finite_number": _must_be("a number"),
     "bool_type": _must_be("true or false"),
     "bool_parsing": _must_be("true or false"),
     "string_type": _text,

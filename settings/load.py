@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from catalogue.echo import echo
 from settings.errors import NAMESPACE, SettingsError, meant, nearest, sentences, written
 from settings.model import PLATFORMS, AwsSettings, MetalSettings
 from settings.presets import merged, preset, preset_names
@@ -121,7 +122,7 @@ def _model(platform: Any) -> type[AwsSettings] | type[MetalSettings]:
     if not isinstance(kind, str) or kind not in PLATFORMS:
         near = nearest(str(kind), tuple(PLATFORMS))
         guess = f"; did you mean {near}?" if near else ""
-        raise SettingsError([f"{path}: must be {kinds}, is {kind!r}{guess}"])
+        raise SettingsError([f"{path}: must be {kinds}, is {echo(kind)}{guess}"])
     return PLATFORMS[kind]
 
 
@@ -131,7 +132,7 @@ def on_its_preset(sections: Mapping[str, Any]) -> dict[str, Any]:
     if name is None:
         return dict(sections)
     if not isinstance(name, str) or name not in preset_names():
-        raise SettingsError([f"{path}: there is no preset {name!r}; {meant(str(name), preset_names())}"])
+        raise SettingsError([f"{path}: there is no preset {echo(name)}; {meant(str(name), preset_names())}"])
     shipped = preset(name)
     kind, wanted = shipped["platform"]["kind"], sections.get("platform")
     given = wanted.get("kind", kind) if isinstance(wanted, Mapping) else kind

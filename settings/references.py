@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from catalogue.echo import echo
 from settings.types import Path
 
 Problem = tuple[Path, str]
@@ -56,19 +57,27 @@ def across_sections(data: Any) -> list[Problem]:
 
 
 def _entries(data: Mapping[str, Any], *path: str) -> dict[int, Mapping[str, Any]]:
-    """The mappings in the list at `path`, by their index."""
+    """The mappings in the list at `path`, by their index; text without the blanks around it, as it is read later."""
     here: Any = data
     for step in path:
         here = here.get(step) if isinstance(here, Mapping) else None
     entries = here if isinstance(here, list | tuple) else ()
-    return {index: entry for index, entry in enumerate(entries) if isinstance(entry, Mapping)}
+    return {index: _cleaned(entry) for index, entry in enumerate(entries) if isinstance(entry, Mapping)}
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _cleaned(below) for key, below in value.items()}
+    return value.strip() if isinstance(value, str) else value
 
 
 def _names(entries: Mapping[int, Mapping[str, Any]], role: str | None = None) -> list[str]:
     return [
         entry["name"]
         for entry in entries.values()
-        if isinstance(entry.get("name"), str) and (role is None or entry.get("role") == role)
+        if isinstance(name := entry.get("name"), str)
+        and name.isprintable()
+        and (role is None or entry.get("role") == role)
     ]
 
 
@@ -88,7 +97,7 @@ def _repeated(path: Path, entries: Mapping[int, Mapping[str, Any]], key: str = "
     for index, entry in entries.items():
         name = entry.get(key)
         if isinstance(name, str) and seen.setdefault(name, index) != index:
-            yield (*path, index, key), f"{name!r} is already the {key} of {path[-1]}[{seen[name]}]; choose another"
+            yield (*path, index, key), f"{echo(name)} is already the {key} of {path[-1]}[{seen[name]}]; choose another"
 
 
 def _shared_names(
@@ -100,7 +109,7 @@ def _shared_names(
         if isinstance(server.get("name"), str) and server["name"] in taken:
             yield (
                 ("serving", "triton", index, "name"),
-                f"{server['name']!r} is a service's name already; choose another",
+                f"{echo(server['name'])} is a service's name already; choose another",
             )
 
 
@@ -132,7 +141,7 @@ def _pool(pools: Mapping[int, Mapping[str, Any]], path: Path, name: Any, role: s
     if name not in _names(pools):
         yield path, _unknown(name, "pool", _names(pools, role))
     elif found in ("system", "training", "inference") and found != role:
-        yield path, f"pool {name!r} has role {found}, not {role}; name a pool of role {role}"
+        yield path, f"pool {echo(name)} has role {found}, not {role}; name a pool of role {role}"
 
 
 def _queue(queues: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
@@ -151,5 +160,5 @@ def _object_store(data: Mapping[str, Any], path: Path, run: Mapping[str, Any]) -
 
 def _unknown(name: str, kind: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, n=1)
-    choice = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}"
-    return f"there is no {kind} {name!r}; {choice}"
+    choice = f"did you mean {echo(near[0])}?" if near else f"known: {', '.join(known) or 'none'}"
+    return f"there is no {kind} {echo(name)}; {choice}"

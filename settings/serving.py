@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from catalogue.echo import echo
 from settings.types import S3_PATTERN, Image, Name, Path, Section, SectionError, s3_uri
 
 _HUB = re.compile(r"hf://(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>.*))?")
@@ -18,7 +19,7 @@ def _model_source(value: str) -> str:
     if hub := _HUB.fullmatch(value):
         if not _COMMIT.fullmatch(hub["revision"] or ""):
             raise ValueError(
-                f"{value!r} names what may change: a hub's branch or tag; pin the commit, "
+                f"{echo(value)} names what may change: a hub's branch or tag; pin the commit, "
                 f"hf://{hub['repository']}@ and its 40 hex digits, which the model's page lists under Files, History"
             )
         return value
@@ -36,7 +37,7 @@ def _kept(value: str, forms: str) -> str:
     claim = _CLAIM.fullmatch(value)
     steps = claim["path"].rstrip("/").split("/") if claim else []
     if not steps or any(step in ("", ".", "..") for step in steps):
-        raise ValueError(f"{value!r} is not {forms}")
+        raise ValueError(f"{echo(value)} is not {forms}")
     return value.rstrip("/")
 
 
@@ -130,7 +131,7 @@ class Service(Section):
         seen = {self.name: "the service's own name, by which its model is asked for"}
         for index, adapter in enumerate(self.adapters):
             if adapter.name in seen:
-                yield ("adapters", index, "name"), f"{adapter.name!r} is {seen[adapter.name]}; choose another"
+                yield ("adapters", index, "name"), f"{echo(adapter.name)} is {seen[adapter.name]}; choose another"
             seen.setdefault(adapter.name, f"already the name of adapters[{index}]")
         if self.max_loras is not None and not self.adapters:
             yield ("maxLoras",), "means nothing without adapters; remove it or add them"

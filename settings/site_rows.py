@@ -5,7 +5,6 @@ Every field is optional but `name`, because `like` may name a shipped row to sta
 a finding, and so is a name (of a GPU, a card) that no row has.
 """
 
-from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import date
 from functools import cache, reduce
@@ -18,23 +17,24 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from catalogue.site import KEYS, KINDS, NAMED
-from settings.types import Day, Section
+from settings.row_bounds import ENTRIES, MAY_BE_NOTHING, bounds
+from settings.types import Day, Section, Word
 
-_LARGEST = 10**15
+_MOST_ENTRIES = 256
 
 
 class _Row(Section):
     """What every row has. `like` is a shipped row, whose fields are taken where this one says nothing."""
 
-    name: Annotated[str, pydantic.Field(min_length=1)]
-    like: str | None = None
+    name: Word
+    like: Word | None = None
 
 
 @cache
 def _row_model(kind: type) -> type[_Row]:
     """The model of a table's rows: the row type's fields, each optional."""
     fields_: dict[str, Any] = {
-        each.name: (_written(hint) | None, None)
+        each.name: (_written(hint, kind, each.name) | None, None)
         for each, hint in _fields(kind)
         if each.name not in ("name", KEYS.get(kind, "name"))
     }
@@ -45,7 +45,7 @@ def _row_model(kind: type) -> type[_Row]:
 def _part_model(kind: type) -> type[Section]:
     """The model of a part that stands inside a row: optional is what has a default there."""
     fields_: dict[str, Any] = {
-        each.name: (_written(hint), ... if _required(each) else None) for each, hint in _fields(kind)
+        each.name: (_written(hint, kind, each.name), ... if _required(each) else None) for each, hint in _fields(kind)
     }
     return create_model(f"{kind.__name__}Part", __base__=Section, __doc__=kind.__doc__, **fields_)
 
@@ -59,24 +59,30 @@ def _required(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _written(hint: Any) -> Any:
-    """The type in the stack file of a row type's field: rows by name, days quoted, numbers within reason."""
-    if hint in NAMED:
-        return str
+def _written(hint: Any, kind: type, field: str) -> Any:
+    """The type in the stack file of a row type's field: rows by name, days quoted, numbers within their bounds."""
+    if hint in NAMED or hint is str:
+        return Word
     if hint is date:
         return Day
     if hint in (int, float):
-        return Annotated[hint, pydantic.Field(ge=0, le=_LARGEST)]
+        return _number(hint, kind, field)
     if isinstance(hint, type) and is_dataclass(hint):
         return _part_model(hint)
     origin, inner = get_origin(hint), get_args(hint)
     if not inner:
         return hint
     if origin in (tuple, frozenset):
-        return tuple.__class_getitem__((_written(inner[0]), Ellipsis))
-    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        return dict.__class_getitem__((inner[0], _written(inner[1])))
-    return reduce(or_, (_written(part) for part in inner))
+        listed = tuple.__class_getitem__((_written(inner[0], kind, field), Ellipsis))
+        return Annotated[listed, pydantic.Field(min_length=ENTRIES.get(field, 0), max_length=_MOST_ENTRIES)]
+    return reduce(or_, (_written(part, kind, field) for part in inner))
+
+
+def _number(hint: type, kind: type, field: str) -> Any:
+    low, high = bounds(kind, field)
+    if hint is float and low == 0 and field not in MAY_BE_NOTHING:
+        return Annotated[float, pydantic.Field(gt=0, le=high)]
+    return Annotated[hint, pydantic.Field(ge=low, le=high)]
 
 
 @dataclass(frozen=True)

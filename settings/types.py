@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
+from functools import cache
 from ipaddress import IPv4Network
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -16,11 +17,14 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    ValidationInfo,
+    field_validator,
 )
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
+from catalogue.echo import echo
 from catalogue.regions import REGIONS
 from settings.zones import zone_prefix
 
@@ -35,6 +39,10 @@ class SectionError(ValueError):
         super().__init__("; ".join(sentence for _, sentence in self.items))
 
 
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Characters that control something, but for tabs and new lines; Kubernetes, AWS and terminals refuse or obey them."""
+
+
 class Section(BaseModel):
     """A frozen part of the settings: camelCase in the stack file, unknown keys refused, input never echoed."""
 
@@ -47,7 +55,53 @@ class Section(BaseModel):
         validate_by_name=False,
         hide_input_in_errors=True,
         str_strip_whitespace=True,
+        allow_inf_nan=False,
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _means_what_it_says(cls, value: Any, info: ValidationInfo) -> Any:
+        """True is no 1, and text has no characters that nobody sees."""
+        if isinstance(value, bool) and (number := _only_number(cls, info.field_name)):
+            raise PydanticKnownError("int_type" if number is int else "float_type")
+        if isinstance(value, str) and (said := _misread(value, None)):
+            raise ValueError(said)
+        if isinstance(value, list | tuple):
+            number = _only_number(cls, info.field_name)
+            raise_for = [((index,), said) for index, each in enumerate(value) if (said := _misread(each, number))]
+            if raise_for:
+                raise SectionError(raise_for)
+        return value
+
+
+def _misread(value: Any, number: type | None) -> str | None:
+    """What is wrong with a value that pydantic would take: text with unseen characters, True in place of a number."""
+    if isinstance(value, str) and (unseen := _UNSEEN.search(value)):
+        return f"has the character {unseen[0]!r}, which nobody sees; remove it"
+    if isinstance(value, bool) and number:
+        return f"must be a {'whole ' if number is int else ''}number, is {str(value).lower()}"
+    return None
+
+
+@cache
+def _only_number(section: type[Section], name: str | None) -> type | None:
+    """int or float where a key holds such numbers and nothing that is true or false."""
+    hints = list(_plain_types(section.model_fields[name].annotation)) if name else []
+    if bool in hints:
+        return None
+    return next((kind for kind in (int, float) if kind in hints), None)
+
+
+def _plain_types(hint: Any) -> Iterable[Any]:
+    """The types within an annotation, of the values of literals too."""
+    if get_origin(hint) is Literal:
+        yield from {type(each) for each in get_args(hint)}
+    elif get_origin(hint) is Annotated:
+        yield from _plain_types(get_args(hint)[0])
+    elif inner := get_args(hint):
+        yield from (found for each in inner for found in _plain_types(each))
+    else:
+        yield hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +116,7 @@ class Matching:
 
         def check(value: str) -> str:
             if not compiled.fullmatch(value):
-                raise ValueError(f"{value!r} is not {self.what}")
+                raise ValueError(f"{echo(value)} is not {self.what}")
             return value
 
         return core_schema.no_info_after_validator_function(check, handler(source))
@@ -73,7 +127,7 @@ class Matching:
 
 def _versioned(value: str) -> str:
     if value.endswith(":latest"):
-        raise ValueError(f"{value!r} names whatever is newest; name a version")
+        raise ValueError(f"{echo(value)} names whatever is newest; name a version")
     return value
 
 
@@ -81,9 +135,9 @@ def _network(value: str) -> str:
     try:
         network = IPv4Network(value, strict=False)
     except ValueError:
-        raise ValueError(f"{value!r} is not an IPv4 network such as 203.0.113.0/24") from None
+        raise ValueError(f"{echo(value)} is not an IPv4 network such as 203.0.113.0/24") from None
     if value != str(network):
-        raise ValueError(f"{value!r} is not the network's own address; write {network}")
+        raise ValueError(f"{echo(value)} is not the network's own address; write {network}")
     return value
 
 
@@ -102,7 +156,7 @@ def _region(value: str) -> str:
     if value not in REGIONS:
         near = get_close_matches(value, REGIONS, n=1)
         guess = f"did you mean {near[0]}?" if near else f"known: {', '.join(REGIONS)}"
-        raise ValueError(f"{value!r} is not a region of AWS; {guess}")
+        raise ValueError(f"{echo(value)} is not a region of AWS; {guess}")
     return value
 
 
@@ -111,7 +165,7 @@ def _zone_name(value: str) -> str:
     if value[:-1] in REGIONS and value[-1:].isalpha():
         begin = zone_prefix(value[:-1])
         raise ValueError(
-            f"{value!r} is a zone's name, which means another place in another account; write its id, which begins "
+            f"{echo(value)} is a zone's name, which means another place in another account; write its id, which begins "
             f"with {begin}-az (aws ec2 describe-availability-zones --region {value[:-1]} lists both)"
         )
     return value
@@ -125,7 +179,7 @@ _BUCKETS_OF_AWS = re.compile(
 
 def _bucket(value: str) -> str:
     if _BUCKETS_OF_AWS.fullmatch(value):
-        raise ValueError(f"{value!r} is a name that S3 keeps for itself, so no such bucket can be; name the bucket")
+        raise ValueError(f"{echo(value)} is a name that S3 keeps for itself, so no such bucket can be; name the bucket")
     return value
 
 
@@ -134,7 +188,7 @@ def reserved(*words: str, owner: str, what: str) -> AfterValidator:
 
     def check(value: str) -> str:
         if value in words:
-            raise ValueError(f"{value!r} is {what}, which {owner} makes itself; choose another name")
+            raise ValueError(f"{echo(value)} is {what}, which {owner} makes itself; choose another name")
         return value
 
     return AfterValidator(check)
@@ -142,7 +196,7 @@ def reserved(*words: str, owner: str, what: str) -> AfterValidator:
 
 def _not_of_kubernetes(value: str) -> str:
     if value.startswith("kube-"):
-        raise ValueError(f"{value!r} begins as what Kubernetes keeps for itself (kube-); choose another name")
+        raise ValueError(f"{echo(value)} begins as what Kubernetes keeps for itself (kube-); choose another name")
     return value
 
 
@@ -159,18 +213,18 @@ def s3_uri(value: str, forms: str = "s3://BUCKET/PREFIX") -> str:
     """The address of a directory of one bucket, without a slash at its end. Raises ValueError, calling it `forms`."""
     bucket, slash, prefix = value.removeprefix("s3://").partition("/")
     if not value.startswith("s3://") or not bucket or not slash or not prefix.strip("/"):
-        raise ValueError(f"{value!r} is not {forms}")
+        raise ValueError(f"{echo(value)} is not {forms}")
     if wild := next((each for each in value if each in "*?$"), None):
         raise ValueError(
-            f"{value!r} has {wild!r} in it, which stands for other objects in the rights that are made of it; "
+            f"{echo(value)} has {wild!r} in it, which stands for other objects in the rights that are made of it; "
             "name one bucket and one directory"
         )
     if not re.fullmatch(_BUCKET, bucket):
-        raise ValueError(f"{value!r} names no bucket: {bucket!r} is not a name that S3 gives; name the bucket")
+        raise ValueError(f"{echo(value)} names no bucket: {echo(bucket)} is not a name that S3 gives; name the bucket")
     _bucket(bucket)
     if not re.fullmatch(_KEY, prefix) or any(step in ("", ".", "..") for step in prefix.rstrip("/").split("/")):
         raise ValueError(
-            f"{value!r} names no directory: write its steps in letters, digits and ! _ - . ' ( ) + = @ , : "
+            f"{echo(value)} names no directory: write its steps in letters, digits and ! _ - . ' ( ) + = @ , : "
             "and none empty, . or .."
         )
     return value.rstrip("/")
@@ -181,7 +235,7 @@ def _day(value: Any) -> date:
         try:
             return date.fromisoformat(value)
         except ValueError as error:
-            raise ValueError(f"{value!r} is not a day ({error})") from None
+            raise ValueError(f"{echo(value)} is not a day ({error})") from None
     raise ValueError('is not a day; write it in quotes as "2027-12-31"')
 
 
@@ -279,4 +333,5 @@ Image = Annotated[
     AfterValidator(_versioned),
 ]
 Email = Annotated[str, Matching(r"[^@\s]+@[^@\s]+\.[^@\s.]+", "an e-mail address such as team@example.com")]
+Word = Annotated[str, Field(min_length=1, max_length=500)]
 RuleId = Annotated[str, Matching(r"[a-z]+(-[a-z0-9]+)+", "a rule id such as image-not-pinned")]

@@ -66,13 +66,16 @@ class Threshold:
 def all_reduce_threshold(group: Group, size_bytes: float, *, efa: bool = False, nvls: bool = True) -> Threshold:
     """The threshold of an all-reduce of this size among all GPUs of the group's domains.
 
-    Small messages measure latency, so below 8 GiB (2 GiB on EFA, where that was measured) nothing is demanded. `nvls`
+    Small messages measure latency, so below 8 GiB (2 GiB on EFA, where that was measured) nothing is demanded, and no
+    more is expected than of large ones. `nvls`
     says that NCCL may add up in NVLink switches, which published figures of Hopper and later GPUs rely on.
     """
     expected = fastest(Collective.ALL_REDUCE, size_bytes, group).bus_gb_per_s
     across = group.domains > 1
-    if size_bytes < (_LEAST_EFA_GIB if efa and across else _LEAST_GIB) * GIB:
-        return _record(expected, _SMALL)
+    least = (_LEAST_EFA_GIB if efa and across else _LEAST_GIB) * GIB
+    if size_bytes < least:
+        large = all_reduce_threshold(group, least, efa=efa, nvls=nvls).expected
+        return _record(min(expected, large or expected), _SMALL)
     if not across:
         return _inside(group, expected) if nvls or not group.nvls else _derived(group)
     if efa:
@@ -87,7 +90,8 @@ def ring_threshold(collective: Collective, group: Group, size_bytes: float, *, e
     """
     expected = fastest(collective, size_bytes, group).bus_gb_per_s
     if size_bytes < _LEAST_GIB * GIB:
-        return _record(expected, _SMALL)
+        large = ring_threshold(collective, group, _LEAST_GIB * GIB, efa=efa).expected
+        return _record(min(expected, large or expected), _SMALL)
     return _record(expected, f"nobody published {collective} over EFA with such nodes") if efa else _derived(group)
 
 
@@ -143,8 +147,9 @@ def _over_efa(group: Group, size_bytes: float, expected: float) -> Threshold:
     if not rows:
         return _record(expected, "nobody published a figure for EFA with such nodes")
     row = max(rows, key=lambda each: each.size_gib)
-    few = replace(group, ranks=row.ranks, domains=row.domains)
-    falls = min(1.0, expected / fastest(Collective.ALL_REDUCE, size_bytes, few).bus_gb_per_s)
+    few, measured = replace(group, ranks=row.ranks, domains=row.domains), row.size_gib * GIB
+    many, pair = (fastest(Collective.ALL_REDUCE, measured, each).bus_gb_per_s for each in (group, few))
+    falls = min(1.0, many / pair)
     healthy = falls * (row.expected or expected)
     origin = Origin.MEASURED if group.domains == row.domains else Origin.DERIVED
     floor = _EFA_PART * healthy

@@ -7,6 +7,7 @@ from enum import StrEnum
 from catalogue.model_types import Model
 from planner.communication.collectives import Collective, bus_factor
 from planner.training.job import Job, Layout, Recompute
+from planner.training.layout import kv_heads_of_rank
 from planner.training.states import weight_bytes
 
 _ACTIVATION_BYTES = 2
@@ -126,7 +127,7 @@ def _tensor(model: Model, job: Job, layout: Layout) -> Iterator[Exchange]:
 def _context(model: Model, job: Job, layout: Layout) -> Iterator[Exchange]:
     """Keys and values go round the ring once forward, and with their gradients backward (Liu et al. 2023)."""
     if layout.context > 1:
-        width = 2 * model.kv_heads * model.head_dim / layout.tensor
+        width = 2 * kv_heads_of_rank(model, layout.tensor) * model.head_dim
         rounds = 3 + (1 if job.recompute == "full" else 0)
         yield Exchange(
             axis=Axis.CONTEXT,

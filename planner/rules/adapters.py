@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from catalogue.echo import echo
 from catalogue.site import meant
 from planner.draft import Draft, rule
 from planner.findings import Observation
@@ -40,7 +41,8 @@ def adapter_base(draft: Draft) -> Iterable[Observation]:
         if adapter.base not in known:
             yield Observation(
                 path=f"{path}.base",
-                sentence=f"the catalogue has no model {adapter.base!r}, so nobody can tell whether {adapter.name} fits",
+                sentence=f"the catalogue has no model {echo(adapter.base)}, so nobody can tell whether {adapter.name} "
+                "fits",
                 remedy=meant(adapter.base, known),
                 subject=adapter.name,
             )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from catalogue.echo import echo
 from catalogue.types import Accelerator
 from catalogue.units import MIB_PER_GIB
 from planner.draft import AwsDraft, Draft, aws_rule, rule
@@ -26,7 +27,7 @@ def instance_unknown(draft: AwsDraft) -> Iterable[Observation]:
             near = get_close_matches(pool.instance_type, known, n=1)
             yield Observation(
                 path=f"pools[{index}].instanceType",
-                sentence=f"the catalogue has no instance type {pool.instance_type!r}",
+                sentence=f"the catalogue has no instance type {echo(pool.instance_type)}",
                 remedy=or_own_row(
                     f"did you mean {near[0]}?" if near else "docs/reference/instances.md lists the known ones",
                     "instances",

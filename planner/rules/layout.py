@@ -11,6 +11,7 @@ from planner.training.layout import (
     context_divides,
     covers,
     expert_degrees,
+    replicates,
     tensor_degrees,
     tensor_reach,
     within_nvlink,
@@ -65,7 +66,8 @@ def tensor_leaves_node(draft: Draft) -> Iterable[Observation]:
         if within_nvlink(size, per_node, seen.gpu.nvlink_gpus):
             continue
         reach = tensor_reach(per_node, seen.gpu.nvlink_gpus)
-        fitting = [n for n in tensor_degrees(seen.model, reach) if within_nvlink(n, per_node, seen.gpu.nvlink_gpus)]
+        degrees = tensor_degrees(seen.model, reach, replicated=replicates(seen.training.job.software))
+        fitting = [size_ for size_ in degrees if within_nvlink(size_, per_node, seen.gpu.nvlink_gpus)]
         yield Observation(
             path=f"{seen.path}.parallelism.tensor",
             sentence=f"groups of {size} GPUs do not stay among the {reach} that a {seen.pool.hardware} joins",
@@ -75,13 +77,20 @@ def tensor_leaves_node(draft: Draft) -> Iterable[Observation]:
         )
 
 
-@rule("tensor-divides-heads", "C04", formula="heads mod tensor = KV heads mod tensor = 0", source=_MEGATRON)
+@rule(
+    "tensor-divides-heads",
+    "C04",
+    formula="heads mod tensor = 0; KV heads mod tensor = 0, of megatron or tensor mod KV heads = 0",
+    source=_MEGATRON,
+)
 def tensor_divides_heads(draft: Draft) -> Iterable[Observation]:
     """Every GPU of a tensor parallel group gets whole heads and whole KV heads."""
     for seen in known_runs(draft):
         size, model = seen.training.layout.tensor, seen.model
-        if size not in tensor_degrees(model, size):
-            fitting = tensor_degrees(model, tensor_reach(seen.pool.gpus_per_node, seen.gpu.nvlink_gpus))
+        copies = replicates(seen.training.job.software)
+        if size not in tensor_degrees(model, size, replicated=copies):
+            reach = tensor_reach(seen.pool.gpus_per_node, seen.gpu.nvlink_gpus)
+            fitting = tensor_degrees(model, reach, replicated=copies)
             yield Observation(
                 path=f"{seen.path}.parallelism.tensor",
                 sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",

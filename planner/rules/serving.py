@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from catalogue.echo import echo
 from catalogue.model_types import Model
 from catalogue.site import meant
 from catalogue.types import Gpu
@@ -32,7 +33,7 @@ def model_unknown(draft: Draft) -> Iterable[Observation]:
         if user.model is not None and user.model not in known:
             yield Observation(
                 path=f"{path}.model",
-                sentence=f"the catalogue has no model {user.model!r}",
+                sentence=f"the catalogue has no model {echo(user.model)}",
                 remedy=or_own_row(meant(user.model, known), "models"),
                 subject=user.name,
             )
@@ -42,7 +43,8 @@ def model_unknown(draft: Draft) -> Iterable[Observation]:
     "tensor-parallel",
     "C04",
     "IN12",
-    formula="heads mod tensorParallel = KV heads mod tensorParallel = 0; tensorParallel <= GPUs of a node",
+    formula="heads mod tensorParallel = 0; KV heads mod tensorParallel = 0 or tensorParallel mod KV heads = 0; "
+    "tensorParallel <= GPUs of a node",
     source="vLLM documentation, parallelism and scaling",
 )
 def tensor_parallel(draft: Draft) -> Iterable[Observation]:

@@ -52,7 +52,7 @@ def serving_memory(
     overhead = tensor * _OVERHEAD_GB_PER_GPU
     pool = usable - weights - overhead - lora_gb
     per_token = kv_bytes_per_token(model, kv_cache_dtype)
-    copies = tensor if model.latent else 1
+    copies = kv_copies(model, tensor)
     return ServingMemory(
         weights_gb=weights,
         overhead_gb=overhead,
@@ -72,6 +72,18 @@ def kv_bytes_per_token(model: Model, kv_cache_dtype: KvCacheDtype = "auto") -> i
     if model.latent:
         return model.layers * (model.latent.kv_rank + model.latent.rope_dim) * _KV_BYTES[kv_cache_dtype]
     return _KEYS_AND_VALUES * model.layers * model.kv_heads * model.head_dim * _KV_BYTES[kv_cache_dtype]
+
+
+def kv_copies(model: Model, tensor: int) -> float:
+    """GPUs that hold the cache of the same token: all with latent attention, else those beyond one for each KV head."""
+    return tensor if model.latent else max(1.0, tensor / model.kv_heads)
+
+
+def read_bytes(model: Model, quantization: Quantization = "none") -> int:
+    """Bytes that a replica reads when it starts: fp8 is made of the published weights after they are read, while int4
+    weights are published as such (vLLM documentation, "Quantization": FP8 online, AWQ and GPTQ offline).
+    """
+    return weights_bytes(model, quantization) if quantization == "int4" else model.weights_bytes
 
 
 def weights_bytes(model: Model, quantization: Quantization = "none") -> int:

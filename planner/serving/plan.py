@@ -12,9 +12,9 @@ from planner.placement import Replicas
 from planner.pool_types import PoolPlan
 from planner.serving.adapters import AdapterPlan, LoraRoom, room_for
 from planner.serving.drain import drain_seconds, grace_seconds, longest_stream_seconds
-from planner.serving.memory import ServingMemory, decode_tokens_per_s, serving_memory
+from planner.serving.memory import ServingMemory, decode_tokens_per_s, read_bytes, serving_memory
 from planner.serving.replicas import limited
-from planner.serving.startup import copy_seconds, load_seconds, scale_up_seconds, startup_seconds
+from planner.serving.startup import copy_seconds, load_rate_gb_per_s, load_seconds, scale_up_seconds, startup_seconds
 from planner.workload_types import PodResources, ScalingPlan, ServicePlan
 
 if TYPE_CHECKING:
@@ -30,12 +30,16 @@ def plan_services(
     models: Mapping[str, Model],
     read_mb_per_s: float,
     beside: Mapping[str, Sequence[Replicas]],
+    node_gb_per_s: Mapping[str, float] | None = None,
 ) -> dict[str, ServicePlan]:
     """The services whose pool and model are known, by name. `read_mb_per_s` is the shared file system's whole rate,
-    `beside` what else has GPUs of a pool, by its name.
+    `beside` what else has GPUs of a pool, `node_gb_per_s` what a node of it has to the file system, by its name.
     """
+    nodes = node_gb_per_s or {}
     planned = {
-        service.name: _service(service, pools[service.pool], gpu, models[service.model], read_mb_per_s)
+        service.name: _service(
+            service, pools[service.pool], gpu, models[service.model], read_mb_per_s, nodes.get(service.pool)
+        )
         for service in services
         if service.pool in pools and service.model in models and (gpu := pools[service.pool].gpu)
     }
@@ -66,7 +70,9 @@ def replica_memory(service: Service, pool: PoolPlan, gpu: Gpu, model: Model) -> 
     return memory, room
 
 
-def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_per_s: float) -> ServicePlan:
+def _service(
+    service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_per_s: float, node_gb_per_s: float | None
+) -> ServicePlan:
     """A replica takes its share of the node: `tensor_parallel` of its GPUs or slices, and as much of the rest."""
     devices = service.tensor_parallel
     memory, room = replica_memory(service, pool, gpu, model)
@@ -74,8 +80,10 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_p
     rate = decode_tokens_per_s(model, gpu.memory_tb_per_s * part, devices, service.quantization)
     longest = longest_stream_seconds(service.max_model_len, rate)
     drain = drain_seconds(longest) if service.drain_seconds is None else service.drain_seconds
-    # vLLM quantises what it has read, so the published weights are what is read.
-    load = load_seconds(model.weights_bytes, read_mb_per_s / _MB_PER_GB)
+    devices_read = 1 if pool.mig or pool.time_slices > 1 else devices
+    reading = load_rate_gb_per_s(read_mb_per_s / _MB_PER_GB, node_gb_per_s, gpu.pcie_one_way_gb_per_s, devices_read)
+    read = read_bytes(model, service.quantization)
+    load = load_seconds(read, reading)
     return ServicePlan(
         name=service.name,
         pool=service.pool,
@@ -117,7 +125,7 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_p
         full_sequences=memory.sequences(service.max_model_len),
         load_seconds=round(load, 1),
         startup_seconds=startup_seconds(load),
-        copy_seconds=copy_seconds(service.weights, model.weights_bytes, startup_seconds(load)),
+        copy_seconds=copy_seconds(service.weights, read, startup_seconds(load)),
         scale_up_seconds=round(scale_up_seconds(load)),
         request_tokens_per_s=round(rate),
         longest_stream_seconds=longest,

@@ -11,10 +11,20 @@ _PULL_GB_PER_S = 0.2
 _HUB_GB_PER_S = 0.1
 """Assumed: a hub promises no rate, and a node's way to it goes through a NAT or a proxy."""
 
+_PROCESS_GB_PER_S = 2.0
+"""Assumed: what one process of vLLM copies from the page cache to its GPU, tensor by tensor."""
+
 
 def load_seconds(weights_bytes: float, gb_per_s: float) -> float:
     """Seconds to read the weights from a store of that rate."""
     return weights_bytes / (gb_per_s * BYTES_PER_GB)
+
+
+def load_rate_gb_per_s(shared: float, node: float | None, pcie: float, gpus: int) -> float:
+    """The slowest on the weights' way to so many GPUs of a node, in GB/s: the file system's whole rate, the node's
+    network to it (None or 0: unknown), the GPUs' PCIe lanes, the processes that read, one for each GPU.
+    """
+    return min(shared, gpus * pcie, gpus * _PROCESS_GB_PER_S, *((node,) if node else ()))
 
 
 def startup_seconds(load_s: float) -> int:

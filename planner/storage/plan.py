@@ -61,6 +61,26 @@ def run_io(run: TrainingRun, models: Mapping[str, Model], datasets: Mapping[str,
     )
 
 
+def fsx_client_rates(lustre: FsxLustre, pools: Mapping[str, AwsPoolPlan]) -> dict[str, float]:
+    """GB/s between a node and FSx for Lustre, by pool."""
+    return {
+        name: fsx.client_gb_per_s(pool.instance.network_gbit_per_s, lustre.efa and pool.efa > 0)
+        for name, pool in pools.items()
+    }
+
+
+def client_rates(
+    storage: MetalStorage, pools: Mapping[str, MetalPoolPlan], rows: Mapping[str, StorageServer]
+) -> dict[str, float]:
+    """GB/s between a node and the site's file system, by pool; nothing where the file system is not known."""
+    servers = _servers(storage, rows)
+    link = storage_link(servers.server.nics) if servers else None
+    if link is None:
+        return {}
+    compute = storage.lustre is not None and storage.lustre.network == "compute"
+    return {name: client_gb_per_s(pool.server.nics, link, compute=compute) for name, pool in pools.items()}
+
+
 def plan_aws_storage(
     lustre: FsxLustre,
     training: Training,
@@ -73,11 +93,12 @@ def plan_aws_storage(
     capacity_tb = lustre.capacity_gib / GIB_PER_TIB * TB_PER_TIB
     # A copier is no matter of GPUs: it runs where ordinary pods do, and that may be the smallest node there is.
     copier = min((s3.copier_gb_per_s(pool.instance) for pool in pools.values() if pool.role == "system"), default=None)
+    clients = fsx_client_rates(lustre, pools)
     used = {
         run.name: _run(
             run_io(run, models, datasets),
             rate,
-            fsx.client_gb_per_s(pools[run.pool].instance.network_gbit_per_s, lustre.efa and pools[run.pool].efa > 0),
+            clients[run.pool],
             pools[run.pool].instance.nvme,
             copier,
         )
@@ -116,8 +137,8 @@ def plan_metal_storage(
     link = storage_link(servers.server.nics) if servers else None
     if servers is None or link is None:
         return None
+    rates = client_rates(storage, pools, rows)
     compute = storage.lustre is not None and storage.lustre.network == "compute"
-    rates = {name: client_gb_per_s(pool.server.nics, link, compute=compute) for name, pool in pools.items()}
     clients = [pool for pool in pools.values() if pool.gpus_per_node]
     clients_gb_per_s = sum(pool.count * rates[pool.name] for pool in clients)
     read, write = (_limits(servers, clients_gb_per_s, writing=writing) for writing in (False, True))

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from catalogue.echo import echo
+
 
 @dataclass(frozen=True, kw_only=True)
 class Redundancy:
@@ -33,7 +35,7 @@ def parse(text: str) -> Redundancy:
     """A scheme written as "8+2". Raises ValueError if it is not one."""
     match = re.fullmatch(r"([1-9]\d?)\+(\d)", text)
     if not match:
-        raise ValueError(f"{text!r} is not DATA+PARITY such as 8+2")
+        raise ValueError(f"{echo(text)} is not DATA+PARITY such as 8+2")
     return Redundancy(data=int(match[1]), parity=int(match[2]))
 
 

@@ -7,7 +7,7 @@ from itertools import product
 
 from catalogue.model_types import Model
 from planner.training.job import Gradients, Job, Layout, Recompute, Sharding
-from planner.training.layout import tensor_degrees
+from planner.training.layout import replicates, tensor_degrees
 from planner.training.memory import training_memory
 
 _SHARDINGS: tuple[Sharding, ...] = ("none", "zero1", "zero2", "fsdp")
@@ -41,7 +41,11 @@ def smallest_world(
     Tensor parallelism may grow inside the node where it saves nodes. None if more nodes never help.
     """
     least = replace(job, sharding="fsdp", recompute="full", micro_batch=1, gradients="bf16")
-    degrees = [size for size in tensor_degrees(model, gpus_per_node) if size > layout.tensor]
+    degrees = [
+        size
+        for size in tensor_degrees(model, gpus_per_node, replicated=replicates(job.software))
+        if size > layout.tensor
+    ]
     wanted = [replace(layout, tensor=size) for size in (layout.tensor, *degrees) if gpus_per_node % size == 0]
     found = [(nodes, each) for each in wanted if (nodes := _least_nodes(least, model, each, gpu_gb, gpus_per_node))]
     if not found:
@@ -73,7 +77,7 @@ def _changes(job: Job, model: Model, layout: Layout, gpus_per_node: int) -> Iter
     shardings = (job.sharding, *(_SHARDINGS[_SHARDINGS.index(now) + 1 :] if layout.shards > 1 else ()))
     recomputes = _RECOMPUTES[_RECOMPUTES.index(job.recompute) :]
     gradients: tuple[Gradients, ...] = ("fp32", "bf16") if job.gradients == "fp32" else ("bf16",)
-    layouts = (layout, *_wider_tensor(model, layout, gpus_per_node))
+    layouts = (layout, *_wider_tensor(job, model, layout, gpus_per_node))
     for sharding, recompute, size, each, spread in product(
         shardings, recomputes, _halves(job.micro_batch), gradients, layouts
     ):
@@ -115,9 +119,9 @@ def _halves(size: int) -> tuple[int, ...]:
     return (size, *_halves(size // 2)) if size > 1 else (size,)
 
 
-def _wider_tensor(model: Model, layout: Layout, gpus_per_node: int) -> Iterator[Layout]:
+def _wider_tensor(job: Job, model: Model, layout: Layout, gpus_per_node: int) -> Iterator[Layout]:
     """Layouts on the same GPUs with more tensor parallelism inside the node."""
     ranks = layout.data * layout.tensor
-    for degree in tensor_degrees(model, gpus_per_node):
+    for degree in tensor_degrees(model, gpus_per_node, replicated=replicates(job.software)):
         if degree > layout.tensor and gpus_per_node % degree == 0 and ranks % degree == 0:
             yield replace(layout, tensor=degree, data=ranks // degree)

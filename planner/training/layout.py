@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from catalogue.calibration import Software
 from catalogue.model_types import Model
 from planner.training.job import Layout
 
@@ -19,13 +20,31 @@ def covers(layout: Layout, gpus: int) -> bool:
     return layout.world == gpus
 
 
-def tensor_degrees(model: Model, most: int) -> tuple[int, ...]:
+def tensor_degrees(model: Model, most: int, *, replicated: bool = True) -> tuple[int, ...]:
     """Tensor parallel degrees up to `most` that give each GPU whole heads and whole KV heads.
 
-    Latent attention has one latent vector for all heads, which every GPU holds, so its KV heads do not count.
+    Beyond the KV heads a multiple of them is a degree too where the software gives several GPUs a copy of each:
+    vLLM (vllm/model_executor/models/llama.py, LlamaAttention) and Megatron (megatron/core/transformer/attention.py,
+    `num_query_groups` below the tensor size). Latent attention has one latent vector for all heads, which every GPU
+    holds, so its KV heads do not count.
     """
-    kv_heads = model.heads if model.latent else model.kv_heads
-    return tuple(size for size in range(1, most + 1) if model.heads % size == 0 and kv_heads % size == 0)
+    heads = model.heads
+    kv_heads = heads if model.latent else model.kv_heads
+    return tuple(
+        size
+        for size in range(1, most + 1)
+        if heads % size == 0 and (kv_heads % size == 0 or (replicated and size % kv_heads == 0))
+    )
+
+
+def replicates(software: Software) -> bool:
+    """Whether software that trains gives several tensor ranks a copy of a KV head."""
+    return software == "megatron"
+
+
+def kv_heads_of_rank(model: Model, tensor: int) -> float:
+    """KV heads that a tensor rank holds: its part of them, and one at least, which others hold as well."""
+    return max(1.0, model.kv_heads / tensor)
 
 
 def tensor_reach(gpus_per_node: int, nvlink_gpus: int) -> int:

@@ -31,7 +31,7 @@ def test_rates_carry_unit_range_day_and_source() -> None:
 def test_a_rate_outside_its_range_is_refused() -> None:
     """PW14: a table with a slip in it does not load."""
     good = RATES["nat-gb"]
-    with pytest.raises(ValueError, match="outside its own range"):
+    with pytest.raises(ValueError, match="outside the range it was seen in"):
         Rate(usd=good.high + 1, per=Per.GB, low=good.low, high=good.high, as_of=good.as_of, source="a slip")
 
 

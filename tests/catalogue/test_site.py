@@ -1,6 +1,6 @@
 """A site's own rows in the catalogue (B01)."""
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from catalogue.types import Price, UsageClass
 from settings.errors import SettingsError
 from settings.load import from_sections
 from settings.model import AwsSettings
+from settings.row_bounds import bounds
 from tests.planner.stacks import planned, rules, sections
 
 ROW = {
@@ -97,7 +98,7 @@ def test_a_complete_row_needs_no_other() -> None:
         (
             {"instances": [{**ROW, "onDemand": {**ROW["onDemand"], "low": 75}}]},  # type: ignore[dict-item]
             ("instances", 0, "onDemand"),
-            "price 70.0 lies outside its own range 75.0..80.0; correct the row",
+            "the price of 70 USD lies outside the range it was seen in, 75 to 80; correct the row",
         ),
         (
             {"instances": [ROW, ROW]},
@@ -122,7 +123,7 @@ def test_a_row_with_a_wrong_value_is_a_settings_error() -> None:
     with pytest.raises(SettingsError) as caught:
         site(gpus=[{"name": "X", "memoryGb": -1, "memory": 3}], servers=[{"name": "Y", "cooling": "water"}])
     assert caught.value.problems == (
-        "gpucluster:catalogue.gpus[0].memoryGb: must be at least 0, is -1",
+        "gpucluster:catalogue.gpus[0].memoryGb: must be at least 1, is -1",
         "gpucluster:catalogue.gpus[0].memory: is not a key; did you mean memoryGb?",
         "gpucluster:catalogue.servers[0].cooling: must be air, dlc or immersion, is 'water'",
     )
@@ -147,3 +148,60 @@ def test_a_site_row_reaches_the_plan() -> None:
     assert rules(plan) == []
     assert plan.pools["training"].gpu == SHIPPED.gpus["H200"]
     assert any(line.usd_per_hour == 140 for line in plan.prices.lines)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"cards": []}, ".cards: must have at least 1 entry, has 0"),
+        ({"networkGbitPerS": 0}, ".networkGbitPerS: must be more than 0, is 0"),
+        ({"addressesPerInterface": 0}, ".addressesPerInterface: must be at least 2, is 0"),
+        ({"vcpu": True}, ".vcpu: must be a whole number, is true"),
+        ({"gpuCount": 10**14}, ".gpuCount: must be at most 256, is 100000000000000"),
+        ({"name": "a\x00b"}, ".name: has the character '\\x00', which nobody sees; remove it"),
+        ({"name": " "}, ".name: must have at least 1 characters, is ' '"),
+    ],
+)
+def test_absurd_values_of_a_row_end_in_a_sentence(row: dict[str, Any], said: str) -> None:
+    """B01: zero, empty lists, booleans, unseen characters; a plan with them would divide by nothing."""
+    with pytest.raises(SettingsError) as caught:
+        site(instances=[{"name": "p5.48xlarge", "like": "p5.48xlarge", **row}])
+    assert caught.value.problems == (f"gpucluster:catalogue.instances[0]{said}",)
+
+
+@pytest.mark.parametrize("table", KINDS)
+def test_every_shipped_row_lies_within_the_bounds_of_rows(table: str) -> None:
+    """B01: every number of a row has bounds, and no machine that is sold lies outside."""
+
+    def within(value: Any) -> None:
+        for each in value if isinstance(value, tuple) else ():
+            within(each)
+        for field in fields(value) if is_dataclass(value) else ():
+            if isinstance(number := getattr(value, field.name), int | float) and not isinstance(number, bool):
+                low, high = bounds(type(value), field.name)
+                assert low <= number <= high, (value, field.name)
+            within(number)
+
+    for row in getattr(SHIPPED, table).values():
+        within(row)
+
+
+def test_a_gpu_of_the_sites_own_is_in_the_machines_that_have_it() -> None:
+    """B01: a row in a shipped one's place acts inside shipped servers and instances too, and in rows like them."""
+    gpu = {"name": "H100", "like": "H100", "tdpW": 650}
+    server = {"name": "ours", "like": "DGX H100"}
+    sited = with_site_rows(SHIPPED, site(gpus=[gpu], servers=[server]).catalogue.tables())
+    rows = (sited.catalogue.servers["DGX H100"], sited.catalogue.servers["ours"])
+    gpus = [row.gpu for row in (*rows, sited.catalogue.instances["p5.48xlarge"])]
+    assert [each.tdp_w if each else None for each in gpus] == [650, 650, 650]
+    assert sited.problems == ()
+
+
+def test_a_card_that_does_not_fit_the_servers_that_have_it_is_refused() -> None:
+    """B01: a card with two ports leaves ports of a shipped server without a device, and the rest stands."""
+    card = {"name": "ConnectX-7 NDR", "like": "ConnectX-7 NDR", "ports": 2}
+    sited = with_site_rows(SHIPPED, site(nics=[card]).catalogue.tables())
+    assert sited.problems
+    assert all(path == ("nics", 0) for path, _ in sited.problems)
+    assert any("does not go into DGX H100" in sentence for _, sentence in sited.problems)
+    assert sited.catalogue.servers["DGX H100"] == SHIPPED.servers["DGX H100"]

@@ -137,9 +137,9 @@ def test_subnet_is_full_to_the_last_address() -> None:
         assert rules(planned(changes=changes, catalogue=catalogue)) == found
 
 
-@pytest.mark.parametrize(("kv_heads", "fits"), [(8, True), (4, True), (2, False)])
+@pytest.mark.parametrize(("kv_heads", "fits"), [(8, True), (4, True), (2, True), (1, True), (3, False)])
 def test_tensor_parallel_divides_kv_heads_too(kv_heads: int, fits: bool) -> None:
-    """C04: 4 divides the 64 heads whatever the KV heads are, and each GPU needs a KV head of its own."""
+    """C04, item 8: 4 GPUs take parts of 8 KV heads or copies of 2 and 1, as vLLM does; 3 are neither."""
     model = replace(SHIPPED.models["llama-3-70b"], kv_heads=kv_heads)
     catalogue = replace(SHIPPED, models={**SHIPPED.models, "llama-3-70b": model})
     assert rules(planned("prod", catalogue=catalogue)) == ([] if fits else ["tensor-parallel"])

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from settings.errors import nearest, sentences, written
+from settings.errors import SettingsError, nearest, sentences, written
 from settings.model import PLATFORMS, Settings
 from settings.zones import zone_prefix
+from tests.planner.stacks import changed
 
 
 @pytest.mark.parametrize(
@@ -64,3 +65,22 @@ def test_data_of_any_shape_ends_in_sentences(data: Any, model: type[Settings]) -
     said = sentences(caught.value, model)
     assert said
     assert all(sentence.startswith("gpucluster:") for sentence in said)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"pools.1.count": True}, "gpucluster:pools[1].count: must be a whole number, is true"),
+        ({"budget.maxHourlyUsd": False}, "gpucluster:budget.maxHourlyUsd: must be a number, is false"),
+        ({"budget.maxHourlyUsd": float("nan")}, "gpucluster:budget.maxHourlyUsd: must be a number, is nan"),
+        ({"lifecycle.owner": "a\x1b[31m"}, "gpucluster:lifecycle.owner: has the character '\\x1b'"),
+        ({"platform.zones.0": "a\x00"}, "gpucluster:platform.zones[0]: has the character '\\x00'"),
+        ({"pools.1.name": "system "}, "gpucluster:pools[1].name: 'system' is already the name of pools[0]"),
+        ({"pools.1.name": "x" * 5000}, f"gpucluster:pools[1].name: '{'x' * 76}... is not a name"),
+    ],
+)
+def test_values_mean_what_they_say(changes: dict[str, Any], said: str) -> None:
+    """A08: true is no 1, unseen characters are no text, names are compared as they are read, echoes are short."""
+    with pytest.raises(SettingsError) as caught:
+        changed("dev", changes)
+    assert any(problem.startswith(said) for problem in caught.value.problems)

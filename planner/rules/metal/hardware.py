@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from catalogue.echo import echo
 from catalogue.site import meant
 from planner.findings import Observation
 from planner.metal_draft import MetalDraft, metal_rule
@@ -38,7 +39,7 @@ def _unknown(path: str, table: str, name: str, known: Mapping[str, object]) -> I
     if name not in known:
         yield Observation(
             path=path,
-            sentence=f"the catalogue has no {name!r} among its {table}",
+            sentence=f"the catalogue has no {echo(name)} among its {table}",
             remedy=f"{meant(name, known)} (gpucluster:catalogue.{table} adds rows)",
             subject=name,
         )

@@ -1,9 +1,12 @@
 """What a measured bandwidth must reach (NC13-NC16, FB19, P16-P19)."""
 
+from itertools import pairwise
+
 import pytest
 
 from catalogue.gpus import A100_40, A100_80, B200, B300, H100, H100_NVL, H200, L40S
 from catalogue.types import Gpu
+from planner.communication.collectives import Collective
 from planner.communication.group import Group, Network
 from planner.communication.measured import (
     CARD_BOTH_WAYS_GBIT_PER_S,
@@ -18,8 +21,8 @@ from planner.communication.measured import (
     OUTLIER_INVESTIGATE,
     PUBLISHED,
 )
-from planner.communication.thresholds import Origin, Verdict, all_reduce_threshold, card_threshold
-from tests.planner.communication.groups import NODE, ONE_HDR, P4DE, P5, SHARP, nodes
+from planner.communication.thresholds import Origin, Verdict, all_reduce_threshold, card_threshold, ring_threshold
+from tests.planner.communication.groups import NDR, NODE, ONE_HDR, P4DE, P5, SHARP, nodes
 
 SIZE = 16 * GIB
 
@@ -206,3 +209,17 @@ def test_racks_that_share_nvlink() -> None:
     """T3.4: 72 GB300 reach 937 GB/s in their rack and 200 between racks."""
     rows = [row for row in PUBLISHED if row.gpu == "GB300"]
     assert [(row.domains, row.expected, row.warn, row.fail) for row in rows] == [(1, 937, 800, 600), (2, 200, 180, 150)]
+
+
+@pytest.mark.parametrize("efa", [True, False])
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 63])
+@pytest.mark.parametrize("network", [NDR, P5, P4DE, ONE_HDR, SHARP])
+def test_one_expectation_at_every_size(network: Network, count: int, efa: bool) -> None:
+    """Item 5: a smaller message is never expected to reach more than a larger one on the same nodes."""
+    group = nodes(count, network) if count > 1 else NODE
+    sizes = [size * GIB for size in (0.001, 0.1, 1, 2, 4, 7.9, 8, 16, 64)]
+    for expected in (
+        [all_reduce_threshold(group, size, efa=efa).expected or 0 for size in sizes],
+        [ring_threshold(Collective.ALL_GATHER, group, size, efa=efa).expected or 0 for size in sizes],
+    ):
+        assert all(one <= other * (1 + 1e-9) for one, other in pairwise(expected)), expected

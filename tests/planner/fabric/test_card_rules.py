@@ -8,6 +8,7 @@ import pytest
 from catalogue.network_types import NicRole
 from catalogue.tables import SHIPPED
 from planner.findings import Severity
+from settings.errors import SettingsError
 from tests.planner.fabric.sites import ROCE, ROCE_CARDS, one, with_cards, with_server
 from tests.planner.site import found, planned_site
 
@@ -104,10 +105,9 @@ def test_a_site_s_own_switch() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        {"name": "odd", "like": "QM9700", "ports": 0},
-        {"name": "odd", "like": "QM9700", "ports": 10**15},
+        {"name": "odd", "like": "QM9700", "ports": 1},
+        {"name": "odd", "like": "QM9700", "ports": 2, "portsPerCage": 3},
         {"name": "odd", "like": "SN5600", "generation": "ndr"},
-        {"name": "odd", "like": "QM9700", "portsPerCage": 0},
     ],
 )
 def test_a_site_s_impossible_switch(row: dict[str, Any]) -> None:
@@ -116,3 +116,10 @@ def test_a_site_s_impossible_switch(row: dict[str, Any]) -> None:
         finding.rule for finding in planned_site({"catalogue": {"switches": [row]}, "fabric.switch": "odd"}).errors
     ]
     assert {"site-row", "switch-unknown"} <= set(rules)
+
+
+@pytest.mark.parametrize(("key", "value"), [("ports", 0), ("ports", 10**15), ("portsPerCage", 0), ("maxW", 0)])
+def test_a_switch_of_nothing(key: str, value: int) -> None:
+    """FB12: numbers of a row have bounds, which the settings hold."""
+    with pytest.raises(SettingsError, match=rf"switches\[0\]\.{key}: must be at"):
+        planned_site({"catalogue": {"switches": [{"name": "odd", "like": "QM9700", key: value}]}})

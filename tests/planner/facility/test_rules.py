@@ -8,6 +8,7 @@ import pytest
 from catalogue.metal_types import Cooling, Cpu, PowerSupplies
 from catalogue.tables import SHIPPED
 from catalogue.whole import Catalogue
+from settings.errors import SettingsError
 from tests.planner.site import found, planned_site
 
 DLC = {"kind": "dlc", "capacityKw": 140, "flowLpm": 300, "deltaK": 5, "pumps": 2}
@@ -270,9 +271,7 @@ def test_growth_crosses_limits() -> None:
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        ({"maxW": 0}, "max w is 0"),
         ({"powerSupplies": {"count": 2, "watts": 3000, "redundant": 2}}, "leave none to feed anything"),
-        ({"rackUnits": 0}, "rack units is 0"),
     ],
 )
 def test_rows_of_nothing_are_findings(row: dict[str, Any], sentence: str) -> None:
@@ -281,6 +280,13 @@ def test_rows_of_nothing_are_findings(row: dict[str, Any], sentence: str) -> Non
     (finding,) = found("site-row", changes)
     assert finding.path.startswith("gpucluster:catalogue.servers[0]")
     assert sentence in finding.sentence
+
+
+@pytest.mark.parametrize("key", ["maxW", "rackUnits", "memoryGib"])
+def test_a_server_of_nothing(key: str) -> None:
+    """B01: numbers of a row have bounds, which the settings hold."""
+    with pytest.raises(SettingsError, match=rf"servers\[0\]\.{key}: must be at least 1, is 0"):
+        planned_site({"catalogue": {"servers": [{"name": "own", "like": "DGX H100", key: 0}]}})
 
 
 def test_two_supplies_of_a_site_are_a_finding() -> None:

@@ -12,6 +12,8 @@ from planner.serving.memory import (
     Quantization,
     decode_tokens_per_s,
     kv_bytes_per_token,
+    kv_copies,
+    read_bytes,
     serving_memory,
     weights_bytes,
 )
@@ -141,3 +143,20 @@ def test_cache_grows_with_gpus_share_and_quantization(name: str, tensor: int, ut
     assert tokens(share=utilization + 0.03) > tokens()
     assert tokens() <= tokens(quantization="fp8") <= tokens(quantization="int4")
     assert abs(tokens(dtype="fp8")) >= abs(tokens())
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor", "copies"),
+    [("llama-3-70b", 4, 1), ("llama-3-70b", 8, 1), ("llama-3-70b", 16, 2), ("qwen2.5-7b", 8, 2), ("deepseek-v3", 8, 8)],
+)
+def test_cache_beyond_the_kv_heads_is_held_twice(model: str, tensor: int, copies: float) -> None:
+    """Item 8: 16 GPUs hold 8 KV heads twice, so that the cache has half the tokens that its memory would hold."""
+    assert kv_copies(MODELS[model], tensor) == copies
+    memory = serving_memory(MODELS[model], 80, tensor, 0.9)
+    assert memory.kv_cache_tokens == int(memory.kv_cache_gb * 1e9 // (memory.kv_bytes_per_token * copies))
+
+
+def test_quantized_weights_are_read_in_their_own_size() -> None:
+    """Item 13: int4 is published as such, fp8 is made of what was read."""
+    assert read_bytes(LLAMA_70B, "int4") == weights_bytes(LLAMA_70B, "int4") < LLAMA_70B.weights_bytes / 3
+    assert read_bytes(LLAMA_70B, "fp8") == read_bytes(LLAMA_70B) == LLAMA_70B.weights_bytes

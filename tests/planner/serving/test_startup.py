@@ -3,7 +3,7 @@
 import pytest
 
 from catalogue.models import MODELS
-from planner.serving.startup import load_seconds, scale_up_seconds, startup_seconds
+from planner.serving.startup import load_rate_gb_per_s, load_seconds, scale_up_seconds, startup_seconds
 
 WEIGHTS = MODELS["llama-3-70b"].weights_bytes
 
@@ -27,3 +27,14 @@ def test_scale_up_waits_for_node_image_and_weights() -> None:
     assert scale_up_seconds(141, node_s=120, image_gb=8, pull_gb_per_s=0.1) == pytest.approx(341)
     assert scale_up_seconds(141, image_gb=0) == 141
     assert scale_up_seconds(141) == pytest.approx(191)
+
+
+@pytest.mark.parametrize(
+    ("shared", "node", "pcie", "gpus", "slowest"),
+    [(5, 40, 64, 8, 5), (100, 12.5, 64, 8, 12.5), (100, None, 1, 8, 8), (100, 40, 64, 8, 16), (100, 40, 64, 1, 2)],
+)
+def test_weights_come_at_the_rate_of_the_slowest(
+    shared: float, node: float | None, pcie: float, gpus: int, slowest: float
+) -> None:
+    """Item 13: file system, the node's network, PCIe and the reading processes stand in one row."""
+    assert load_rate_gb_per_s(shared, node, pcie, gpus) == slowest

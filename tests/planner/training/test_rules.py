@@ -1,5 +1,6 @@
 """Rules about runs that name a model; the production stack has eight nodes of eight H100."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from catalogue.types import Gpu
 from catalogue.whole import Catalogue
 from planner.findings import Finding
 from planner.plan import AwsPlan
+from settings.errors import SettingsError
 from tests.planner.stacks import planned
 
 
@@ -118,6 +120,13 @@ def test_tensor_parallelism_divides_the_heads() -> None:
     assert "8 does not divide 28 heads and 4 KV heads" in finding.sentence
     assert finding.remedy == "take one of 1, 2, 4"
     assert not _found("tensor-divides-heads", _plan(model="qwen2.5-7b", parallelism={"tensor": 4}))
+
+
+@pytest.mark.parametrize(("software", "fits"), [("megatron", True), ("fsdp", False)])
+def test_tensor_parallelism_beyond_the_kv_heads(software: str, fits: bool) -> None:
+    """Item 8: 8 of Qwen3 30B's 32 heads share 4 KV heads where the software copies them, which Megatron does."""
+    plan = _plan(model="qwen3-30b-a3b", software=software, parallelism={"tensor": 8})
+    assert bool(_found("tensor-divides-heads", plan)) is not fits
 
 
 def test_pipeline_stages_have_layers() -> None:
@@ -302,9 +311,8 @@ def test_unknown_model_of_a_run() -> None:
 @pytest.mark.parametrize(
     ("rows", "path", "said"),
     [
-        ({"models": [{"name": "mine", "like": "llama-3-8b", "kvHeads": 0}]}, "models[0]", "has a size of 0"),
+        ({"models": [{"name": "mine", "like": "mixtral-8x7b", "parameters": 1}]}, "models[0]", "the experts alone are"),
         ({"gpus": [{"name": "mine", "like": "H100", "mig": [{"name": "7", "count": 1}]}]}, "gpus[0].mig[0]", "no MIG"),
-        ({"gpus": [{"name": "mine", "like": "H100", "pcieGeneration": 0}]}, "gpus[0]", "has PCIe 0"),
     ],
 )
 def test_a_sites_rows_that_cannot_be_are_findings(rows: dict[str, Any], path: str, said: str) -> None:
@@ -312,6 +320,19 @@ def test_a_sites_rows_that_cannot_be_are_findings(rows: dict[str, Any], path: st
     (finding,) = _found("site-row", planned("prod", {"catalogue": rows}))
     assert finding.path == f"gpucluster:catalogue.{path}"
     assert said in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("rows", "path"),
+    [
+        ({"models": [{"name": "mine", "like": "llama-3-8b", "kvHeads": 0}]}, "models[0].kvHeads"),
+        ({"gpus": [{"name": "mine", "like": "H100", "pcieGeneration": 0}]}, "gpus[0].pcieGeneration"),
+    ],
+)
+def test_a_sites_rows_of_nothing_are_refused(rows: dict[str, Any], path: str) -> None:
+    """B02, C01: numbers of a row have bounds, which the settings hold."""
+    with pytest.raises(SettingsError, match=re.escape(f"catalogue.{path}: must be at least")):
+        planned("prod", {"catalogue": rows})
 
 
 _DEGREES = st.integers(1, 4096) | st.sampled_from([1, 2, 4, 8, 16, 64])
