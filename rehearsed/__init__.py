@@ -5,7 +5,7 @@ from pathlib import Path
 from rehearsal.images import s3sync
 from rehearsal.kubelet.images import Row
 from rehearsal.particulars import Particulars
-from rehearsed import account, efa_counters, receivers, saves, trainer, triton, vllm
+from rehearsed import account, efa_counters, saves, secrets, trainer, triton, vllm
 
 
 def make(command: str, stack: str, flag: str = "") -> str:
@@ -29,7 +29,7 @@ PROGRAM = Particulars(
         Row(r".*", trainer.run, command="torchrun", complaint=trainer.complaint),
     ),
     account=account.content,
-    secrets=receivers.secrets,
+    secrets=secrets.secrets,
     typed=make,
     looks=looks,
     upstream=Path("../shared/upstream"),

@@ -123,6 +123,7 @@ def _service(service: Service, pool: PoolPlan, gpu: Gpu, model: Model, read_mb_p
         longest_stream_seconds=longest,
         drain_seconds=drain,
         grace_seconds=grace_seconds(drain),
+        keys=service.keys,
         pod=replica_resources(pool, devices),
     )
 
