@@ -14,6 +14,7 @@ from catalogue.versions import (
     CURL_IMAGE,
     GPU_OPERATOR_IMAGE,
     KUBECTL_IMAGE,
+    NGINX_IMAGE,
     TRAINING_OPERATOR_IMAGE,
     WAIT_IMAGE,
 )
@@ -27,6 +28,7 @@ PLATFORM_IMAGES = (
     WAIT_IMAGE,
     GPU_OPERATOR_IMAGE,
     CURL_IMAGE,
+    NGINX_IMAGE,
 )
 """Images that the program names itself, whatever the stack file says."""
 

@@ -97,6 +97,10 @@ WAIT_IMAGE = "public.ecr.aws/docker/library/alpine:3.22"
 CURL_IMAGE = "quay.io/curl/curl:8.21.0"
 """What asks a model server its first question; curl's own image."""
 
+# renovate: datasource=docker depName=public.ecr.aws/docker/library/nginx
+NGINX_IMAGE = "public.ecr.aws/docker/library/nginx:1.28.2"
+"""What lets callers through to a model server (nginx/docker-nginx, unprivileged/stable/debian/Dockerfile)."""
+
 # renovate: datasource=docker depName=public.ecr.aws/aws-cli/aws-cli
 AWS_CLI_IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.37.1"
 

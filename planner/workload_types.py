@@ -80,7 +80,8 @@ class ServicePlan:
     A batch has up to `max_num_seqs` requests and a step up to `max_num_batched_tokens` tokens, None for vLLM's own
     numbers. `adapters` are offered beside the model; `max_loras` of one batch, of ranks up to `max_lora_rank`, have
     `lora_gb` set aside. A replica that stops has `drain_seconds` for its streams, of which the longest takes
-    `longest_stream_seconds` at the least, and is killed after `grace_seconds`.
+    `longest_stream_seconds` at the least, and is killed after `grace_seconds`. Callers come in with the
+    secrets of the stack that `keys` name; the `pod` has a little for what lets them in.
     """
 
     name: str
@@ -121,6 +122,7 @@ class ServicePlan:
     longest_stream_seconds: int
     drain_seconds: int
     grace_seconds: int
+    keys: tuple[str, ...]
     pod: PodResources
 
     @property

@@ -60,8 +60,12 @@ def _said(ports: list[Mapping[str, Any]]) -> str:
     remedy="declare the port that --port names, and let probes and Services name it",
 )
 def containers_listen_where_asked(graph: Graph) -> Iterator[Finding]:
-    """A container declares the port that its words name, and its probes ask there (Q04)."""
+    """A container declares the port that its words name, and its probes ask there, or where a neighbour is (Q04).
+
+    A probe goes to the pod's address: what listens on loopback alone hears none, and a neighbour's port may answer.
+    """
     for pod in pods(graph):
+        everybodys = [port.get("containerPort") for each in pod.containers for port in each.get("ports") or []]
         for each in pod.containers:
             declared = [port.get("containerPort") for port in each.get("ports") or []]
             names = [port.get("name") for port in each.get("ports") or []]
@@ -82,9 +86,15 @@ def containers_listen_where_asked(graph: Graph) -> Iterator[Finding]:
                     and not asked
                     and said
                     and said.isdigit()
-                    and int(port) not in (*declared, int(said))
+                    and int(port) not in (*everybodys, *(() if _inside(each) else (int(said),)))
                 ):
-                    yield pod.owner, f"is asked by its {name} on {port} and listens on {said}"
+                    where = f"{said} of its loopback" if _inside(each) else said
+                    yield pod.owner, f"is asked by its {name} on {port} and listens on {where}"
+
+
+def _inside(container: Mapping[str, Any]) -> bool:
+    """Whether a container listens on the pod's loopback only."""
+    return flag(container, "host") in ("127.0.0.1", "localhost", "::1")
 
 
 def _backends(each: Resource) -> Iterator[tuple[str, str, Any]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from rehearsal.images import s3sync
 from rehearsal.kubelet.images import Row
 from rehearsal.particulars import Particulars
-from rehearsed import account, efa_counters, losses, receivers, registry, saves, trainer, triton, vllm
+from rehearsed import account, efa_counters, losses, registry, saves, secrets, trainer, triton, vllm
 
 
 def make(command: str, stack: str, flag: str = "") -> str:
@@ -30,7 +30,7 @@ PROGRAM = Particulars(
     ),
     absent=registry.absent,
     account=account.content,
-    secrets=receivers.secrets,
+    secrets=secrets.secrets,
     typed=make,
     looks=looks,
     loses=losses.loses,

@@ -1,7 +1,7 @@
 """vLLM's OpenAI-compatible server: ready when its weights are loaded, dead when it was asked for the impossible.
 
-Source: vLLM's engine arguments (`vllm serve MODEL`, `--model`, `--tensor-parallel-size`, `--port` 8000); what it
-answers once the engine is up is in `openai.py`. Load times are those of life and run faster by the kubelet's time
+Source: vLLM's engine arguments (`vllm serve MODEL`, `--model`, `--tensor-parallel-size`, `--host`, `--port` 8000); what
+it answers once the engine is up is in `openai.py`. Load times are those of life and run faster by the kubelet's time
 scale: the bytes of the model's files, read at what their file system gives and at 1 GB/s at most, none with
 `--load-format dummy`.
 A model that is fetched from a hub has the size that its published name tells ("8B" in bfloat16).
@@ -41,6 +41,12 @@ class Serve:
     max_model_len: int = 8192
     key: str = ""
     drains: bool = False
+    host: str = ""
+
+    @property
+    def local(self) -> bool:
+        """Whether it listens on the pod's loopback alone."""
+        return self.host in ("127.0.0.1", "localhost", "::1")
 
 
 def parse(argv: Sequence[str]) -> Serve:
@@ -79,12 +85,14 @@ def parse(argv: Sequence[str]) -> Serve:
         max_model_len=int(options.get("--max-model-len") or 8192),
         key=options.get("--api-key") or "",
         drains="--shutdown-timeout" in options,
+        host=options.get("--host") or "",
     )
 
 
 def port(argv: Sequence[str]) -> int:
-    """The one port on which the server of a command line accepts. Pure."""
-    return parse(argv).port
+    """The one port of the pod on which the server of a command line accepts; 0 where it listens inside only. Pure."""
+    serve = parse(argv)
+    return 0 if serve.local else serve.port
 
 
 def run(launch: Launch) -> Program:
@@ -107,7 +115,7 @@ def run(launch: Launch) -> Program:
     loaded_at, gpus = launch.now + seconds / TIME_SCALE, serve.tensor_parallel * serve.pipeline_parallel
     replica = vllm_load.begin(launch, serve.model, gpus, _bytes(launch, serve), loaded_at)
     api = OpenAi(models, serve.model, serve.max_model_len, keys, version=_version(image), metrics=replica.page)
-    return vllm_load.Server(launch, {serve.port: api.answer}, loaded_at, replica)
+    return vllm_load.Server(launch, {serve.port: api.answer}, loaded_at, replica, local=serve.local)
 
 
 def unread(serve: Serve, image: str) -> str | None:

@@ -117,8 +117,10 @@ def begin(launch: Launch, model: str, gpus: int, stored: int, loaded_at: float) 
 class Server(Answering):
     """A server's answers, together with its replica: both end together, and a GPU that fails ends them."""
 
-    def __init__(self, launch: Launch, ports: Mapping[int, Handler], loaded_at: float, replica: Replica) -> None:
-        super().__init__(launch, ports, loaded_at)
+    def __init__(
+        self, launch: Launch, ports: Mapping[int, Handler], loaded_at: float, replica: Replica, *, local: bool = False
+    ) -> None:
+        super().__init__(launch, ports, loaded_at, local=local)
         self._replica = replica
 
     def struck(self, kind: str) -> Exit | None:

@@ -14,14 +14,15 @@ from catalogue.echo import echo
 from settings.errors import NAMESPACE, SettingsError, meant, nearest, sentences, written
 from settings.model import PLATFORMS, AwsSettings, MetalSettings
 from settings.presets import merged, preset, preset_names
+from settings.secrets import API_TOKEN, HUB_TOKEN, named_secrets
 from settings.types import Path
 
 if TYPE_CHECKING:
     import pulumi
 
-SECRETS = ("hfToken", "apiToken")
+SECRETS = (HUB_TOKEN, API_TOKEN)
 """Secrets are keys of their own, set with `pulumi config set --secret` and read with `require_secret`. Beside these
-there are those that receivers of alerts name (`receiver_secrets`)."""
+there are those that sections name (`stack_secrets`)."""
 
 SECTIONS = tuple(
     dict.fromkeys(field.alias or name for kind in PLATFORMS.values() for name, field in kind.model_fields.items())
@@ -47,7 +48,7 @@ def from_pulumi(config: pulumi.Config) -> Loaded:
     keys = [key.removeprefix(prefix) for key in {**get_config_env(), **CONFIG.get()} if key.startswith(prefix)]
     sealed = {key for key in keys if is_config_secret(prefix + key) or prefix + key in get_config_secret_keys_env()}
     values = {key: _parsed(config.get(key)) for key in keys}
-    secrets = (*SECRETS, *receiver_secrets(values))
+    secrets = (*SECRETS, *stack_secrets(values))
     beside = _providers_keys(dict.fromkeys([*get_config_env(), *CONFIG.get()]))
     about_keys = [*_unknown_keys(keys, secrets), *_clear_secrets((key for key in keys if key not in sealed), secrets)]
     problems = [*beside, *about_keys]
@@ -59,7 +60,7 @@ def from_file(path: FilePath) -> AwsSettings | MetalSettings:
     """The settings in a Pulumi.<stack>.yaml. Raises SettingsError with everything wrong, OSError if unreadable."""
     content, config, values = _read(path)
     clear = (key for key, value in values.items() if not _is_secure(value))
-    secrets = (*SECRETS, *receiver_secrets(values))
+    secrets = (*SECRETS, *stack_secrets(values))
     about_keys = [*_unknown_keys(values, secrets), *_clear_secrets(clear, secrets)]
     problems = [*_misplaced(content), *_default_providers(config), *_providers_keys(config), *about_keys]
     secret = [path for key in SECTIONS if key in values for path in _secure_paths((key,), values[key])]
@@ -86,7 +87,7 @@ def _read(path: FilePath) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any
 
 def from_sections(sections: Mapping[str, Any]) -> AwsSettings | MetalSettings:
     """The settings that plain sections say, their preset below them. Raises SettingsError with everything wrong."""
-    return _settings(sections, [*_unknown_keys(sections, (*SECRETS, *receiver_secrets(sections)))], [])
+    return _settings(sections, [*_unknown_keys(sections, (*SECRETS, *stack_secrets(sections)))], [])
 
 
 def _settings(values: Mapping[str, Any], problems: list[str], secret: list[Path]) -> AwsSettings | MetalSettings:
@@ -150,13 +151,9 @@ def _parsed(text: str | None) -> Any:
         return text
 
 
-def receiver_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The secrets that receivers of alerts name, in sections as they are written; no section's own name."""
-    section = values.get("monitoring")
-    receivers = section.get("receivers") if isinstance(section, Mapping) else None
-    listed = receivers if isinstance(receivers, list | tuple) else ()
-    named = (each.get("secret") for each in listed if isinstance(each, Mapping))
-    return tuple(dict.fromkeys(each for each in named if isinstance(each, str) and each not in SECTIONS))
+def stack_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The secrets that sections name, as they are written; no section's own name."""
+    return tuple(each for each in named_secrets(values) if each not in SECTIONS)
 
 
 def _unknown_keys(keys: Iterable[str], secrets: Sequence[str]) -> Iterable[str]:

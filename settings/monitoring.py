@@ -5,18 +5,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.alerts import Alerts
+from settings.secrets import SecretKey
 from settings.types import Matching, Name, Path, Section, SectionError
 
 Severity = Literal["critical", "warning", "info"]
 
-SecretKey = Annotated[
-    str,
-    Matching(
-        r"[a-z][A-Za-z0-9]{2,39}",
-        "the name of a secret of this file, such as slackUrl (letters and digits, a small letter first)",
-    ),
-    Field(description="key of the stack file that holds it: pulumi config set --secret gpucluster:KEY"),
-]
 Address = Annotated[str, Matching(r"[^\s@,]+@[^\s@,]+", "an e-mail address")]
 LogDays = Literal[
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653

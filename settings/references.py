@@ -33,6 +33,7 @@ def across_sections(data: Any) -> list[Problem]:
         *_repeated(("monitoring", "receivers"), _entries(data, "monitoring", "receivers")),
         *_repeated(("serving", "triton"), servers),
         *_shared_names(services, servers),
+        *_shared_keys(services),
         *(
             problem
             for index, run in runs.items()
@@ -54,6 +55,17 @@ def across_sections(data: Any) -> list[Problem]:
             for problem in _pool(pools, ("serving", "triton", index, "pool"), server.get("pool"), "inference")
         ),
     ]
+
+
+def _shared_keys(services: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+    """Secrets that two services name: who may ask one model could ask the other."""
+    owners: dict[str, int] = {}
+    for index, service in services.items():
+        keys = service.get("keys")
+        for place, key in enumerate(keys if isinstance(keys, list | tuple) else ()):
+            if isinstance(key, str) and owners.setdefault(key, index) != index:
+                sentence = f"{key!r} is a key of services[{owners[key]}] already; give each service a secret of its own"
+                yield ("serving", "services", index, "keys", place), sentence
 
 
 def _entries(data: Mapping[str, Any], *path: str) -> dict[int, Mapping[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from catalogue.echo import echo
+from settings.secrets import API_TOKEN, HUB_TOKEN, SecretKey
 from settings.types import S3_PATTERN, Image, Name, Path, Section, SectionError, s3_uri
 
 _HUB = re.compile(r"hf://(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>.*))?")
@@ -106,6 +107,15 @@ class Service(Section):
     scale_down_seconds: Annotated[
         int, Field(ge=1, le=1800, description="how long load must ask for fewer, and the time to the next one less")
     ] = 300
+    keys: Annotated[
+        tuple[SecretKey, ...],
+        Field(
+            min_length=1,
+            max_length=2,
+            description="secrets of this stack that let callers in: one, or the new and the old one while callers "
+            "change; the first is the one that the program itself sends",
+        ),
+    ] = (API_TOKEN,)
     placement: Annotated[
         Literal["pack", "spread"],
         Field(description="pack = on the fullest node with room; spread = each replica on a node of its own"),
@@ -117,7 +127,7 @@ class Service(Section):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        problems = [*self._replicas_in_order(), *self._adapters_apart()]
+        problems = [*self._replicas_in_order(), *self._adapters_apart(), *self._keys_apart()]
         if problems:
             raise SectionError(problems)
         return self
@@ -126,6 +136,13 @@ class Service(Section):
         if self.min_replicas > self.max_replicas:
             sentence = f"is {self.max_replicas}, below minReplicas {self.min_replicas}; raise it to {self.min_replicas}"
             yield ("maxReplicas",), sentence
+
+    def _keys_apart(self) -> Iterable[tuple[Path, str]]:
+        if len(set(self.keys)) < len(self.keys):
+            yield ("keys", 1), f"is {self.keys[1]!r} like the first; name another secret, or one only"
+        for index, key in enumerate(self.keys):
+            if key == HUB_TOKEN:
+                yield ("keys", index), f"is {HUB_TOKEN}, which opens the hub and no service; name another secret"
 
     def _adapters_apart(self) -> Iterable[tuple[Path, str]]:
         seen = {self.name: "the service's own name, by which its model is asked for"}

@@ -20,6 +20,7 @@ Source: pulumi sdk/python/cmd/pulumi-language-python/main.go, Run. After a RunEr
 """
 MISSING = "{key}: model services need this secret, and it is not set; type pulumi config set --secret {key} VALUE"
 
+CLOSED = "{path}: nobody can ask {name}: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNHEARD = "{path}: {name} cannot be told of alerts: {key} is not set; type pulumi config set --secret {key} VALUE"
 
 
@@ -33,7 +34,8 @@ def accepted(plan: Plan, config: pulumi.Config) -> Plan:
         )
     for finding in plan.warnings:
         pulumi.log.warn(f"{finding}" + (f" [waived: {finding.waiver}]" if finding.waiver else ""))
-    if missing := [*_without_tokens(plan, config), *_without_receivers(plan, config)]:
+    missing = [*_without_tokens(plan, config), *_without_keys(plan, config), *_without_receivers(plan, config)]
+    if missing:
         raise pulumi.RunError("\n".join(missing))
     return plan
 
@@ -42,6 +44,17 @@ def _without_tokens(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     for key in TOKENS.values():
         if plan.services and config.get_secret(key) is None:
             yield MISSING.format(key=config.full_key(key))
+
+
+def _without_keys(plan: Plan, config: pulumi.Config) -> Iterator[str]:
+    """A key that several services have for want of another is told of once."""
+    told: set[str] = set()
+    for place, service in enumerate(plan.services.values()):
+        for index, key in enumerate(service.keys):
+            if config.get_secret(key) is None and key not in told:
+                told.add(key)
+                path = config.full_key(f"serving.services[{place}].keys[{index}]")
+                yield CLOSED.format(path=path, name=service.name, key=config.full_key(key))
 
 
 def _without_receivers(plan: Plan, config: pulumi.Config) -> Iterator[str]:

@@ -13,8 +13,10 @@ from catalogue.images import pinned
 from components.monitoring.adapter import KV_CACHE, WAITING
 from components.serving.arguments import Directory, Engine, LoraModule, compiled_path, serve_command
 from components.serving.autoscaler import Scaling
+from components.serving.door import Door
 from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.inference import InferenceService, InferenceServiceArgs
+from components.serving.keys import CallerKeys, ServiceKeys, ServiceKeysArgs
 from components.serving.placement import Placement
 from components.serving.smoke import SmokeRequest, SmokeRequestArgs
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
@@ -29,8 +31,8 @@ from stacks.platform import GpuPool, Platform
 from stacks.services import WEIGHTS, Services
 from stacks.shapes import shape
 
-API_TOKEN, HUB_TOKEN = "api-token", "hf-token"
-TOKENS = {API_TOKEN: "apiToken", HUB_TOKEN: "hfToken"}
+HUB_TOKEN = "hf-token"  # noqa: S105 - a name
+TOKENS = {HUB_TOKEN: "hfToken"}
 """Secrets of the stack file by the name of the Secret that holds them."""
 
 ADAPTERS, REPOSITORIES, SHARED = "adapters", "triton", "models"
@@ -65,7 +67,7 @@ def serve(
     if plan.services:
         values = {name: config.require_secret(key) for name, key in TOKENS.items()}
         tokens = Tokens("tokens", TokensArgs(namespace=services.namespaces["inference"], values=values), inside).keys
-    site = _Site(platform, services, tokens, inside)
+    site = _Site(platform, services, tokens, config, inside)
     return {
         name: site.start(service, platform.pools[service.pool], site.bring_all(service))
         for name, service in plan.services.items()
@@ -79,6 +81,7 @@ class _Site:
     platform: Platform
     services: Services
     tokens: Mapping[str, SecretKey]
+    config: pulumi.Config
     inside: pulumi.ResourceOptions
     claims: dict[str, k8s.core.v1.PersistentVolumeClaim] = field(default_factory=dict)
 
@@ -87,6 +90,7 @@ class _Site:
         image, engine = pinned(service.image), _engine(service, models)
         compiled = compiled_path(service.image, service.model, service.gpu_product, service.pod.gpus)
         shared = {SHARED: self.services.claims[WEIGHTS]}
+        keys = self._keys(service)
         server = InferenceService(
             f"service-{service.name}",
             InferenceServiceArgs(
@@ -111,7 +115,7 @@ class _Site:
                 leave_seconds=LEAVE_SECONDS,
                 grace_seconds=service.grace_seconds,
                 spare_replica=service.spare_replica,
-                api_key=self.tokens[API_TOKEN],
+                door=Door(image=pinned(versions.NGINX_IMAGE), keys=keys),
                 hub_token=self.tokens[HUB_TOKEN],
                 monitors=self.services.monitors,
                 entry=self.platform.entry,
@@ -124,12 +128,21 @@ class _Site:
             image=pinned(versions.CURL_IMAGE),
             address=server.url,
             models=engine.names,
-            key=self.tokens[API_TOKEN],
+            key=keys.caller,
             revision=json.dumps([image, *serve_command(engine)]),
             after=[server.service],
         )
         answered = SmokeRequest(f"smoke-{service.name}", smoke, self.inside).answered
         return pulumi.Output.all(server.url, answered.id).apply(lambda known: str(known[0]))
+
+    def _keys(self, service: ServicePlan) -> CallerKeys:
+        """What lets a caller in, from the secrets of the stack that the service names."""
+        args = ServiceKeysArgs(
+            service=service.name,
+            namespace=self.services.namespaces["inference"],
+            keys=[self.config.require_secret(key) for key in service.keys],
+        )
+        return ServiceKeys(f"keys-{service.name}", args, self.inside).keys
 
     def start_triton(self, server: TritonPlan, pool: GpuPool) -> pulumi.Output[str]:
         """A server of whatever its repository holds."""

@@ -15,7 +15,7 @@ DISPLACED = k8s.batch.v1.PodFailurePolicyRuleArgs(
 
 def one_off_job(
     *,
-    name: str,
+    name: pulumi.Input[str],
     namespace: pulumi.Input[str],
     account: pulumi.Input[str] | None,
     steps: Sequence[k8s.core.v1.ContainerArgs],

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from components._base import physical_name
 
-PORT = 8000
+LOOPBACK = "127.0.0.1"
+PORT, ENGINE_PORT = 8000, 8001
+"""Where a service answers; and where vLLM itself listens, on the loopback of its pod: callers come by the door."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +65,6 @@ class Engine:
     adapters: Sequence[LoraModule] = ()
     max_loras: int = 0
     max_lora_rank: int = 0
-    port: int = PORT
 
     @property
     def names(self) -> list[str]:
@@ -97,7 +98,8 @@ def serve_command(engine: Engine) -> list[str]:
         *([] if engine.chunked_prefill else ["--no-enable-chunked-prefill"]),
         *_adapters(engine),
         f"--shutdown-timeout={engine.drain_seconds}",
-        f"--port={engine.port}",
+        f"--host={LOOPBACK}",
+        f"--port={ENGINE_PORT}",
     ]
 
 

@@ -14,6 +14,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.pods import SHM, PodShape, toleration_args
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint
+from components.serving import door
 from components.serving.arguments import PORT, Directory, Engine, serve_command
 from components.serving.autoscaler import Scaling, autoscaled
 from components.serving.entry import Entry, published
@@ -21,8 +22,6 @@ from components.serving.monitor import service_monitor
 from components.serving.placement import Placement
 from components.serving.probes import probe, startup_probe
 from components.serving.tokens import SecretKey
-
-HEALTH = "/health"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +34,8 @@ class InferenceServiceArgs:
     of their volumes, and nothing else of these; `ready` are the resources after which they hold the model and its
     adapters. `compiled` is the directory for compiled graphs, which replicas share: the second starts with what the
     first has made. `leave_seconds` is how long it serves as before when it is to stop, until all have heard of it, and
-    `grace_seconds` what it has in all. `nodes_ready` is the pool's node group, and what shows that GPUs work.
+    `grace_seconds` what it has in all. `shape` is that of the pod, whose `door` takes a little of it. `nodes_ready` is
+    the pool's node group, and what shows that GPUs work.
     """
 
     service: str
@@ -57,7 +57,7 @@ class InferenceServiceArgs:
     leave_seconds: int
     grace_seconds: int
     spare_replica: bool
-    api_key: SecretKey
+    door: door.Door
     hub_token: SecretKey
     monitors: pulumi.Resource
     entry: Entry = field(default_factory=Entry)
@@ -110,7 +110,14 @@ class InferenceService(Component):
             port=PORT,
             after=deployment,
         )
-        service_monitor(self, metadata=self._metadata, labels=self._labels, port="http", after=[args.monitors])
+        service_monitor(
+            self,
+            metadata=self._metadata,
+            labels=self._labels,
+            port="http",
+            after=[args.monitors],
+            key=args.door.keys.scraper,
+        )
         self.url = pulumi.Output.format(
             "http://{0}.{1}.svc:{2}/v1", self.service.metadata.name, self.service.metadata.namespace, PORT
         )
@@ -122,6 +129,7 @@ class InferenceService(Component):
             max_surge=1 if args.spare_replica else 0, max_unavailable=0 if args.spare_replica else 1
         )
         shm = core.EmptyDirVolumeSourceArgs(medium="Memory", size_limit=f"{args.shape.shm_mib}Mi")
+        rules = door.rules_for(self, args.service, args.namespace)
         pod = core.PodSpecArgs(
             priority_class_name=args.priority,
             node_selector={POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
@@ -130,8 +138,8 @@ class InferenceService(Component):
             topology_spread_constraints=args.placement.constraints(self._labels),
             automount_service_account_token=False,
             termination_grace_period_seconds=args.grace_seconds,
-            containers=[self._server(args)],
-            volumes=[*_volumes(args), core.VolumeArgs(name="shm", empty_dir=shm)],
+            containers=[self._server(args), door.container(args.door, args.leave_seconds, args.engine.drain_seconds)],
+            volumes=[*_volumes(args), *door.volumes(args.door, rules), core.VolumeArgs(name="shm", empty_dir=shm)],
         )
         # Where a pod stops before the next one starts, the next waits for the first one's streams.
         patience = args.startup_seconds + args.grace_seconds + 600
@@ -157,7 +165,7 @@ class InferenceService(Component):
 
     def _server(self, args: InferenceServiceArgs) -> k8s.core.v1.ContainerArgs:
         core = k8s.core.v1
-        shape = args.shape.resources()
+        shape = door.beside(args.shape).resources()
         leave = core.LifecycleHandlerArgs(sleep=core.SleepActionArgs(seconds=args.leave_seconds))
         return core.ContainerArgs(
             name="vllm",
@@ -167,14 +175,13 @@ class InferenceService(Component):
             termination_message_policy="FallbackToLogsOnError",
             env=[
                 _from_secret("HF_TOKEN", args.hub_token),
-                _from_secret("VLLM_API_KEY", args.api_key),
                 core.EnvVarArgs(name="VLLM_CACHE_ROOT", value=args.compiled.at),
             ],
-            ports=[core.ContainerPortArgs(name="http", container_port=args.engine.port)],
             lifecycle=core.LifecycleArgs(pre_stop=leave),
-            startup_probe=startup_probe(HEALTH, args.startup_seconds),
-            readiness_probe=probe(HEALTH, period=10, failures=3),
-            liveness_probe=probe(HEALTH, period=30, failures=3),
+            # A kubelet asks the pod's address, where the door is.
+            startup_probe=startup_probe(door.HEALTH, args.startup_seconds, port=PORT),
+            readiness_probe=probe(door.HEALTH, period=10, failures=3, port=PORT),
+            liveness_probe=probe(door.HEALTH, period=30, failures=3, port=PORT),
             resources=core.ResourceRequirementsArgs(limits=shape["limits"], requests=shape["requests"]),
             security_context=core.SecurityContextArgs(allow_privilege_escalation=False),
             volume_mounts=[*mounts(args.engine, args.compiled), core.VolumeMountArgs(name="shm", mount_path=SHM)],

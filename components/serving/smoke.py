@@ -6,7 +6,7 @@ neither.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -24,7 +24,8 @@ _PATIENCE = ["--max-time", "120", "--retry", "5", "--retry-delay", "5", "--retry
 @dataclass(frozen=True, kw_only=True)
 class SmokeRequestArgs:
     """`models` are the names that must answer below `address` (http://…/v1) to the key. `image` is curl's. Another
-    `revision` of the server is asked anew. `after` are the resources behind which it answers.
+    `revision` of the server is asked anew, and so is one with another key. `after` are the resources behind which it
+    answers.
     """
 
     service: str
@@ -58,13 +59,11 @@ class SmokeRequest(Component):
     def __init__(self, name: str, args: SmokeRequestArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         asked = questions(args.models)
-        told = json.dumps([args.image, args.revision, asked], sort_keys=True)
-        digest = hashlib.sha256(told.encode()).hexdigest()[:8]
         self.answered = k8s.batch.v1.Job(
             self.named("request"),
             one_off_job(
                 # A Job's template cannot change, so another server is another Job.
-                name=physical_name("smoke", args.service, digest, limit=63),
+                name=pulumi.Output.from_input(args.key.name).apply(lambda secret: _named(args, asked, secret)),
                 namespace=args.namespace,
                 account="default",
                 steps=[_curl(container, args, words) for container, words in asked.items()],
@@ -78,6 +77,11 @@ class SmokeRequest(Component):
             ),
         )
         self.register_outputs({"models": list(args.models)})
+
+
+def _named(args: SmokeRequestArgs, asked: Mapping[str, list[str]], secret: str) -> str:
+    told = json.dumps([args.image, args.revision, asked, secret], sort_keys=True)
+    return physical_name("smoke", args.service, hashlib.sha256(told.encode()).hexdigest()[:8], limit=63)
 
 
 def _curl(name: str, args: SmokeRequestArgs, words: list[str]) -> k8s.core.v1.ContainerArgs:

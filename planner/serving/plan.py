@@ -131,6 +131,7 @@ def _service(
         longest_stream_seconds=longest,
         drain_seconds=drain,
         grace_seconds=grace_seconds(drain),
+        keys=service.keys,
         pod=replica_resources(pool, devices),
     )
 

@@ -29,7 +29,7 @@ def open_workspace(site: places.SiteDirectory, home: Home, root: Path, stack: st
     text = stackfile.stack_file(root, stack).read_text()
     if profile := stackfile.aws_profile(text):
         allow_profile(home, profile)
-    declared = [*stackfile.declared_secrets(root), *particulars.load(root).secrets(text)]
+    declared = list(dict.fromkeys([*stackfile.declared_secrets(root), *particulars.load(root).secrets(text)]))
     scratch = places.private_directory(site.stacks / "generated" / stack)
     places.write(scratch / "Pulumi.yaml", f"name: {stackfile.project_name(root)}\nruntime: python\n")
     keeper = Engine(home.pulumi, home.env, scratch, stack, site.logs)

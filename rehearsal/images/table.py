@@ -15,6 +15,7 @@ from rehearsal.images import (
     kubectl,
     managecrds,
     metrics,
+    nginx,
     node_exporter,
     operators,
     prometheus,
@@ -57,6 +58,7 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/kubectl|kubectl", kubectl.run),
     Row(r"(.*/)?(alpine|busybox)", fetch.run),
     Row(r"(.*/)?(curl|curlimages)/curl", curl.run),
+    Row(r"(.*/)?nginx(-unprivileged)?", nginx.run),
     Row(s3sync.REPOSITORY, s3sync.run),
 )
 

@@ -10,23 +10,30 @@ from rehearsal.cluster.pages import Handler, Request
 from rehearsal.kubelet.program import Launch, Program
 
 
+def on_loopback(pod: str) -> str:
+    """The name by which the cluster's table of ports knows a pod's loopback, which only its own containers reach."""
+    return f"{pod}@localhost"
+
+
 class Answering(Program):
     """Answers on `ports` (container port -> handler) from the monotonic time `at` on; until then it refuses.
 
     Scrapers, the API server's proxy and real processes in other pods reach it as they would in a cluster. Probes are
-    asked of the same handlers.
+    asked of the same handlers. With `local` it listens on the pod's loopback: nobody outside the pod reaches it, and no
+    probe either, since a kubelet asks the pod's address.
     """
 
-    def __init__(self, launch: Launch, ports: Mapping[int, Handler], at: float = 0.0) -> None:
-        self._launch, self._handlers, self._at = launch, dict(ports), at
+    def __init__(self, launch: Launch, ports: Mapping[int, Handler], at: float = 0.0, *, local: bool = False) -> None:
+        self._launch, self._handlers, self._at, self._local = launch, dict(ports), at, local
+        self._pod = on_loopback(launch.pod_name) if local else launch.pod_name
         for port, handler in self._handlers.items():
-            launch.world.backends.answer(launch.namespace, launch.pod_name, port, handler, self._accepting)
+            launch.world.backends.answer(launch.namespace, self._pod, port, handler, self._accepting)
 
     def _accepting(self) -> bool:
         return time.monotonic() >= self._at
 
     def listens(self, port: int, now: float) -> bool:
-        return port in self._handlers and now >= self._at
+        return not self._local and port in self._handlers and now >= self._at
 
     def refuses(self, probe: Mapping[str, Any], port: int | None, now: float) -> str | None:
         if probe.get("exec"):
@@ -43,7 +50,7 @@ class Answering(Program):
         return self._at if now < self._at else None
 
     def stop(self) -> None:
-        self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, self._handlers)
+        self._launch.world.backends.remove(self._launch.namespace, self._pod, self._handlers)
 
     def close(self) -> None:
         self.stop()

@@ -8,6 +8,7 @@ Probes are judged by time, not by counting ticks: a container fails its start-up
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -33,7 +34,10 @@ class Note:
 
 @dataclass
 class Container:
-    """The state of one container. All times are monotonic seconds; `restarts` counts as kubectl shows it."""
+    """The state of one container. All times are monotonic seconds; `restarts` counts as kubectl shows it.
+
+    `beside` gives the programs of the pod's running containers, this one's among them.
+    """
 
     spec: Object
     role: Literal["init", "sidecar", "main"]
@@ -52,6 +56,7 @@ class Container:
     backoff: float = 0.0
     restart_at: float | None = None
     notes: list[Note] = field(default_factory=list)
+    beside: Callable[[], Iterable[Program]] = tuple
     _probes: dict[str, Probing] = field(default_factory=dict)
     _runs: int = 0
 
@@ -120,7 +125,8 @@ class Container:
     def _ask(self, program: Program, probe: Probing, kind: str, now: float) -> float | None:
         """Asks once; when the probe's patience ends if the answer stays the same, None while it succeeds."""
         scale = program.time_scale
-        why = program.refuses(probe.spec, resolve_port(probe.spec, self.spec), now)
+        port = resolve_port(probe.spec, self.spec)
+        why = self._asked(program, port, now).refuses(probe.spec, port, now)
         probe.passed = why is None
         if why is None:
             probe.failing_since, probe.why = None, ""
@@ -135,6 +141,16 @@ class Container:
             return None
         since = self.begun if kind == "startupProbe" else max(probe.failing_since, self.begun + probe.delay / scale)
         return since + (probe.budget + (probe.delay if kind == "startupProbe" else 0.0)) / scale
+
+    def _asked(self, program: Program, port: int | None, now: float) -> Program:
+        """Whose answer a probe gets: a kubelet asks the pod's address, where another container may listen.
+
+        Source: Kubernetes, "Configure Liveness, Readiness and Startup Probes": `host` is the pod's IP by default.
+        """
+        if port is None or program.listens(port, now):
+            return program
+        others = (each for each in self.beside() if type(each).listens is not Program.listens)
+        return next((each for each in others if each.listens(port, now)), program)
 
     def end(self, ended: Exit, now: float) -> None:
         """The process is gone. A later restart waits 10 s of life, twice as long each time, at most five minutes."""

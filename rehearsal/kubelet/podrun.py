@@ -37,6 +37,8 @@ class PodRun:
         spec = pod["spec"]
         self._inits = [Container(each, _role(each)) for each in spec.get("initContainers") or []]
         self._mains = [Container(each, "main") for each in spec["containers"]]
+        for each in [*self._inits, *self._mains]:
+            each.beside = self._programs
         self._ip: str | None = None
         self._started = (pod.get("status") or {}).get("startTime") or stamp()
         self._mounted = False
@@ -242,8 +244,11 @@ class PodRun:
 
     def listens(self, port: int, now: float) -> bool:
         """Whether a running container accepts connections on a port."""
-        programs = [each.program for each in [*self._inits, *self._mains] if each.phase == "running"]
-        return any(program is not None and program.listens(port, now) for program in programs)
+        return any(program.listens(port, now) for program in self._programs())
+
+    def _programs(self) -> list[Program]:
+        every = [each.program for each in [*self._inits, *self._mains] if each.phase == "running"]
+        return [program for program in every if program is not None]
 
     @property
     def directory(self) -> Path:

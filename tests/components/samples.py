@@ -47,8 +47,10 @@ from components.platform.training_operator import TrainingOperator, TrainingOper
 from components.platform.training_operator_rbac import OperatorAccount
 from components.serving.arguments import Directory, Engine
 from components.serving.autoscaler import Scaling
+from components.serving.door import Door
 from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.inference import InferenceService, InferenceServiceArgs
+from components.serving.keys import CallerKeys, ServiceKeys, ServiceKeysArgs
 from components.serving.placement import Placement
 from components.serving.smoke import SmokeRequest, SmokeRequestArgs
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
@@ -319,7 +321,7 @@ def service_args(**changes: Any) -> InferenceServiceArgs:
         "leave_seconds": 15,
         "grace_seconds": 120,
         "spare_replica": False,
-        "api_key": SecretKey(name="api-token", key="token"),
+        "door": Door(image="nginx:1", keys=CallerKeys(name=pulumi.Output.from_input("llama-keys-1"))),
         "hub_token": SecretKey(name="hf-token", key="token"),
         "monitors": before,
     }
@@ -477,6 +479,15 @@ SAMPLES: Mapping[str, Make] = {
     "service": lambda opts: InferenceService("sample", service_args(), opts),
     "tokens": lambda opts: Tokens(
         "sample", TokensArgs(namespace="inference", values={"hf": pulumi.Output.secret("hush")}), opts
+    ),
+    "service-keys": lambda opts: ServiceKeys(
+        "sample",
+        ServiceKeysArgs(
+            service="llama",
+            namespace="inference",
+            keys=[pulumi.Output.secret("old-key"), pulumi.Output.secret("new-key")],
+        ),
+        opts,
     ),
     "backup": lambda opts: Backup("sample", backup_args(), opts),
     "weights": lambda opts: Staged("sample", weights_args(), opts),

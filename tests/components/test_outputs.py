@@ -8,6 +8,7 @@ import pulumi
 import pytest
 import yaml
 
+from components.serving.keys import CallerKeys
 from components.serving.tokens import SecretKey
 from tests.components.samples import SAMPLES, Make, Options, built
 from tests.components.variants import VARIANTS
@@ -29,6 +30,9 @@ def handed_on(make: Make) -> dict[str, Any]:
             case SecretKey():
                 keep(f"{path} name", value.name)
                 keep(f"{path} key", value.key)
+            case CallerKeys():
+                keep(f"{path} caller", value.caller)
+                keep(f"{path} scraper", value.scraper)
             case Mapping():
                 for key, each in value.items():
                     keep(f"{path} {'/'.join(key) if isinstance(key, tuple) else key}", each)

@@ -29,9 +29,11 @@ from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.taints import GPU_TAINT, Taint
 from components.serving.arguments import Directory, LoraModule
 from components.serving.autoscaler import Scaling
+from components.serving.door import Door
 from components.serving.entry import Entry
 from components.serving.hub import HubCopy
 from components.serving.inference import InferenceService
+from components.serving.keys import CallerKeys
 from components.serving.placement import Placement
 from components.serving.smoke import SmokeRequest
 from components.serving.tokens import SecretKey
@@ -391,7 +393,7 @@ VARIANTS: Mapping[str, Make] = {
             placement=Placement(pool="chats", gpus=1, node_gpus=3, spread=True),
             startup_seconds=1230,
             taints=[GPU_TAINT, OWN_TAINT],
-            api_key=SecretKey(name="door", key="a"),
+            door=Door(image="nginx:2", keys=CallerKeys(name=pulumi.Output.from_input("other-keys-2"))),
             hub_token=SecretKey(name="hub", key="b"),
             ready=[done("weights"), done("adapters")],
             nodes_ready=[done("nodes"), done("gpus")],

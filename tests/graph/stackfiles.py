@@ -11,7 +11,7 @@ import pulumi
 import pytest
 import yaml
 
-from settings.load import from_file, receiver_secrets
+from settings.load import from_file, stack_secrets
 from settings.model import AwsSettings
 from tests.graph.harness import Recorded, RecordingMonitor, config_of, record
 
@@ -40,7 +40,7 @@ def stack_config(stack: str) -> dict[str, Any]:
 def secrets_of(config: Mapping[str, Any]) -> dict[str, str]:
     """The secrets of a stack: those of every stack, and those that its receivers of alerts name."""
     sections = {key.partition(":")[2]: value for key, value in config.items()}
-    return SECRETS | {f"gpucluster:{key}": f"{key}-secret-for-tests" for key in receiver_secrets(sections)}
+    return SECRETS | {f"gpucluster:{key}": f"{key}-secret-for-tests" for key in stack_secrets(sections)}
 
 
 def run_program(config: Mapping[str, Any], *, stack: str, preview: bool = False) -> Recorded:

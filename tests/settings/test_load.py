@@ -12,7 +12,7 @@ import yaml
 from pulumi.runtime.config import _SECRET_KEYS, CONFIG
 
 from settings.errors import SettingsError
-from settings.load import SECRETS, SECTIONS, from_file, from_pulumi, receiver_secrets
+from settings.load import SECRETS, SECTIONS, from_file, from_pulumi, stack_secrets
 from settings.model import PLATFORMS
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def test_no_settings_field_can_hold_a_secret() -> None:
     """Y11: secrets are top-level keys of their own, and no section has a field of their name."""
     assert set(SECRETS).isdisjoint(SECTIONS)
     text = json.dumps([model.model_json_schema() for model in PLATFORMS.values()])
-    assert not any(secret in text for secret in SECRETS)
+    assert not any(f'"{secret}":' in text for secret in SECRETS)
 
 
 def test_secrets_stay_in_the_configuration() -> None:
@@ -121,11 +121,16 @@ def test_a_secret_that_no_receiver_names_is_not_a_key() -> None:
 
 @pytest.mark.parametrize("monitoring", [None, {}, [], {"receivers": 3}, {"receivers": ["a", {"secret": 4}]}])
 def test_sections_of_any_shape_name_no_secret(monitoring: Any) -> None:
-    assert receiver_secrets({"monitoring": monitoring}) == ()
+    assert stack_secrets({"monitoring": monitoring}) == ()
 
 
 def test_a_receiver_takes_no_section_for_its_secret() -> None:
-    assert receiver_secrets({"monitoring": {"receivers": [{"secret": "pools"}, {"secret": "url"}]}}) == ("url",)
+    assert stack_secrets({"monitoring": {"receivers": [{"secret": "pools"}, {"secret": "url"}]}}) == ("url",)
+
+
+def test_a_service_names_the_secrets_that_let_callers_in() -> None:
+    serving = {"services": [{"keys": ["chatKey", "chatKeyBefore"]}, {"keys": 3}, {}, {"keys": ["pools", 4]}]}
+    assert stack_secrets({"serving": serving}) == ("chatKey", "chatKeyBefore")
 
 
 def test_other_namespaces_are_left_alone() -> None:

@@ -60,9 +60,11 @@ def server(graph: Recorded, service: str) -> dict[str, Any]:
 
 
 def _limit(pod: dict[str, Any], resource: str, unit: str = "") -> int:
-    amounts = pod["containers"][0]["resources"]
-    assert amounts["limits"].get(resource) == amounts["requests"].get(resource)
-    return int(amounts["limits"].get(resource, "0").removesuffix(unit))
+    """What all containers of a pod ask for and may use."""
+    every = [each["resources"] for each in pod["containers"]]
+    for amounts in every:
+        assert amounts["limits"].get(resource) == amounts["requests"].get(resource)
+    return sum(int(amounts["limits"].get(resource, "0").removesuffix(unit)) for amounts in every)
 
 
 def _shm(pod: dict[str, Any]) -> int:

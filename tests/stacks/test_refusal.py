@@ -50,10 +50,11 @@ def test_metal_that_cannot_work_is_refused_for_that_first() -> None:
 
 def test_missing_secrets_are_named_before_anything_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stackfiles, "SECRETS", {})
+    typed = "type pulumi config set --secret gpucluster"
     assert refusal(stack_config("dev"), stack="dev").splitlines() == [
-        f"gpucluster:{key}: model services need this secret, and it is not set; "
-        f"type pulumi config set --secret gpucluster:{key} VALUE"
-        for key in ("apiToken", "hfToken")
+        f"gpucluster:hfToken: model services need this secret, and it is not set; {typed}:hfToken VALUE",
+        "gpucluster:serving.services[0].keys[0]: nobody can ask llama-3-8b: gpucluster:apiToken is not set; "
+        f"{typed}:apiToken VALUE",
     ]
 
 

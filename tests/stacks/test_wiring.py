@@ -94,6 +94,8 @@ def test_pods_ask_for_what_is_planned() -> None:
             "nvidia.com/gpu": str(pod.gpus),
             **({"vpc.amazonaws.com/efa": str(pod.efa)} if pod.efa else {}),
         }
+        if name.startswith("service"):
+            limits |= {"cpu": f"{pod.cpu_millicores - 100}m", "memory": f"{pod.memory_mib - 128}Mi"}
         assert container(name)["resources"] == {"limits": limits, "requests": limits}
 
 

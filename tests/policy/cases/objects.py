@@ -53,7 +53,7 @@ SERVERS = [
     Case("parallel_sizes_fit", put(SERVER, f"{MAIN}.resources.limits.nvidia~com/gpu", "2"), "asks for 2 GPUs"),
     Case("services_lead_to_pods", put(SERVICE, "spec.selector.app~kubernetes~io/name", "tgi"), "no template in", False),
     Case("services_lead_to_pods", put(SERVICE, "spec.ports.0.targetPort", "web"), "leads to the port web"),
-    Case("containers_listen_where_asked", put(SERVER, f"{MAIN}.ports.0.containerPort", 9000), "listens on 8000"),
+    Case("containers_listen_where_asked", put(SERVER, f"{MAIN}.startupProbe.httpGet.port", 9000), "listens on 8001"),
     Case("requests_reach_a_service", put(HOOK, "webhooks.0.clientConfig.service.port", 9443), "at 9443"),
     Case(
         "monitors_find_their_service", put(MONITOR, "spec.endpoints.0.port", "metrics"), "for the port metrics", False

@@ -89,6 +89,12 @@ PROGRAMS = [
     Program(LISTEN, (deployment(asked("web")),), "on the port web, which main does not declare"),
     Program(LISTEN, (deployment(asked(9000, args=["--port=8000"])),), "on 9000 and listens on 8000"),
     Program(LISTEN, (deployment(asked("http", args=["--port=8000"])),)),
+    Program(
+        LISTEN,
+        (deployment({**asked(9000, args=["--host=127.0.0.1", "--port=9000"]), "ports": []}),),
+        "on 9000 and listens on 9000 of its loopback",
+    ),
+    Program(LISTEN, (deployment({**asked(8000, args=["--host=127.0.0.1", "--port=9000"]), "ports": []}, HTTP),)),
     Program(LISTEN, (deployment(asked(8081)),)),
     Program(REACH, (hook("other"), service(), deployment(HTTP)), "asks the Service other in here"),
     Program(REACH, (hook(namespace="there"), service(), PLACE), "asks the Service service in there"),

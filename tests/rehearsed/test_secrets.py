@@ -1,7 +1,7 @@
-"""Secrets that a rehearsal makes for the receivers of a stack."""
+"""Secrets that a rehearsal makes for the receivers and the services of a stack."""
 
 from rehearsed import PROGRAM
-from rehearsed.receivers import secrets
+from rehearsed.secrets import secrets
 from tests.graph.stackfiles import ROOT
 
 FILE = """config:
@@ -10,15 +10,20 @@ FILE = """config:
       - {name: a, kind: webhook, secret: url}
       - {name: b, kind: pagerduty, secret: key}
       - {name: c, kind: webhook, secret: url}
+  gpucluster:serving:
+    services:
+      - {name: chat, keys: [chatKey, chatKeyBefore]}
+      - {name: code}
 """
 
 
-def test_each_secret_that_a_receiver_names_is_made_once() -> None:
-    assert secrets(FILE) == ["gpucluster:url", "gpucluster:key"]
+def test_each_secret_that_a_section_names_is_made_once() -> None:
+    named = ["url", "key", "chatKey", "chatKeyBefore"]
+    assert secrets(FILE) == [f"gpucluster:{each}" for each in named]
 
 
 def test_files_without_receivers_need_none() -> None:
-    for text in ("", "config: {}", "config:\n  gpucluster:monitoring: {}\n"):
+    for text in ("", "config: {}", "config:\n  gpucluster:monitoring: {}\n  gpucluster:serving: {}\n"):
         assert secrets(text) == []
 
 

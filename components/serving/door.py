@@ -1,0 +1,195 @@
+"""The door of a model server: an nginx beside it in the pod, which lets named paths through to those who have a key.
+
+vLLM's own key guards the paths below /v1 alone: /invocations, /tokenize and others answer anybody (vLLM 0.29.0,
+vllm/entrypoints/serve/middleware/authenticate.py). So vLLM listens on the pod's loopback, and what a caller reaches is
+this: /v1 with a key, /health, /metrics with the scraper's key, and nothing else. The rules hold no secret and stand in
+a ConfigMap; the keys come from a Secret as a file, so that neither a command line nor an environment shows them.
+
+Directives: nginx.org/en/docs, ngx_core_module, ngx_http_core_module, ngx_http_map_module, ngx_http_proxy_module and
+ngx_http_rewrite_module.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component, physical_name
+from components.platform.pods import PodShape
+from components.serving.arguments import ENGINE_PORT, LOOPBACK, PORT
+from components.serving.keys import ADMITTED, CallerKeys
+
+CONFIG = "/etc/door"
+RULES = "nginx.conf"
+SCRATCH = "/tmp"  # noqa: S108 - the container's own, an emptyDir
+HEALTH, METRICS = "/health", "/metrics"
+USER = 101
+"""Whom nginx's images know as nginx (nginx/docker-nginx, unprivileged/stable/debian/Dockerfile)."""
+
+CPU_MILLICORES, MEMORY_MIB = 100, 128
+LONGEST_BODY = "64m"
+"""What a request may have: pictures stand in it as base64."""
+
+READ_SECONDS = 3600
+"""How long a server may be silent within an answer: a long prompt is read before the first token comes."""
+
+_UNAUTHORIZED = (
+    '{"error": {"message": "There is no such key: send Authorization: Bearer KEY.", "type": "invalid_request_error", '
+    '"param": null, "code": "invalid_api_key"}}'
+)
+_NOT_FOUND = (
+    '{"error": {"message": "This path is not open.", "type": "invalid_request_error", "param": null, '
+    '"code": "not_found"}}'
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Door:
+    """`image` is nginx's. `keys` are what callers and the scraper come in with."""
+
+    image: str
+    keys: CallerKeys
+
+
+def rules() -> str:
+    """nginx's configuration.
+
+    Where a path matches, what goes on is the path that matched, not the one that was written: `proxy_pass` with a path
+    replaces what nginx has compared, after it resolved dots and escapes. Of /v1 itself it would make a redirection.
+    """
+    engine = f"http://{LOOPBACK}:{ENGINE_PORT}"
+    temporary = "\n".join(
+        f"  {kind}_temp_path {SCRATCH}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    return f"""\
+worker_processes 2;
+error_log stderr warn;
+pid {SCRATCH}/nginx.pid;
+events {{
+  worker_connections 8192;
+}}
+http {{
+  access_log off;
+  server_tokens off;
+  default_type application/json;
+  client_max_body_size {LONGEST_BODY};
+{temporary}
+  include {CONFIG}/keys/{ADMITTED};
+  server {{
+    listen {PORT};
+    location = {HEALTH} {{
+      proxy_pass {engine}{HEALTH};
+    }}
+    location = {METRICS} {{
+      if ($scraper = no) {{
+        return 401 '{_UNAUTHORIZED}';
+      }}
+      proxy_set_header Authorization "";
+      proxy_pass {engine}{METRICS};
+    }}
+    location /v1/ {{
+      if ($caller = no) {{
+        return 401 '{_UNAUTHORIZED}';
+      }}
+      proxy_set_header Authorization "";
+      proxy_set_header Connection "";
+      proxy_http_version 1.1;
+      proxy_buffering off;
+      proxy_request_buffering off;
+      proxy_read_timeout {READ_SECONDS}s;
+      proxy_send_timeout {READ_SECONDS}s;
+      proxy_pass {engine}/v1/;
+    }}
+    location = /v1 {{
+      return 404 '{_NOT_FOUND}';
+    }}
+    location / {{
+      return 404 '{_NOT_FOUND}';
+    }}
+  }}
+}}
+"""
+
+
+def beside(shape: PodShape) -> PodShape:
+    """What is left of a pod's part of its node for the server itself."""
+    return replace(
+        shape,
+        cpu_millicores=max(0, shape.cpu_millicores - CPU_MILLICORES),
+        memory_mib=shape.memory_mib - MEMORY_MIB,
+    )
+
+
+def command(drain_seconds: int) -> list[str]:
+    """nginx in the foreground, without the image's entry point, which writes to its own directories.
+
+    After SIGQUIT it takes no more requests, and goes on with those it has for `drain_seconds`.
+    """
+    main = f"daemon off; worker_shutdown_timeout {drain_seconds}s;"
+    return ["nginx", "-e", "stderr", "-c", f"{CONFIG}/rules/{RULES}", "-g", main]
+
+
+def rules_for(owner: Component, service: str, namespace: pulumi.Input[str]) -> k8s.core.v1.ConfigMap:
+    """The ConfigMap of a service's rules, named by what it holds: other rules are other pods."""
+    text = rules()
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return k8s.core.v1.ConfigMap(
+        owner.named("door-rules"),
+        k8s.core.v1.ConfigMapInitArgs(
+            metadata=k8s.meta.v1.ObjectMetaArgs(
+                name=physical_name(service, "door", digest, limit=63), namespace=namespace
+            ),
+            immutable=True,
+            data={RULES: text},
+        ),
+        owner.child(),
+    )
+
+
+def container(door: Door, leave_seconds: int, drain_seconds: int) -> k8s.core.v1.ContainerArgs:
+    """The side-car. A kubelet stops it by SIGQUIT, the image's stop signal, when all have heard that the pod leaves."""
+    core = k8s.core.v1
+    amounts = {"cpu": f"{CPU_MILLICORES}m", "memory": f"{MEMORY_MIB}Mi"}
+    leave = core.LifecycleHandlerArgs(sleep=core.SleepActionArgs(seconds=leave_seconds))
+    return core.ContainerArgs(
+        name="door",
+        image=door.image,
+        command=command(drain_seconds),
+        termination_message_policy="FallbackToLogsOnError",
+        ports=[core.ContainerPortArgs(name="http", container_port=PORT)],
+        lifecycle=core.LifecycleArgs(pre_stop=leave),
+        liveness_probe=core.ProbeArgs(
+            tcp_socket=core.TCPSocketActionArgs(port="http"), period_seconds=30, failure_threshold=3, timeout_seconds=5
+        ),
+        resources=core.ResourceRequirementsArgs(limits=amounts, requests=amounts),
+        security_context=core.SecurityContextArgs(
+            allow_privilege_escalation=False,
+            read_only_root_filesystem=True,
+            run_as_non_root=True,
+            run_as_user=USER,
+            run_as_group=USER,
+            capabilities=core.CapabilitiesArgs(drop=["ALL"]),
+            seccomp_profile=core.SeccompProfileArgs(type="RuntimeDefault"),
+        ),
+        volume_mounts=[
+            core.VolumeMountArgs(name="door-rules", mount_path=f"{CONFIG}/rules", read_only=True),
+            core.VolumeMountArgs(name="door-keys", mount_path=f"{CONFIG}/keys", read_only=True),
+            core.VolumeMountArgs(name="door-scratch", mount_path=SCRATCH),
+        ],
+    )
+
+
+def volumes(door: Door, rules: k8s.core.v1.ConfigMap) -> list[k8s.core.v1.VolumeArgs]:
+    """Of the Secret the door sees the file of admitted keys only."""
+    core = k8s.core.v1
+    admitted = core.SecretVolumeSourceArgs(
+        secret_name=door.keys.name, items=[core.KeyToPathArgs(key=ADMITTED, path=ADMITTED)]
+    )
+    return [
+        core.VolumeArgs(
+            name="door-rules", config_map=core.ConfigMapVolumeSourceArgs(name=rules.metadata.name.apply(str))
+        ),
+        core.VolumeArgs(name="door-keys", secret=admitted),
+        core.VolumeArgs(name="door-scratch", empty_dir=core.EmptyDirVolumeSourceArgs(size_limit="1Gi")),
+    ]

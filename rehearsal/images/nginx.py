@@ -1,0 +1,234 @@
+"""nginx as a proxy: it reads its configuration from the pod's volumes and does what stands there, or says why not.
+
+Played are `server`s with `listen`, `location` (exact and by prefix), `map`, `if ($variable = text)`, `return` and
+`proxy_pass` to a port of the pod's own loopback. A directive that nobody plays ends the process, so that no rule is
+passed over in silence. Sources: nginx.org/en/docs, ngx_http_core_module (`location`: the path is compared after escapes
+are decoded and dots resolved), ngx_http_map_module (strings regardless of case, expressions in their order),
+ngx_http_proxy_module (`proxy_pass` with a path puts it where the location's was), ngx_http_rewrite_module.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
+
+from rehearsal.cluster.pages import Answer, Request
+from rehearsal.images.nginx_syntax import ConfigError, Directive, parse
+from rehearsal.kubelet import volumes
+from rehearsal.kubelet.answering import Answering, on_loopback
+from rehearsal.kubelet.images import unknown
+from rehearsal.kubelet.program import Ends, Exit, Launch, Program
+
+HTML = "text/html"
+_IDLE = frozenset(
+    (
+        *("worker_processes", "worker_shutdown_timeout", "error_log", "pid", "worker_connections", "access_log"),
+        *("server_tokens", "client_max_body_size", "proxy_http_version", "proxy_buffering", "proxy_request_buffering"),
+        *("proxy_read_timeout", "proxy_send_timeout", "client_body_temp_path", "proxy_temp_path", "fastcgi_temp_path"),
+        *("uwsgi_temp_path", "scgi_temp_path", "user"),
+    )
+)
+"""Directives that change nothing of what a simulated answer is."""
+
+_PROXY = re.compile(r"http://127\.0\.0\.1:(\d+)(/.*)?")
+
+
+@dataclass(frozen=True)
+class Map:
+    """A variable that follows from another one: what it is by default, and by text or expression."""
+
+    source: str
+    default: str
+    rows: Sequence[tuple[str, str]]
+
+    def of(self, value: str) -> str:
+        """What a value is mapped to: an equal text comes before any expression."""
+        for key, result in self.rows:
+            if not key.startswith("~") and key.lower() == value.lower():
+                return result
+        for key, result in self.rows:
+            if key.startswith("~") and _expression(key).search(value):
+                return result
+        return self.default
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A server's: ports, locations by their words, the maps of its variables, the type of what it says itself."""
+
+    ports: tuple[int, ...]
+    locations: Mapping[tuple[str, ...], Sequence[Directive]]
+    maps: Mapping[str, Map] = field(default_factory=dict)
+    content_type: str = "text/plain"
+
+    def location(self, path: str) -> tuple[str, Sequence[Directive]] | None:
+        """The location of a path and its own beginning: an equal one, else the longest that it begins with.
+
+        Without an equal one, a path that a slash makes the location of a proxy is redirected to it.
+        """
+        if ("=", path) in self.locations:
+            return path, self.locations["=", path]
+        if any(each.name == "proxy_pass" for each in self.locations.get((f"{path}/",), ())):
+            return path, [Directive("return", ("301", f"{path}/"))]
+        fitting = [words for words in self.locations if len(words) == 1 and path.startswith(words[0])]
+        best = max(fitting, key=lambda words: len(words[0]), default=None)
+        return (best[0], self.locations[best]) if best else None
+
+    def variable(self, name: str, headers: Mapping[str, str]) -> str:
+        """The value of `$name` for a request."""
+        if name in self.maps:
+            return self.maps[name].of(self.variable(self.maps[name].source, headers))
+        return headers.get(name.removeprefix("http_").replace("_", "-"), "")
+
+
+def run(launch: Launch) -> Program:
+    """Serves what its configuration says; without `-c`, or as another program, it is an image that nobody knows."""
+    words = launch.argv
+    if "-c" not in words:
+        return unknown(launch)
+    try:
+        rules = read(files(launch), words[words.index("-c") + 1])
+    except ConfigError as problem:
+        text = f"nginx: [emerg] {problem}"
+        launch.log(text)
+        return Ends(time.monotonic(), Exit(1, text))
+
+    def answer(request: Request) -> Answer:
+        return answered(rules, request, lambda port, onward: _forwarded(launch, port, onward))
+
+    return Answering(launch, dict.fromkeys(rules.ports, answer))
+
+
+def files(launch: Launch) -> dict[str, str]:
+    """The files of ConfigMaps and Secrets that the container sees, by their paths."""
+    by_name = {volume["name"]: volume for volume in launch.pod["spec"].get("volumes") or []}
+    found: dict[str, str] = {}
+    for mount in launch.mounts:
+        content = volumes.files(by_name.get(mount.name) or {}, launch.namespace, launch.world.find) or {}
+        for name, held in content.items():
+            if mount.sub_path in ("", name):
+                found[mount.path if mount.sub_path else f"{mount.path.rstrip('/')}/{name}"] = held.decode()
+    return found
+
+
+def read(files: Mapping[str, str], path: str) -> Rules:
+    """The one server of a configuration. Pure. Raises ConfigError with nginx's words."""
+    maps: dict[str, Map] = {}
+    ports: list[int] = []
+    locations: dict[tuple[str, ...], Sequence[Directive]] = {}
+    content_type = "text/plain"
+    for each in _flat(files, path):
+        if each.name == "map":
+            source, name = (word.lstrip("$") for word in each.words)
+            rows = [(row.name, row.words[0]) for row in each.block]
+            maps[name] = Map(source, dict(rows).get("default", ""), [row for row in rows if row[0] != "default"])
+        elif each.name == "listen":
+            ports.append(int(each.words[0].rpartition(":")[2]))
+        elif each.name == "location":
+            locations[tuple(each.words)] = each.block
+        elif each.name == "default_type":
+            content_type = each.words[0]
+    return Rules(tuple(ports), locations, maps, content_type)
+
+
+def _flat(files: Mapping[str, str], path: str) -> Iterator[Directive]:
+    """Every directive outside locations and maps, included files in their places."""
+    if path not in files:
+        raise ConfigError(f'open() "{path}" failed (2: No such file or directory)')
+    pending = list(parse(files[path], path))
+    while pending:
+        each = pending.pop(0)
+        if each.name == "include":
+            yield from _flat(files, each.words[0])
+        elif each.name in ("events", "http", "server"):
+            pending[:0] = each.block
+        elif each.name in ("map", "listen", "location", "default_type"):
+            _check(each)
+            yield each
+        elif each.name not in _IDLE:
+            raise ConfigError(f'unknown directive "{each.name}" in {each.where}')
+
+
+def _check(each: Directive) -> None:
+    """What is inside a location must be played, too."""
+    for inner in each.block if each.name == "location" else ():
+        if inner.name not in (*_IDLE, "if", "return", "proxy_pass", "proxy_set_header"):
+            raise ConfigError(f'unknown directive "{inner.name}" in {inner.where}')
+        if inner.name == "proxy_pass" and not _PROXY.fullmatch(inner.words[0]):
+            raise ConfigError(f'host not found in upstream "{inner.words[0]}" in {inner.where}')
+
+
+def answered(rules: Rules, request: Request, forward: Callable[[int, Request], Answer | None]) -> Answer:
+    """What a request gets. `forward(port, request)` is the answer from the pod's loopback, None if nobody is there."""
+    path = resolved(request.path)
+    if path is None:
+        return _page(400, "Bad Request")
+    found = rules.location(path)
+    if found is None:
+        return _page(404, "Not Found")
+    beginning, block = found
+    for each in block:
+        if each.name == "if" and _holds(rules, each, request):
+            return _returned(rules, each.block[0])
+        if each.name == "return":
+            return _returned(rules, each)
+    (target,) = (each.words[0] for each in block if each.name == "proxy_pass")
+    dropped = {each.words[0].lower() for each in block if each.name == "proxy_set_header" and not each.words[1]}
+    port, instead = _split(target)
+    onward = replace(
+        request,
+        path=instead + path[len(beginning) :] if instead else request.path,
+        headers={name: value for name, value in request.headers.items() if name not in dropped},
+    )
+    return forward(port, onward) or _page(502, "Bad Gateway")
+
+
+def resolved(path: str) -> str | None:
+    """A path as locations see it: escapes decoded, dots and double slashes gone; None above the root. Pure."""
+    steps: list[str] = []
+    parts = unquote(path).split("/")
+    for index, step in enumerate(parts):
+        if step == "..":
+            if not steps:
+                return None
+            steps.pop()
+        elif step not in ("", "."):
+            steps.append(step)
+            continue
+        if index == len(parts) - 1:
+            steps.append("")
+    return "/" + "/".join(steps)
+
+
+def _holds(rules: Rules, each: Directive, request: Request) -> bool:
+    variable, _, text = (word.strip("()") for word in each.words)
+    return rules.variable(variable.lstrip("$"), request.headers) == text
+
+
+def _returned(rules: Rules, each: Directive) -> Answer:
+    return Answer(each.words[1] if len(each.words) > 1 else "", int(each.words[0]), rules.content_type)
+
+
+def _forwarded(launch: Launch, port: int, request: Request) -> Answer | None:
+    handler = launch.world.backends.handler(launch.namespace, on_loopback(launch.pod_name), port)
+    return handler(request) if handler else None
+
+
+def _split(target: str) -> tuple[int, str]:
+    found = _PROXY.fullmatch(target)
+    return (int(found[1]), found[2] or "") if found else (0, "")
+
+
+def _expression(key: str) -> re.Pattern[str]:
+    """A map's expression. PCRE's \\z is Python's \\Z."""
+    flags = re.IGNORECASE if key.startswith("~*") else 0
+    return re.compile(key.lstrip("~*").replace(r"\z", r"\Z"), flags)
+
+
+def _page(status: int, words: str) -> Answer:
+    title = f"{status} {words}"
+    text = f"<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n"
+    return Answer(f"{text}<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n", status, HTML)

@@ -1,0 +1,19 @@
+"""Secrets that a stack file's sections name: keys of the file that no Pulumi.yaml declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import yaml
+
+PROJECT = "gpucluster"
+
+
+def secrets(text: str) -> Sequence[str]:
+    """Full keys of the secrets of receivers of alerts and of model services, each once."""
+    config = (yaml.safe_load(text) or {}).get("config") or {}
+    receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
+    services = (config.get(f"{PROJECT}:serving") or {}).get("services") or ()
+    named = [str(each["secret"]) for each in receivers if "secret" in each]
+    named += [str(key) for each in services for key in each.get("keys") or ()]
+    return [f"{PROJECT}:{key}" for key in dict.fromkeys(named)]
