@@ -12,6 +12,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.confinement import confined
 from components.platform.pods import SHM, PodShape, toleration_args
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint
 from components.serving.arguments import PORT, Directory, Engine, serve_command
@@ -176,7 +177,7 @@ class InferenceService(Component):
             readiness_probe=probe(HEALTH, period=10, failures=3),
             liveness_probe=probe(HEALTH, period=30, failures=3),
             resources=core.ResourceRequirementsArgs(limits=shape["limits"], requests=shape["requests"]),
-            security_context=core.SecurityContextArgs(allow_privilege_escalation=False),
+            security_context=confined(),
             volume_mounts=[*mounts(args.engine, args.compiled), core.VolumeMountArgs(name="shm", mount_path=SHM)],
         )
 
