@@ -71,7 +71,8 @@ class ApiEndpoint:
 @dataclass(frozen=True, kw_only=True)
 class AwsDeployment:
     """Where on AWS the stack is deployed, through which credentials, and who may administer it: `deployer_arn` None is
-    whoever calls. With `session_manager` a person can open a shell on a node. Nothing is computed from these.
+    whoever calls. `permissions_boundary` bounds every role. With `session_manager` a person can open a shell on a node.
+    Nothing is computed from these.
     """
 
     region: str
@@ -82,6 +83,7 @@ class AwsDeployment:
     role_arn: str | None
     deployer_arn: str | None
     admin_arns: tuple[str, ...]
+    permissions_boundary: str | None
     session_manager: bool
 
 

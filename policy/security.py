@@ -63,7 +63,7 @@ def _security(container: Mapping[str, Any]) -> Mapping[str, Any]:
     return context
 
 
-def _against_baseline(pod: Pod) -> Iterator[str]:
+def against_baseline(pod: Pod) -> Iterator[str]:
     """What of a pod the level `baseline` refuses."""
     for key in ("hostNetwork", "hostPID", "hostIPC"):
         if pod.spec.get(key):
@@ -86,7 +86,7 @@ def _against_baseline(pod: Pod) -> Iterator[str]:
             yield f"procMount {context['procMount']} in {name}"
 
 
-def _against_restricted(pod: Pod) -> Iterator[str]:
+def against_restricted(pod: Pod) -> Iterator[str]:
     """What of a pod the level `restricted` refuses, beyond `baseline`."""
     own = _security(pod.spec)
     for volume in pod.spec.get("volumes") or []:
@@ -120,8 +120,8 @@ def namespaces_admit_their_pods(graph: Graph) -> Iterator[Finding]:
     }
     for pod in pods(graph):
         level = levels.get(pod.namespace, "privileged")
-        against = list(_against_baseline(pod)) if level in ("baseline", "restricted") else []
-        against += _against_restricted(pod) if level == "restricted" else ()
+        against = list(against_baseline(pod)) if level in ("baseline", "restricted") else []
+        against += against_restricted(pod) if level == "restricted" else ()
         if against:
             yield (
                 pod.owner,

@@ -19,6 +19,7 @@ from settings.types import (
     KubernetesMinor,
     Name,
     Path,
+    PolicyArn,
     PublicCidr,
     Region,
     ReservationId,
@@ -198,6 +199,9 @@ class AwsSecurity(Section):
         Arn | None, Field(description="who runs `pulumi up`; None = whoever calls, so pin it where several people do")
     ] = None
     admin_arns: Annotated[tuple[Arn, ...], Field(description="further administrators of the cluster")] = ()
+    permissions_boundary: Annotated[
+        PolicyArn | None, Field(description="policy that bounds every role of the stack; None = none is demanded")
+    ] = None
     session_manager: Annotated[
         bool, Field(description="people may open a shell on a node with AWS Systems Manager, as IAM lets them")
     ] = False

@@ -19,7 +19,7 @@ from stacks.aws_spending import spending
 from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre
 from stacks.aws_watching import watching
 from stacks.platform import DeviceChart, Devices, KubeCluster, Platform
-from stacks.providers import aws_provider, kubernetes_provider, lasting_tags
+from stacks.providers import aws_provider, bounded, kubernetes_provider, lasting_tags
 from stacks.standing import keep, standing
 
 
@@ -36,6 +36,8 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     there = standing()
     if there:
         keep(there, cluster_name(), plan.deployment)
+    if plan.deployment.permissions_boundary:
+        pulumi.runtime.register_stack_transformation(bounded(plan.deployment.permissions_boundary))
     provider = aws_provider(plan.deployment, plan.ownership)
     through_aws = pulumi.ResourceOptions(providers=[provider])
     fabric = Fabric("fabric", through_aws)
@@ -136,6 +138,7 @@ def _cluster_args(plan: AwsPlan, base: Ground, *, stands: bool) -> ClusterArgs:
         name=cluster_name(),
         region=plan.deployment.region,
         partition=base.account.partition,
+        account_id=base.account.id,
         version=plan.kubernetes_version,
         subnet_ids=base.network.subnet_ids("control-plane"),
         key_arn=base.keys.arn,

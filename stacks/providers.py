@@ -7,6 +7,7 @@ import pulumi_kubernetes as k8s
 from components.aws.cluster import Cluster
 from planner.stack import AwsDeployment, Ownership
 
+ROLE = "aws:iam/role:Role"
 STACK_TAG = "gpucluster:stack"
 """The tag by which a stack's resources, and what they cost, are told from others'."""
 
@@ -37,6 +38,21 @@ def aws_provider(where: AwsDeployment, ownership: Ownership) -> aws.Provider:
         allowed_account_ids=[where.account_id] if where.account_id else None,
         default_tags=aws.ProviderDefaultTagsArgs(tags=mandatory_tags(ownership)),
     )
+
+
+def bounded(boundary: str) -> pulumi.ResourceTransformation:
+    """Gives every role of the stack the permissions boundary, whichever component makes it.
+
+    Source: IAM user guide, "Permissions boundaries for IAM entities": accounts that demand one refuse CreateRole
+    without it.
+    """
+
+    def bind(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        if args.type_ != ROLE:
+            return None
+        return pulumi.ResourceTransformationResult({**args.props, "permissions_boundary": boundary}, args.opts)
+
+    return bind
 
 
 def kubernetes_provider(cluster: Cluster, parent: pulumi.Resource) -> k8s.Provider:

@@ -120,6 +120,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
             kubectl_image=pinned(versions.KUBECTL_IMAGE),
             wait_image=pinned(versions.WAIT_IMAGE),
             namespace=namespaces["kubeflow"],
+            jobs=namespaces["training"],
             scheduler=volcano,
         ),
         at_scheduling,

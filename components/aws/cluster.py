@@ -6,7 +6,7 @@ node groups get their entries from EKS itself; an entry of ours for a node role 
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,17 +28,25 @@ WAYS_ROUND = (
 """What a person can do who wants what only a new control plane gives."""
 
 
-def trust_policy(service: str, *actions: str) -> str:
-    """Trust policy that lets an AWS service take a role."""
-    return json.dumps(
-        {
-            "Version": "2012-10-17",
-            "Statement": [
-                {"Effect": "Allow", "Principal": {"Service": service}, "Action": list(actions) or "sts:AssumeRole"}
-            ],
-        },
-        sort_keys=True,
-    )
+def trust_policy(service: str, *actions: str, condition: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """Trust policy that lets an AWS service take a role, where the `condition` holds."""
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"Service": service},
+        "Action": list(actions) or "sts:AssumeRole",
+        **({"Condition": condition} if condition else {}),
+    }
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]}, sort_keys=True)
+
+
+def control_plane_trust(*, partition: str, account_id: str, region: str, name: str) -> str:
+    """Trust for EKS on behalf of this cluster: a cluster of somebody else's cannot have the role used for it.
+
+    Source: EKS user guide, "Cross-service confused deputy prevention in Amazon EKS".
+    """
+    cluster = f"arn:{partition}:eks:{region}:{account_id}:cluster/{name}"
+    here = {"ArnLike": {"aws:SourceArn": cluster}, "StringEquals": {"aws:SourceAccount": account_id}}
+    return trust_policy("eks.amazonaws.com", condition=here)
 
 
 def role_name(cluster: str) -> str:
@@ -104,6 +112,7 @@ class ClusterArgs:
     name: str
     region: str
     partition: pulumi.Input[str]
+    account_id: pulumi.Input[str]
     version: str
     subnet_ids: Sequence[pulumi.Input[str]]
     key_arn: pulumi.Input[str]
@@ -162,7 +171,9 @@ class Cluster(Component):
             self.named("role"),
             aws.iam.RoleArgs(
                 name=role_name(args.name),
-                assume_role_policy=trust_policy("eks.amazonaws.com"),
+                assume_role_policy=pulumi.Output.all(partition=args.partition, account_id=args.account_id).apply(
+                    lambda known: control_plane_trust(region=args.region, name=args.name, **known)
+                ),
                 tags=self.tags("role"),
             ),
             self.child(),
@@ -199,6 +210,8 @@ class Cluster(Component):
                 encryption_config=aws.eks.ClusterEncryptionConfigArgs(
                     provider=aws.eks.ClusterEncryptionConfigProviderArgs(key_arn=args.key_arn), resources=["secrets"]
                 ),
+                # EKS' own: the console, and whoever has another state, are refused as well.
+                deletion_protection=args.protect,
                 upgrade_policy=aws.eks.ClusterUpgradePolicyArgs(support_type="STANDARD"),
                 tags=self.tags("control-plane"),
             ),

@@ -37,6 +37,36 @@ def statement_document(statements: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [dict(one) for one in statements]}, sort_keys=True)
 
 
+def pod_trust(cluster: str, namespace: str, service_account: str) -> str:
+    """Trust for pods of one account of one cluster, by the tags of the session that EKS asks for.
+
+    Without them, who may make an association in any cluster of AWS' account could hand the role to pods of it.
+    Sources: EKS user guide, "Create IAM role with trust policy required by EKS Pod Identity" and "Grant Pods access to
+    AWS resources based on tags", which lists the tags.
+    """
+    tags = {
+        "aws:RequestTag/eks-cluster-name": cluster,
+        "aws:RequestTag/kubernetes-namespace": namespace,
+        "aws:RequestTag/kubernetes-service-account": service_account,
+    }
+    return trust_policy("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession", condition={"StringEquals": tags})
+
+
+def through_s3(*, key_arn: str, bucket_arn: str) -> dict[str, Any]:
+    """Condition under which a key opens objects of a bucket, by requests that S3 makes, and nothing else it seals.
+
+    With bucket keys the encryption context is the bucket's ARN, without them the object's.
+    Sources: KMS developer guide, kms:ViaService and kms:EncryptionContext; S3 user guide, "Reducing the cost of SSE-KMS
+    with Amazon S3 Bucket Keys".
+    """
+    _, partition, _, region, *_ = key_arn.split(":")
+    suffix = "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
+    return {
+        "StringEquals": {"kms:ViaService": f"s3.{region}.{suffix}"},
+        "StringLike": {"kms:EncryptionContext:aws:s3:arn": [bucket_arn, f"{bucket_arn}/*"]},
+    }
+
+
 def read_prefix(
     *, partition: str, bucket: str, prefix: str, owner: str, key_arn: str | None = None
 ) -> list[dict[str, Any]]:
@@ -46,23 +76,24 @@ def read_prefix(
     With `key_arn` its objects are encrypted with that key, and reading them is decrypting with it (LF11).
     """
     owned = {"StringEquals": {"s3:ResourceAccount": owner}}
+    bucket_arn = f"arn:{partition}:s3:::{bucket}"
     key = {"Sid": "DecryptObjects", "Effect": "Allow", "Action": "kms:Decrypt", "Resource": key_arn}
     return [
         {
             "Sid": "ListPrefix",
             "Effect": "Allow",
             "Action": "s3:ListBucket",
-            "Resource": f"arn:{partition}:s3:::{bucket}",
+            "Resource": bucket_arn,
             "Condition": {**owned, "StringLike": {"s3:prefix": [prefix, f"{prefix}/*"]}},
         },
         {
             "Sid": "ReadObjects",
             "Effect": "Allow",
             "Action": "s3:GetObject",
-            "Resource": f"arn:{partition}:s3:::{bucket}/{prefix}/*",
+            "Resource": f"{bucket_arn}/{prefix}/*",
             "Condition": owned,
         },
-        *([key] if key_arn else []),
+        *([{**key, "Condition": through_s3(key_arn=key_arn, bucket_arn=bucket_arn)}] if key_arn else []),
     ]
 
 
@@ -74,7 +105,13 @@ def write_prefix(*, partition: str, bucket: str, prefix: str, owner: str, key_ar
         "Action": ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:PutObject"],
         "Resource": f"arn:{partition}:s3:::{bucket}/{prefix}/*",
     }
-    key = {"Sid": "UseKey", "Effect": "Allow", "Action": ["kms:Decrypt", "kms:GenerateDataKey"], "Resource": key_arn}
+    key = {
+        "Sid": "UseKey",
+        "Effect": "Allow",
+        "Action": ["kms:Decrypt", "kms:GenerateDataKey"],
+        "Resource": key_arn,
+        "Condition": through_s3(key_arn=key_arn, bucket_arn=f"arn:{partition}:s3:::{bucket}"),
+    }
     return [*read_prefix(partition=partition, bucket=bucket, prefix=prefix, owner=owner), objects, key]
 
 
@@ -102,7 +139,9 @@ class PodIdentity(Component):
             self.named("role"),
             aws.iam.RoleArgs(
                 name=self.physical(name, limit=64),
-                assume_role_policy=trust_policy("pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession"),
+                assume_role_policy=pulumi.Output.all(args.cluster_name, args.namespace).apply(
+                    lambda known: pod_trust(str(known[0]), str(known[1]), args.service_account)
+                ),
                 tags=self.tags("role"),
             ),
             self.child(),

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from components.platform.confinement import confined_values
+
 TEXTFILES = "/run/prometheus"
 VOLUME = "textfiles"
 
@@ -29,11 +31,7 @@ def sidecar(counters: NodeCounters, every_s: int, requests: Mapping[str, str]) -
         "image": counters.image,
         "command": ["sh", "-c", loop],
         "resources": {"requests": dict(requests), "limits": {"memory": requests["memory"]}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
+        "securityContext": confined_values(writes=False),
     }
 
 

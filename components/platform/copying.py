@@ -6,6 +6,8 @@ from typing import Any, Protocol
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.platform.confinement import confined
+
 
 class Copier(Protocol):
     """An image with an object store's client and a shell, and what is typed into that shell.
@@ -51,8 +53,6 @@ def copying_container(
         resources=core.ResourceRequirementsArgs(
             requests={"cpu": "1", "memory": "1Gi"}, limits={"cpu": "2", "memory": "2Gi"}
         ),
-        security_context=core.SecurityContextArgs(
-            allow_privilege_escalation=False, capabilities=core.CapabilitiesArgs(drop=["ALL"])
-        ),
+        security_context=confined(),
         **rest,
     )

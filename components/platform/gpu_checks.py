@@ -12,6 +12,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
+from components.platform.confinement import NOBODY, confined
 from components.platform.jobs import one_off_job
 from components.platform.kubectl import KubectlJobArgs, kubectl_job, rights
 from components.platform.pods import toleration_args
@@ -88,9 +89,7 @@ class GpuChecks(Component):
             image=args.smoke_image,
             command=[ADDS],
             termination_message_policy="FallbackToLogsOnError",
-            security_context=core.SecurityContextArgs(
-                allow_privilege_escalation=False, capabilities=core.CapabilitiesArgs(drop=["ALL"])
-            ),
+            security_context=confined(user=NOBODY, writes=False),
             resources=core.ResourceRequirementsArgs(
                 requests={"cpu": "100m", "memory": "256Mi", **one}, limits={"memory": "1Gi", **one}
             ),

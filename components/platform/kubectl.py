@@ -8,6 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
+from components.platform.confinement import NOBODY, confined
 from components.platform.jobs import one_off_job
 
 FILES, FETCHED = "/fetched", "/fetched/file"
@@ -175,14 +176,7 @@ def _container(
         args=list(arguments),
         volume_mounts=mounts,
         termination_message_policy="FallbackToLogsOnError",
-        security_context=k8s.core.v1.SecurityContextArgs(
-            allow_privilege_escalation=False,
-            read_only_root_filesystem=True,
-            run_as_non_root=True,
-            run_as_user=65532,
-            capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"]),
-            seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
-        ),
+        security_context=confined(user=NOBODY, writes=False),
         resources=k8s.core.v1.ResourceRequirementsArgs(
             requests={"cpu": "50m", "memory": "64Mi"}, limits={"memory": "256Mi"}
         ),

@@ -10,9 +10,10 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.confinement import NOBODY, confined
 from components.platform.crds import Crds, CrdsArgs
 from components.platform.kubectl import Fetched
-from components.platform.training_operator_rbac import OperatorAccount
+from components.platform.training_operator_rbac import OperatorAccount, OperatorAccountArgs
 
 NAME = "training-operator"
 LABELS = {"control-plane": "kubeflow-training-operator"}
@@ -36,6 +37,8 @@ def crd_url(version: str) -> str:
 class TrainingOperatorArgs:
     """`scheduler` is what shows that Volcano serves and admits: the operator exits when PodGroups are not served.
 
+    It serves jobs of the namespace `jobs` alone.
+
     `crd_sha256` is the hash of the version's CRD. `wait_image` is what workers wait in until the master's name
     resolves, and what fetches the CRD.
     """
@@ -46,6 +49,7 @@ class TrainingOperatorArgs:
     kubectl_image: str
     wait_image: str
     namespace: pulumi.Input[str]
+    jobs: pulumi.Input[str]
     scheduler: pulumi.Resource
 
 
@@ -67,7 +71,13 @@ class TrainingOperator(Component):
             ),
             self.child(),
         )
-        account = OperatorAccount(self.named("access"), NAME, args.namespace, CERTIFICATE, self.child())
+        account = OperatorAccount(
+            self.named("access"),
+            OperatorAccountArgs(
+                account=NAME, namespace=args.namespace, jobs=args.jobs, certificate=CERTIFICATE, webhook=WEBHOOK
+            ),
+            self.child(),
+        )
         certificate = self._create_certificate(args.namespace)
         webhook = self._create_webhook(args.namespace)
         deployment = self._create_deployment(args, account.name, certificate, [crds.established, webhook])
@@ -133,7 +143,7 @@ class TrainingOperator(Component):
                         spec=k8s.core.v1.PodSpecArgs(
                             service_account_name=account,
                             priority_class_name="system-cluster-critical",
-                            containers=[_manager(args.image, args.wait_image)],
+                            containers=[_manager(args)],
                             volumes=[k8s.core.v1.VolumeArgs(name="certificate", secret=secret)],
                         ),
                     ),
@@ -161,7 +171,7 @@ class TrainingOperator(Component):
         )
 
 
-def _manager(image: str, wait_image: str) -> k8s.core.v1.ContainerArgs:
+def _manager(args: TrainingOperatorArgs) -> k8s.core.v1.ContainerArgs:
     def probe(path: str, delay: int) -> k8s.core.v1.ProbeArgs:
         return k8s.core.v1.ProbeArgs(
             http_get=k8s.core.v1.HTTPGetActionArgs(path=path, port=HEALTH),
@@ -176,10 +186,14 @@ def _manager(image: str, wait_image: str) -> k8s.core.v1.ContainerArgs:
 
     return k8s.core.v1.ContainerArgs(
         name=NAME,
-        image=image,
+        image=args.image,
         command=["/manager"],
         termination_message_policy="FallbackToLogsOnError",
-        args=[*FLAGS, f"--pytorch-init-container-image={wait_image}"],
+        args=[
+            *FLAGS,
+            pulumi.Output.concat("--namespace=", args.jobs),
+            f"--pytorch-init-container-image={args.wait_image}",
+        ],
         env=[from_pod("MY_POD_NAME", "metadata.name"), from_pod("MY_POD_NAMESPACE", "metadata.namespace")],
         ports=[
             k8s.core.v1.ContainerPortArgs(name="metrics", container_port=METRICS),
@@ -190,8 +204,6 @@ def _manager(image: str, wait_image: str) -> k8s.core.v1.ContainerArgs:
         resources=k8s.core.v1.ResourceRequirementsArgs(
             requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"}
         ),
-        security_context=k8s.core.v1.SecurityContextArgs(
-            allow_privilege_escalation=False, capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"])
-        ),
+        security_context=confined(user=NOBODY, writes=False),
         volume_mounts=[k8s.core.v1.VolumeMountArgs(name="certificate", mount_path=CERTIFICATE_MOUNT, read_only=True)],
     )

@@ -1,8 +1,12 @@
-"""What the training operator may do when it runs PyTorchJobs alone: a third of what the vendor's role allows.
+"""What the training operator may do when it runs PyTorchJobs alone, and in one namespace: a third of the vendor's role.
 
 The vendor's ClusterRole also serves MPI, TensorFlow, XGBoost, Paddle and JAX jobs (pods/exec, roles, service accounts,
-every Secret of the cluster). The certificate rotator reads and writes Secrets of its own namespace only.
+every Secret of the cluster), in every namespace: who may make pods where privileged ones are is root on every node.
+With `--namespace` its caches ask for that one only. The certificate rotator has a cache of its own, of the operator's
+own namespace (cert-controller pkg/rotator, addNamespacedCache).
 """
+
+from dataclasses import dataclass
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -13,8 +17,18 @@ WATCH = ["get", "list", "watch"]
 OWN = ["create", "delete", *WATCH, "patch", "update"]
 
 
-def cluster_rules() -> list[k8s.rbac.v1.PolicyRuleArgs]:
-    """Rights that cannot be confined to a namespace: jobs may be in any."""
+def cluster_rules(webhook: str) -> list[k8s.rbac.v1.PolicyRuleArgs]:
+    """Rights that cannot be confined to a namespace: the rotator writes its CA into the webhook's configuration.
+
+    A list cannot be confined to a name either (Kubernetes documentation, Using RBAC Authorization).
+    """
+    rule = k8s.rbac.v1.PolicyRuleArgs
+    kinds = {"api_groups": ["admissionregistration.k8s.io"], "resources": ["validatingwebhookconfigurations"]}
+    return [rule(**kinds, verbs=WATCH), rule(**kinds, resource_names=[webhook], verbs=["update"])]
+
+
+def jobs_rules() -> list[k8s.rbac.v1.PolicyRuleArgs]:
+    """Rights in the namespace of the jobs."""
     rule = k8s.rbac.v1.PolicyRuleArgs
     return [
         rule(api_groups=["kubeflow.org"], resources=["pytorchjobs"], verbs=OWN),
@@ -25,12 +39,6 @@ def cluster_rules() -> list[k8s.rbac.v1.PolicyRuleArgs]:
         rule(api_groups=["scheduling.volcano.sh"], resources=["podgroups"], verbs=OWN),
         # The controller watches autoscalers from its start, elastic jobs or not.
         rule(api_groups=["autoscaling"], resources=["horizontalpodautoscalers"], verbs=OWN),
-        # The rotator writes its CA into the webhook's configuration.
-        rule(
-            api_groups=["admissionregistration.k8s.io"],
-            resources=["validatingwebhookconfigurations"],
-            verbs=[*WATCH, "update"],
-        ),
     ]
 
 
@@ -44,55 +52,68 @@ def namespace_rules(certificate: str) -> list[k8s.rbac.v1.PolicyRuleArgs]:
     ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class OperatorAccountArgs:
+    """The operator runs as `account` in `namespace`, for jobs of the namespace `jobs`. `certificate` is its Secret."""
+
+    account: str
+    namespace: pulumi.Input[str]
+    jobs: pulumi.Input[str]
+    certificate: str
+    webhook: str
+
+
 class OperatorAccount(Component):
     """ServiceAccount with its roles. `name` resolves when the roles are bound."""
 
     name: pulumi.Output[str]
 
-    def __init__(
-        self,
-        name: str,
-        account: str,
-        namespace: pulumi.Input[str],
-        certificate: str,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
+    def __init__(self, name: str, args: OperatorAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        local = k8s.meta.v1.ObjectMetaArgs(name=account, namespace=namespace)
-        subjects = [k8s.rbac.v1.SubjectArgs(kind="ServiceAccount", name=account, namespace=namespace)]
-        service_account = k8s.core.v1.ServiceAccount(
-            self.named("account"), k8s.core.v1.ServiceAccountInitArgs(metadata=local), self.child()
-        )
-        cluster_role = k8s.rbac.v1.ClusterRole(
-            self.named("rights"),
-            k8s.rbac.v1.ClusterRoleInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=account), rules=cluster_rules()),
-            self.child(),
-        )
-        bound_everywhere = k8s.rbac.v1.ClusterRoleBinding(
-            self.named("binding"),
-            k8s.rbac.v1.ClusterRoleBindingInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=account),
-                role_ref=_reference("ClusterRole", cluster_role.metadata.name.apply(str)),
-                subjects=subjects,
+        self._args = args
+        account = k8s.core.v1.ServiceAccount(
+            self.named("account"),
+            k8s.core.v1.ServiceAccountInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=args.account, namespace=args.namespace)
             ),
             self.child(),
         )
-        role = k8s.rbac.v1.Role(
-            self.named("local-rights"),
-            k8s.rbac.v1.RoleInitArgs(metadata=local, rules=namespace_rules(certificate)),
-            self.child(),
-        )
-        bound_here = k8s.rbac.v1.RoleBinding(
-            self.named("local-binding"),
-            k8s.rbac.v1.RoleBindingInitArgs(
-                metadata=local, role_ref=_reference("Role", role.metadata.name.apply(str)), subjects=subjects
-            ),
-            self.child(),
-        )
-        self.name = pulumi.Output.all(service_account.metadata.name, bound_everywhere.id, bound_here.id).apply(
-            lambda known: str(known[0])
-        )
+        bound = [
+            self._everywhere(cluster_rules(args.webhook)),
+            self._within("local", args.namespace, namespace_rules(args.certificate)),
+            self._within("jobs", args.jobs, jobs_rules()),
+        ]
+        self.name = pulumi.Output.all(account.metadata.name, *bound).apply(lambda known: str(known[0]))
         self.register_outputs({"name": self.name})
+
+    def _everywhere(self, rules: list[k8s.rbac.v1.PolicyRuleArgs]) -> pulumi.Output[str]:
+        metadata = k8s.meta.v1.ObjectMetaArgs(name=self._args.account)
+        role = k8s.rbac.v1.ClusterRole(
+            self.named("rights"), k8s.rbac.v1.ClusterRoleInitArgs(metadata=metadata, rules=rules), self.child()
+        )
+        reference = _reference("ClusterRole", role.metadata.name.apply(str))
+        return k8s.rbac.v1.ClusterRoleBinding(
+            self.named("binding"),
+            k8s.rbac.v1.ClusterRoleBindingInitArgs(metadata=metadata, role_ref=reference, subjects=[self._subject()]),
+            self.child(),
+        ).id
+
+    def _within(
+        self, where: str, namespace: pulumi.Input[str], rules: list[k8s.rbac.v1.PolicyRuleArgs]
+    ) -> pulumi.Output[str]:
+        metadata = k8s.meta.v1.ObjectMetaArgs(name=self._args.account, namespace=namespace)
+        role = k8s.rbac.v1.Role(
+            self.named(f"{where}-rights"), k8s.rbac.v1.RoleInitArgs(metadata=metadata, rules=rules), self.child()
+        )
+        reference = _reference("Role", role.metadata.name.apply(str))
+        return k8s.rbac.v1.RoleBinding(
+            self.named(f"{where}-binding"),
+            k8s.rbac.v1.RoleBindingInitArgs(metadata=metadata, role_ref=reference, subjects=[self._subject()]),
+            self.child(),
+        ).id
+
+    def _subject(self) -> k8s.rbac.v1.SubjectArgs:
+        return k8s.rbac.v1.SubjectArgs(kind="ServiceAccount", name=self._args.account, namespace=self._args.namespace)
 
 
 def _reference(kind: str, name: pulumi.Input[str]) -> k8s.rbac.v1.RoleRefArgs:

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
+from components.platform.confinement import confined
 from components.platform.jobs import one_off_job
 from components.serving.tokens import SecretKey
 
@@ -101,9 +102,7 @@ class HubCopy(Component):
             resources=core.ResourceRequirementsArgs(
                 requests={"cpu": "1", "memory": "2Gi"}, limits={"cpu": "2", "memory": "4Gi"}
             ),
-            security_context=core.SecurityContextArgs(
-                allow_privilege_escalation=False, capabilities=core.CapabilitiesArgs(drop=["ALL"])
-            ),
+            security_context=confined(),
             volume_mounts=[
                 core.VolumeMountArgs(name="shared", mount_path=FILES, sub_path=args.directory),
                 core.VolumeMountArgs(name="scratch", mount_path="/scratch"),

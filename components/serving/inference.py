@@ -12,6 +12,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.confinement import confined
 from components.platform.pods import SHM, PodShape, toleration_args
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint
 from components.serving import door
@@ -183,7 +184,7 @@ class InferenceService(Component):
             readiness_probe=probe(door.HEALTH, period=10, failures=3, port=PORT),
             liveness_probe=probe(door.HEALTH, period=30, failures=3, port=PORT),
             resources=core.ResourceRequirementsArgs(limits=shape["limits"], requests=shape["requests"]),
-            security_context=core.SecurityContextArgs(allow_privilege_escalation=False),
+            security_context=confined(),
             volume_mounts=[*mounts(args.engine, args.compiled), core.VolumeMountArgs(name="shm", mount_path=SHM)],
         )
 

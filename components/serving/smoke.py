@@ -13,6 +13,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
+from components.platform.confinement import NOBODY, confined
 from components.platform.jobs import one_off_job
 from components.serving.tokens import SecretKey
 
@@ -104,12 +105,5 @@ def _curl(name: str, args: SmokeRequestArgs, words: list[str]) -> k8s.core.v1.Co
         resources=core.ResourceRequirementsArgs(
             requests={"cpu": "10m", "memory": "32Mi"}, limits={"cpu": "100m", "memory": "64Mi"}
         ),
-        security_context=core.SecurityContextArgs(
-            allow_privilege_escalation=False,
-            read_only_root_filesystem=True,
-            run_as_non_root=True,
-            run_as_user=65532,
-            capabilities=core.CapabilitiesArgs(drop=["ALL"]),
-            seccomp_profile=core.SeccompProfileArgs(type="RuntimeDefault"),
-        ),
+        security_context=confined(user=NOBODY, writes=False),
     )

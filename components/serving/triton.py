@@ -13,6 +13,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.confinement import confined
 from components.platform.pods import SHM, PodShape, toleration_args
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint
 from components.serving.arguments import Directory
@@ -153,7 +154,7 @@ class TritonServer(Component):
             readiness_probe=probe(READY, period=10, failures=3),
             liveness_probe=probe(LIVE, period=30, failures=3),
             resources=core.ResourceRequirementsArgs(limits=shape["limits"], requests=shape["requests"]),
-            security_context=core.SecurityContextArgs(allow_privilege_escalation=False),
+            security_context=confined(),
             volume_mounts=[
                 core.VolumeMountArgs(
                     name=args.models.volume, mount_path=args.models.at, sub_path=args.models.path, read_only=True

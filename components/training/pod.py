@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
+from components.platform.confinement import confined_values
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, tolerations
 from components.training.saving import CHECKPOINTS, DATA, LOCAL, grace_seconds, saves, told
@@ -78,11 +79,7 @@ def pod_template(
                         else {}
                     ),
                     "resources": args.shape.resources(),
-                    **(
-                        {"securityContext": {"capabilities": {"add": list(network.capabilities)}}}
-                        if network.capabilities
-                        else {}
-                    ),
+                    "securityContext": confined_values(capabilities=network.capabilities),
                     "volumeMounts": [
                         *mounts,
                         *([{"name": "local", "mountPath": LOCAL}] if local else []),

@@ -37,6 +37,7 @@ class Control:
             ("GET", "health"): (0, lambda _path, _order: {}),
             ("GET", "clusters"): (0, self._list_clusters),
             ("PUT", "clusters"): (2, lambda path, order: lifecycle.set_cluster(path[0], path[1], order)),
+            ("DELETE", "deletion-protection"): (0, self._unprotect_clusters),
             ("GET", "nodegroups"): (0, self._list_nodegroups),
             ("PUT", "nodegroups"): (3, lambda path, order: lifecycle.set_nodegroup(path[0], path[1], path[2], order)),
             ("GET", "addons"): (0, self._list_addons),
@@ -94,6 +95,13 @@ class Control:
             }
             for region, cluster in all_clusters()
         ]
+
+    def _unprotect_clusters(self, _path: list[str], _order: dict[str, Any]) -> list[str]:
+        """Takes EKS' deletion protection off every cluster, as its owner would by UpdateClusterConfig; their names."""
+        guarded = [cluster for _, cluster in all_clusters() if cluster.body["deletionProtection"]]
+        for cluster in guarded:
+            cluster.body["deletionProtection"] = False
+        return [cluster.name for cluster in guarded]
 
     def _list_nodegroups(self, _path: list[str], _order: dict[str, Any]) -> list[dict[str, Any]]:
         """Describe bodies with region and cluster, and the cluster's security group."""

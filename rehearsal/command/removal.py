@@ -23,6 +23,8 @@ def destroy(session: Session) -> None:
                 highlight=False,
             )
             session.engine.unprotect()
+            for cluster in session.control("DELETE", "deletion-protection"):
+                session.console.print(f"  and EKS' own deletion protection off {cluster}", style="yellow")
         outcome = session.engine.destroy(watch=session.lines())
     if outcome.status:
         raise CommandError(f"pulumi destroy failed:\n{outcome.explain()}\nThe rehearsal still runs: try again.")

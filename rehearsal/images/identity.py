@@ -40,7 +40,8 @@ def of(launch: Launch) -> Identity:
     """Pod identity if the service account has an association, else the node's role where pods reach its metadata.
 
     Source: EKS user guide, "Learn how EKS Pod Identity grants pods access" (agent on the node, trust for
-    pods.eks.amazonaws.com with sts:AssumeRole and sts:TagSession) and "Restrict access to the instance profile" (a hop
+    pods.eks.amazonaws.com with sts:AssumeRole and sts:TagSession), "Grant Pods access to AWS resources based on tags"
+    (the session's tags, which a trust policy may ask for) and "Restrict access to the instance profile" (a hop
     limit of 1 keeps pods away from it). Raises CredentialsError.
     """
     world = launch.world
@@ -54,7 +55,9 @@ def of(launch: Launch) -> Identity:
             "169.254.170.23 refused (no eks-pod-identity-agent on this node)"
         )
     trust = world.aws.iam.get_role(RoleName=role_name(arn))["Role"]["AssumeRolePolicyDocument"]
-    if not iam.trusts(iam.document(trust), SERVICE, ("sts:AssumeRole", "sts:TagSession")):
+    tags = {"kubernetes-namespace": launch.namespace, "kubernetes-service-account": launch.service_account}
+    context = {f"aws:RequestTag/{key}": value for key, value in (tags | {"eks-cluster-name": world.cluster}).items()}
+    if not iam.trusts(iam.document(trust), SERVICE, ("sts:AssumeRole", "sts:TagSession"), context):
         raise CredentialsError(f"AccessDeniedException: {role_name(arn)} does not trust {SERVICE} to assume it")
     return Identity(arn)
 

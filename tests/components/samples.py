@@ -44,7 +44,7 @@ from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.taints import GPU_TAINT
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
-from components.platform.training_operator_rbac import OperatorAccount
+from components.platform.training_operator_rbac import OperatorAccount, OperatorAccountArgs
 from components.serving.arguments import Directory, Engine
 from components.serving.autoscaler import Scaling
 from components.serving.door import Door
@@ -98,6 +98,7 @@ def cluster_args(**changes: Any) -> ClusterArgs:
         "name": "lab",
         "region": "us-east-2",
         "partition": "aws",
+        "account_id": "123456789012",
         "version": "1.36",
         "subnet_ids": ["subnet-1", "subnet-2"],
         "key_arn": KEY_ARN,
@@ -467,11 +468,18 @@ SAMPLES: Mapping[str, Make] = {
             kubectl_image="kubectl:1",
             wait_image="wait:1",
             namespace="kubeflow",
+            jobs="training",
             scheduler=done(),
         ),
         opts,
     ),
-    "operator-account": lambda opts: OperatorAccount("sample", "operator", "kubeflow", "certificate", opts),
+    "operator-account": lambda opts: OperatorAccount(
+        "sample",
+        OperatorAccountArgs(
+            account="operator", namespace="kubeflow", jobs="training", certificate="certificate", webhook="validator"
+        ),
+        opts,
+    ),
     "job": lambda opts: TrainingJob("sample", job_args(), opts),
     "hub": lambda opts: HubCopy("sample", hub_args(), opts),
     "smoke": lambda opts: SmokeRequest("sample", smoke_args(), opts),

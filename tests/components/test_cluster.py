@@ -11,9 +11,20 @@ import pytest
 from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs
 from components.aws.cluster import Cluster, entry_role, kubeconfig
 from components.aws.keys import key_policy
-from components.aws.pod_identity import SETTLING_SECONDS, effective, read_prefix, write_prefix
+from components.aws.pod_identity import (
+    SETTLING_SECONDS,
+    effective,
+    pod_trust,
+    read_prefix,
+    through_s3,
+    write_prefix,
+)
+from rehearsal.cloud.seen.iam import decide, trusts
 from tests.components.samples import DEPLOYER, SAMPLES, built, cluster_args, done
 from tests.graph.outputs import INVOKES
+
+KEY = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+PODS, TAKE = "pods.eks.amazonaws.com", ("sts:AssumeRole", "sts:TagSession")
 
 
 def cluster(**changes: Any) -> Any:
@@ -124,15 +135,68 @@ def test_a_pod_role_is_for_pods_only() -> None:
     assert statement["Action"] == ["sts:AssumeRole", "sts:TagSession"]
 
 
+def test_a_pod_role_is_for_pods_of_one_account_of_one_cluster_y07() -> None:
+    """EKS user guide, trust policy required by EKS Pod Identity: the tags that EKS gives each session."""
+    (statement,) = json.loads(pod_trust("lab", "training", "sft"))["Statement"]
+    assert statement["Condition"] == {
+        "StringEquals": {
+            "aws:RequestTag/eks-cluster-name": "lab",
+            "aws:RequestTag/kubernetes-namespace": "training",
+            "aws:RequestTag/kubernetes-service-account": "sft",
+        }
+    }
+    assert trusts(json.loads(pod_trust("lab", "training", "sft")), PODS, TAKE, session("lab", "training", "sft"))
+    for other in (("lab-2", "training", "sft"), ("lab", "inference", "sft"), ("lab", "training", "default")):
+        assert not trusts(json.loads(pod_trust("lab", "training", "sft")), PODS, TAKE, session(*other))
+
+
+def test_the_control_planes_role_is_for_this_cluster_y07() -> None:
+    """EKS user guide, Cross-service confused deputy prevention in Amazon EKS."""
+    trust = json.loads(cluster().one("sample-role").inputs["assumeRolePolicy"])
+    (statement,) = trust["Statement"]
+    source = statement["Condition"]["ArnLike"]["aws:SourceArn"]
+    account = statement["Condition"]["StringEquals"]["aws:SourceAccount"]
+    assert source == f"arn:aws:eks:us-east-2:{account}:cluster/lab"
+
+
+def test_a_key_opens_objects_of_its_bucket_only_where_s3_asks_y06() -> None:
+    """KMS developer guide, kms:ViaService; with bucket keys the encryption context is the bucket's ARN."""
+    condition = through_s3(key_arn=KEY, bucket_arn="arn:aws:s3:::b")
+    assert condition["StringEquals"] == {"kms:ViaService": "s3.us-east-2.amazonaws.com"}
+    context = {"kms:ViaService": "s3.us-east-2.amazonaws.com", "kms:EncryptionContext:aws:s3:arn": "arn:aws:s3:::b"}
+    rights = [{"Statement": write_prefix(partition="aws", bucket="b", prefix="p", owner="1", key_arn=KEY)}]
+    assert decide("kms:Decrypt", KEY, rights, context=context) == "allowed"
+    for others in (
+        {"kms:ViaService": "eks.us-east-2.amazonaws.com"},
+        {"kms:EncryptionContext:aws:s3:arn": "arn:aws:s3:::other"},
+    ):
+        assert decide("kms:Decrypt", KEY, rights, context=context | others) == "not allowed"
+
+
+def test_a_protected_cluster_is_kept_by_eks_itself_y14() -> None:
+    """The console and other states do not see Pulumi's protection."""
+    assert cluster(protect=True).one("sample-control-plane").inputs["deletionProtection"] is True
+    assert cluster(protect=False).one("sample-control-plane").inputs["deletionProtection"] is False
+
+
+def session(cluster_name: str, namespace: str, account: str) -> dict[str, str]:
+    """The tags with which EKS asks for a pod's session."""
+    return {
+        "aws:RequestTag/eks-cluster-name": cluster_name,
+        "aws:RequestTag/kubernetes-namespace": namespace,
+        "aws:RequestTag/kubernetes-service-account": account,
+    }
+
+
 @pytest.mark.parametrize("statement", range(4))
 def test_object_store_rights_end_at_the_prefix_r07(statement: int) -> None:
-    known = {"partition": "aws", "bucket": "b", "prefix": "checkpoints/sft", "owner": "1", "key_arn": "arn:key"}
+    known = {"partition": "aws", "bucket": "b", "prefix": "checkpoints/sft", "owner": "1", "key_arn": KEY}
     rights = write_prefix(**known)[statement]
     resource = rights["Resource"]
     if resource == "arn:aws:s3:::b":
         assert rights["Condition"]["StringLike"]["s3:prefix"] == ["checkpoints/sft", "checkpoints/sft/*"]
     else:
-        assert resource in ("arn:aws:s3:::b/checkpoints/sft/*", "arn:key")
+        assert resource in ("arn:aws:s3:::b/checkpoints/sft/*", KEY)
 
 
 def test_a_reader_cannot_write_r07() -> None:
@@ -185,5 +249,5 @@ def test_a_reader_reads_only_while_the_owner_has_the_bucket_lf03() -> None:
 def test_a_reader_of_an_encrypted_bucket_decrypts_with_its_key_and_no_other_lf11() -> None:
     """S3 user guide, Using server-side encryption with KMS keys: GetObject needs kms:Decrypt on the object's key."""
     known = {"partition": "aws", "bucket": "b", "prefix": "models", "owner": "1"}
-    (key,) = [each for each in read_prefix(**known, key_arn="arn:key") if each["Action"].startswith("kms:")]
-    assert (key["Effect"], key["Action"], key["Resource"]) == ("Allow", "kms:Decrypt", "arn:key")
+    (key,) = [each for each in read_prefix(**known, key_arn=KEY) if each["Action"].startswith("kms:")]
+    assert (key["Effect"], key["Action"], key["Resource"]) == ("Allow", "kms:Decrypt", KEY)

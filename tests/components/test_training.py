@@ -92,7 +92,7 @@ def test_pods_without_efa_ask_for_none_and_name_no_provider_nc01() -> None:
     plain = PodShape(gpus=1, cpu_millicores=1000, memory_mib=2048, shm_mib=1024)
     container = pod(shape=plain)["containers"][0]
     assert set(container["resources"]["limits"]) == {"cpu", "memory", "nvidia.com/gpu"}
-    assert "securityContext" not in container
+    assert "add" not in container["securityContext"]["capabilities"]
     assert set(env(shape=plain, data=None)) == {"NCCL_DEBUG"}
 
 
@@ -159,7 +159,7 @@ def test_a_gang_on_efa_ends_where_it_would_take_sockets_and_names_its_provider_l
 
 
 def test_memory_for_efa_can_be_locked_nw03() -> None:
-    assert pod()["containers"][0]["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
+    assert pod()["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["IPC_LOCK"]}
 
 
 def test_shared_memory_is_memory_below_the_pods_limit_aa06_n05() -> None:

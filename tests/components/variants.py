@@ -182,7 +182,7 @@ VARIANTS: Mapping[str, Make] = {
             policy_arns={"driver": "arn:aws:iam::aws:policy/Driver", "audit": "arn:aws:iam::aws:policy/Audit"},
             document=statement_document(
                 [
-                    *read_prefix(partition="aws-cn", bucket="models", prefix="llama", owner="1", key_arn="arn:key"),
+                    *read_prefix(partition="aws-cn", bucket="models", prefix="llama", owner="1", key_arn=KEY_ARN),
                     *write_prefix(
                         partition="aws", bucket="artefacts", prefix="checkpoints/sft", owner="2", key_arn=KEY_ARN
                     ),

@@ -27,6 +27,15 @@ def pools(*more: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"name": "system", "role": "system", "instanceType": "m7i.xlarge", "count": 2}, *more]
 
 
+def test_a_permissions_boundary_reaches_every_role_and_nothing_without_one() -> None:
+    """Accounts that demand one refuse each CreateRole without it: a role that it does not reach stops the stack."""
+    boundary = "arn:aws:iam::123456789012:policy/boundary"
+    roles = dev(security={"permissionsBoundary": boundary}).of_type("aws:iam/role:Role")
+    assert len(roles) > 5
+    assert {each.inputs.get("permissionsBoundary") for each in roles} == {boundary}
+    assert not any("permissionsBoundary" in each.inputs for each in dev().of_type("aws:iam/role:Role"))
+
+
 def test_mandatory_tags_reach_everything_through_the_provider() -> None:
     tags = dev(lifecycle={"expiry": "2027-03-31"}).one("aws").inputs["defaultTags"]["tags"]
     assert tags == {

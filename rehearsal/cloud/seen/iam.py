@@ -77,13 +77,16 @@ def _holds(statement: Mapping[str, Any], context: Mapping[str, str]) -> bool:
     return all(_any_match(wanted, value, case=True) for wanted, value in asked)
 
 
-def trusts(trust_policy: Policy, service: str, actions: Iterable[str]) -> bool:
-    """Whether a role lets a service assume it with all these actions."""
+def trusts(
+    trust_policy: Policy, service: str, actions: Iterable[str], context: Mapping[str, str] | None = None
+) -> bool:
+    """Whether a role lets a service assume it with all these actions; `context` as in `decide`."""
     return all(
         any(
             statement.get("Effect") == "Allow"
             and _any_match(statement.get("Action"), action)
             and service in _list((statement.get("Principal") or {}).get("Service"))
+            and _holds(statement, context or {})
             for statement in _statements(trust_policy)
             if isinstance(statement.get("Principal"), Mapping)
         )

@@ -1,0 +1,61 @@
+"""Every pod that the program writes passes Pod Security `restricted`, or stands here with the reason (Y15)."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from policy.pods import Pod, pods
+from policy.security import against_baseline, against_restricted
+from tests.graph.stackfiles import run_program, stack_config
+
+AS_ROOT = "no runAsNonRoot: true in"
+COPIES = "directories of the shared file system belong to root, as the kubelet makes them for subPath"
+SERVERS = "the vendor's image runs as root and keeps its caches below /root"
+FRAMEWORKS = "images of frameworks run as root, and so do the scripts that people put into them"
+RDMA = "pinned memory of the fabric's devices (LF10): libfabric registers it by mlock"
+
+EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
+    "dataset-": {AS_ROOT: COPIES},
+    "weights-": {AS_ROOT: COPIES},
+    "backup-": {AS_ROOT: COPIES},
+    "service-": {AS_ROOT: SERVERS},
+    "run-": {AS_ROOT: FRAMEWORKS, "the capabilities IPC_LOCK in": RDMA, "capabilities that are not dropped in": RDMA},
+}
+"""What of `restricted` the pods do not keep whose owner's name begins so, and why."""
+
+
+def broken(pod: Pod) -> Iterator[tuple[str, str | None]]:
+    """What the level refuses of a pod, each with its reason."""
+    known = next((reasons for begin, reasons in EXCEPTIONS.items() if pod.owner.startswith(begin)), {})
+    for sentence in (*against_baseline(pod), *against_restricted(pod)):
+        yield sentence, next((why for what, why in known.items() if sentence.startswith(what)), None)
+
+
+def written(stack: str) -> list[Pod]:
+    config = stack_config(stack)
+    sealed = {key for key, value in config.items() if isinstance(value, dict) and "secure" in value}
+    return list(pods(run_program({key: config[key] for key in config.keys() - sealed}, stack=stack)))
+
+
+@pytest.mark.parametrize("stack", ["dev", "prod"])
+def test_every_pod_is_restricted_or_has_a_reason(stack: str) -> None:
+    found = written(stack)
+    assert len(found) > 10
+    assert [(pod.owner, what) for pod in found for what, why in broken(pod) if why is None] == []
+
+
+def test_no_reason_outlives_what_it_is_for() -> None:
+    """An exception that nothing needs would hide the next mistake."""
+    used = {(pod.owner, what) for stack in ("dev", "prod") for pod in written(stack) for what, _ in broken(pod)}
+    for begin, reasons in EXCEPTIONS.items():
+        for what in reasons:
+            assert any(owner.startswith(begin) and said.startswith(what) for owner, said in used), (begin, what)
+
+
+def test_every_container_gains_nothing_and_asks_for_the_runtimes_seccomp_profile() -> None:
+    for pod in written("prod"):
+        for container in pod.containers:
+            context = container["securityContext"]
+            assert context["allowPrivilegeEscalation"] is False
+            assert context["capabilities"]["drop"] == ["ALL"]
+            assert context["seccompProfile"] == {"type": "RuntimeDefault"}
