@@ -16,6 +16,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
+from components.platform.confinement import confined
 from components.platform.pods import PodShape
 from components.serving.arguments import ENGINE_PORT, LOOPBACK, PORT
 from components.serving.keys import ADMITTED, CallerKeys
@@ -163,15 +164,7 @@ def container(door: Door, leave_seconds: int, drain_seconds: int) -> k8s.core.v1
             tcp_socket=core.TCPSocketActionArgs(port="http"), period_seconds=30, failure_threshold=3, timeout_seconds=5
         ),
         resources=core.ResourceRequirementsArgs(limits=amounts, requests=amounts),
-        security_context=core.SecurityContextArgs(
-            allow_privilege_escalation=False,
-            read_only_root_filesystem=True,
-            run_as_non_root=True,
-            run_as_user=USER,
-            run_as_group=USER,
-            capabilities=core.CapabilitiesArgs(drop=["ALL"]),
-            seccomp_profile=core.SeccompProfileArgs(type="RuntimeDefault"),
-        ),
+        security_context=confined(user=USER, writes=False),
         volume_mounts=[
             core.VolumeMountArgs(name="door-rules", mount_path=f"{CONFIG}/rules", read_only=True),
             core.VolumeMountArgs(name="door-keys", mount_path=f"{CONFIG}/keys", read_only=True),
