@@ -18,7 +18,6 @@ Taken = tuple[str, str, list[str]]
 
 def log(directory: Path, *steps: Taken) -> Path:
     """The event log of a preview that takes these steps: operation, type, keys."""
-    old = {"inputs": OLD}
     events = [
         {
             "resourcePreEvent": {
