@@ -175,6 +175,7 @@ reference: setup ## schemas of stack files and plans, lists of rules, the doctor
 	@$(RUN) settings.schema
 	@$(RUN) policy.page
 	@$(RUN) planner.faces.generated
+	@$(RUN) tests.graph.pages
 	@$(RUN) doctor.policy
 	@$(RUN) monitoring.runbooks
 
