@@ -12,7 +12,7 @@ STACK ?= dev
 # What may stand behind a target, as it was typed: recipes read it from the environment, so that no quote, dollar, blank
 # or semicolon in it means anything to make or to a shell. Values are taken unexpanded (GNU make manual, value function).
 TYPED := STACK SITE BASE REAL CLEAR ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
-  BUDGET HOURS AGAINST PRESET PROMETHEUS IN ADDRESS REGISTRIES \
+  BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
   WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
@@ -21,7 +21,10 @@ SECONDS_ASKED := $(SECONDS)
 export SECONDS_ASKED
 
 VENV := .venv/bin
-RUN := $(VENV)/python -m
+# A run of the stack is named by RUN too.
+RUN_ASKED := $(if $(filter command environment,$(origin RUN)),$(value RUN))
+export RUN_ASKED
+override RUN := $(VENV)/python -m
 REHEARSAL := $(RUN) rehearsal
 WHICH := --stack "$$STACK" $${SITE:+--site "$$SITE"}
 
@@ -47,6 +50,11 @@ plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9', 
 
 new: setup ## write Pulumi.STACK.yaml from six questions; ARGS='--region eu-north-1 --serve -' answers some of them
 	@$(WITH_ARGS) $(RUN) planner.new --stack "$$STACK"
+
+##@ Runs: beside the stack's own
+
+submit: setup ## the job of run RUN of STACK as YAML, to be sent by `kubectl create -f`, into the same queue; OUT=job.yaml writes it
+	@$(RUN) tests.graph.submit "$$STACK" "$$RUN_ASKED" $${OUT:+--out "$$OUT"} $${ACCOUNT:+--account "$$ACCOUNT"}
 
 ##@ Review: what a change means, for who has to say yes
 
@@ -170,6 +178,7 @@ reference: setup ## schemas of stack files and plans, lists of rules, the doctor
 	@$(RUN) settings.schema
 	@$(RUN) policy.page
 	@$(RUN) planner.faces.generated
+	@$(RUN) tests.graph.pages
 	@$(RUN) doctor.policy
 	@$(RUN) monitoring.runbooks
 
@@ -217,6 +226,6 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan dashboards doctor smoke up status kubectl down rehearse preview recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep review changed drift new \
+.PHONY: plan submit dashboards doctor smoke up status kubectl down rehearse preview recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep review changed drift new \
 	lock reference picture \
 	accept pin-images upstream toolchain pack setup help

@@ -14,6 +14,7 @@ _HEAD = """# Rules of the planner
 Written by `make reference` from the rules themselves. A rule of severity *error* stops a deployment before anything is
 registered; a *warning* is shown, and the deployment goes on. `make plan STACK=prod EXPLAIN=<rule>` shows a rule at work
 on a stack, with what it looked at. A finding is accepted in the stack file (`waivers`), with a reason and until a day.
+Which known mistake each answers: [codes](codes.md).
 
 """
 
@@ -24,7 +25,7 @@ def page() -> str:
     parts = [f"{len(rules)} rules.\n"]
     for subject, members in groupby(rules, key=_subject):
         parts.append(f"\n## {subject.capitalize()}\n\n")
-        parts.append("| rule | | what holds | formula | source | guards |\n|---|---|---|---|---|---|\n")
+        parts.append("| rule | | what holds | formula | source |\n|---|---|---|---|---|\n")
         parts += (f"| {' | '.join(_cells(rule))} |\n" for rule in members)
     return _HEAD + "".join(parts)
 
@@ -41,7 +42,6 @@ def _cells(rule: Rule[Any]) -> Iterator[str]:
     yield _escaped(sentence(rule))
     yield f"`{_escaped(rule.formula)}`" if rule.formula else ""
     yield _escaped(rule.source or "")
-    yield ", ".join(rule.guards)
 
 
 def _escaped(text: str) -> str:

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from rehearsal import particulars, places, supervisor, toolchain
 from rehearsal.cluster.layout import PROXY
-from rehearsal.command import apply, difference, ordering, preflight, removal
+from rehearsal.command import apply, asked, difference, ordering, preflight, removal
 from rehearsal.command.errors import CommandError
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, forget, kubeconfigs, open_session, views, watched
 from rehearsal.engine.recover import recover as recover_stack
-from rehearsal.engine.run import Engine
+from rehearsal.engine.run import Engine, EngineError
 from rehearsal.engine.stackfile import stack_file
 from rehearsal.engine.table import closing, cluster_tables, console, phases_table, recovery_table
 from rehearsal.engine.view import ClusterView
@@ -37,9 +37,11 @@ def up(options: argparse.Namespace) -> int:
         session = open_session(name, root, options.stack, screen, meter)
         outcome = apply.up(session, stack_file(root, options.stack).read_text())
         seen, missing = apply.wait_until_running(session)
-    screen.print(closing(outcome.record.by_type(), seen, meter.phases))
+    screen.print(closing(outcome.record.by_type(), seen, meter.phases, whole=options.verbose))
     _point(screen, session.watched(), session.program, options.stack)
-    return _complain(screen, seen, missing)
+    status = _complain(screen, seen, missing)
+    _next(screen, session.program, options)
+    return status
 
 
 def down(options: argparse.Namespace) -> int:
@@ -76,13 +78,21 @@ def rehearse(options: argparse.Namespace) -> int:
             seen, missing = apply.wait_until_running(session)
             problems = [*missing, *_unstable(session)]
             _remove(session)
+        except (CommandError, EngineError) as error:
+            raise CommandError(f"{error}{_again(options)}") from error
         finally:
             supervisor.stop(places.site(name, root).path)
-    screen.print(closing(outcome.record.by_type(), seen, meter.phases))
+    screen.print(closing(outcome.record.by_type(), seen, meter.phases, whole=options.verbose))
     _complain(screen, seen, [])
     if problems:
-        raise CommandError(f"stack {options.stack} was applied, but {'; '.join(problems)}.")
+        raise CommandError(f"stack {options.stack} was applied, but {'; '.join(problems)}.{_again(options)}")
     return 0
+
+
+def _again(options: argparse.Namespace) -> str:
+    """Where a rehearsal that failed can be looked at: its own site is gone."""
+    typed = particulars.load(options.root).typed("up", options.stack)
+    return f"\nNothing of it is left running: `{typed}` repeats it and leaves it running to look into."
 
 
 def preview(options: argparse.Namespace) -> int:
@@ -152,6 +162,13 @@ def _point(screen: Console, found: Iterable[Watching], program: particulars.Part
             screen.print(line, style=style, highlight=False, soft_wrap=True, markup=False)
 
 
+def _next(screen: Console, program: particulars.Particulars, options: argparse.Namespace) -> None:
+    """What a person types next."""
+    words = [program.typed(command, options.stack) for command in ("status", "kubectl", "preview", "down")]
+    more = "" if options.verbose else "; `-v` behind `up` lists every type and phase"
+    screen.print(f"next: {', '.join(f'`{each}`' for each in words)}{more}", highlight=False, soft_wrap=True)
+
+
 def _complain(screen: Console, seen: Iterable[ClusterView], missing: Sequence[str]) -> int:
     """Say what is not as asked, and what nothing here proves; the exit status."""
     for sentence in (sentence for cluster in seen for sentence in cluster.unproven):
@@ -176,8 +193,10 @@ def kubectl(options: argparse.Namespace) -> int:
     except toolchain.BuildError as error:
         raise CommandError(str(error)) from error
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
+    if asked.answered(words, next(iter(wanted.values()))):
+        return 0
     env = os.environ | {"KUBECONFIG": str(next(iter(wanted.values())))}
-    os.execve(binary, ["kubectl", *words], env)  # noqa: S606 - kubectl takes this process's place: its terminal, its status
+    return os.execve(binary, ["kubectl", *words], env)  # noqa: S606 - kubectl takes this process's place: its terminal, its status
 
 
 def _remove(session: Session) -> None:

@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     sub = top.add_subparsers(required=True, metavar="COMMAND")
     up = _command(sub, "up", commands.up, "apply the stack and leave it running")
     _stack(up)
+    _verbose(up)
     down = _command(sub, "down", commands.down, "destroy the stack, prove that nothing is left, stop everything")
     _stack(down)
     status = _command(sub, "status", commands.status, "what runs: processes, nodes, gangs, services")
@@ -65,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     kubectl.add_argument("words", nargs=argparse.REMAINDER, help="-- and kubectl's own arguments")
     rehearse = _command(sub, "rehearse", commands.rehearse, "up, assertions, a preview without changes, down")
     _stack(rehearse)
+    _verbose(rehearse)
     recover = _command(sub, "recover", commands.recover, "settle what a killed engine left; also on a real stack")
     _stack(recover)
     recover.add_argument("--real", action="store_true", help="the stack of your own backend and account")
@@ -115,6 +117,10 @@ def _stack(command: argparse.ArgumentParser) -> None:
     command.add_argument("--stack", default="dev", help="the stack's name (default: dev)")
     command.add_argument("--site", help="a name of its own for the rehearsal (default: the stack's)")
     command.add_argument("--root", type=Path, default=Path(), help="the program (default: where you are)")
+
+
+def _verbose(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-v", "--verbose", action="store_true", help="end with every resource type and phase, too")
 
 
 @contextlib.contextmanager

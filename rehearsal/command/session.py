@@ -26,6 +26,7 @@ from rehearsal.engine.look import Look
 from rehearsal.engine.progress import Lines
 from rehearsal.engine.run import Engine
 from rehearsal.engine.view import ClusterView, view
+from rehearsal.engine.waits import waits
 from rehearsal.engine.watching import Watching, watching
 from rehearsal.engine.workspace import open_workspace
 from rehearsal.images.table import known
@@ -69,7 +70,7 @@ class Session:
         return self.directory.path / "baseline.json"
 
     def lines(self, *, steps: bool = True) -> Lines:
-        return Lines(self.console, steps=steps)
+        return Lines(self.console, steps=steps, waits=lambda: waits(self.views()))
 
     def inventory(self) -> Inventory:
         """What the account holds now."""

@@ -49,7 +49,7 @@ def short_type(token: str) -> str:
 class Step:
     """One operation on one resource; `seconds` is None while it runs, `paths` are the properties that differ.
 
-    A `component` only groups others: nothing is made for it.
+    A `component` only groups others: nothing is made for it. `object`: namespace and name, if it is in a cluster.
     """
 
     urn: Urn
@@ -59,6 +59,7 @@ class Step:
     failed: bool = False
     paths: tuple[str, ...] = ()
     component: bool = False
+    object: tuple[str, str] | None = None
 
     @property
     def type(self) -> str:
@@ -131,6 +132,7 @@ class Record:
     def _begin(self, metadata: dict[str, Any], now: float) -> Step:
         component = not (metadata.get("new") or metadata.get("old") or {}).get("custom")
         step = Step(Urn(metadata["urn"]), metadata["op"], now, paths=_paths(metadata), component=component)
+        step.object = _object((metadata.get("new") or metadata.get("old") or {}).get("inputs") or {})
         self.steps.append(step)
         return step
 
@@ -177,6 +179,13 @@ def complete_lines(log: Path) -> Iterable[str]:
         for line in file:
             if line.endswith("\n"):
                 yield line
+
+
+def _object(inputs: dict[str, Any]) -> tuple[str, str] | None:
+    """Namespace and name of a Kubernetes object, or of a chart's release."""
+    named = inputs.get("metadata") if isinstance(inputs.get("metadata"), dict) else inputs
+    where, name = (named or {}).get("namespace"), (named or {}).get("name")
+    return (where, name) if isinstance(where, str) and isinstance(name, str) else None
 
 
 def _paths(metadata: dict[str, Any]) -> tuple[str, ...]:

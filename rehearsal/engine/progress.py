@@ -1,14 +1,18 @@
 """What a person sees while the engine works: one line per finished step, errors in full, and signs of life."""
 
 import time
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.markup import escape
 
 from rehearsal.engine.events import QUIET, Diagnostic, Record, Step
 from rehearsal.engine.hints import is_noise, remedy
+from rehearsal.engine.waits import Waits, told
 
 SILENCE_SECONDS = 15.0
+_MOST = 4
+"""Steps that are told of at once."""
 SIGNS = {
     "create": ("+", "green"),
     "update": ("~", "yellow"),
@@ -21,10 +25,11 @@ SIGNS = {
 
 
 class Lines:
-    """A watcher for `Engine` that prints to a console."""
+    """A watcher for `Engine` that prints to a console. `waits` looks at what the clusters' objects wait for."""
 
-    def __init__(self, console: Console, *, steps: bool = True) -> None:
+    def __init__(self, console: Console, *, steps: bool = True, waits: Callable[[], Waits] | None = None) -> None:
         self._console = console
+        self._waits = waits or nothing_known
         self._steps = steps
         self._spoke = time.monotonic()
 
@@ -60,7 +65,12 @@ class Lines:
 
     def _sign_of_life(self, record: Record) -> None:
         waiting = sorted((step for step in record.running() if not step.component), key=lambda step: step.started)
-        now = time.monotonic()
-        names = [f"{step.urn.label} ({now - step.started:.0f} s)" for step in waiting[:4]]
-        more = f" and {len(waiting) - 4} more" if len(waiting) > 4 else ""
+        now, known = time.monotonic(), self._waits() if waiting else {}
+        names = [f"{each.urn.label}{told(each, known)} ({now - each.started:.0f} s)" for each in waiting[:_MOST]]
+        more = f" and {len(waiting) - _MOST} more" if len(waiting) > _MOST else ""
         self._say(f"  [dim]… {escape(', '.join(names) or 'the program is running')}{more}[/]")
+
+
+def nothing_known() -> Waits:
+    """Where no cluster is looked at."""
+    return {}

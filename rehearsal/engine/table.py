@@ -84,10 +84,29 @@ def recovery_table(recovery: Recovery) -> RenderableType:
     return table
 
 
-def closing(by_type: Mapping[str, Counter[str]], clusters: Iterable[ClusterView], phases: Iterable[Phase]) -> Group:
-    """The whole closing table."""
+def closing(
+    by_type: Mapping[str, Counter[str]],
+    clusters: Iterable[ClusterView],
+    phases: Iterable[Phase],
+    *,
+    whole: bool = False,
+) -> Group:
+    """What there is at the end; with `whole` also every type that was made, and what each phase took."""
+    known = list(phases)
+    took = f"{sum(each.seconds for each in known):.0f} s in all"
     middle = [table for cluster in clusters for table in cluster_tables(cluster)]
-    return Group(resources_table(by_type), *middle, phases_table(phases))
+    if whole:
+        return Group(resources_table(by_type), *middle, phases_table(known))
+    return Group(*middle, f"{_made(by_type)}; {took}")
+
+
+def _made(by_type: Mapping[str, Counter[str]]) -> str:
+    """The resources in one line: `resources: create 174, same 3 of 85 types`."""
+    total: Counter[str] = Counter()
+    for counts in by_type.values():
+        total += counts
+    changes = ", ".join(f"{change} {count}" for change, count in sorted(total.items())) or "none"
+    return f"resources: {changes} of {len(by_type)} types"
 
 
 def console() -> Console:

@@ -54,7 +54,10 @@ def unchecked(folder: str, chart: str, version: str) -> list[str]:
         return [f"{chart} {version}: values check off (no values.yaml in GPUCLUSTER_UPSTREAM)"]
     there = _version_of(path.parent)
     if there and there.lstrip("v") != version.lstrip("v") and not there.endswith("-devel"):
-        return [f"{chart} {version}: values are compared with those of version {there}"]
+        return [
+            f"{chart} {version}: values are compared with those of version {there}; "
+            "a key that only one of them has is not told"
+        ]
     return []
 
 

@@ -38,7 +38,7 @@ def test_a_service_that_nobody_answers_fails_up(
     def opened(*given: object) -> SimpleNamespace:
         screen, meter = given[-2:]
         watching = Watching("c", "http://prometheus-operated.m:9090", "http://127.0.0.1:7", [])
-        shown = SimpleNamespace(looks=lambda *given: [" ".join(given)])
+        shown = SimpleNamespace(looks=lambda *given: [" ".join(given)], typed=lambda *words: f"type {words[0]}")
         return SimpleNamespace(
             console=screen, meter=meter, views=lambda: seen, watched=lambda: [watching], program=shown
         )
@@ -49,13 +49,14 @@ def test_a_service_that_nobody_answers_fails_up(
     monkeypatch.setattr(apply, "WAIT_SECONDS", 0.0)
     unproven = "not proven: no packet passes"
     seen[0] = replace(seen[0], unproven=(unproven,))
-    assert commands.up(argparse.Namespace(root=tmp_path, stack="dev", site="exit-status")) == status
+    assert commands.up(argparse.Namespace(root=tmp_path, stack="dev", site="exit-status", verbose=False)) == status
     said = capsys.readouterr().out
     assert (DEAF in said) is bool(status)
     assert unproven in said
     assert "curl -x http://127.0.0.1:7 http://prometheus-operated.m:9090/api/v1/targets" in said
     assert "dev http://prometheus-operated.m:9090 http://127.0.0.1:7" in said
     assert "alerts: none firing" in said
+    assert said.rstrip().splitlines()[-1].startswith("next: `type status`, `type kubectl`, `type preview`, `type down`")
 
 
 @pytest.mark.parametrize(("missed", "status"), [((), 0), (("job web/copy has failed: [BackoffLimitExceeded]",), 1)])

@@ -98,7 +98,7 @@ def test_what_does_not_run_is_told_in_sentences() -> None:
 
 def test_the_closing_table_holds_every_part() -> None:
     by_type = {"aws:ec2/vpc:Vpc": Counter(create=1), "kubernetes:apps/v1:Deployment": Counter(create=2, same=1)}
-    shown = text(closing(by_type, [VIEW], [Phase("update", 61.25, 3 * 2**30)]))
+    shown = text(closing(by_type, [VIEW], [Phase("update", 61.25, 3 * 2**30)], whole=True))
     rows = [" ".join(line.replace("│", " ").replace("┃", " ").split()) for line in shown.splitlines()]
     for row in (
         "aws:ec2:Vpc 1",
@@ -111,6 +111,15 @@ def test_the_closing_table_holds_every_part() -> None:
         "update 61.2 3,072 MiB",
     ):
         assert row in rows, (row, rows)
+
+
+def test_what_there_is_comes_without_a_list_of_types() -> None:
+    """C5: they are asked for by -v; the rest ends with how many were made and what it took."""
+    by_type = {"aws:ec2/vpc:Vpc": Counter(create=1), "kubernetes:apps/v1:Deployment": Counter(create=2, same=1)}
+    shown = text(closing(by_type, [VIEW], [Phase("preview", 8.0, 0), Phase("update", 61.25, 3 * 2**30)]))
+    assert "aws:ec2:Vpc" not in shown
+    assert "training/pretrain" in shown
+    assert shown.rstrip().endswith("resources: create 3, same 1 of 2 types; 69 s in all")
 
 
 def test_the_recovery_table_names_ids() -> None:
