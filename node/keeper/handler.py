@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -23,10 +24,15 @@ def handle(event: Mapping[str, Any], _: object = None) -> dict[str, object]:
 
     Raises botocore's errors: the call has failed then, and the next one goes on.
     """
-    account = AwsAccount(os.environ.get("AWS_REGION"))
-    told = keep(account, Task.parse(os.environ["KEEPER"]), *when(event))
+    told = keep(_account(os.environ["AWS_REGION"]), Task.parse(os.environ["KEEPER"]), *when(event))
     print(told)
     return told
+
+
+@cache
+def _account(region: str) -> AwsAccount:
+    """Kept from call to call while the runtime is warm."""
+    return AwsAccount(region)
 
 
 def when(event: Mapping[str, Any]) -> tuple[datetime, str]:
