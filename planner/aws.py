@@ -24,6 +24,7 @@ from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
 from planner.datasets import plan_datasets
 from planner.draft import AwsDraft, registry
 from planner.interconnect import pool_gates
+from planner.keeper import plan_keeper
 from planner.monitoring.plan import plan_monitoring
 from planner.monitoring.types import MonitoringPlan
 from planner.pool_types import AwsPoolPlan
@@ -68,6 +69,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         storage=draft.storage,
         prices=draft.prices,
         spending=spending(settings),
+        keeper=plan_keeper(settings, draft.pools, draft.prices),
         quotas=draft.quotas,
         bom=bom,
         checklist=(*bill_checks(bom), *quota_checks(draft.quotas), *block_checks(_blocks(settings))),

@@ -137,7 +137,13 @@ def plan_queues(settings: Settings, pools: Iterable[PoolPlan]) -> tuple[QueuePla
 def ownership(settings: AwsSettings | MetalSettings) -> Ownership:
     """Whose the stack is, and what it may cost."""
     limit = settings.budget.max_hourly_usd if settings.budget else None
-    return Ownership(**settings.lifecycle.model_dump(), max_hourly_usd=limit)
+    return Ownership(**{**settings.lifecycle.model_dump(), "expiry": _last_day(settings)}, max_hourly_usd=limit)
+
+
+def _last_day(settings: AwsSettings | MetalSettings) -> date | None:
+    """The last day, in a tag of all that the stack is made of: that of its end where the stack file names no other."""
+    keeper = getattr(settings, "keeper", None)
+    return settings.lifecycle.expiry or (keeper.ends_at.date() if keeper and keeper.ends_at else None)
 
 
 def spending(settings: AwsSettings) -> SpendingPlan | None:

@@ -9,6 +9,7 @@ from planner.communication.gates import Gate
 from planner.cost.lines import Prices
 from planner.datasets import DatasetPlan
 from planner.findings import Finding, Severity
+from planner.keeper import KeeperPlan
 from planner.monitoring.types import MonitoringPlan
 from planner.placement import Sharing
 from planner.pool_types import AwsPoolPlan, PoolPlan
@@ -84,7 +85,8 @@ class Plan:
 @dataclass(frozen=True, kw_only=True)
 class AwsPlan(Plan):
     """The plan of a stack on AWS. The stack's bucket keeps checkpoints for `checkpoint_days`; `sources` are the buckets
-    that weights and datasets come from, by name. Where nobody is told of what it costs, there is no `spending`.
+    that weights and datasets come from, by name. Where nobody is told of what it costs, there is no `spending`;
+    where it does not end or sleep by itself, no `keeper`.
     """
 
     deployment: AwsDeployment
@@ -99,6 +101,7 @@ class AwsPlan(Plan):
     storage: StoragePlan
     prices: Prices
     spending: SpendingPlan | None
+    keeper: KeeperPlan | None
     quotas: tuple[QuotaNeed, ...]
     bom: Bom
     checklist: tuple[Check, ...]

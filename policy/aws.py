@@ -18,13 +18,16 @@ UNTAGGED_TYPES = frozenset(
         "aws:iam/rolePolicy:RolePolicy",
         "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
         "aws:kms/alias:Alias",
+        "aws:lambda/permission:Permission",
         "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
         "aws:s3/bucketOwnershipControls:BucketOwnershipControls",
         "aws:s3/bucketPolicy:BucketPolicy",
         "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
         "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
         "aws:s3/bucketVersioning:BucketVersioning",
+        "aws:scheduler/schedule:Schedule",
         "aws:sns/topicPolicy:TopicPolicy",
+        "aws:sns/topicSubscription:TopicSubscription",
     }
 )
 """Types that AWS cannot tag."""

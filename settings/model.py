@@ -13,6 +13,7 @@ from pydantic_core import InitErrorDetails
 
 from settings.aws import Aws, AwsPool, AwsSecurity, AwsStorage, HourlyBudget
 from settings.facility import Facility
+from settings.keeper import Keeper
 from settings.metal import FabricSection, Metal, MetalBudget, MetalPool
 from settings.metal_storage import MetalStorage
 from settings.monitoring import Monitoring
@@ -96,6 +97,7 @@ class AwsSettings(Settings):
     storage: AwsStorage
     security: AwsSecurity = Field(default_factory=AwsSecurity)
     budget: HourlyBudget
+    keeper: Annotated[Keeper | None, Field(description="None = the stack never ends or sleeps by itself")] = None
 
 
 class MetalSettings(Settings):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from difflib import get_close_matches
 from functools import cache
 from ipaddress import IPv4Network
@@ -239,6 +239,16 @@ def _day(value: Any) -> date:
     raise ValueError('is not a day; write it in quotes as "2027-12-31"')
 
 
+def _moment(value: Any) -> datetime:
+    """YAML reads a moment without quotes by itself; both loaders give text for one in quotes."""
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(\.0+)?Z", value):
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError as error:
+            raise ValueError(f"{value!r} is not a moment ({error})") from None
+    raise ValueError('is not a moment in UTC; write it in quotes as "2027-12-31T18:00Z"')
+
+
 def _private_network(value: str) -> str:
     network = IPv4Network(_network(value))
     if not _is_private(network):
@@ -271,6 +281,10 @@ VpcCidr = Annotated[str, AfterValidator(_vpc_network)]
 S3Uri = Annotated[str, AfterValidator(s3_uri), Field(json_schema_extra={"pattern": f"^{S3_PATTERN}$"})]
 Day = Annotated[
     date, BeforeValidator(_day, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date"})])
+]
+Moment = Annotated[
+    datetime,
+    BeforeValidator(_moment, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date-time"})]),
 ]
 Name = Annotated[
     str,

@@ -163,6 +163,7 @@ WORDS: Mapping[str, str] = {
     "config.training": "datasets and training runs",
     "config.serving": "model services",
     "config.lifecycle": "owner, cost centre, expiry, protection",
+    "config.keeper": "when the stack ends by itself, and when its GPU nodes sleep",
     "config.waivers": "findings accepted on purpose",
     "config.catalogue": "rows of your own beside the shipped catalogue",
     "config.storage": "file system and object store",

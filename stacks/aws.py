@@ -13,7 +13,8 @@ from components.serving.entry import Entry
 from planner.faces.outputs import aws_numbers
 from planner.stack import AwsDeployment
 from planner.types import AwsPlan
-from stacks.aws_ground import Ground, cluster_name, ground
+from stacks.aws_ground import Ground, ask_account, cluster_name, ground, key
+from stacks.aws_keeper import keeper
 from stacks.aws_pools import gpu_pools, node_pools
 from stacks.aws_spending import spending
 from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre
@@ -44,7 +45,10 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     kube = KubePlatform("kube-platform", through_aws)
     hardware = HardwarePool("hardware", through_aws)
 
-    base = ground(plan, provider, fabric)
+    account = ask_account(plan, provider)
+    keys = key(plan, account, fabric)
+    kept = keeper(plan, account, keys, hardware)
+    base = ground(plan, account, keys, fabric, after=kept.watches if kept else None)
     told = spending(plan.spending, base, hardware)
     cluster = Cluster(
         "cluster", _cluster_args(plan, base, stands=there is not None), pulumi.ResourceOptions(parent=kube)
@@ -110,6 +114,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
                 "priceUsd": numbers["priceUsd"],
                 "quotas": numbers["quotas"],
                 **({"spendingTopic": told.topic_arn} if told else {}),
+                **({"endsParameter": kept.ends_parameter, "keeperTopic": kept.topic_arn} if kept else {}),
             },
             "storage": {
                 "fileSystem": file_system.file_system_id,

@@ -39,19 +39,23 @@ def cluster_name() -> str:
     return physical_name(pulumi.get_project(), pulumi.get_stack(), limit=CLUSTER_NAME_LIMIT)
 
 
-def ground(plan: AwsPlan, provider: aws.Provider, fabric: Fabric) -> Ground:
-    """Ask who deploys, and register the parts of the fabric."""
+def ground(plan: AwsPlan, account: Account, keys: Keys, fabric: Fabric, after: pulumi.Resource | None) -> Ground:
+    """Register the parts of the fabric. `after` is what is there before them and goes when they have gone."""
     inside = pulumi.ResourceOptions(parent=fabric)
-    account = _account(plan, provider)
-    network = Network("network", _network_args(plan), inside)
-    keys = Keys("keys", _key_args(plan, account), inside)
+    network = Network("network", _network_args(plan, after), inside)
     if not any(pool.efa for pool in plan.pools.values()):
         return Ground(account=account, network=network, keys=keys, efa_group_id=None)
     efa = EfaGroup("efa", EfaGroupArgs(vpc_id=network.vpc_id), inside)
     return Ground(account=account, network=network, keys=keys, efa_group_id=efa.group_id)
 
 
-def _account(plan: AwsPlan, provider: aws.Provider) -> Account:
+def key(plan: AwsPlan, account: Account, fabric: Fabric) -> Keys:
+    """Register the key, which the first of the stack's logs is written with."""
+    return Keys("keys", _key_args(plan, account), pulumi.ResourceOptions(parent=fabric))
+
+
+def ask_account(plan: AwsPlan, provider: aws.Provider) -> Account:
+    """Ask who deploys."""
     options = pulumi.InvokeOutputOptions(provider=provider)
     caller = aws.get_caller_identity_output(opts=options)
     session = aws.iam.get_session_context_output(arn=caller.arn, opts=options)
@@ -63,7 +67,7 @@ def _account(plan: AwsPlan, provider: aws.Provider) -> Account:
     )
 
 
-def _network_args(plan: AwsPlan) -> NetworkArgs:
+def _network_args(plan: AwsPlan, after: pulumi.Resource | None) -> NetworkArgs:
     return NetworkArgs(
         region=plan.deployment.region,
         cidr=plan.deployment.vpc_cidr,
@@ -72,6 +76,7 @@ def _network_args(plan: AwsPlan) -> NetworkArgs:
         ],
         nat_zone_id=plan.nat_zones[0],
         protect=plan.ownership.protect,
+        after=after,
     )
 
 

@@ -8,6 +8,7 @@ from components.aws.cluster import Cluster
 from planner.stack import AwsDeployment, Ownership
 
 ROLE = "aws:iam/role:Role"
+PROJECT_TAG = "gpucluster:project"
 STACK_TAG = "gpucluster:stack"
 """The tag by which a stack's resources, and what they cost, are told from others'."""
 
@@ -20,7 +21,7 @@ def mandatory_tags(ownership: Ownership) -> dict[str, str]:
 def lasting_tags(ownership: Ownership) -> dict[str, str]:
     """The tags that another last day does not change: those of what can only be replaced, such as a storage class."""
     return {
-        "gpucluster:project": pulumi.get_project(),
+        PROJECT_TAG: pulumi.get_project(),
         STACK_TAG: pulumi.get_stack(),
         "owner": ownership.owner,
         "cost-centre": ownership.cost_centre,

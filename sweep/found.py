@@ -65,13 +65,17 @@ class Found:
     stays: str = ""
 
 
-def look(account: Account) -> list[Found]:
-    """Everything of every stack of this program in the region."""
+def look(account: Account, known: Mapping[str, Owner] | None = None) -> list[Found]:
+    """Everything of every stack of this program in the region.
+
+    `known` are stacks by the name of their cluster: what controllers made carries that name only, and may be the last
+    that is left.
+    """
     clusters = list(_clusters(account))
     owners = {each.id: each.owner for each in clusters}
     found = [*clusters, *_node_groups(account, clusters), *_instances(account), *_volumes(account)]
     found += [*_nat_gateways(account), *_addresses(account), *_file_systems(account)]
-    return [*found, *_load_balancers(account, owners | _by_name(found))]
+    return [*found, *_load_balancers(account, dict(known or {}) | owners | _by_name(found))]
 
 
 def _by_name(found: Iterable[Found]) -> dict[str, Owner]:

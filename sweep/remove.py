@@ -52,14 +52,20 @@ def remove(
     sweep = Sweep()
     for turn in range(rounds):
         mine = [each for each in expired(look(account), today) if each.owner.stack == stack]
-        sweep.left = removable(mine)
+        if turn and removable(mine):
+            pause(PAUSE_SECONDS)
+        take_turn(account, mine, sweep)
         if not sweep.left:
             break
-        if turn:
-            pause(PAUSE_SECONDS)
-        for thing in ready(sweep.left, mine):
-            _ask(account, thing, sweep)
     return sweep
+
+
+def take_turn(account: Account, mine: Iterable[Found], sweep: Sweep) -> None:
+    """One round over what is there of a stack: do what can be done now, and say in `sweep` what is left."""
+    there = list(mine)
+    sweep.left = removable(there)
+    for thing in ready(sweep.left, there):
+        _ask(account, thing, sweep)
 
 
 def ready(going: Iterable[Found], there: Iterable[Found]) -> Iterator[Found]:

@@ -32,13 +32,16 @@ class SubnetSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkArgs:
-    """`nat_zone_id` names the zone of the public subnet that holds the NAT gateway."""
+    """`nat_zone_id` names the zone of the public subnet that holds the NAT gateway. The network is made after `after`,
+    and with all that stands in it gone before it.
+    """
 
     region: str
     cidr: str
     subnets: Sequence[SubnetSpec]
     nat_zone_id: str
     protect: bool = False
+    after: pulumi.Resource | None = None
 
 
 class Network(Component):
@@ -60,7 +63,7 @@ class Network(Component):
                 enable_dns_support=True,
                 tags=self.tags("vpc"),
             ),
-            self.child(protect=args.protect),
+            self.child(protect=args.protect, depends_on=[args.after] if args.after else None),
         )
         self._subnets = {spec.name: self._create_subnet(spec) for spec in args.subnets}
         public, edge = self._create_public_routes()

@@ -7,6 +7,7 @@ from catalogue.units import HOURS_PER_MONTH
 from planner.cost.lines import PriceLine
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.keeper import end_of
 
 _LAB_LIFE = timedelta(days=14)
 
@@ -138,14 +139,13 @@ def stack_expired(draft: Draft) -> Iterable[Observation]:
 @aws_rule(
     "lab-without-expiry",
     "LF03",
-    severity=Severity.WARNING,
-    formula="lifecycle.expiry is set on a preset lab-*",
+    formula="lifecycle.expiry or keeper.endsAt is set on a preset lab-*",
     source="Definition of the presets: a lab is paid for by the hour and destroyed after use",
 )
 def lab_without_expiry(draft: AwsDraft) -> Iterable[Observation]:
     """A lab says when it ends, in a tag of all that it is made of: who cleans up finds what nobody uses any more."""
     settings = draft.settings
-    if (settings.preset or "").startswith("lab-") and settings.lifecycle.expiry is None:
+    if (settings.preset or "").startswith("lab-") and end_of(settings) is None:
         yield Observation(
             path="lifecycle.expiry",
             sentence=f"the lab {settings.preset} has no day on which it ends, at {draft.prices.hourly:.2f} USD an hour",

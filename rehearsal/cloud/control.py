@@ -14,6 +14,7 @@ from rehearsal.cloud.buckets import owner_of, set_bucket
 from rehearsal.cloud.ec2.capacity import grant, set_capacity
 from rehearsal.cloud.ec2.reservations import set_reservation
 from rehearsal.cloud.faults import Fault
+from rehearsal.cloud.functions import function_told
 from rehearsal.cloud.inventory import inventory
 from rehearsal.cloud.kms import key_told
 from rehearsal.cloud.quotas import set_quota
@@ -52,6 +53,7 @@ class Control:
             ("PUT", "buckets"): (2, lambda path, order: set_bucket(path[0], path[1], order)),
             ("GET", "keys"): (3, lambda path, _order: key_told(path[0], path[1], path[2])),
             ("GET", "bucket-owners"): (1, lambda path, _order: {"owner": owner_of(path[0])}),
+            ("GET", "functions"): (2, lambda path, _order: function_told(path[0], path[1])),
             ("GET", "faults"): (0, self._list_faults),
             ("POST", "faults"): (0, self._add_fault),
             ("DELETE", "faults"): (0, self._clear_faults),

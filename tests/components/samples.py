@@ -17,6 +17,7 @@ from components.aws.bucket import Bucket, BucketArgs
 from components.aws.cluster import Cluster, ClusterArgs
 from components.aws.copier import AwsCli
 from components.aws.devices import efa_network
+from components.aws.keeper import Keeper, KeeperArgs
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import Lustre, LustreArgs
 from components.aws.network import Network, NetworkArgs, SubnetSpec
@@ -343,6 +344,28 @@ SAMPLES: Mapping[str, Make] = {
             percents=(50, 90),
             emails=("ml@example.com", "ops@example.com"),
             anomaly_usd=75,
+        ),
+        opts,
+    ),
+    "keeper": lambda opts: Keeper(
+        "sample",
+        KeeperArgs(
+            code={"handler.py": "def handle(event, context): ..."},
+            region="us-east-2",
+            partition="aws",
+            account_id="123456789012",
+            cluster_name="gpucluster-lab",
+            key_arn="arn:aws:kms:us-east-2:123456789012:key/one",
+            log_group="/aws/eks/gpucluster-lab/keeper",
+            tags={"gpucluster:project": "gpucluster", "gpucluster:stack": "lab"},
+            tag_key="gpucluster:stack",
+            ends="2026-11-23T18:00:00Z",
+            warn_hours=2,
+            hourly_usd=4.5,
+            max_usd=36,
+            emails=("ml@example.com",),
+            gpu_pools={"training": 2},
+            off_hours={"time_zone": "UTC", "days": ["mon"], "start": "08:00", "end": "20:00"},
         ),
         opts,
     ),

@@ -41,6 +41,9 @@ TEXTS = {
 }
 """Outputs whose form somebody may look at; any other is its name and the resource's."""
 
+GLOBAL_ARNS = {"aws:iam/role:Role": "arn:{partition}:iam::{account}:role/{id}"}
+"""ARNs of what has no region; other services' models look at their form."""
+
 Inputs = Mapping[str, Any]
 
 
@@ -70,7 +73,7 @@ def _aws(token: str, name: str, inputs: Inputs) -> tuple[str, dict[str, Any]]:
     values = {field: str(inputs.get(field, made)) for field in FIELD.findall(template + row.arn)}
     identity = FIELD.sub(lambda found: values[found[1]], template) or made
     values |= {"id": identity, "account": ACCOUNT, "partition": "aws", "region": "us-east-2"}
-    arn = row.arn or f"arn:{{partition}}:{row.service}:{{region}}:{{account}}:{kind}/{{id}}"
+    arn = row.arn or GLOBAL_ARNS.get(token) or f"arn:{{partition}}:{row.service}:{{region}}:{{account}}:{kind}/{{id}}"
     own = {fold(field): values[field] for field in FIELD.findall(template)} | {
         "arn": FIELD.sub(lambda found: values[found[1]], arn),
         "clustersecuritygroupid": hex_id("sg", identity),

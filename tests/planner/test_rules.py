@@ -104,8 +104,8 @@ def test_budget_is_compared_to_the_cent(limit: float, fits: bool) -> None:
 
 def test_stack_past_its_day_is_mentioned() -> None:
     """Z15: an expired lab is a warning on the day after."""
-    assert rules(planned(changes={"lifecycle.expiry": TODAY.isoformat()})) == []
-    assert rules(planned(changes={"lifecycle.expiry": "2026-11-20"})) == ["stack-expired"]
+    assert rules(planned(changes={"keeper": {}, "lifecycle.expiry": TODAY.isoformat()})) == []
+    assert rules(planned(changes={"keeper": {}, "lifecycle.expiry": "2026-11-20"})) == ["stack-expired"]
 
 
 def test_minor_beyond_standard_support_is_mentioned(monkeypatch: pytest.MonkeyPatch) -> None:

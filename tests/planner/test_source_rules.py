@@ -68,7 +68,8 @@ def test_a_lab_past_its_day_is_refused_lf03() -> None:
 def _lab(expiry: str | None) -> list[str]:
     lifecycle = {"owner": "ml-platform", "costCentre": "courses", **({"expiry": expiry} if expiry else {})}
     cidrs = {"publicAccessCidrs": ["80.81.82.0/24"]}
-    settings = from_sections({"example": True, "preset": "lab-hybrid", "platform": cidrs, "lifecycle": lifecycle})
+    given = {"example": True, "preset": "lab-hybrid", "platform": cidrs, "lifecycle": lifecycle}
+    settings = from_sections(given | ({"keeper": {}} if expiry else {}))
     assert isinstance(settings, AwsSettings)
     found: AwsPlan = plan(settings, today=TODAY)
     return rules(found)

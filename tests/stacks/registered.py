@@ -1,5 +1,6 @@
 """Where each number of a plan stands in what is registered on AWS, or why it does not."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -194,6 +195,12 @@ def _fsx(key: str, without: Any = None) -> Callable[[Recorded], Any]:
     return lambda graph: graph.one("lustre-file-system").inputs.get(key, without)
 
 
+def keeper_task(graph: Recorded) -> dict[str, Any]:
+    """What the function that ends the stack is told."""
+    task: dict[str, Any] = json.loads(graph.one("keeper-function").inputs["environment"]["variables"]["KEEPER"])
+    return task
+
+
 def _percent(index: int) -> Callable[[Recorded], int]:
     def found(graph: Recorded) -> int:
         percent: int = graph.one("spending-budget").inputs["notifications"][index]["threshold"]
@@ -285,6 +292,9 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         graph.one("spending-anomalies").inputs["thresholdExpression"]["dimension"]["values"][0]
     ),
     "spending.monthlyUsd": lambda graph: float(graph.one("spending-budget").inputs["limitAmount"]),
+    "keeper.hourlyUsd": lambda graph: round(keeper_task(graph)["hourly_usd"], 2),
+    "keeper.warnHours": lambda graph: keeper_task(graph)["warn_hours"],
+    "keeper.gpuPools.training": lambda graph: keeper_task(graph)["gpu_pools"]["training"],
     **{f"spending.percents.{index}": _percent(index) for index in range(3)},
     "fileSystem.backupDays": _fsx("automaticBackupRetentionDays", 0),
     "fileSystem.capacityGib": _volumes,

@@ -143,6 +143,8 @@ class Row:
     unready: tuple[str, ...] = ()
     """Patterns of the errors on create that pass when new roles have become visible."""
     delete_first: bool = False
+    once: bool = False
+    """Whether AWS refuses to make it again, though the call's name is that of one that says the same every time."""
     tags: Tags | None = None
     timeouts: tuple[float, float, float] = (20 * MINUTE, 20 * MINUTE, 20 * MINUTE)
     """Seconds for create, update and delete, as in the provider's documentation."""
@@ -162,7 +164,7 @@ class Row:
     @property
     def repeatable(self) -> bool:
         """Whether creating the object again changes nothing."""
-        return self.create.startswith(IDEMPOTENT)
+        return self.create.startswith(IDEMPOTENT) and not self.once
 
     @property
     def named_by(self) -> frozenset[str]:

@@ -1,4 +1,5 @@
-"""Topics. Source: terraform-provider-aws internal/service/sns/topic.go, topic_policy.go."""
+"""Topics. Source: terraform-provider-aws internal/service/sns/topic.go, topic_policy.go,
+topic_subscription.go."""
 
 from __future__ import annotations
 
@@ -55,6 +56,21 @@ ROWS: dict[str, Row] = {
         computed=words("name policy displayName"),
         look=_named,
         tags=calls({"ResourceArn": "{TopicArn}"}, read="list_tags_for_resource -> Tags"),
+    ),
+    "aws:sns/topicSubscription:TopicSubscription": Row(
+        service="sns",
+        create="subscribe",
+        read="get_subscription_attributes -> Attributes",
+        delete="unsubscribe",
+        id="{SubscriptionArn}",
+        listing="list_subscriptions -> Subscriptions[].{topic: TopicArn, protocol: Protocol, endpoint: Endpoint, "
+        "SubscriptionArn: SubscriptionArn}",
+        unique=words("topic protocol endpoint"),
+        names={"topic": "TopicArn", "arn": "SubscriptionArn"},
+        # without it the answer for an address that has yet to confirm is "pending confirmation", and no ARN
+        constants={"ReturnSubscriptionArn": True},
+        local=words("confirmationTimeoutInMinutes endpointAutoConfirms"),
+        force_new=words("topic protocol endpoint"),
     ),
     "aws:sns/topicPolicy:TopicPolicy": Row(
         service="sns",

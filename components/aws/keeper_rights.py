@@ -1,0 +1,98 @@
+"""What the function that ends a stack may do: look at the region, and remove what carries this stack's tags or name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from components.aws.pod_identity import statement_document
+
+PROTECT_TAG = "gpucluster:protect"
+LOOKS = (
+    "ec2:DescribeAddresses",
+    "ec2:DescribeInstances",
+    "ec2:DescribeNatGateways",
+    "ec2:DescribeVolumes",
+    "eks:DescribeCluster",
+    "eks:DescribeNodegroup",
+    "eks:ListClusters",
+    "eks:ListNodegroups",
+    "elasticloadbalancing:DescribeLoadBalancers",
+    "elasticloadbalancing:DescribeTags",
+    "fsx:DescribeFileSystems",
+)
+"""The describe calls of EC2, ELB and FSx know no resources (Service Authorization Reference); those of EKS look at
+whose a cluster is by its tags."""
+REMOVES = {
+    "instance": "ec2:TerminateInstances",
+    "volume": "ec2:DeleteVolume",
+    "natgateway": "ec2:DeleteNatGateway",
+    "elastic-ip": "ec2:ReleaseAddress",
+}
+"""The right to remove a resource of EC2, by what it is called in ARNs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holdings:
+    """Where and whose the things are that may be removed. ARNs are of what the keeper itself reads and writes."""
+
+    partition: str
+    region: str
+    account_id: str
+    cluster: str
+    tags: Mapping[str, str]
+    parameters: Sequence[str]
+    topic: str
+    log_group: str
+
+
+def rights(of: Holdings) -> str:
+    """The policy of the function's role, JSON."""
+    where = f"{of.region}:{of.account_id}"
+    owned = {f"aws:ResourceTag/{key}": value for key, value in of.tags.items()}
+    mine = {"StringEquals": owned, "StringNotEquals": {f"aws:ResourceTag/{PROTECT_TAG}": "true"}}
+    ec2 = f"arn:{of.partition}:ec2:{where}"
+    eks = f"arn:{of.partition}:eks:{where}"
+    balancers = f"arn:{of.partition}:elasticloadbalancing:{where}:loadbalancer/*"
+    return statement_document(
+        [
+            _allow("Look", LOOKS, "*"),
+            _allow(
+                "EndNodes",
+                ["eks:DeleteNodegroup", "eks:UpdateNodegroupConfig"],
+                f"{eks}:nodegroup/{of.cluster}/*/*",
+            ),
+            _allow("EndCluster", ["eks:DeleteCluster"], f"{eks}:cluster/{of.cluster}"),
+            *(
+                _allow(f"Remove{kind.title().replace('-', '')}", [action], f"{ec2}:{kind}/*", mine)
+                for kind, action in REMOVES.items()
+            ),
+            _allow("RemoveScratch", ["fsx:DeleteFileSystem"], f"arn:{of.partition}:fsx:{where}:file-system/*", mine),
+            _allow(
+                "RemoveControllersBalancers",
+                ["elasticloadbalancing:DeleteLoadBalancer"],
+                balancers,
+                {"StringEquals": {"aws:ResourceTag/elbv2.k8s.aws/cluster": of.cluster}},
+            ),
+            _allow(
+                "RemoveServicesBalancers",
+                ["elasticloadbalancing:DeleteLoadBalancer"],
+                balancers,
+                {"StringEquals": {f"aws:ResourceTag/kubernetes.io/cluster/{of.cluster}": "owned"}},
+            ),
+            _allow("Remember", ["ssm:GetParameter", "ssm:PutParameter"], list(of.parameters)),
+            _allow("Tell", ["sns:Publish"], of.topic),
+            _allow("Log", ["logs:CreateLogStream", "logs:PutLogEvents"], f"{of.log_group}:*"),
+        ]
+    )
+
+
+def invocation(function_arn: str) -> str:
+    """The policy of the schedule's role: it calls the function."""
+    return statement_document([_allow("Call", ["lambda:InvokeFunction"], function_arn)])
+
+
+def _allow(
+    sid: str, actions: Sequence[str], resource: str | list[str], condition: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    statement = {"Sid": sid, "Effect": "Allow", "Action": list(actions), "Resource": resource}
+    return {**statement, "Condition": dict(condition)} if condition else statement

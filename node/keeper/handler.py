@@ -1,0 +1,137 @@
+"""The function that a schedule calls again and again: it looks, does what can be done now, and is called again.
+
+Nothing is carried from one call to the next but a small record, so a call that was throttled, failed or killed in the
+middle is made good by the next. Calls may overlap: each says the same of what it sees.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from botocore.exceptions import ClientError
+from decide import Phase, Record, Sizes, Task, end, moment, phase, pools_to_change, written
+
+from sweep.account import AwsAccount
+from sweep.found import Account, Owner, look
+from sweep.remove import Sweep, take_turn
+
+
+def handle(event: Mapping[str, Any], _: object = None) -> dict[str, object]:
+    """What the schedule, or a notice of the budget, brings about. Returns what was done, for the log.
+
+    Raises botocore's errors: the call has failed then, and the next one goes on.
+    """
+    told = keep(_account(os.environ["AWS_REGION"]), Task.parse(os.environ["KEEPER"]), *when(event))
+    print(told)
+    return told
+
+
+@cache
+def _account(region: str) -> AwsAccount:
+    """Kept from call to call while the runtime is warm."""
+    return AwsAccount(region)
+
+
+def when(event: Mapping[str, Any]) -> tuple[datetime, str]:
+    """The moment of the call by the caller's clock, and why the stack is to stop, empty where nobody says so.
+
+    Source: Scheduler user guide, "Adding context attributes"; SNS developer guide, Lambda's event.
+    """
+    if "Records" in event:
+        notice = event["Records"][0]["Sns"]
+        return moment(notice["Timestamp"]), notice.get("Subject") or "AWS Budgets: the budget is spent"
+    return moment(event["now"]), ""
+
+
+def keep(account: Account, task: Task, now: datetime, stop: str = "") -> dict[str, object]:
+    """One look at the stack."""
+    before = Record.parse(_value(account, task.record_parameter))
+    record = before.begun(now)
+    if stop and not record.stopped:
+        record = replace(record, stopped=stop)
+    if record != before:
+        _write(account, task, record)  # before anything is done: what was decided outlives a call that is killed
+    before = record
+    ends = end(task, _value(account, task.ends_parameter), record)
+    now_is = phase(task, ends, record, now)
+    if now_is is Phase.ENDS:
+        done, record = _end(account, task, record)
+    else:
+        if now_is is Phase.WARNS and ends:
+            left = (ends - now).total_seconds() / 3600
+            text = f"{task.stack} ends at {written(ends)}, in {left:.1f} hours: its nodes, disks and scratch go.\n"
+            _tell(account, task, "ends soon", text + f"make extend STACK={task.stack} HOURS=2 gives it two hours more.")
+            record = replace(record, warned_of=written(ends))
+        done, record = _sleep(account, task, record, now)
+    if record != before:
+        _write(account, task, record)
+    return {"phase": str(now_is), "ends": written(ends) if ends else None, **done}
+
+
+def _end(account: Account, task: Task, record: Record) -> tuple[dict[str, object], Record]:
+    """One round of the removal. It goes on being looked at after it was empty: an `up` that ran may add to it."""
+    owner = Owner(project=task.project, stack=task.stack, expiry=None, protected=False)
+    things = look(account, {task.cluster: owner})
+    mine = [each for each in things if (each.owner.project, each.owner.stack) == (task.project, task.stack)]
+    first = [each for each in mine if each.kind == "node group" and each.id in task.gpu_pools]
+    sweep = Sweep()
+    take_turn(account, [*first, *(each for each in mine if each not in first)], sweep)
+    empty = not sweep.left
+    if empty and not record.emptied:
+        kept = [f"{each.kind} {each.id} stays: {each.stays or 'it is protected'}" for each in mine]
+        why = record.stopped or "its time was over"
+        text = f"{task.stack} has ended ({why}): nothing is left of it that costs by the hour and may go.\n"
+        rest = f"pulumi destroy --stack {task.stack} takes along what costs nothing, and what stands in its state."
+        _tell(account, task, "has ended", "\n".join([text, *kept, rest]))
+    done: dict[str, object] = {
+        "asked": sweep.asked,
+        "left": [f"{each.kind} {each.id} {each.state}" for each in sweep.left],
+        "refused": sweep.refused,
+    }
+    return done, replace(record, emptied=empty)
+
+
+def _sleep(account: Account, task: Task, record: Record, now: datetime) -> tuple[dict[str, object], Record]:
+    if task.off_hours is None:
+        return {}, record
+    changes, after = pools_to_change(task, _sizes(account, task), record, now)
+    if after.asleep and after != record:
+        _write(account, task, after)  # before they sleep: who does not remember them would never wake them
+    for name, sizes in changes.items():
+        scaling = {"minSize": sizes.least, "desiredSize": sizes.wanted}
+        account.call(
+            "eks", "update_nodegroup_config", clusterName=task.cluster, nodegroupName=name, scalingConfig=scaling
+        )
+    return {"pools": {name: sizes.wanted for name, sizes in changes.items()}}, after
+
+
+def _sizes(account: Account, task: Task) -> dict[str, Sizes]:
+    """What the GPU pools ask for, those that are being made or changed left out: EKS would refuse another change."""
+    found = {}
+    for name in task.gpu_pools:
+        try:
+            answer = account.call("eks", "describe_nodegroup", clusterName=task.cluster, nodegroupName=name)
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "ResourceNotFoundException":
+                raise
+            continue
+        group = answer["nodegroup"]
+        if group["status"] == "ACTIVE":
+            found[name] = Sizes(group["scalingConfig"]["minSize"], group["scalingConfig"]["desiredSize"])
+    return found
+
+
+def _value(account: Account, name: str) -> str:
+    answer: str = account.call("ssm", "get_parameter", Name=name)["Parameter"]["Value"]
+    return answer
+
+
+def _write(account: Account, task: Task, record: Record) -> None:
+    account.call("ssm", "put_parameter", Name=task.record_parameter, Value=record.text(), Overwrite=True)
+
+
+def _tell(account: Account, task: Task, subject: str, text: str) -> None:
+    account.call("sns", "publish", TopicArn=task.topic, Subject=f"{task.stack[:60]} {subject}", Message=text)

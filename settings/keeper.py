@@ -1,0 +1,55 @@
+"""What a stack file says about its own end, and about the hours in which nobody uses it."""
+
+from typing import Annotated, Literal, Self
+from zoneinfo import available_timezones
+
+from pydantic import AfterValidator, Field, model_validator
+
+from settings.types import Email, Matching, Moment, Section, SectionError
+
+Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+WORKDAYS: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri")
+ClockTime = Annotated[str, Matching(r"([01][0-9]|2[0-3]):[0-5][0-9]", "a time of the day, such as 08:00")]
+
+
+def _time_zone(value: str) -> str:
+    if value not in available_timezones():
+        raise ValueError(f"{value!r} is not a time zone of the IANA database; type one such as Europe/Berlin or UTC")
+    return value
+
+
+class OffHours(Section):
+    """GPU pools stand from `start` to `end` on `days`, and have no nodes at any other time."""
+
+    time_zone: Annotated[
+        str,
+        AfterValidator(_time_zone),
+        Field(description="where days and times are told, by its name in the IANA database"),
+    ]
+    days: Annotated[tuple[Weekday, ...], Field(min_length=1, max_length=7, description="days with nodes")] = WORKDAYS
+    start: Annotated[ClockTime, Field(description="when the day's nodes are asked for")] = "08:00"
+    end: Annotated[ClockTime, Field(description="when they go")] = "20:00"
+
+    @model_validator(mode="after")
+    def _times_in_order(self) -> Self:
+        if self.end <= self.start:
+            raise SectionError([(("end",), f"{self.end} is not after start {self.start}; type a later time")])
+        return self
+
+
+class Keeper(Section):
+    """What a stack on AWS does by itself, with nobody's laptop: warn, end, and sleep when nobody uses it."""
+
+    ends_at: Annotated[
+        Moment | None, Field(description="when the stack ends; None = at midnight UTC after lifecycle.expiry")
+    ] = None
+    max_usd: Annotated[
+        float | None,
+        Field(gt=0, le=100_000_000, description="what it may cost from first to last; it ends when that is spent"),
+    ] = None
+    warn_hours: Annotated[float, Field(gt=0, le=168, description="how long before the end people are told")] = 1
+    emails: Annotated[
+        tuple[Email, ...],
+        Field(max_length=10, description="who is told; each confirms by a link that AWS sends"),
+    ] = ()
+    off_hours: Annotated[OffHours | None, Field(description="None = GPU pools stand day and night")] = None

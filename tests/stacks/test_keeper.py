@@ -1,0 +1,44 @@
+"""What a lab's keeper is told, and that it is there before all that costs by the hour."""
+
+from typing import Any
+
+from stacks.aws_keeper import code
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import run_program, stack_config
+from tests.stacks.registered import keeper_task
+
+
+def lab(keeper: dict[str, Any]) -> Recorded:
+    return run_program({**stack_config("lab"), "gpucluster:keeper": keeper}, stack="lab")
+
+
+def test_the_keeper_is_told_what_the_stack_file_says() -> None:
+    hours = {"timeZone": "Europe/Berlin", "days": ["mon"], "start": "07:00", "end": "19:00"}
+    given = {"endsAt": "2027-06-01T18:30Z", "maxUsd": 90000, "warnHours": 3, "emails": ["a@example.com"]}
+    graph = lab({**given, "offHours": hours})
+    task = keeper_task(graph)
+    assert task["off_hours"] == {"time_zone": "Europe/Berlin", "days": ["mon"], "start": "07:00", "end": "19:00"}
+    assert (task["max_usd"], task["warn_hours"], task["gpu_pools"]) == (90000, 3, {"training": 1})
+    assert (task["project"], task["stack"], task["cluster"]) == ("gpucluster", "lab", "gpucluster-lab")
+    assert graph.one("keeper-ends").inputs["insecureValue"] == "2027-06-01T18:30:00Z"
+    assert graph.one("keeper-ends").inputs["name"] == task["ends_parameter"] == "/gpucluster/lab/keeper/ends"
+    assert graph.one("keeper-told-0").inputs["endpoint"] == "a@example.com"
+    assert graph.one("keeper-budget").inputs["limitAmount"] == "90000.0"
+    assert graph.one("keeper-logs").inputs["name"] == "/aws/eks/gpucluster-lab/keeper"
+    assert set(graph.one("keeper-function").inputs["code"]["assets"]) == set(code())
+
+
+def test_the_keeper_is_there_before_the_network_and_goes_after_it() -> None:
+    graph = lab({"endsAt": "2027-06-01T18:30Z"})
+    vpc, schedule = graph.one("network-vpc"), graph.one("keeper-schedule")
+    assert schedule.urn in vpc.depends_on
+    assert not [each for each in graph.resources.values() if each.name == "keeper-budget"]
+
+
+def test_a_stack_that_only_sleeps_never_ends() -> None:
+    graph = run_program(
+        {**stack_config("dev"), "gpucluster:keeper": {"offHours": {"timeZone": "UTC"}}},
+        stack="dev",
+    )
+    assert graph.one("keeper-ends").inputs["insecureValue"] == "never"
+    assert keeper_task(graph)["gpu_pools"] == {"training": 2, "inference": 2}
