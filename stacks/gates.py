@@ -3,7 +3,8 @@
 import pulumi
 
 from catalogue.images import pinned
-from components.training.gates import Gate, GateArgs, GateTest, gate_files
+from components.training.gate_pods import GateArgs, GateTest, gate_files
+from components.training.gates import Gate
 from planner.communication.gates import Gate as Test
 from planner.communication.measured import GIB
 from planner.gating import GatePlan

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -151,7 +152,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--plan", type=Path, required=True)
     parser.add_argument("--identity", type=Path, required=True, help="where the account's token and authority lie")
     parser.add_argument("--config-map", required=True)
-    parser.add_argument("--peer", required=True, help="HOST:PORT of the first node")
+    parser.add_argument("--peer", help="HOST:PORT of the first node; without it the node is measured alone")
     asked = parser.parse_args(list(words))
     plan = json.loads(asked.plan.read_text(encoding="utf-8"))
     node, index = os.environ["NODE_NAME"], os.environ.get("JOB_COMPLETION_INDEX", "0")
@@ -159,9 +160,10 @@ def main(words: Sequence[str]) -> int:
         out = Path(place)
         found = alone(plan, out)
         healthy = verdicts.worst(found) != "fail"
-        who = ("--peer", asked.peer, "--index", index, "--healthy" if healthy else "--ill")
-        others = between(plan, out, who)
-        found += others if healthy else []
+        if asked.peer:
+            who = ("--peer", asked.peer, "--index", index, "--healthy" if healthy else "--ill")
+            others = between(plan, out, who)
+            found += others if healthy else []
     driver = tool("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").strip().splitlines()
     kept = record(plan, found, driver[0].strip() if driver else "unknown", datetime.now(UTC))
     for each in found:
@@ -172,6 +174,8 @@ def main(words: Sequence[str]) -> int:
     except (OSError, ValueError) as error:
         print(f"nobody could be told of it: {error}", flush=True)
         return 1
+    if not asked.peer:
+        signal.pause()  # the label takes the pod away, and one that ended would be started again
     return 0
 
 

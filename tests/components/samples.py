@@ -57,7 +57,8 @@ from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.staged import Staged, StagedArgs
 from components.training.backup import Backup, BackupArgs
-from components.training.gates import Gate, GateArgs, GateTest
+from components.training.gate_pods import GateArgs, GateTest
+from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
 from monitoring.dashboards.model import Dashboard

@@ -18,7 +18,7 @@ import gate
 import publish
 import pytest
 
-from components.training.gates import GateTest, demanded, gate_files
+from components.training.gate_pods import GateTest, demanded, gate_files
 from rehearsal.tests.inside.simulated import GPU, Node
 from rehearsed import gate as played
 from tests.components.samples import gate_args
