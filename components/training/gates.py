@@ -16,7 +16,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component, physical_name
 from components.platform.jobs import REPLACED_UNLESS_DONE
 from components.platform.taints import GATE_KEY
-from components.training.gate_pods import PORT, GateArgs, demanded, digest, job_spec, newcomers_spec
+from components.training.gate_pods import PORT, GateArgs, demanded, job_spec, newcomers_spec
 from components.training.gate_rights import allow
 
 SUNDAYS = "0 3 * * 0"
@@ -55,12 +55,15 @@ class Gate(Component):
         self.measured = k8s.batch.v1.Job(
             self.named("job"),
             k8s.batch.v1.JobInitArgs(
-                # A Job's template cannot change, so other tests or another image are another Job.
-                metadata=self._meta(physical_name(own, digest(plan, args.nodes), limit=52), args, REPLACED_UNLESS_DONE),
+                metadata=self._meta(
+                    physical_name(own, args.gpu_product.lower().replace(".", "-"), limit=52), args, REPLACED_UNLESS_DONE
+                ),
                 spec=spec,  # type: ignore[arg-type]
             ),
             self.child(
                 depends_on=[*args.after, *files],
+                # Once in the life of a pool's nodes: later they belong to whoever holds them, and a change would wait.
+                ignore_changes=["spec"],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{args.seconds}s", update=f"{args.seconds}s"),
             ),
         )
