@@ -23,6 +23,7 @@ from planner.cost.lines import Prices
 from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
 from planner.datasets import plan_datasets
 from planner.draft import AwsDraft, registry
+from planner.gating import plan_gating
 from planner.interconnect import pool_gates
 from planner.keeper import plan_keeper
 from planner.monitoring.plan import plan_monitoring
@@ -46,6 +47,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
     """The stack's numbers, and what every rule has to say about them."""
     draft = aws_draft(settings, shipped, today)
     bom = aws_bom(draft.pools.values(), draft.prices, _software(settings))
+    gates = pool_gates(draft.pools.values())
     return AwsPlan(
         kubernetes_version=settings.platform.kubernetes_version,
         ownership=ownership(settings),
@@ -58,7 +60,8 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         subnets=draft.subnets,
         nat_zones=_nat_zones(settings),
         pools=draft.pools,
-        gates=pool_gates(draft.pools.values()),
+        gates=gates,
+        measured=plan_gating(settings.training, draft.pools, gates, draft.runs.values(), draft.storage),
         sources=plan_sources(settings),
         datasets=draft.datasets,
         runs=draft.runs,

@@ -17,6 +17,7 @@ from planner.fabric.plan import plan_fabric
 from planner.fabric.types import FabricPlan
 from planner.facility.plan import inventory, plan_facility
 from planner.forecast import GpuHour
+from planner.gating import plan_gating
 from planner.interconnect import Switching, pool_gates
 from planner.metal_draft import MetalDraft
 from planner.metal_types import MetalPlan
@@ -39,13 +40,15 @@ _UNKNOWN_READ_MB_PER_S = 1000.0
 def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> MetalPlan:
     """The stack's numbers, and what every rule has to say about them."""
     draft = metal_draft(settings, shipped, today)
+    gates = pool_gates(draft.pools.values(), _switching(draft.settings, draft.fabric))
     return MetalPlan(
         kubernetes_version=settings.platform.kubernetes_version,
         ownership=ownership(settings),
         queues=plan_queues(settings, draft.pools.values()),
         totals=totals(draft.pools.values()),
         pools=draft.pools,
-        gates=pool_gates(draft.pools.values(), _switching(draft.settings, draft.fabric)),
+        gates=gates,
+        measured=plan_gating(settings.training, draft.pools, gates, draft.runs.values(), draft.storage),
         datasets=draft.datasets,
         runs=draft.runs,
         services=draft.services,

@@ -9,6 +9,7 @@ from planner.communication.gates import Gate
 from planner.cost.lines import Prices
 from planner.datasets import DatasetPlan
 from planner.findings import Finding, Severity
+from planner.gating import GatePlan
 from planner.keeper import KeeperPlan
 from planner.monitoring.types import MonitoringPlan
 from planner.placement import Sharing
@@ -53,8 +54,8 @@ class AwsTotals(Totals):
 class Plan:
     """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding.
 
-    `gates` are the tests that a pool's nodes have to pass, `sharing` is what services leave of it, by the pool's name.
-    Without the section of that name there is no `monitoring`.
+    `gates` are the tests that a pool's nodes have to pass, `measured` is what does them, `sharing` is what services
+    leave of it, by the pool's name. Without the section of that name there is no `monitoring`.
     """
 
     kubernetes_version: str
@@ -63,6 +64,7 @@ class Plan:
     pools: Mapping[str, PoolPlan]
     queues: tuple[QueuePlan, ...]
     gates: Mapping[str, tuple[Gate, ...]]
+    measured: Mapping[str, GatePlan]
     datasets: Mapping[str, DatasetPlan]
     runs: Mapping[str, RunPlan]
     services: Mapping[str, ServicePlan]

@@ -5,7 +5,7 @@ from pathlib import Path
 from rehearsal.images import s3sync
 from rehearsal.kubelet.images import Row
 from rehearsal.particulars import Particulars
-from rehearsed import account, efa_counters, losses, registry, saves, secrets, trainer, triton, vllm
+from rehearsed import account, efa_counters, gate, losses, registry, saves, secrets, trainer, triton, vllm
 
 
 def make(command: str, stack: str, flag: str = "") -> str:
@@ -25,6 +25,7 @@ PROGRAM = Particulars(
         Row(r".*", vllm.run, command="vllm", port=vllm.port),
         Row(r".*", efa_counters.run, container="efa"),
         Row(r"(.*/)?tritonserver", triton.run, port=triton.port),
+        Row(r".*", gate.run, container="gate"),
         Row(r".*", trainer.run, container="pytorch", complaint=trainer.complaint),
         Row(r".*", trainer.run, command="torchrun", complaint=trainer.complaint),
     ),

@@ -14,6 +14,7 @@ from planner.datasets import DatasetPlan
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.copies import Copy, stage
+from stacks.gates import deploy_gates
 from stacks.platform import GpuPool, Platform
 from stacks.recipes import started
 from stacks.services import CHECKPOINTS, DATA, Services
@@ -44,6 +45,7 @@ def _train(
 ) -> dict[str, pulumi.Output[str]]:
     """The runs. A run's pods may keep its checkpoints in the object store, and nothing else there (R07)."""
     namespace, objects = services.namespaces["training"], platform.objects
+    gates = deploy_gates(plan, platform, services, inside)
     data = {name: _dataset(each, platform, services, inside) for name, each in plan.datasets.items()}
 
     def start(run: RunPlan, pool: GpuPool) -> pulumi.Output[str]:
@@ -69,7 +71,12 @@ def _train(
             granted=granted,
             checkpoint_claim=services.claims[CHECKPOINTS],
             operator=services.training_operator,
-            nodes_ready=[pool.nodes_ready, *services.gpus[pool.name]],
+            nodes_ready=[
+                pool.nodes_ready,
+                *services.gpus[pool.name],
+                *([gates[pool.name]] if pool.name in gates else []),
+            ],
+            measured=pool.name in gates,
             env={"CHECKPOINT_URI": uri, **begun.environment},
             data=data[run.dataset] if run.dataset else None,
             saving=run.saving,

@@ -10,6 +10,9 @@ from typing import Literal
 
 POOL_KEY = "gpucluster/pool"
 ROLE_KEY = "gpucluster/role"
+GATE_KEY = "gpucluster/gate"
+"""Label of a node: what its gate found (pass, warn or fail); taint of one that failed (node/gates/publish.py)."""
+
 GPU_KEY = "nvidia.com/gpu"
 GPU_PRODUCT_KEY = "nvidia.com/gpu.product"
 GPU_RESOURCE = "nvidia.com/gpu"

@@ -44,12 +44,12 @@ class TrainingJobArgs:
     """A run of `nodes` pods on the pool's nodes, which all begin again at a checkpoint up to `restarts` times.
 
     `script` is what torchrun starts, after its own options. `files` are texts by directory and name, which every pod
-    finds there. With `elastic` the run goes on with so many nodes at least, and has no fixed master. Claims, queue and
-    priority are names that resolve when the things exist; `granted` resolves when pods of the account named like the
-    run have their rights in the object store. `operator` accepts PyTorchJobs, `nodes_ready` is the pool's node group,
-    and what shows that GPUs work. Without `data` there is none for it. `local` is the source of the volume on a node's
-    own disks, where saves go there first. On `metrics_port` the script of rank 0 tells of the run
-    (monitoring/run_metrics.py); None where it does not.
+    finds there. `measured` keeps it to nodes that a gate was content with. With `elastic` the run goes on with so many
+    nodes at least, and has no fixed master. Claims, queue and priority are names that resolve when the things exist;
+    `granted` resolves when pods of the account named like the run have their rights in the object store. `operator`
+    accepts PyTorchJobs, `nodes_ready` is the pool's node group, and what shows that GPUs work. Without `data` there is
+    none for it. `local` is the source of the volume on a node's own disks, where saves go there first. On
+    `metrics_port` the script of rank 0 tells of the run (monitoring/run_metrics.py); None where it does not.
     """
 
     run: str
@@ -74,6 +74,7 @@ class TrainingJobArgs:
     local: Mapping[str, Any] | None = None
     metrics_port: int | None = None
     elastic: int | None = None
+    measured: bool = False
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ import pulumi
 
 from components.platform.confinement import confined_values
 from components.platform.pods import SHM, PodShape
-from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, tolerations
+from components.platform.taints import GATE_KEY, GPU_PRODUCT_KEY, POOL_KEY, tolerations
 from components.training.saving import CHECKPOINTS, DATA, LOCAL, grace_seconds, saves, told
 from monitoring.run_metrics import PORT_NAME, PORT_VARIABLE
 
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
 CONTAINER = "pytorch"
 """The operator's webhook refuses a replica without a container of this name (KJ01)."""
+
+MEASURED: Mapping[str, Any] = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {"matchExpressions": [{"key": GATE_KEY, "operator": "In", "values": ["pass", "warn"]}]}
+            ]
+        }
+    }
+}
+"""Nodes that a gate was content with; a new one is measured first."""
 
 RUN_KEY = "gpucluster/run"
 """Label of a run's pods: its name."""
@@ -63,6 +74,7 @@ def pod_template(
             "priorityClassName": args.priority,
             "serviceAccountName": account,
             "nodeSelector": {POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
+            **({"affinity": MEASURED} if args.measured else {}),
             "tolerations": tolerations(args.taints),
             **({"terminationGracePeriodSeconds": grace_seconds(args.saving)} if args.saving else {}),
             "containers": [

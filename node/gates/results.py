@@ -111,6 +111,58 @@ def clocks(text: str) -> list[Clock]:
     return found
 
 
+_COPIED = re.compile(r"(\d+) bytes?.* copied, ([\d.e+-]+) s, ")
+
+
+def copied(text: str) -> Copy:
+    """Of GNU dd (coreutils, src/dd.c, print_xfer_stats): its last line, which it writes at its end only."""
+    for line in reversed(text.strip().splitlines()):
+        found = _COPIED.match(line.strip())
+        if found:
+            return Copy(int(found[1]), float(found[2]))
+    raise UnreadableError(f"dd did not come to its end: {_last(text)}")
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Bytes and seconds of a copy."""
+
+    size: int
+    seconds: float
+
+    @property
+    def gb_per_s(self) -> float:
+        """Decimal GB a second."""
+        return self.size / self.seconds / 1e9 if self.seconds else 0.0
+
+
+_SECTION = re.compile(r"^    Fabric\s*$")
+_FIELD = re.compile(r"^        (State|Status)\s*:\s*(.+?)\s*$")
+
+
+def fabric_states(text: str) -> list[tuple[str, str]]:
+    """State and status of each GPU's section Fabric (nvidia-smi -q), N/A where it is behind no NVSwitch.
+
+    Drivers that know no such section, before R525, tell nothing.
+    """
+    if "NVSMI LOG" not in text:
+        raise UnreadableError(f"nvidia-smi gave no report: {_last(text)}")
+    found: list[tuple[str, str]] = []
+    inside = False
+    said: dict[str, str] = {}
+    for line in text.splitlines():
+        if _SECTION.match(line):
+            inside, said = True, {}
+        elif inside and (field := _FIELD.match(line)):
+            said[field[1]] = field[2]
+            if len(said) == 2:
+                found.append((said["State"], said["Status"]))
+                inside = False
+        elif inside and not line.startswith("        "):
+            inside = False
+    return found
+
+
 def _last(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return repr(lines[-1][:160]) if lines else "it is empty"

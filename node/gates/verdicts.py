@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from results import Clock, Network, Row
+from results import Clock, Copy, Network, Row
 
 CLOCK_PART = 0.85
 """Of its largest clock that a GPU keeps under load, else its power or heat is held back. Assumed."""
+CLOCK_LEAST = 0.7
+"""Below this part a GPU makes all others wait for it. Assumed."""
+
+STORAGE_PART = 0.5
+"""Of its share that a node reaches while all others measure too. Assumed: less is looked at, and stops nobody."""
+
+PROVIDER, MANAGER = "network provider", "fabric manager"
 
 
 @dataclass(frozen=True)
@@ -20,21 +28,26 @@ class Verdict:
     why: str
 
 
-def bandwidth(test: str, rows: Iterable[Row], size: int, warn: float, fail: float) -> Verdict:
-    """The bus bandwidth at one size: pass from `warn` on, fail below `fail`, and where any result was wrong."""
+def bandwidth(test: str, rows: Iterable[Row], size: int, warn: float | None, fail: float | None) -> Verdict:
+    """The bus bandwidth at one size: pass from `warn` on, fail below `fail`, and where any result was wrong.
+
+    Where nothing is demanded it is recorded.
+    """
     found = {row.size: row for row in rows}
     if wrong := [each.size for each in found.values() if each.wrong]:
         return Verdict(test, "fail", f"results are wrong at {', '.join(map(str, wrong))} bytes")
     row = found.get(size)
     if row is None:
         return Verdict(test, "fail", f"{size} bytes were not measured, only {', '.join(map(str, sorted(found)))}")
+    if warn is None or fail is None:
+        return Verdict(test, "pass", f"{row.bus_gb_per_s:g} GB/s at {size} bytes, recorded: nobody published a figure")
     state = "pass" if row.bus_gb_per_s >= warn else "warn" if row.bus_gb_per_s >= fail else "fail"
     return Verdict(test, state, f"{row.bus_gb_per_s:g} GB/s at {size} bytes; {warn:g} is right, {fail:g} the least")
 
 
 def provider(found: Mapping[int, Network], ranks: int, wanted: str, devices: int | None) -> Verdict:
     """Every rank uses the fabric, by all of its devices (LF04): one rank on sockets slows all of them down."""
-    test = "network provider"
+    test = PROVIDER
     if missing := sorted(set(range(ranks)) - found.keys()):
         return Verdict(test, "fail", f"ranks {_some(missing)} did not say which network they use")
     if other := {rank: each.provider for rank, each in found.items() if each.provider != wanted}:
@@ -56,8 +69,38 @@ def clock(found: Iterable[Clock], gpus: int) -> Verdict:
     slow = [each for each in known.values() if each.mhz < CLOCK_PART * each.most_mhz]
     if slow:
         said = ", ".join(f"GPU {each.gpu} at {each.mhz:g} of {each.most_mhz:g} MHz, {each.watts:g} W" for each in slow)
-        return Verdict("clocks", "warn", said)
+        held = any(each.mhz < CLOCK_LEAST * each.most_mhz for each in slow)
+        return Verdict("clocks", "fail" if held else "warn", said)
     return Verdict("clocks", "pass", f"{gpus} GPUs at {min(each.mhz for each in known.values()):g} MHz or more")
+
+
+def manager(found: Sequence[tuple[str, str]]) -> Verdict:
+    """GPUs behind NVSwitches have been registered (NVML, nvmlGpuFabricState_t: Completed); others say N/A."""
+    behind = [(state, status) for state, status in found if state not in ("N/A", "Not Supported", "[N/A]")]
+    if not behind:
+        return Verdict(MANAGER, "pass", "no GPU is behind an NVSwitch")
+    waiting = [f"GPU {index} {state}" for index, (state, status) in enumerate(behind) if state != "Completed"]
+    failed = [
+        f"GPU {index} {status}" for index, (state, status) in enumerate(behind) if status not in ("Success", "N/A")
+    ]
+    if waiting or failed:
+        said = ", ".join(waiting or failed)
+        return Verdict(MANAGER, "fail", f"{said}: look at nvidia-fabricmanager on the node")
+    return Verdict(MANAGER, "pass", f"{len(behind)} GPUs are registered with their NVSwitches")
+
+
+def storage(written: Copy, again: Copy, size: int, planned: Mapping[str, Any]) -> Verdict:
+    """All was written and read; at the planned rates, where the plan has any (GB/s of one node)."""
+    if (written.size, again.size) != (size, size):
+        return Verdict("storage", "fail", f"{written.size} bytes were written and {again.size} read, not {size}")
+    said = f"writes {written.gb_per_s:.2g} GB/s, reads {again.gb_per_s:.2g} GB/s"
+    least = {"writes": (written, planned["write_gb_per_s"]), "reads": (again, planned["read_gb_per_s"])}
+    slow = [
+        f"{name} {rate:.2g}" for name, (copy, rate) in least.items() if rate and copy.gb_per_s < STORAGE_PART * rate
+    ]
+    return Verdict(
+        "storage", "warn" if slow else "pass", f"{said}; planned {' and '.join(slow)} GB/s" if slow else said
+    )
 
 
 def worst(verdicts: Iterable[Verdict]) -> str:

@@ -20,6 +20,8 @@ DRIVER = "580.105.08"
 
 RESERVED_MIB = 600
 IDLE_MHZ = 300
+SLOWED_SHARE = 0.5
+"""Of its clock that a GPU keeps in a hardware slowdown, at most (nvidia-smi(1), clocks_event_reasons.hw_slowdown)."""
 # ASSUMED, while kernels run: SMs with a warp, warps of those possible, tensor pipe, memory interface, NVLink, PCIe.
 SM_SHARE, OCCUPANCY, TENSOR_SHARE, DRAM_SHARE, LINK_SHARE, PCIE_SHARE = 0.8, 0.3, 0.4, 0.5, 0.1, 0.02
 PCIE_BYTES_PER_SECOND = 64e9
@@ -76,7 +78,9 @@ def _nothing(_: Reading) -> float:
 
 
 FIELDS: Mapping[str, Field] = {
-    "DCGM_FI_DEV_SM_CLOCK": lambda r: r.board.sm_mhz if r.work.compute else IDLE_MHZ,
+    "DCGM_FI_DEV_SM_CLOCK": lambda r: (
+        int(r.board.sm_mhz * (SLOWED_SHARE if r.state.slowed else 1)) if r.work.compute else IDLE_MHZ
+    ),
     "DCGM_FI_DEV_MEM_CLOCK": lambda r: r.board.memory_mhz,
     "DCGM_FI_DEV_GPU_TEMP": lambda r: int(boards.celsius(r.work.compute)),
     "DCGM_FI_DEV_MEMORY_TEMP": lambda r: (

@@ -1,4 +1,5 @@
-"""How nodes fail: the twelve kinds of failure of GPU clusters, and what each does to a simulated node.
+"""How nodes fail: twelve kinds of failure of GPU clusters, two that only a measurement finds, and what each does to a
+simulated node.
 
 One way to make a node ill: an order (`orders.py`) of one of these kinds. What follows is read here by whatever shows
 it: the exporters, the device plugin, EKS' node monitoring agent, the kubelet and the processes in pods.
@@ -109,6 +110,15 @@ KINDS: dict[str, Kind] = {
         "containerd fails on the node, and its kubelet says so",
         "Kubernetes, pkg/kubelet/runtime.go (container runtime is down); systemd, unit states",
     ),
+    "gpu-slow": Kind(
+        "a GPU is held at half of its clock, by heat or power, and says nothing",
+        "NVIDIA, nvidia-smi(1): clocks_event_reasons (hw_slowdown halves the core clocks or more)",
+        gpu=True,
+    ),
+    "fabric-manager": Kind(
+        "nvidia-fabricmanager does not run: GPUs behind NVSwitches cannot be started",
+        "NVIDIA, Fabric Manager user guide (GPUs wait for it); NVML, nvmlGpuFabricState_t (in progress)",
+    ),
 }
 """By the name that a person types; the order is that of the sources' table of failures."""
 
@@ -129,6 +139,7 @@ class GpuState:
     replays: int = 0
     link_errors: int = 0
     link_recoveries: int = 0
+    slowed: bool = False
 
 
 def gpu(faults: Iterable[Fault], index: int, now: float) -> GpuState:
@@ -150,6 +161,7 @@ def gpu(faults: Iterable[Fault], index: int, now: float) -> GpuState:
         replays=int(seconds(hit, "pcie", now) * REPLAYS_PER_SECOND),
         link_errors=int(links * LINK_ERRORS_PER_SECOND),
         link_recoveries=int(links / 60),
+        slowed=any(each.lasts and each.kind == "gpu-slow" for each in hit),
     )
 
 

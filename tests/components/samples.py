@@ -40,7 +40,7 @@ from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCr
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.kubectl import Fetched
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
-from components.platform.pods import PodShape
+from components.platform.pods import PodNetwork, PodShape
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.taints import GPU_TAINT
@@ -60,6 +60,8 @@ from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.staged import Staged, StagedArgs
 from components.training.backup import Backup, BackupArgs
+from components.training.gate_pods import GateArgs, GateTest
+from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
 from monitoring.dashboards.model import Dashboard
@@ -272,6 +274,40 @@ def smoke_args(**changes: Any) -> SmokeRequestArgs:
         "after": [done()],
     }
     return SmokeRequestArgs(**{**known, **changes})
+
+
+def gate_args(**changes: Any) -> GateArgs:
+    known: dict[str, Any] = {
+        "pool": "training",
+        "gpu_product": "NVIDIA-H100-80GB-HBM3",
+        "taints": [GPU_TAINT],
+        "namespace": "training",
+        "nodes": 2,
+        "image": "pytorch:1",
+        "shape": PodShape(
+            gpus=8,
+            cpu_millicores=4000,
+            memory_mib=30_000,
+            shm_mib=2048,
+            network=PodNetwork(resource="example.com/rdma", count=8, env={"A": "1"}, capabilities=("IPC_LOCK",)),
+        ),
+        "env": {"NCCL_NET_PLUGIN": "ofi"},
+        "files": {"gate.py": "import verdicts", "verdicts.py": "# judges"},
+        "provider": "efa",
+        "devices": 32,
+        "tests": [
+            GateTest(test="all-reduce", operation="all_reduce", nodes=2, size=1 << 30, warn=None, fail=None),
+        ],
+        "storage_mib": 1024,
+        "write_gb_per_s": 0.5,
+        "read_gb_per_s": None,
+        "claim": "checkpoints",
+        "priority": "experiments",
+        "seconds": 1800,
+        "weekly": True,
+        "after": [],
+    }
+    return GateArgs(**{**known, **changes})
 
 
 def triton_args(**changes: Any) -> TritonServerArgs:
@@ -522,6 +558,7 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "backup": lambda opts: Backup("sample", backup_args(), opts),
     "weights": lambda opts: Staged("sample", weights_args(), opts),
+    "gate": lambda opts: Gate("sample", gate_args(after=[done()]), opts),
     "run-monitor": lambda opts: RunMonitor("sample", RunMonitorArgs(namespace="training", monitors=done()), opts),
     "dashboards": lambda opts: Dashboards("sample", DashboardsArgs(namespace="monitoring", boards=[BOARD]), opts),
     **{

@@ -103,6 +103,26 @@ def _word(graph: Recorded, service: str, name: str) -> float:
     return float(value)
 
 
+def _gate(graph: Recorded, pool: str) -> dict[str, Any]:
+    spec: dict[str, Any] = graph.one(f"gate-{pool}-job").inputs["spec"]
+    return spec
+
+
+def _gate_pod(graph: Recorded, pool: str) -> dict[str, Any]:
+    pod: dict[str, Any] = _gate(graph, pool)["template"]["spec"]
+    return pod
+
+
+def _demanded(graph: Recorded, pool: str) -> dict[str, Any]:
+    """What the script of a pool's gate is told."""
+    found: dict[str, Any] = json.loads(graph.one(f"gate-{pool}-plan").inputs["data"]["plan.json"])
+    return found
+
+
+def _gate_test(key: str, parts: float = 1) -> Callable[[Recorded, str, str], float]:
+    return lambda graph, pool, index: float(_demanded(graph, pool)["tests"][int(index)][key] / parts)
+
+
 def _triton(graph: Recorded, name: str) -> dict[str, Any]:
     spec: dict[str, Any] = graph.one(f"triton-{name}-deployment").inputs["spec"]
     return spec
@@ -389,6 +409,24 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         int(_target(graph, service, "vllm_kv_cache_usage_perc").removesuffix("m")) / 10
     ),
     "services.*.scaling.upSeconds": lambda graph, service: _pace(graph, service, "scaleUp"),
+    "measured.*.devices": lambda graph, pool: _demanded(graph, pool)["devices"],
+    "measured.*.nodes": lambda graph, pool: (
+        each for each in (_gate(graph, pool)["completions"], _gate(graph, pool)["parallelism"])
+    ),
+    "measured.*.pod.cpuMillicores": lambda graph, pool: _limit(_gate_pod(graph, pool), "cpu", "m"),
+    "measured.*.pod.efa": lambda graph, pool: _limit(_gate_pod(graph, pool), "vpc.amazonaws.com/efa"),
+    "measured.*.pod.gpus": lambda graph, pool: _limit(_gate_pod(graph, pool), "nvidia.com/gpu"),
+    "measured.*.pod.memoryMib": lambda graph, pool: _limit(_gate_pod(graph, pool), "memory", "Mi"),
+    "measured.*.pod.shmMib": lambda graph, pool: _shm(_gate_pod(graph, pool)),
+    "measured.*.readGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["read_gb_per_s"],
+    "measured.*.seconds": lambda graph, pool: _gate(graph, pool)["activeDeadlineSeconds"],
+    "measured.*.storageMib": lambda graph, pool: _demanded(graph, pool)["storage"]["mib"],
+    "measured.*.tests.*.nodes": _gate_test("nodes"),
+    "measured.*.tests.*.sizeGib": _gate_test("bytes", 2**30),
+    "measured.*.tests.*.threshold.fail": _gate_test("fail"),
+    "measured.*.tests.*.threshold.warn": _gate_test("warn"),
+    "measured.*.weekly": lambda graph, pool: f"gate-{pool}-weekly" in {each.name for each in graph.of_type("CronJob")},
+    "measured.*.writeGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["write_gb_per_s"],
     "services.*.scaling.waitingPerReplica": lambda graph, service: int(
         _target(graph, service, "vllm_num_requests_waiting")
     ),
@@ -425,7 +463,9 @@ ONLY_PLANNED: Mapping[str, str] = {
     "bom": "what to buy, for people",
     "datasets.*.copyS": "what to expect of a copy; its budget follows from it",
     "datasets.*.gb": "the file system's capacity is checked with it",
-    "gates": "thresholds of measurements, which nothing in the cluster makes yet",
+    "gates": "what nodes must reach; measured.*.tests are those that are measured in the cluster",
+    "measured.*.tests.*.gpus": "the nodes' GPUs, all of which take part",
+    "measured.*.tests.*.threshold.expected": "what to expect of a healthy node",
     "monitoring.exporters": "what to expect of what is scraped",
     "monitoring.neededGib": "the disk and its part for samples follow from it",
     "monitoring.room": "what the system pools hold, for people",

@@ -20,7 +20,7 @@ from tests.graph.harness import Recorded
 from tests.graph.stackfiles import graph_of, run_program, stack_config, stack_names
 from tests.stacks.registered import ONLY_PLANNED, REGISTERED, command, gang, run_spec, server, template, told
 
-NAMED = ("datasets", "pools", "runs", "services", "triton", "gates", "sharing")
+NAMED = ("datasets", "pools", "runs", "services", "triton", "gates", "measured", "sharing")
 """Parts of a plan that go by the names that the stack file gives."""
 
 
@@ -103,14 +103,26 @@ def _everything() -> dict[str, Any]:
     return config
 
 
+def _gated() -> dict[str, Any]:
+    """The dev stack with nodes that are measured first, of eight GPUs, so that something is demanded of them."""
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:pools"][1] |= {"instanceType": "p5.48xlarge"}
+    config["gpucluster:budget"] = {"maxHourlyUsd": 900}
+    config["gpucluster:training"]["gates"] = {"minutes": 20, "storageMib": 1111, "weekly": True}
+    return config
+
+
+CHANGED = {"everything": _everything, "gated": _gated}
+
+
 @cache
 def deployed(stack: str) -> tuple[dict[str, Any], Recorded]:
     """The plan as a document, and what was registered of it."""
-    config = _everything() if stack == "everything" else stack_config(stack)
+    config = CHANGED[stack]() if stack in CHANGED else stack_config(stack)
     told = {key.partition(":")[2]: value for key, value in config.items() if key.startswith("gpucluster:")}
     settings = from_sections(told)
     assert isinstance(settings, AwsSettings)
-    graph = run_program(config, stack="dev") if stack == "everything" else graph_of(stack)
+    graph = run_program(config, stack="dev") if stack in CHANGED else graph_of(stack)
     return document(plan(settings)), graph
 
 
@@ -138,7 +150,7 @@ def only_planned(path: str) -> list[str]:
     return [known for known in ONLY_PLANNED if f"{path}.".startswith(f"{known}.")]
 
 
-STACKS = [*stack_names(), "everything"]
+STACKS = [*stack_names(), *CHANGED]
 
 
 @pytest.mark.parametrize("stack", STACKS)

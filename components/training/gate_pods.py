@@ -1,0 +1,196 @@
+"""The pods of a gate: what measures a node alone, or all of them together, and what it is told."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pulumi
+
+from components.platform.pods import SHM, PodShape
+from components.platform.taints import GATE_KEY, GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
+
+SCRIPTS, PLAN_DIRECTORY, FILES = "/opt/gpucluster/gates", "/etc/gpucluster/gate", "/gate"
+IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
+PORT = 29_400
+NEWCOMERS_KEY = "gpucluster/gate-newcomers"
+_SOURCE = Path(__file__).parents[2] / "node" / "gates"
+
+
+@cache
+def gate_files() -> dict[str, str]:
+    """Modules of the gate by name."""
+    return {each.name: each.read_text(encoding="utf-8") for each in sorted(_SOURCE.glob("*.py"))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateTest:
+    """An operation on a message of `size` bytes, by `nodes` nodes, and its rates of bus bandwidth in GB/s."""
+
+    test: str
+    operation: str
+    nodes: int
+    size: int
+    warn: float | None
+    fail: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateArgs:
+    """A gate of `nodes` pods of `shape` on the pool's nodes, in the `image` of what is to run there.
+
+    All ranks must use `provider` by `devices` of a node. `storage_mib` go to the claim and back, whose rates for a node
+    are `write_gb_per_s` and `read_gb_per_s`. `files` are the script's, by name. It ends after `seconds`. `after` is
+    what shows that GPUs work.
+    """
+
+    pool: str
+    gpu_product: str
+    taints: Sequence[Taint]
+    namespace: pulumi.Input[str]
+    nodes: int
+    image: str
+    shape: PodShape
+    env: Mapping[str, str]
+    files: Mapping[str, str]
+    provider: str
+    devices: int | None
+    tests: Sequence[GateTest]
+    storage_mib: int
+    write_gb_per_s: float | None
+    read_gb_per_s: float | None
+    claim: pulumi.Input[str]
+    priority: pulumi.Input[str]
+    seconds: int
+    weekly: bool
+    after: Sequence[pulumi.Resource]
+
+
+def demanded(args: GateArgs) -> dict[str, Any]:
+    """The file that the script reads."""
+    plan = {
+        "pool": args.pool,
+        "gpus": args.shape.gpus,
+        "provider": args.provider,
+        "devices": args.devices,
+        "seconds": args.seconds // 2,
+        "tests": [
+            {
+                "test": each.test,
+                "operation": each.operation,
+                "nodes": each.nodes,
+                "bytes": each.size,
+                "warn": each.warn,
+                "fail": each.fail,
+            }
+            for each in args.tests
+        ],
+        "storage": {
+            "directory": FILES,
+            "mib": args.storage_mib,
+            "write_gb_per_s": args.write_gb_per_s,
+            "read_gb_per_s": args.read_gb_per_s,
+        },
+    }
+    return {"digest": digest(plan, args.image), **plan}
+
+
+def digest(*values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def container(args: GateArgs, name: str, *, alone: bool = False) -> dict[str, Any]:
+    """The only one: it has all GPUs and cards of its node, which it measures `alone` or with the others."""
+    network = args.shape.network
+    values = {**network.env, **network.between, **args.env}
+    fields = {
+        "NODE_NAME": "spec.nodeName",
+        **({} if alone else {"GATE_JOB": "metadata.labels['batch.kubernetes.io/job-name']"}),
+    }
+    return {
+        "name": "gate",
+        "image": args.image,
+        "command": ["python3", f"{SCRIPTS}/gate.py"],
+        "args": [
+            f"--plan={PLAN_DIRECTORY}/plan.json",
+            f"--identity={IDENTITY}",
+            f"--config-map={name}-verdicts",
+            *([] if alone else [f"--peer=$(GATE_JOB)-0.{name}:{PORT}"]),
+        ],
+        "env": [
+            *({"name": each, "valueFrom": {"fieldRef": {"fieldPath": path}}} for each, path in fields.items()),
+            *({"name": each, "value": value} for each, value in sorted(values.items())),
+        ],
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "resources": args.shape.resources(),
+        **({"securityContext": {"capabilities": {"add": list(network.capabilities)}}} if network.capabilities else {}),
+        "volumeMounts": [
+            {"name": "scripts", "mountPath": SCRIPTS, "readOnly": True},
+            {"name": "plan", "mountPath": PLAN_DIRECTORY, "readOnly": True},
+            {"name": "files", "mountPath": FILES, "subPath": "gates"},
+            {"name": "shm", "mountPath": SHM},
+        ],
+    }
+
+
+def job_spec(args: GateArgs, name: str, account: pulumi.Input[str]) -> dict[str, Any]:
+    """Spec of the Job, as the weekly one has it too."""
+    return {
+        "completionMode": "Indexed",
+        "completions": args.nodes,
+        "parallelism": args.nodes,
+        "backoffLimit": args.nodes,
+        "activeDeadlineSeconds": args.seconds,
+        "template": {
+            "metadata": _metadata(args, {GATE_KEY: args.pool}),
+            "spec": {
+                "subdomain": name,
+                "restartPolicy": "Never",
+                "containers": [container(args, name)],
+                **_pod(args, name, account),
+            },
+        },
+    }
+
+
+def newcomers_spec(args: GateArgs, name: str, account: pulumi.Input[str]) -> dict[str, Any]:
+    """Spec of the DaemonSet that measures a node without a label, each alone: one that is new, or was replaced."""
+    unmeasured = {"matchExpressions": [{"key": GATE_KEY, "operator": "DoesNotExist"}]}
+    affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [unmeasured]}}
+    labels = {NEWCOMERS_KEY: args.pool}
+    return {
+        "selector": {"matchLabels": labels},
+        "template": {
+            "metadata": _metadata(args, labels),
+            "spec": {
+                "affinity": {"nodeAffinity": affinity},
+                "containers": [container(args, name, alone=True)],
+                **_pod(args, name, account),
+            },
+        },
+    }
+
+
+def _metadata(args: GateArgs, labels: Mapping[str, str]) -> dict[str, Any]:
+    annotations = args.shape.network.annotations
+    return {"labels": dict(labels), **({"annotations": dict(annotations)} if annotations else {})}
+
+
+def _pod(args: GateArgs, name: str, account: pulumi.Input[str]) -> dict[str, Any]:
+    """It tolerates its own taint: a node that is mended passes again."""
+    own = {"key": GATE_KEY, "operator": "Exists", "effect": "NoSchedule"}
+    return {
+        "serviceAccountName": account,
+        "priorityClassName": args.priority,
+        "nodeSelector": {POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
+        "tolerations": [*tolerations(args.taints), own],
+        "volumes": [
+            {"name": "scripts", "configMap": {"name": f"{name}-scripts"}},
+            {"name": "plan", "configMap": {"name": f"{name}-plan"}},
+            {"name": "files", "persistentVolumeClaim": {"claimName": args.claim}},
+            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{args.shape.shm_mib}Mi"}},
+        ],
+    }

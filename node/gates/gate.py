@@ -1,0 +1,193 @@
+"""Measures the node that it runs on, alone and with the others of its pool, and says whether runs may come here.
+
+What is demanded stands in a file (`--plan`), which the planner's numbers are made into. Tools measure, `results.py`
+reads what they print, `verdicts.py` judges it; the verdict goes to the node's labels, to a taint where the node failed,
+and to the pool's ConfigMap. It ends well wherever a verdict was told: a node that failed is kept from runs, not tried
+again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import publish
+import results
+import verdicts
+from verdicts import Verdict
+
+SMI_COLUMNS = "index,clocks.sm,clocks.max.sm,power.draw,power.limit"
+MEASURE = Path(__file__).with_name("measure.py")
+CLOCKS, LOG, INSIDE = "clocks.csv", "nccl.log", "inside.txt"
+"""Files that measure.py leaves of a node alone; of several nodes `between-COUNT-TEST.txt`."""
+
+Run = Callable[..., str]
+_TOOL_SECONDS = 600
+
+
+def tool(*words: str, seconds: float = _TOOL_SECONDS) -> str:
+    """What a tool printed, on both of its outputs. A tool that is missing, fails or hangs says so itself."""
+    try:
+        done = subprocess.run(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, check=False, text=True
+        )
+    except FileNotFoundError:
+        return f"{words[0]} is not in the image"
+    except subprocess.TimeoutExpired:
+        return f"{words[0]} did not end within {seconds:g} s"
+    return done.stdout
+
+
+def alone(plan: Mapping[str, Any], out: Path, run: Run = tool) -> list[Verdict]:
+    """What the node shows by itself: NVLink's manager, disks that all share, GPUs at work, the network that NCCL takes.
+
+    GPUs whose manager does not run cannot be started: then nothing of theirs is measured, and one line says why.
+    """
+    found = [fabric_manager(run), storage(plan, run)]
+    if any(each.state == "fail" and each.test == verdicts.MANAGER for each in found):
+        return found
+    said = run("python3", str(MEASURE), "alone", "--out", str(out), *_sizes(plan))
+    found.append(read("clocks", lambda: verdicts.clock(results.clocks(_text(out / CLOCKS, said)), plan["gpus"])))
+    if plan["provider"]:
+        wanted, devices = plan["provider"], plan["devices"]
+
+        def networks() -> Verdict:
+            return verdicts.provider(results.networks(_text(out / LOG, said)), plan["gpus"], wanted, devices)
+
+        found.append(read(verdicts.PROVIDER, networks))
+    inside = [each for each in plan["tests"] if each["nodes"] == 1]
+    return found + judged(inside, lambda _: _text(out / INSIDE, said))
+
+
+def between(plan: Mapping[str, Any], out: Path, words: Sequence[str], run: Run = tool) -> list[Verdict]:
+    """What it shows with the others that are well; nothing where there are too few of them."""
+    asked = [each for each in plan["tests"] if each["nodes"] > 1]
+    if not asked:
+        return []
+    said = run(
+        "python3",
+        str(MEASURE),
+        "between",
+        "--out",
+        str(out),
+        *_sizes(plan),
+        *words,
+        seconds=plan["seconds"],
+    )
+    there = [each for each in asked if (out / file_of(each)).exists()]
+    missing = {each["nodes"] for each in asked} - {each["nodes"] for each in there}
+    if not there:
+        last = (said.strip().splitlines() or ["nobody came"])[-1]
+        return [Verdict("between nodes", "warn", f"not measured: {last}")]
+    found = judged(there, lambda each: _text(out / file_of(each), said))
+    return found + [Verdict(f"between {count} nodes", "warn", "not measured: fewer came") for count in sorted(missing)]
+
+
+def judged(tests: Sequence[Mapping[str, Any]], text: Callable[[Mapping[str, Any]], str]) -> list[Verdict]:
+    """A line for each test; one that the plan has no threshold for is recorded."""
+
+    def one(each: Mapping[str, Any]) -> Verdict:
+        rows = results.nccl_rows(text(each))
+        return verdicts.bandwidth(each["test"], rows, each["bytes"], each["warn"], each["fail"])
+
+    return [read(each["test"], lambda each=each: one(each)) for each in tests]  # type: ignore[misc]
+
+
+def file_of(test: Mapping[str, Any]) -> str:
+    """Where measure.py leaves a test between nodes."""
+    return f"between-{test['nodes']}-{test['operation']}.txt"
+
+
+def fabric_manager(run: Run = tool) -> Verdict:
+    """Of nvidia-smi's full report the section Fabric, which GPUs behind NVSwitches have."""
+    return read(verdicts.MANAGER, lambda: verdicts.manager(results.fabric_states(run("nvidia-smi", "-q"))))
+
+
+def storage(plan: Mapping[str, Any], run: Run = tool) -> Verdict:
+    """Writes a file of the planned size to the shared file system and reads it again, past the node's cache."""
+    directory, mib = plan["storage"]["directory"], plan["storage"]["mib"]
+    name = f"{directory}/{os.environ.get('NODE_NAME', 'node')}"
+    size = ("bs=1M", f"count={mib}")
+    wrote = run("dd", "if=/dev/zero", f"of={name}", *size, "conv=fsync", "oflag=direct")
+    got = run("dd", f"if={name}", "of=/dev/null", *size, "iflag=direct")
+    Path(name).unlink(missing_ok=True)
+
+    def judge() -> Verdict:
+        return verdicts.storage(results.copied(wrote), results.copied(got), mib << 20, plan["storage"])
+
+    return read("storage", judge)
+
+
+def read(test: str, judge: Callable[[], Verdict]) -> Verdict:
+    """The verdict; output that cannot be read is a failure of that test, with what was there instead."""
+    try:
+        return judge()
+    except results.UnreadableError as error:
+        return Verdict(test, "fail", str(error))
+
+
+def record(plan: Mapping[str, Any], found: Sequence[Verdict], driver: str, now: datetime) -> dict[str, Any]:
+    """What is kept of the measurement."""
+    return {
+        "state": verdicts.worst(found),
+        "tests": plan["digest"],
+        "driver": driver,
+        "at": now.strftime("%Y-%m-%dT%H.%MZ"),
+        "lines": [{"test": each.test, "state": each.state, "why": each.why} for each in found],
+    }
+
+
+def main(words: Sequence[str]) -> int:
+    """Measures, tells and says it; the exit status. Without a verdict that was told it is 1."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--plan", type=Path, required=True)
+    parser.add_argument("--identity", type=Path, required=True, help="where the account's token and authority lie")
+    parser.add_argument("--config-map", required=True)
+    parser.add_argument("--peer", help="HOST:PORT of the first node; without it the node is measured alone")
+    asked = parser.parse_args(list(words))
+    plan = json.loads(asked.plan.read_text(encoding="utf-8"))
+    node, index = os.environ["NODE_NAME"], os.environ.get("JOB_COMPLETION_INDEX", "0")
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place)
+        found = alone(plan, out)
+        healthy = verdicts.worst(found) != "fail"
+        if asked.peer:
+            who = ("--peer", asked.peer, "--index", index, "--healthy" if healthy else "--ill")
+            others = between(plan, out, who)
+            found += others if healthy else []
+    driver = tool("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").strip().splitlines()
+    kept = record(plan, found, driver[0].strip() if driver else "unknown", datetime.now(UTC))
+    for each in found:
+        print(f"{each.state}: {each.test}: {each.why}", flush=True)
+    print(f"node {node}: {kept['state']}", flush=True)
+    try:
+        publish.tell(publish.Api.inside(asked.identity), node, asked.config_map, kept)
+    except (OSError, ValueError) as error:
+        print(f"nobody could be told of it: {error}", flush=True)
+        return 1
+    if not asked.peer:
+        signal.pause()  # the label takes the pod away, and one that ended would be started again
+    return 0
+
+
+def _sizes(plan: Mapping[str, Any]) -> list[str]:
+    """The tests as measure.py takes them: operation, nodes, bytes."""
+    return [f"{each['operation']}:{each['nodes']}:{each['bytes']}" for each in plan["tests"]]
+
+
+def _text(path: Path, said: str) -> str:
+    """A file that a tool left; what it said where there is none."""
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else said
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,111 @@
+"""Tells the cluster what a gate found: labels of the node, a taint where it failed, a line of the pool's ConfigMap."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+KEY = "gpucluster/gate"
+"""Label of a node: pass, warn or fail. Taint of one that failed."""
+
+_SECONDS = 30
+_TRIES = 10
+_CONFLICT = 409
+
+
+class ConflictError(OSError):
+    """Somebody else changed the object since it was read."""
+
+
+@dataclass(frozen=True)
+class Api:
+    """The API server as a pod's account reaches it."""
+
+    address: str
+    token: str
+    namespace: str
+    context: ssl.SSLContext | None
+
+    @classmethod
+    def inside(cls, identity: Path) -> Api:
+        """From within a pod: Kubernetes sets address and port, and mounts the account's files."""
+        host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
+        return cls(
+            address=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+            token=(identity / "token").read_text(encoding="utf-8").strip(),
+            namespace=(identity / "namespace").read_text(encoding="utf-8").strip(),
+            context=ssl.create_default_context(cafile=str(identity / "ca.crt")),
+        )
+
+    def patch(self, path: str, body: Mapping[str, Any]) -> None:
+        """Changes a part of an object, by a merge patch. Raises OSError where the server refuses, with its sentence."""
+        self.ask("PATCH", path, body)
+
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What the server answers. Raises ConflictError, or OSError with the server's sentence."""
+        request = urllib.request.Request(  # noqa: S310 - the address is https, or a test's
+            self.address + path,
+            data=json.dumps(body).encode() if body is not None else None,
+            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/merge-patch+json"},
+            method=method,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS, context=self.context) as answer:  # noqa: S310
+                found: dict[str, Any] = json.load(answer)
+                return found
+        except urllib.error.HTTPError as error:
+            with error:
+                said = error.read().decode(errors="replace")
+            try:
+                said = json.loads(said)["message"]
+            except (ValueError, KeyError, TypeError):
+                said = said[:200]
+            raise (ConflictError if error.code == _CONFLICT else OSError)(f"{path}: {said}") from error
+
+
+def node_patch(node: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Labels and taint of a verdict. A node's taints are one value (core/v1, NodeSpec: listType atomic), so that the
+    others go along, of the version that was read.
+    """
+    labels = {
+        KEY: kept["state"],
+        f"{KEY}-tests": label(kept["tests"]),
+        f"{KEY}-driver": label(kept["driver"]),
+        f"{KEY}-at": label(kept["at"]),
+    }
+    others = [each for each in node["spec"].get("taints") or [] if each["key"] != KEY]
+    failed = [{"key": KEY, "value": "fail", "effect": "NoSchedule"}] if kept["state"] == "fail" else []
+    version = {"resourceVersion": node["metadata"]["resourceVersion"]}
+    return {"metadata": {**version, "labels": labels}, "spec": {"taints": [*others, *failed] or None}}
+
+
+def label(value: str) -> str:
+    """A text as the value of a label: 63 letters, digits, dots and dashes at most, one of the former at each end."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", value)[:63].strip("._-")
+
+
+def tell(api: Api, node: str, config_map: str, kept: Mapping[str, Any]) -> None:
+    """First what is kept, then what decides. Raises OSError where either is refused.
+
+    A node changes often, by its kubelet and its controllers: then it is read again.
+    """
+    api.patch(
+        f"/api/v1/namespaces/{api.namespace}/configmaps/{config_map}", {"data": {node: json.dumps(kept, indent=1)}}
+    )
+    path = f"/api/v1/nodes/{node}"
+    for left in reversed(range(_TRIES)):
+        try:
+            api.patch(path, node_patch(api.ask("GET", path), kept))
+        except ConflictError:
+            if not left:
+                raise
+        else:
+            return

@@ -1,0 +1,96 @@
+"""What measures a pool's nodes before its runs come: as which pod, in which image, and what is demanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catalogue.units import SECONDS_PER_MINUTE
+from planner.communication.gates import Gate, Reach
+from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
+from planner.storage.types import StoragePlan
+from planner.workload_types import PodResources, RunPlan
+
+if TYPE_CHECKING:
+    from settings.workloads import Training
+
+OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter")
+"""Tests that the gate can do by itself; those of nvbandwidth and perftest need their programs in the image."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatePlan:
+    """A pool's gate: a pod on each of its `nodes`, like those of `run`, whose image it measures.
+
+    All ranks are to use `provider`, by `devices` of each node, None where that cannot be known. `tests` are those of
+    the pool that it does, of the sizes of the plan. A node writes `storage_mib` to the shared file system, at a rate of
+    `write_gb_per_s` and reads them at `read_gb_per_s` (its share of the file system's, None where nobody knows it).
+    """
+
+    pool: str
+    nodes: int
+    run: str
+    image: str
+    pod: PodResources
+    net_plugin: str | None
+    provider: str
+    devices: int | None
+    tests: tuple[Gate, ...]
+    storage_mib: int
+    write_gb_per_s: float | None
+    read_gb_per_s: float | None
+    seconds: int
+    weekly: bool
+
+
+def plan_gating(
+    training: Training,
+    pools: Mapping[str, PoolPlan],
+    gates: Mapping[str, tuple[Gate, ...]],
+    runs: Iterable[RunPlan],
+    storage: StoragePlan | None,
+) -> dict[str, GatePlan]:
+    """The gates by pool: of pools with a fabric between several nodes on which something runs.
+
+    The first of a pool's runs says in which image it is measured: libraries of the fabric come with the image.
+    """
+    found: dict[str, GatePlan] = {}
+    if training.gates is None:
+        return found
+    for run in runs:
+        pool = pools[run.pool]
+        provider, devices = _fabric(pool)
+        if run.pool in found or provider is None or pool.nodes_now < 2:
+            continue
+        tests = tuple(each for each in gates.get(run.pool, ()) if each.test in OPERATIONS and _fits(each))
+        found[run.pool] = GatePlan(
+            pool=run.pool,
+            nodes=pool.nodes_now,
+            run=run.name,
+            image=run.image,
+            pod=run.pod,
+            net_plugin=run.net_plugin or ("ofi" if provider == "efa" else None),
+            provider=provider,
+            devices=devices,
+            tests=tests,
+            storage_mib=training.gates.storage_mib,
+            write_gb_per_s=storage.write_gb_per_s / pool.nodes_now if storage else None,
+            read_gb_per_s=storage.read_gb_per_s / pool.nodes_now if storage else None,
+            seconds=training.gates.minutes * SECONDS_PER_MINUTE,
+            weekly=training.gates.weekly,
+        )
+    return found
+
+
+def _fabric(pool: PoolPlan) -> tuple[str | None, int | None]:
+    """What NCCL calls the network, and how many devices of it a node has; no name without a fabric."""
+    if isinstance(pool, AwsPoolPlan):
+        return ("efa", pool.efa) if pool.efa else (None, None)
+    if isinstance(pool, MetalPoolPlan) and pool.rails:
+        return "IB", pool.rails
+    return None, None
+
+
+def _fits(gate: Gate) -> bool:
+    return gate.size_gib is not None and gate.reach in (Reach.NODE, Reach.FABRIC)

@@ -1,0 +1,189 @@
+"""The container `gate`: its own script runs, and finds tools that print what the simulated node would make them print.
+
+What a tool prints follows from the machine, its image and what was broken on purpose; the script judges it and tells
+the API server, as the pod's own account. Sources of the forms: node/gates/results.py; bandwidth inside a node is what
+its NVLinks carry, between nodes what its EFA devices carry, each by a factor that published figures have
+(aws-ofi-nccl and nccl-tests on p5: 480 GB/s in both places; 900 GB/s of NVLink, 400 GB/s of cards, both ways).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from rehearsal import places
+from rehearsal.devices import boards, gpus
+from rehearsal.devices.gpus import GPU
+from rehearsal.devices.readings import DRIVER, SLOWED_SHARE
+from rehearsal.images import nccl
+from rehearsal.images.node_exporter import EFA_BYTES_PER_SECOND
+from rehearsal.kubelet import faults
+from rehearsal.kubelet.allotted import Holder
+from rehearsal.kubelet.hosts import Host
+from rehearsal.kubelet.orders import Fault
+from rehearsal.kubelet.process import RealProcess
+from rehearsal.kubelet.program import Ends, Exit, Launch, Program
+from rehearsed import registry
+
+LINK_FACTOR, CARD_FACTOR = 1.07, 1.2
+DISK_MIB_PER_SECOND = 1000
+ILL = frozenset(
+    {"fabric-manager", "gpu-slow", "gpu-unavailable", "gpu-driver", "nvlink", "ib-link", "filesystem-mount"}
+)
+"""Failures of which a gate finds one by the node alone, so that the node takes no part in what follows."""
+
+_SMI = '#!/bin/sh\ncase "$*" in *driver_version*) echo {driver};; *) cat {report};; esac\n'
+_DD = """\
+#!/bin/sh
+for word in "$@"; do case "$word" in count=*) mib=${{word#count=}};; esac; done
+if [ -n "{refusal}" ]; then echo "dd: {refusal}"; exit 1; fi
+printf '%d bytes copied, %d.%03d s, 1 GB/s\\n' $((mib * 1048576)) $((mib / {rate})) $((mib % {rate}))
+"""
+_PYTHON = """\
+#!/bin/sh
+where=$2
+while [ "$1" != --out ]; do shift; done
+cp {files}/$where/* "$2"/ 2>/dev/null
+cat {files}/$where.said
+"""
+
+
+def run(launch: Launch) -> Program:
+    """The real script on this machine; ends as a shell does where the container starts something else."""
+    if len(launch.argv) < 2 or launch.argv[0] != "python3":
+        return Ends(launch.now, Exit(127, f"{' '.join(launch.argv[:1])}: not found"))
+    tools = _tools(launch)
+    api = urlsplit(launch.world.endpoint)
+    env = {
+        "PATH": f"{tools}:/usr/local/bin:/usr/bin:/bin",
+        "KUBERNETES_SERVICE_HOST": api.hostname or "",
+        "KUBERNETES_SERVICE_PORT": str(api.port),
+    }
+    return RealProcess(launch, Path(sys.executable), launch.argv[1:], {}, env)
+
+
+def _tools(launch: Launch) -> Path:
+    """The tools as programs that print what was made for them."""
+    directory = places.private_directory(launch.directory.absolute() / "tools")
+    for name, text in outputs(launch).items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    refusal = "failed to open: Connection timed out" if lasting(launch, "filesystem-mount") else ""
+    programs = {
+        "nvidia-smi": _SMI.format(driver=DRIVER, report=directory / "report"),
+        "dd": _DD.format(refusal=refusal, rate=DISK_MIB_PER_SECOND),
+        "python3": _PYTHON.format(files=directory),
+    }
+    for name, text in programs.items():
+        (directory / name).write_text(text)
+        (directory / name).chmod(0o700)
+    return directory
+
+
+def lasting(launch: Launch, kind: str) -> list[Fault]:
+    """Failures of a kind that the node has now."""
+    return faults.lasting(launch.world.orders.now().of(launch.node), kind)
+
+
+def outputs(launch: Launch) -> dict[str, str]:
+    """What the tools print and leave, by file: a tool that measures nothing says why."""
+    host, tests = launch.world.hosts.get(launch.node), _tests(launch)
+    gpu = gpus.find(host.machine) if host else None
+    if host is None or gpu is None:
+        return {
+            "report": "No devices were found",
+            "alone.said": "no CUDA-capable device is detected",
+            "between.said": "",
+        }
+    board, count = boards.BOARDS[gpu.product], launch.limit(GPU)
+    holder = Holder(launch.namespace, launch.pod_name, str(launch.spec["name"]))
+    held = sorted(launch.world.allotted.gpus(launch.node, holder)) or list(range(count))
+    slow = {each.gpu for each in lasting(launch, "gpu-slow")}
+    gone = {each.gpu for kind in ("gpu-unavailable", "gpu-driver") for each in lasting(launch, kind)}
+    here = [each for each in held if each not in gone]
+    clocks = "".join(
+        f"{each}, {_mhz(board.sm_mhz, each in slow)}, {board.watts:.2f}, {board.watts:.2f}\n" for each in here
+    )
+    found = {
+        "report": report(count, switched=board.links > 0 and host.machine.gpu_count > 1, starts=_starts(launch)),
+        "alone/clocks.csv": clocks,
+        "alone/nccl.log": "".join(_spoken(launch, rank) for rank in range(count)),
+        "alone.said": "",
+        "between.said": "",
+    }
+    inside = board.links * board.link_gbps * LINK_FACTOR * (0.5 if lasting(launch, "nvlink") else 1)
+    found["alone/inside.txt"] = "".join(table(each, inside) for each in tests if each["nodes"] == 1)
+    cards = launch.limit(nccl.EFA) * EFA_BYTES_PER_SECOND / 1e9 * CARD_FACTOR
+    asked = max((each["nodes"] for each in tests), default=1)
+    well = _well(launch, asked)
+    for each in tests:
+        if 1 < each["nodes"] <= well:
+            name = f"between/between-{each['nodes']}-{each['operation']}.txt"
+            found[name] = found.get(name, "") + table(each, cards)
+    if well < 2:
+        found["between.said"] = f"{well} of {asked} nodes are well and came\n"
+    return found
+
+
+def _mhz(most: int, slow: bool) -> str:
+    return f"{int(most * (SLOWED_SHARE if slow else 1))}, {most}"
+
+
+def _starts(launch: Launch) -> bool:
+    return not lasting(launch, "fabric-manager")
+
+
+def report(count: int, *, switched: bool, starts: bool) -> str:
+    """nvidia-smi -q as far as a gate reads it: the section Fabric of each GPU."""
+    state, status = ("Completed", "Success") if starts else ("In Progress", "N/A")
+    if not switched:
+        state = status = "N/A"
+    fields = {"State": state, "Status": status}
+    section = "    Fabric\n" + "".join(f"        {name:33} : {value}\n" for name, value in fields.items())
+    each = "".join(f"GPU 00000000:{index:02X}:00.0\n{section}" for index in range(count))
+    return f"\n==============NVSMI LOG==============\n\n{each}"
+
+
+def table(test: Mapping[str, Any], bus: float) -> str:
+    """One run of nccl-tests."""
+    size = test["bytes"]
+    row = f"{size} {size // 4} float sum -1 100.0 {bus:.2f} {bus:.2f} 0"
+    return f"#  size count type redop root time algbw busbw #wrong\n  {row}\n# Avg bus bandwidth    : {bus:.3f}\n"
+
+
+def _spoken(launch: Launch, rank: int) -> str:
+    devices = max(0, launch.limit(nccl.EFA) - len(lasting(launch, "ib-link")))
+    chosen = nccl.choose(registry.inside(str(launch.spec["image"])), launch.env, devices)
+    return "".join(f"{launch.pod_name}:{rank + 1}:{rank + 1} [{rank}] NCCL INFO {line}\n" for line in chosen.lines)
+
+
+def _tests(launch: Launch) -> Sequence[Mapping[str, Any]]:
+    """The tests of the plan that the pod mounts."""
+    for volume in launch.pod["spec"].get("volumes") or []:
+        found = launch.world.find("configmaps", (volume.get("configMap") or {}).get("name", ""), launch.namespace)
+        if found and "plan.json" in (found.get("data") or {}):
+            tests: Sequence[Mapping[str, Any]] = json.loads(found["data"]["plan.json"])["tests"]
+            return tests
+    return []
+
+
+def _well(launch: Launch, asked: int) -> int:
+    """Of as many nodes as are asked for those on which nothing fails that a node shows alone; the others are waited
+    for.
+    """
+    hosts, here = launch.world.hosts, launch.world.hosts.get(launch.node)
+    ill = {
+        each.node
+        for each in launch.world.orders.now().faults
+        if each.lasts and each.kind in ILL and here and _group(hosts.get(each.node)) == here.nodegroup
+    }
+    return asked - len(ill)
+
+
+def _group(host: Host | None) -> str | None:
+    return host.nodegroup if host else None

@@ -1,0 +1,60 @@
+"""The plan's gates: what measures pools before their runs come."""
+
+import pulumi
+
+from catalogue.images import pinned
+from components.training.gate_pods import GateArgs, GateTest, gate_files
+from components.training.gates import Gate
+from planner.communication.gates import Gate as Test
+from planner.communication.measured import GIB
+from planner.gating import GatePlan
+from planner.types import Plan
+from stacks.platform import Platform
+from stacks.services import CHECKPOINTS, Services
+from stacks.shapes import shape
+
+
+def deploy_gates(
+    plan: Plan, platform: Platform, services: Services, inside: pulumi.ResourceOptions
+) -> dict[str, pulumi.Resource]:
+    """Register the gates; what shows that a pool was measured, by the pool's name."""
+    return {pool: _gate(each, platform, services, inside) for pool, each in plan.measured.items()}
+
+
+def _gate(gate: GatePlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> pulumi.Resource:
+    pool = platform.pools[gate.pool]
+    args = GateArgs(
+        pool=pool.name,
+        gpu_product=pool.gpu_product,
+        taints=pool.taints,
+        namespace=services.namespaces["training"],
+        nodes=gate.nodes,
+        image=pinned(gate.image),
+        shape=shape(gate.pod, pool.network),
+        env={"NCCL_NET_PLUGIN": gate.net_plugin} if gate.net_plugin else {},
+        files=gate_files(),
+        provider=gate.provider,
+        devices=gate.devices,
+        tests=[_test(each) for each in gate.tests],
+        storage_mib=gate.storage_mib,
+        write_gb_per_s=gate.write_gb_per_s,
+        read_gb_per_s=gate.read_gb_per_s,
+        claim=services.claims[CHECKPOINTS],
+        priority=services.priorities["experiments"],
+        seconds=gate.seconds,
+        weekly=gate.weekly,
+        after=[pool.nodes_ready, *services.gpus[pool.name]],
+    )
+    return Gate(f"gate-{gate.pool}", args, inside).measured
+
+
+def _test(test: Test) -> GateTest:
+    size = test.size_gib or 0.0
+    return GateTest(
+        test=f"{test.test} {test.reach}, {test.nodes} nodes, {size:g} GiB",
+        operation=test.test.replace("-", "_"),
+        nodes=test.nodes,
+        size=round(size * GIB),
+        warn=test.threshold.warn,
+        fail=test.threshold.fail,
+    )

@@ -1,0 +1,191 @@
+"""The gate's own script on tools that print what a simulated node makes them print (P16-P19, LF04).
+
+Each failure fails its own line and no other.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import gate
+import publish
+import pytest
+
+from components.training.gate_pods import GateTest, demanded, gate_files
+from rehearsal.tests.inside.simulated import GPU, Node
+from rehearsed import gate as played
+from tests.components.samples import gate_args
+
+EFA = "vpc.amazonaws.com/efa"
+IMAGE = "nvcr.io/nvidia/pytorch:26.03-py3"
+TESTS = [
+    GateTest(test="inside", operation="all_reduce", nodes=1, size=8 << 30, warn=440.0, fail=420.0),
+    GateTest(test="between", operation="all_reduce", nodes=2, size=8 << 30, warn=400.0, fail=400.0),
+]
+ENV = {"FI_PROVIDER": "efa", "NCCL_NET_PLUGIN": "ofi"}
+
+
+@dataclass
+class Told:
+    """What the API server was told."""
+
+    address: str
+    patches: dict[str, Any] = field(default_factory=dict)
+    refuses: str = ""
+    conflicts: int = 0
+    taints: list[dict[str, str]] = field(default_factory=list)
+
+
+@pytest.fixture
+def api() -> Iterator[Told]:
+    told = Told("")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_PATCH(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            told.patches[self.path] = (self.headers["Content-Type"], self.headers["Authorization"], body)
+            if told.conflicts and self.path.startswith("/api/v1/nodes/"):
+                told.conflicts -= 1
+                self._answer(409, {"message": "the object has been modified"})
+            else:
+                self._answer(403 if told.refuses else 200, {"message": told.refuses})
+
+        def do_GET(self) -> None:
+            version = str(told.conflicts)
+            self._answer(200, {"metadata": {"resourceVersion": version}, "spec": {"taints": told.taints}})
+
+        def _answer(self, status: int, content: dict[str, Any]) -> None:
+            answer = json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    told.address = f"http://127.0.0.1:{server.server_port}"
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield told
+    server.shutdown()
+    server.server_close()
+
+
+Measured = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Measured:
+    """A measurement of a node of eight GPUs beside another one that is well, after these failures."""
+
+    def measure(*kinds: str, image: str = IMAGE, efa: int = 32, **plan: Any) -> dict[str, Any]:
+        node = Node(tmp_path)
+        pod = node.pod("gate-0", **{GPU: "8", EFA: str(efa)})
+        args = gate_args(shape=replace(gate_args().shape, gpus=8), provider="efa", devices=32, tests=TESTS, **plan)
+        asked = demanded(args)
+        pod["spec"]["volumes"] = [{"name": "plan", "configMap": {"name": "plan"}}]
+        pod["metadata"]["labels"] = {"batch.kubernetes.io/job-name": "gate"}
+        node.objects["configmaps", "plan"] = {"data": {"plan.json": json.dumps(asked)}}
+        limits = {"limits": {GPU: "8", EFA: str(efa)}}
+        launch = node.launch(pod, spec={"name": "gate", "image": image, "resources": limits}, env=ENV)
+        for kind in kinds:
+            node.fail(kind, 0.0)
+        tools = played._tools(launch)
+
+        def run(*words: str, seconds: float = 0) -> str:
+            env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, check=False)
+            return done.stdout.decode()
+
+        out = tmp_path / "out"
+        out.mkdir(exist_ok=True)
+        alone = gate.alone(asked, out, run)
+        others = gate.between(asked, out, (), run) if all(each.state != "fail" for each in alone) else []
+        return {each.test: each for each in (*alone, *others)}
+
+    return measure
+
+
+def failed(found: Mapping[str, Any]) -> dict[str, str]:
+    return {name: each.why for name, each in found.items() if each.state != "pass"}
+
+
+def test_a_node_that_works_passes_every_line(measured: Measured) -> None:
+    found = measured()
+    assert failed(found) == {}
+    assert list(found) == ["fabric manager", "storage", "clocks", "network provider", "inside", "between"]
+    assert found["network provider"].why == "all 8 ranks use efa by 32 devices"
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "words"),
+    [
+        ("gpu-slow", "clocks", "GPU 0 at 990 of 1980 MHz"),
+        ("ib-link", "network provider", "found 31 devices, not 32"),
+        ("fabric-manager", "fabric manager", "GPU 0 In Progress"),
+        ("nvlink", "inside", "240.75 GB/s at 8589934592 bytes"),
+        ("filesystem-mount", "storage", "dd did not come to its end: 'dd: failed to open: Connection timed out'"),
+        ("gpu-unavailable", "clocks", "7 GPUs answer, not 8"),
+    ],
+)
+def test_a_failure_fails_its_own_line_and_no_other(measured: Measured, kind: str, line: str, words: str) -> None:
+    found = failed(measured(kind))
+    assert list(found) == [line]
+    assert words in found[line]
+
+
+def test_missing_efa_interfaces_and_an_image_without_the_plugin_fail_the_provider_lf04(measured: Measured) -> None:
+    assert failed(measured(efa=31)) == {"network provider": "ranks 0, 1, 2, 3, 4, 5, 6, 7 found 31 devices, not 32"}
+    assert failed(measured(image="pytorch/pytorch:2.9")) == {
+        "network provider": "ranks 0, 1, 2, 3, 4, 5, 6, 7 use Socket, not efa"
+    }
+
+
+def test_what_is_told_of_a_node_is_its_labels_and_a_taint_where_it_failed(api: Told) -> None:
+    server, api.conflicts = publish.Api(api.address, "token", "training", None), 2
+    api.taints = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
+    kept = {"state": "fail", "tests": "ab12", "driver": "580.105.08", "at": "2026-11-23T09.00Z", "lines": []}
+    publish.tell(server, "node-1", "gate-big-verdicts", kept)
+    kind, token, patch = api.patches["/api/v1/nodes/node-1"]
+    assert (kind, token) == ("application/merge-patch+json", "Bearer token")
+    assert patch["metadata"]["labels"] == {
+        "gpucluster/gate": "fail",
+        "gpucluster/gate-tests": "ab12",
+        "gpucluster/gate-driver": "580.105.08",
+        "gpucluster/gate-at": "2026-11-23T09.00Z",
+    }
+    assert patch["metadata"]["resourceVersion"] == "0"
+    failed = {"key": "gpucluster/gate", "value": "fail", "effect": "NoSchedule"}
+    assert patch["spec"]["taints"] == [*api.taints, failed]
+    _, _, held = api.patches["/api/v1/namespaces/training/configmaps/gate-big-verdicts"]
+    assert json.loads(held["data"]["node-1"])["state"] == "fail"
+    node = {"metadata": {"resourceVersion": "7"}, "spec": {"taints": [*api.taints, failed]}}
+    assert publish.node_patch(node, {**kept, "state": "pass"})["spec"]["taints"] == api.taints
+
+
+def test_a_refusal_is_told_in_the_servers_words(api: Told) -> None:
+    api.refuses = "a gate changes the node that its pod runs on"
+    with pytest.raises(OSError, match="/api/v1/nodes/other: a gate changes the node"):
+        publish.Api(api.address, "token", "training", None).patch("/api/v1/nodes/other", {})
+
+
+def test_the_pods_files_are_all_that_the_script_imports(tmp_path: Path) -> None:
+    """Beside nothing but Python itself: PyTorch is asked for by the tool that measures alone."""
+    for name, text in gate_files().items():
+        (tmp_path / name).write_text(text)
+    words = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import gate, measure"]
+    subprocess.run(words, check=True)
+
+
+@pytest.mark.parametrize("value", ["580.105.08", "a b", "-x-", "y" * 80, ""])
+def test_labels_have_values_that_kubernetes_takes(value: str) -> None:
+    shown = publish.label(value)
+    assert len(shown) <= 63
+    assert not shown or (shown[0].isalnum() and shown[-1].isalnum())
