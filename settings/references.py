@@ -144,6 +144,9 @@ def _dataset(datasets: Mapping[int, Mapping[str, Any]], path: Path, wanted: Any)
 def _missing_role(pools: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
     if pools and all(pool.get("role") in ("training", "inference") for pool in pools.values()):
         yield ("pools",), "no pool has role system, so the operators have nowhere to run; add one of at least 2 nodes"
+    system = {index: pool.get("count") for index, pool in pools.items() if pool.get("role") == "system"}
+    if system and all(count == 0 and isinstance(count, int) for count in system.values()):
+        yield ("pools", min(system), "count"), "is 0, so the operators have nowhere to run; type 2 or more"
 
 
 def _pool(pools: Mapping[int, Mapping[str, Any]], path: Path, name: Any, role: str) -> Iterable[Problem]:

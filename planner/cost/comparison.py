@@ -26,10 +26,12 @@ class Year:
 class Comparison:
     """A cluster of one's own against the same GPUs on AWS (`rented`: instance types and how many), in full use.
 
+    `price_class` is what is compared on the cloud's side; what is owned is bought, and paid for over its life.
     An hour in the cloud costs `cloud_usd_per_hour`, and between `cloud_low_usd_per_hour` and `cloud_high_usd_per_hour`.
     """
 
     rented: Mapping[str, int]
+    price_class: str = "on demand"
     cloud_usd_per_hour: float
     cloud_low_usd_per_hour: float
     cloud_high_usd_per_hour: float
@@ -38,11 +40,12 @@ class Comparison:
 
 
 def twin(gpu: Gpu, gpu_count: int, instances: Iterable[Instance]) -> tuple[Instance, Price] | None:
-    """The cheapest instance type with the same GPUs as a server, and its price; None where AWS rents none."""
+    """The cheapest instance type with the same GPUs as a server, and its price on demand; None where there is none.
+
+    A block's price is no price of years: blocks end after half a year at most.
+    """
     priced = [
-        (row, price)
-        for row in instances
-        if row.gpu == gpu and row.gpu_count == gpu_count and (price := row.on_demand or row.capacity_block)
+        (row, price) for row in instances if row.gpu == gpu and row.gpu_count == gpu_count and (price := row.on_demand)
     ]
     return min(priced, key=lambda each: (each[1].usd_per_hour, each[0].type), default=None)
 

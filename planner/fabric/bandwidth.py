@@ -10,10 +10,14 @@ def injection_gbit_per_s(design: FabricDesign, nic_gbit_per_s: int) -> int:
 
 
 def bisection_gbit_per_s(design: FabricDesign, nic_gbit_per_s: int, switch_gbit_per_s: int) -> float:
-    """What half of the nodes can send to the other half: half of the cards' rate, or of the uplinks where they are
-    fewer. With an oversubscription of r it is the injection / 2r."""
+    """What half of the nodes can send to the other half: half of what each leaf's cards send or its wired uplinks
+    carry, whichever is less; free uplinks of one leaf help no other. With an oversubscription of r it is the
+    injection / 2r."""
     sent = injection_gbit_per_s(design, nic_gbit_per_s)
-    carried = design.leaf_spine_cables * switch_gbit_per_s if design.spines else sent
+    if not design.spines:
+        return sent / 2
+    leaves = zip(design.leaf_loads(), design.leaf_uplinks(), strict=True)
+    carried = design.planes * sum(min(load * nic_gbit_per_s, up * switch_gbit_per_s) for load, up in leaves)
     return min(sent, carried) / 2
 
 

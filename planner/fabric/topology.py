@@ -32,17 +32,22 @@ def grown(
 ) -> Growth | None:
     """The fabric for `demand` that becomes one for `max_nodes` without re-plugging; None if there is no such fabric.
 
-    With growth all uplinks are wired, so that a new node is one cable for each of its ports.
+    With growth all uplinks are wired, so that a new node is one cable for each of its ports. Without a topology each is
+    tried, the one that suits first.
     """
     most = max(demand.nodes, max_nodes or 0)
-    at_maximum = design(
-        replace(demand, nodes=most),
-        ports,
-        topology=topology,
-        oversubscription=oversubscription,
-        wiring=Wiring.FULL if most > demand.nodes else None,
-        planes=planes,
+    designs = (
+        design(
+            replace(demand, nodes=most),
+            ports,
+            topology=each,
+            oversubscription=oversubscription,
+            wiring=Wiring.FULL if most > demand.nodes else None,
+            planes=planes,
+        )
+        for each in ((topology,) if topology else (None, *Topology))
     )
+    at_maximum = next((each for each in designs if each is not None), None)
     if at_maximum is None:
         return None
     leaves = _leaves(demand, at_maximum.topology, at_maximum.down)

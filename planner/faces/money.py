@@ -81,9 +81,10 @@ def owned_facts(bom: Bom, owned: OwnedCost, cloud: Comparison | None) -> Iterato
     if cloud:
         rented = ", ".join(f"{count} x {name}" for name, count in cloud.rented.items())
         span = f"{usd(cloud.cloud_low_usd_per_hour)} to {usd(cloud.cloud_high_usd_per_hour)}"
-        yield "rented", f"{usd(cloud.cloud_usd_per_hour)} USD an hour on AWS, {span} ({rented})"
+        yield cloud.price_class, f"{usd(cloud.cloud_usd_per_hour)} USD an hour on AWS, {span} ({rented})"
         months = cloud.break_even_months
-        yield "break-even", f"after {months:.1f} months of full use" if months is not None else "never"
+        against = f"bought, against {cloud.price_class}"
+        yield "break-even", f"after {months:.1f} months of full use, {against}" if months is not None else "never"
 
 
 def order(bom: Bom, checklist: Sequence[Check]) -> RenderableType:

@@ -1,7 +1,6 @@
 """Which circuit feeds which machine. With two feeds each carries everything alone, so both are laid out alike."""
 
 from dataclasses import dataclass
-from math import ceil
 
 from planner.facility.power import Circuit
 from planner.facility.racks import Rack
@@ -38,24 +37,30 @@ class RackCircuits:
 
 
 def circuits(rack: Rack, circuit: Circuit, feeds: int) -> RackCircuits:
-    """Assign a rack's machines to circuits of one kind, in order.
+    """Assign a rack's machines to circuits of one kind, in order; with two feeds each has half of a machine's cords.
 
-    A machine that draws more than a circuit carries takes several in equal parts, as far as its cords reach: half of
-    them with two feeds; what fits on one circuit is not parted. So larger circuits may need one more: 1, 1, 10 and
-    2 kW take two of 8.9 kW, where the ten are parted, and three of 11.1 kW.
+    What fits on one circuit is not parted. A machine that draws more puts cord after cord on circuits, each with its
+    equal part of the load, as power supplies share it: 10 kW on three cords a feed load two circuits with 6.7 and
+    3.3 kW, never with 5 and 5. A cord that alone draws more than a circuit carries is a misfit.
     """
     assigned: list[Feed] = []
     misfits: list[str] = []
     number, used = 0, 0.0
     for each in rack.placed:
-        parts = max(1, ceil(each.kw / circuit.usable_kw - _ROUNDING))
-        if parts > max(1, each.cords // feeds):
+        cords = 1 if each.kw <= circuit.usable_kw + _ROUNDING else max(1, each.cords // feeds)
+        load = each.kw / cords
+        if load > circuit.usable_kw + _ROUNDING:
             misfits.append(each.name)
             continue
-        share = each.kw / parts
-        for _ in range(parts):
-            if used and used + share > circuit.usable_kw + _ROUNDING:
+        loads: dict[int, float] = {}
+        for _ in range(cords):
+            if used and used + load > circuit.usable_kw + _ROUNDING:
                 number, used = number + 1, 0.0
-            used += share
-            assigned.extend(Feed(machine=each.name, feed=feed, circuit=number, kw=share) for feed in _FEEDS[:feeds])
+            used += load
+            loads[number] = loads.get(number, 0.0) + load
+        assigned.extend(
+            Feed(machine=each.name, feed=feed, circuit=taken, kw=kw)
+            for taken, kw in loads.items()
+            for feed in _FEEDS[:feeds]
+        )
     return RackCircuits(feeds=tuple(assigned), per_feed=number + 1 if used else 0, misfits=tuple(misfits))

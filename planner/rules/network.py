@@ -23,7 +23,9 @@ def subnet_size(draft: AwsDraft) -> Iterable[Observation]:
                 path="platform.vpcCidr",
                 sentence=f"subnet {subnet.name} ({subnet.cidr}) has {subnet.usable} addresses, as AWS keeps "
                 f"{AWS_RESERVED_ADDRESSES}, and its nodes and their pods take up to {subnet.needed}",
-                remedy="take a larger vpcCidr, up to a /16, or fewer nodes",
+                remedy="take fewer nodes, or types that hold fewer pods"
+                if draft.settings.platform.vpc_cidr.endswith("/16")
+                else "take a larger vpcCidr, up to a /16, or fewer nodes",
                 subject=subnet.name,
                 inputs={"needed": f"{subnet.needed} addresses", "usable": f"{subnet.usable} addresses"},
             )

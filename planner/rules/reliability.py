@@ -15,6 +15,9 @@ from planner.rules.known import known_runs, placed_runs, timed_runs
 _MOST_LOSS = 0.05
 _MOST_UNSAVED_GPUS = 16
 """Two nodes of eight: a trial that is quickly repeated."""
+_MOST_RESTARTS = 1000
+"""What the settings take for restarts."""
+
 _RSC = "Kokolis et al. 2024, Revisiting Reliability in Large-Scale Machine Learning Research Clusters"
 
 
@@ -67,14 +70,18 @@ def checkpoint_interval(draft: Draft) -> Iterable[Observation]:
 def restarts_run_out(draft: Draft) -> Iterable[Observation]:
     """A run that is long enough to fail several times may begin again as often."""
     for seen, forecast, days in timed_runs(draft):
-        if forecast.restarts is not None and forecast.restarts > seen.run.restarts:
+        # Beyond some thousand failures nobody computes how many restarts suffice.
+        wanted = forecast.restarts if forecast.restarts is not None else round(forecast.failures or 0)
+        if wanted > seen.run.restarts:
             failing = seen.training.mttf
             yield Observation(
                 path=f"{seen.path}.restarts",
                 sentence=f"{seen.run.restarts} restarts are used up in "
                 f"{covered_hours(seen.run.restarts, failing.hours):.0f} h on average at {_told(failing)}, and the run "
                 f"takes {days:.0f} days, in which about {forecast.failures:.0f} failures each restart all workers",
-                remedy=f"set it to {forecast.restarts}, with checkpoints that another number of GPUs can read",
+                remedy=f"set it to {wanted}, with checkpoints that another number of GPUs can read"
+                if wanted <= _MOST_RESTARTS
+                else f"a run may have {_MOST_RESTARTS} restarts: part it into runs that each begin at a checkpoint",
                 subject=seen.run.name,
                 inputs={
                     "run": f"{days:.1f} d",

@@ -12,6 +12,10 @@ from planner.rules.known import services
 _DRAINS_SINCE = (0, 18)
 
 
+_LONGEST_DRAIN_S = 7200
+"""What the settings take for drainSeconds."""
+
+
 @rule(
     "batch-tokens",
     "Q02",
@@ -77,8 +81,8 @@ def stream_outlives_drain(draft: Draft) -> Iterable[Observation]:
             path=f"{path}.drainSeconds",
             sentence=f"a stream of {plan.max_model_len} tokens takes {plan.longest_stream_seconds} s at "
             f"{plan.request_tokens_per_s} tokens/s, and a replica that stops cuts it after {plan.drain_seconds} s",
-            remedy=f"set it to {plan.longest_stream_seconds} or more, which an update of nodes then waits for, or "
-            "lower maxModelLen; where callers ask for far fewer tokens, waive this rule with that as the reason",
+            remedy=f"{_longer_drain(plan.longest_stream_seconds)}lower maxModelLen; where callers ask for far fewer "
+            "tokens, waive this rule with that as the reason",
             subject=service.name,
             inputs={
                 "maxModelLen": f"{plan.max_model_len} tokens",
@@ -86,6 +90,12 @@ def stream_outlives_drain(draft: Draft) -> Iterable[Observation]:
                 "drain": f"{plan.drain_seconds} s",
             },
         )
+
+
+def _longer_drain(seconds: int) -> str:
+    if seconds > _LONGEST_DRAIN_S:
+        return ""
+    return f"set it to {seconds} or more, which an update of nodes then waits for, or "
 
 
 @rule(

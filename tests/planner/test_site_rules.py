@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from planner.facility.machines import Kind
 from planner.metal_types import MetalPlan
 from settings.errors import SettingsError
 from tests.planner.stacks import planned_metal
@@ -116,3 +117,30 @@ def test_unknown_rows_are_named_with_what_was_meant(path: str, value: str, rule:
     found = planned_metal({path: value})
     assert said in sentence(found, rule)
     assert "system" in found.pools
+
+
+@pytest.mark.parametrize(
+    ("path", "network", "needed"),
+    [
+        # 19 nodes and the storage servers of the stack; their controllers, switches, and two strips of each rack.
+        ("platform.managementCidr", "10.30.0.0/29", 19),
+        ("platform.bmcCidr", "10.30.0.0/27", 19),
+    ],
+)
+def test_ranges_hold_what_is_no_node(path: str, network: str, needed: int) -> None:
+    """Item 11: storage servers, switches and power strips have addresses too."""
+    found = planned_metal({path: network})
+    said = sentence(found, "addresses-too-few")
+    stores = sum(each.count for each in found.facility.machines if each.kind is Kind.STORAGE)
+    assert stores
+    assert int(said.partition("and ")[2].partition(" are needed")[0].split()[-1]) >= needed + stores
+
+
+@pytest.mark.parametrize(
+    ("network", "remedy"),
+    [("10.0.0.0/11", "take a /12"), ("10.96.0.0/12", None), ("10.96.0.0/28", None), ("10.96.0.0/29", "take a /24")],
+)
+def test_services_have_a_range_that_kubernetes_takes(network: str, remedy: str | None) -> None:
+    """Item 11: kube-apiserver takes 20 bits at most, kubeadm 10 addresses at least."""
+    found = [each for each in planned_metal({"platform.serviceCidr": network}).errors if each.rule == "service-range"]
+    assert [each.remedy.partition(",")[0] for each in found] == ([remedy] if remedy else [])

@@ -54,7 +54,7 @@ def purchase(plan: MetalPlan) -> Markup:
             each / cloud.cloud_usd_per_hour for each in (cloud.cloud_low_usd_per_hour, cloud.cloud_high_usd_per_hour)
         )
         ranged = [(span, low * usd_, high * usd_) for span, usd_ in spent]
-        lines.append(Curve(name="rented on AWS", points=spent, band=ranged))
+        lines.append(Curve(name=f"rented on AWS {cloud.price_class}", points=spent, band=ranged))
     even = cloud.break_even_months if cloud else None
     marks = [Mark(name="break-even after years", x=even / _MONTHS)] if even is not None else []
     drawn = curves(

@@ -1,6 +1,7 @@
 """Cooling: heat, flow and pumps. Heat is that of whole machines at full load."""
 
 from collections.abc import Iterable
+from math import ceil
 
 from planner.facility.cooling import carried_kw
 from planner.findings import Observation, Severity
@@ -61,7 +62,7 @@ def coolant_flow(draft: MetalDraft) -> Iterable[Observation]:
             path="facility.cooling.flowLpm",
             sentence=f"{cooling.flow_lpm:g} litres per minute carry {carried:.1f} kW at {cooling.delta_k:g} K, and the "
             f"nodes give off {plan.heat.liquid_kw:.1f} kW",
-            remedy=f"set it to {plan.litres_per_minute or 0:.0f}, or let the water warm more",
+            remedy=f"set it to {ceil(plan.litres_per_minute or 0)}, or let the water warm more",
             inputs={
                 "flow": f"{cooling.flow_lpm:g} litres per minute",
                 "warming": f"{cooling.delta_k:g} K",

@@ -123,4 +123,6 @@ def _purchase_limit(draft: MetalDraft) -> float | None:
 
 def _round(usd: float) -> str:
     """Dollars as people say them: three figures are more than the prices know."""
+    if usd < 10_000:
+        return f"{usd:,.2f}"
     return f"{usd / 1e6:.2f} million" if usd >= 1e6 else f"{usd / 1e3:.0f} thousand"

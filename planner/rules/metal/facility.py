@@ -1,6 +1,7 @@
 """The room: power, racks, circuits, batteries. All of it counts whole machines at full load, not GPUs."""
 
 from collections.abc import Iterable
+from math import ceil
 
 from planner.facility.power import ups_minutes
 from planner.facility.racks import CROWDED_NODES, FILL, nodes_per_rack
@@ -163,7 +164,7 @@ def ups_energy(draft: MetalDraft) -> Iterable[Observation]:
         path="facility.ups.kwh",
         sentence=f"{covers} draws {plan.ups_load_kw:.1f} kW, which takes {plan.ups_kwh:.1f} kWh for {ups.minutes:g} "
         f"minutes; {ups.kwh:g} kWh last {ups_minutes(ups.kwh, plan.ups_load_kw):.1f}",
-        remedy=f"set it to {plan.ups_kwh:.1f}"
+        remedy=f"set it to {ceil(plan.ups_kwh * 10) / 10:g}"
         + (", or cover control only and let the nodes go down" if ups.covers == "all" else ", or ask fewer minutes"),
         inputs={"load": f"{plan.ups_load_kw:.1f} kW", "minutes": f"{ups.minutes:g}", "energy": f"{ups.kwh:g} kWh"},
     )

@@ -11,6 +11,12 @@ from planner.nodes import METAL_MAX_PODS
 _POD_RANGE_BITS = 8
 """Bits of the range of pod addresses that kube-controller-manager gives a node by default (a /24 of them)."""
 
+_SERVICE_PREFIXES = (12, 28)
+"""Shortest and longest prefix of the range of Services."""
+
+_LARGEST_PRIVATE = 8
+"""Prefix of 10.0.0.0/8 (RFC 1918)."""
+
 _RESERVED = 2
 """Addresses of a range that no host can have: the network's own, and broadcast."""
 
@@ -81,17 +87,25 @@ def addresses_overlap(draft: MetalDraft) -> Iterable[Observation]:
     source="kube-controller-manager reference, --node-cidr-mask-size-ipv4: 24",
 )
 def addresses_too_few(draft: MetalDraft) -> Iterable[Observation]:
-    """Every range has an address for each node after its growth; the pods' has a /24 for each."""
+    """Every range holds what gets an address after the growth: hosts, storage servers, the management controllers of
+    both, of switches and of power strips, compute ports; the pods' has a /24 for each node."""
     most = sum(pool.most for pool in draft.settings.pools)
-    ports = sum(pool.most * pool.rails for pool in draft.pools.values())
-    needed = {"platform.managementCidr": most, "platform.bmcCidr": most, "fabric.railCidr": ports}
+    stores = sum(each.count for each in draft.settings.storage.servers)
+    ports = sum(pool.most * pool.rails for pool in draft.pools.values()) + draft.settings.fabric.storage_ports
+    switches = draft.fabric.growth.at_maximum.switches if draft.fabric else 0
+    strips = max(draft.settings.facility.racks.count, len(draft.facility.racks)) * draft.settings.facility.feeds
+    needed = {
+        "platform.managementCidr": most + stores,
+        "platform.bmcCidr": most + stores + switches + strips,
+        "fabric.railCidr": ports,
+    }
     for path, network in _ranges(draft).items():
         wanted, room = needed.get(path, 0), network.num_addresses - _RESERVED
         if wanted > room:
             yield Observation(
                 path=path,
                 sentence=f"{network} has {room} addresses, and {wanted} are needed",
-                remedy=f"take a /{_prefix(wanted)}",
+                remedy=_range_for(wanted),
                 inputs={"addresses": str(room), "needed": str(wanted)},
             )
     pods = _ranges(draft)["platform.podCidr"]
@@ -101,9 +115,38 @@ def addresses_too_few(draft: MetalDraft) -> Iterable[Observation]:
             path="platform.podCidr",
             sentence=f"{pods} has a /{32 - _POD_RANGE_BITS} (for {METAL_MAX_PODS} pods) for {nodes} nodes, and {most} "
             "are declared",
-            remedy=f"take a /{_prefix((most << _POD_RANGE_BITS) - _RESERVED)}",
+            remedy=_range_for((most << _POD_RANGE_BITS) - _RESERVED),
             inputs={"nodes": str(most), "ranges": str(nodes)},
         )
+
+
+@metal_rule(
+    "service-range",
+    "F02",
+    formula="12 <= prefix of serviceCidr <= 28",
+    source="kube-apiserver, cmd/kube-apiserver/app/options/validation.go: at most 20 bits; kubeadm, "
+    "cmd/kubeadm/app/apis/kubeadm/validation/validation.go: at least 10 addresses",
+)
+def service_range(draft: MetalDraft) -> Iterable[Observation]:
+    """The range of Services is one that kube-apiserver and kubeadm take."""
+    network = IPv4Network(draft.settings.platform.service_cidr)
+    if not _SERVICE_PREFIXES[0] <= network.prefixlen <= _SERVICE_PREFIXES[1]:
+        wide = network.prefixlen < _SERVICE_PREFIXES[0]
+        said = "kube-apiserver takes at most 2^20 of them" if wide else "kubeadm asks for 10 at least"
+        yield Observation(
+            path="platform.serviceCidr",
+            sentence=f"{network} has {network.num_addresses} addresses for Services, and {said}",
+            remedy=f"take a /{_SERVICE_PREFIXES[0]}" if wide else "take a /24, or larger",
+            inputs={"prefix": str(network.prefixlen)},
+        )
+
+
+def _range_for(addresses: int) -> str:
+    """What to do for so many hosts: a range that holds them, as far as private ranges go."""
+    prefix = _prefix(addresses)
+    if prefix >= _LARGEST_PRIVATE:
+        return f"take a /{prefix}"
+    return f"no private range is larger than a /{_LARGEST_PRIVATE}: lower the pools' count or maxCount"
 
 
 def _prefix(addresses: int) -> int:

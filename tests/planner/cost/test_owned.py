@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from catalogue.instances import INSTANCES
 from catalogue.prices import RATES, SERVICES
 from catalogue.servers import SERVERS
+from catalogue.tables import SHIPPED
 from catalogue.tiers import ESTIMATES, TIERS, Tier
 from catalogue.types import UsageClass
 from planner.bom import Part
 from planner.bom_metal import amount
 from planner.cost.amounts import Amount, total
-from planner.cost.comparison import break_even, break_even_months, years
+from planner.cost.comparison import break_even, break_even_months, twin, years
 from planner.cost.labs import labs
 from planner.cost.owned import OwnedCost, owned, people_for, with_premium
 from planner.cost.stack import Around, Purchase
@@ -214,3 +215,13 @@ def test_every_tier_and_estimate_says_where_it_is_from() -> None:
     """PW11: figures of the press are marked as such."""
     assert all(isinstance(tier, Tier) and "approximate" in tier.source for tier in TIERS.values())
     assert all("approximate" in price.source for price in ESTIMATES.values())
+
+
+def test_what_is_owned_is_compared_with_what_is_rented_on_demand() -> None:
+    """Item 9: H200 against p5en, not against the blocks of p5e, which end after half a year; GB200 against nothing."""
+    rows = SHIPPED.instances.values()
+    found = twin(SHIPPED.gpus["H200"], 8, rows)
+    assert found is not None
+    assert found[0].type == "p5en.48xlarge"
+    assert found[1] == found[0].on_demand
+    assert twin(SHIPPED.gpus["GB200"], 4, rows) is None

@@ -95,3 +95,18 @@ def test_bisection_never_exceeds_injection(
     assert carried <= half
     assert carried >= half / ratio * (1 - 1e-9)
     assert oversubscription(made) <= ratio * (1 + 1e-9)
+
+
+def test_free_uplinks_of_one_leaf_help_no_other() -> None:
+    """Item 12: 41 ports on leaves of 42 down and 22 up: the first leaf sends 22 ports' worth, the other its one."""
+    made = design(
+        Demand(nodes=43, rails=1),
+        64,
+        topology=Topology.LEAF_SPINE,
+        oversubscription=2,
+        wiring=Wiring.FULL,
+    )
+    assert made is not None
+    (full, rest), (up, _) = made.leaf_loads(), made.leaf_uplinks()
+    assert rest < up < full
+    assert bisection_gbit_per_s(made, 400, 400) == (up + rest) * 400 / 2

@@ -60,9 +60,9 @@ def test_every_rule_of_ours_is_tested() -> None:
             "8 nodes with 8 ports each, 4 ports for the subnet manager are more than a single fabric of QM9700 holds",
         ),
         (
-            {"fabric.topology": "auto", "fabric.switch": "SB7790", "pools.1.count": 1297},
+            {"fabric.topology": "auto", "fabric.switch": "SB7790", "pools.1.count": 1459},
             "fabric.switch",
-            "1297 nodes with 8 ports each are more than a rail-optimised fabric of SB7790 holds, which is 1296",
+            "1459 nodes with 8 ports each are more than a leaf-spine fabric of SB7790 holds, which is 1458",
         ),
         (
             {"fabric.spareLeafPorts": 32},
@@ -86,6 +86,13 @@ def test_just_large_enough() -> None:
     assert not found("fabric-too-small", {"fabric.topology": "single", "fabric.storagePorts": 8, "pools.1.count": 7})
     assert not found("fabric-too-small", {"fabric.switch": "SB7790", "pools.1.count": 1296})
     assert not found("fabric-too-small", {"fabric.spareLeafPorts": 31})
+
+
+def test_auto_tries_every_topology() -> None:
+    """Item 12: beyond the 1,296 nodes that rails hold, leaves and spines hold 1,458."""
+    rails = {"fabric.switch": "SB7790", "pools.1.count": 1458}
+    assert found("fabric-too-small", {**rails, "fabric.topology": "rail-optimised"})
+    assert not found("fabric-too-small", {**rails, "fabric.topology": "auto"})
 
 
 def test_growth_beyond_the_fabric() -> None:

@@ -121,7 +121,7 @@ def test_cost_of_racks_says_what_redundancy_adds() -> None:
     shown = " ".join(printed(plan_text("metal", plan), 160).split())
     bought = plan.owned.purchase
     assert f"{usd(1.125 * bought.usd)} USD ({usd(1.1 * bought.low)} to {usd(1.15 * bought.high)})" in shown
-    assert "440.32 USD an hour on AWS, 440.32 to 607.64 (8 x p5.48xlarge)" in shown
+    assert "on demand 440.32 USD an hour on AWS, 440.32 to 607.64 (8 x p5.48xlarge)" in shown
 
 
 def test_cables_are_counted_by_what_they_join() -> None:

@@ -202,11 +202,15 @@ def _fits_today(draft: MetalDraft) -> bool:
 
 def _topology(ask: Asked) -> Topology:
     """The topology that is wanted, or the largest there is for these nodes."""
-    return ask.topology or (Topology.RAIL_OPTIMISED if ask.demand.rails > 1 else Topology.LEAF_SPINE)
+    return ask.topology or max(Topology, key=lambda each: _holds(ask, each))
 
 
 def _most(ask: Asked) -> int:
-    return most_nodes(ask.demand, ask.radix.ports, _topology(ask), oversubscription=ask.oversubscription)
+    return _holds(ask, _topology(ask))
+
+
+def _holds(ask: Asked, topology: Topology) -> int:
+    return most_nodes(ask.demand, ask.radix.ports, topology, oversubscription=ask.oversubscription)
 
 
 def _wanted(ask: Asked) -> str:

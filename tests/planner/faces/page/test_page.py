@@ -159,7 +159,7 @@ def test_cost_over_the_years_is_the_plans() -> None:
     curves = {each.attributes["data-curve"]: each for each in shown(planned_).all("path", data_curve="")}
     owned, rented = (
         [tuple(map(float, point.split(","))) for point in curves[name].attributes["data-points"].split()]
-        for name in ("owned", "rented on AWS")
+        for name in ("owned", "rented on AWS on demand")
     )
     assert owned[0] == pytest.approx((0, planned_.owned.purchase.usd), rel=1e-4)
     assert rented[0] == (0, 0)
@@ -178,7 +178,7 @@ def test_cost_has_the_range_of_its_prices() -> None:
     words = next(each for each in shown(planned_).all("svg", role="img") if "years" in each.children[0].words()).words()
     assert f"{after.low:,.0f} to {after.high:,.0f}" in words
     assert planned_.cloud is not None
-    (rented,) = shown(planned_).all("path", data_band="rented on AWS")
+    (rented,) = shown(planned_).all("path", data_band="rented on AWS on demand")
     last = [float(part) for part in rented.attributes["data-points"].split()[-1].split(",")]
     cloud = planned_.cloud
     hours = 5 * 8760
