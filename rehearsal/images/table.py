@@ -58,7 +58,7 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/kubectl|kubectl", kubectl.run),
     Row(r"(.*/)?(alpine|busybox)", fetch.run),
     Row(r"(.*/)?(curl|curlimages)/curl", curl.run),
-    Row(r"(.*/)?nginx(-unprivileged)?", nginx.run),
+    Row(r"(.*/)?nginx(-unprivileged)?", nginx.run, configured=True),
     Row(s3sync.REPOSITORY, s3sync.run),
 )
 

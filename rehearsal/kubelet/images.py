@@ -37,7 +37,8 @@ class Row:
     """An image repository (a regular expression on all of it) and perhaps a container's name, or the program that its
     command starts, whatever the image is called.
 
-    `port` tells the one port on which the process accepts from its command line; None: on any, nothing is known.
+    `port` tells the one port on which the process accepts from its command line; None: on any, nothing is known. One
+    that is `configured` has its ports from a file: nobody but the process reads it, and its container declares them.
     `complaint` is what is wrong, by its pod and itself, with a container that runs all the same.
     """
 
@@ -46,6 +47,7 @@ class Row:
     container: str = ".*"
     command: str | None = None
     port: Callable[[Sequence[str]], int] | None = None
+    configured: bool = False
     complaint: Callable[[Mapping[str, Any], Mapping[str, Any]], str | None] | None = None
 
 
@@ -97,6 +99,8 @@ class Images:
 
     def _serves(self, container: Mapping[str, Any], port: int) -> bool:
         row = self._of(container)
+        if row is not None and row.configured:
+            return port in [each.get("containerPort") for each in container.get("ports") or []]
         if row is None or row.port is None:
             return True
         env = {each["name"]: str(each.get("value") or "") for each in container.get("env") or []}

@@ -151,8 +151,8 @@ def secret_that_nobody_makes(found: Props) -> Props:
     """Watched with less than a person's patience."""
     found["spec"]["progressDeadlineSeconds"] = 15
     for each in containers(found["spec"]):
-        for variable in each["env"]:
-            if variable["name"] == "VLLM_API_KEY":
+        for variable in each.get("env") or ():
+            if variable["name"] == "HF_TOKEN":
                 variable["valueFrom"]["secretKeyRef"]["name"] = "forgotten"
     return found
 

@@ -50,6 +50,14 @@ def test_vllm_needs_its_adapters_on_the_volume(launch: Launch) -> None:
     assert "refused" in (both.refuses({"httpGet": {"path": "/health"}}, 8000, launch.now) or "")
 
 
+def test_vllm_on_loopback_is_reached_by_no_probe(launch: Launch) -> None:
+    files = {"models/chat/config.json": 1, "adapters/sql/adapter_config.json": 1}
+    inside = started(launch, [*VLLM, "--host=127.0.0.1", "--port=8001"], files)
+    assert "refused" in (inside.refuses({"httpGet": {"path": "/health"}}, 8001, time.monotonic() + 100) or "")
+    assert vllm.port([*VLLM, "--host=127.0.0.1", "--port=8001"]) == 0
+    assert vllm.port([*VLLM, "--host=0.0.0.0", "--port=8001"]) == 8001
+
+
 def test_triton_needs_its_repository_and_is_ready_on_its_own_path(launch: Launch) -> None:
     assert "failed to stat file /triton/vision" in said(started(launch, TRITON, {}))
     server, later = started(launch, TRITON, {"triton/vision/cat/config.pbtxt": 1}), time.monotonic() + 100
