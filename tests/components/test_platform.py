@@ -233,7 +233,7 @@ def test_a_queue_comes_after_the_scheduler_that_admits_it() -> None:
 def test_the_operator_makes_gangs_and_runs_pytorch_jobs_alone_n01_kj10() -> None:
     container = built(SAMPLES["operator"]).one("sample-deployment").inputs["spec"]["template"]["spec"]["containers"][0]
     assert FLAGS == ("--gang-scheduler-name=volcano", "--enable-scheme=pytorchjob")
-    assert tuple(container["args"]) == (*FLAGS, "--pytorch-init-container-image=wait:1")
+    assert tuple(container["args"]) == (*FLAGS, "--namespace=training", "--pytorch-init-container-image=wait:1")
 
 
 def test_the_webhook_is_that_of_the_service_and_its_ca_is_the_operators_n01() -> None:
