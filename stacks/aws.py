@@ -8,6 +8,7 @@ from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.cluster import Cluster, ClusterArgs
 from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
+from components.platform.network_rules import Reach, internet
 from components.platform.taints import tolerations_of_all_pools
 from components.serving.entry import Entry
 from planner.faces.outputs import aws_numbers
@@ -19,9 +20,15 @@ from stacks.aws_pools import gpu_pools, node_pools
 from stacks.aws_spending import spending
 from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre
 from stacks.aws_watching import watching
-from stacks.platform import DeviceChart, Devices, KubeCluster, Platform
+from stacks.platform import Connections, DeviceChart, Devices, KubeCluster, Platform
 from stacks.providers import aws_provider, bounded, kubernetes_provider, lasting_tags
 from stacks.standing import keep, standing
+
+API_SERVICE = "172.20.0.1/32"
+"""The address of the Service `kubernetes`, the first of the range that EKS gives clusters of VPCs in 10.0.0.0/8.
+
+Source: EKS API reference, KubernetesNetworkConfigRequest.
+"""
 
 
 def kubeconfig_command(where: AwsDeployment) -> str:
@@ -100,6 +107,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         ),
         entry=Entry(),
         watching=watching(plan, base, cluster.name),
+        connections=connections(plan.deployment.vpc_cidr),
         layer=kube,
         providers=[provider, kubernetes],
         outputs={
@@ -122,6 +130,20 @@ def deploy_aws(plan: AwsPlan) -> Platform:
                 **numbers["storage"],
             },
         },
+    )
+
+
+def connections(vpc_cidr: str) -> Connections:
+    """Pods ask the API server at the Service's address and reach its interfaces in the VPC. S3's addresses are public
+    ones, to which a gateway endpoint leads; pod identity answers at one of the link.
+
+    Source: EKS user guide, "Learn how EKS Pod Identity grants pods access": the agent at 169.254.170.23, port 80.
+    """
+    return Connections(
+        api=Reach(cidrs=[vpc_cidr, API_SERVICE], ports=[443]),
+        nodes=Reach(cidrs=[vpc_cidr]),
+        objects=internet(),
+        identity=Reach(cidrs=["169.254.170.23/32"], ports=[80]),
     )
 
 

@@ -14,6 +14,7 @@ from catalogue.versions import Chart
 from components.monitoring.counters import NodeCounters
 from components.monitoring.stack_values import ControlPlanePart
 from components.platform.copying import Copier
+from components.platform.network_rules import Reach
 from components.platform.pods import PodNetwork
 from components.platform.taints import Taint, pool_labels, pool_taints
 from components.serving.entry import Entry
@@ -203,6 +204,20 @@ class Watching:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Connections:
+    """With whom pods speak here besides each other: `api` is where the API server is asked, and asks webhooks from;
+    `nodes` are the nodes' own addresses, `objects` the object store's, `identity` what gives pods their rights there.
+    `callers` ask model servers from outside of the cluster, None where nobody does.
+    """
+
+    api: Reach
+    nodes: Reach
+    objects: Reach
+    identity: Reach | None = None
+    callers: Reach | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Platform:
     """A platform with a running cluster, its pools and its storage. `pools` are those with GPUs, by name.
 
@@ -220,6 +235,7 @@ class Platform:
     objects: ObjectStore
     entry: Entry
     watching: Watching
+    connections: Connections
     layer: pulumi.Resource
     providers: Sequence[pulumi.ProviderResource]
     outputs: Mapping[str, Mapping[str, Any]]

@@ -18,6 +18,7 @@ from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCr
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.metrics_server import metrics_server_values
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.network_rules import NetworkRules, NetworkRulesArgs
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.taints import GPU_RESOURCE, tolerations_of_all_pools
@@ -27,6 +28,7 @@ from components.storage.claims import ClaimSpec
 from monitoring.counters import dcgm_csv
 from planner.mig import plugin_config
 from planner.types import Plan
+from stacks.network import mail_ports, network_rules
 from stacks.platform import GpuPool, Platform
 
 SCRAPE_S = 30
@@ -92,6 +94,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     namespaces = Namespaces(
         "namespaces", NamespacesArgs(namespaces=namespace_specs(list(platform.pools.values()))), at_platform
     ).names
+    rules = network_rules(platform.connections, mail_ports(plan))
+    NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
     monitors = _monitors(platform, namespaces, at_platform)
     Chart(
         "metrics-server",

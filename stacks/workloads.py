@@ -6,9 +6,11 @@ import pulumi
 
 from catalogue.images import pinned
 from components.layers import Workloads
+from components.platform.network_rules import NetworkRules, NetworkRulesArgs, gang
 from components.storage.staged import DATASETS
 from components.training.backup import Backup, BackupArgs
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
+from components.training.pod import RUN_KEY
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
 from planner.datasets import DatasetPlan
 from planner.types import Plan
@@ -85,6 +87,10 @@ def _train(
             elastic=run.launch.least_pods if run.launch.elastic else None,
             files=begun.files,
         )
+        among = NetworkRulesArgs(
+            rules={"training": [gang({RUN_KEY: run.name}, f"gang-{run.name}")]}, names=services.namespaces
+        )
+        NetworkRules(f"network-{run.name}", among, inside)
         job = TrainingJob(f"run-{run.name}", args, inside)
         if run.saving and run.saving.object_store_s:
             backup = BackupArgs(

@@ -31,7 +31,9 @@ class AddonSpec:
 
 
 NODE_ADDONS = (
-    AddonSpec(name="vpc-cni"),
+    # The agent that enforces NetworkPolicies is off unless it is asked for (EKS user guide, Limit Pod traffic with
+    # Kubernetes network policies).
+    AddonSpec(name="vpc-cni", configuration={"enableNetworkPolicy": "true"}),
     AddonSpec(name="kube-proxy"),
     AddonSpec(name="eks-pod-identity-agent"),
 )

@@ -40,6 +40,17 @@ from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCr
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.kubectl import Fetched
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.network_rules import (
+    DENY,
+    NAMES,
+    Flow,
+    NetworkRules,
+    NetworkRulesArgs,
+    Pods,
+    Reach,
+    Rule,
+    gang,
+)
 from components.platform.pods import PodNetwork, PodShape
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
@@ -529,6 +540,29 @@ SAMPLES: Mapping[str, Make] = {
             namespace="kubeflow",
             jobs="training",
             scheduler=done(),
+        ),
+        opts,
+    ),
+    "network-rules": lambda opts: NetworkRules(
+        "sample",
+        NetworkRulesArgs(
+            rules={
+                "training": [
+                    DENY,
+                    NAMES,
+                    gang({"run": "sft"}, "sft"),
+                    Rule(
+                        name="mixed",
+                        pods=Pods(having="job"),
+                        ingress=[Flow(peers=[Pods(namespace="monitoring", labels={"app": "prometheus"})])],
+                        egress=[
+                            Flow(peers=[Pods(namespace=None, namespace_labels={"calls": "true"})], ports=[8000]),
+                            Flow(peers=[Reach(cidrs=["192.0.2.0/24", "198.51.100.7/32"])], ports=[80, 443]),
+                        ],
+                    ),
+                ]
+            },
+            names={"training": "training-there"},
         ),
         opts,
     ),

@@ -154,6 +154,7 @@ BUILT_IN_GROUPS = (
     "autoscaling",
     "rbac.authorization.k8s.io",
     "scheduling.k8s.io",
+    "networking.k8s.io",
     "storage.k8s.io",
     "policy",
     "admissionregistration.k8s.io",

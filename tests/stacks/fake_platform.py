@@ -16,6 +16,7 @@ from catalogue.versions import Chart
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
 from components.monitoring.counters import NodeCounters
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.network_rules import Reach
 from components.platform.pods import PodNetwork
 from components.platform.taints import Taint
 from components.serving.entry import Entry
@@ -26,6 +27,7 @@ from settings.load import from_sections
 from stacks.deploy import deploy_on
 from stacks.outputs import export
 from stacks.platform import (
+    Connections,
     DeviceChart,
     DeviceObject,
     Devices,
@@ -223,6 +225,12 @@ def deploy_fake(planned: Plan) -> Platform:
         objects=Casks(pulumi.Output.from_input("saves")),
         entry=ENTRY,
         watching=Watching(control_plane=["etcd", "scheduler"], logs=Ledger(), counters=COUNTERS),
+        connections=Connections(
+            api=Reach(cidrs=["192.0.2.10/32"], ports=[6443]),
+            nodes=Reach(cidrs=["192.0.2.0/24"]),
+            objects=Reach(cidrs=["192.0.2.77/32"], ports=[9000]),
+            callers=Reach(cidrs=["198.51.100.0/24"]),
+        ),
         layer=kube,
         providers=[provider],
         outputs={"fabric": {"kind": "example rails"}, "storage": {"files": shared}},

@@ -1,6 +1,6 @@
 """Kubernetes objects of the shipped stacks with one thing made wrong, as a change of the program would."""
 
-from tests.graph.changes import MISSING, both, gone, more, put, registered
+from tests.graph.changes import MISSING, both, gone, more, put
 from tests.policy.cases.case import Case
 
 RUN, SERVER = "run-llama-3-70b-pretrain-job", "service-llama-3-70b-deployment"
@@ -10,7 +10,6 @@ CHECKPOINTS, DATA = "claims-training-checkpoints", "claims-training-training-dat
 POD = "spec.template.spec"
 MAIN = f"{POD}.containers.0"
 MASTER, WORKER = (f"spec.pytorchReplicaSpecs.{role}.template.spec" for role in ("Master", "Worker"))
-POLICY = "kubernetes:networking.k8s.io/v1:NetworkPolicy"
 FLAG = "--enable-scheme=pytorchjob"
 
 
@@ -73,17 +72,11 @@ VOLUMES = [
     Case("claims_fit_their_volumes", put(f"{DATA}-claim", "spec.storageClassName", MISSING), "the default one", False),
     Case("claims_fit_their_volumes", put(f"{DATA}-claim", "spec.accessModes", ["ReadWriteOnce"]), "asks for", False),
 ]
-CLOSED = {"spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}}
-IN_TRAINING = {"metadata": {"name": "closed", "namespace": "training"}, **CLOSED}
+GANG = "network-llama-3-70b-pretrain-training-gang-llama-3-70b-pretrain"
 TRAFFIC = [
-    Case("policies_leave_dns", registered("closed", POLICY, **IN_TRAINING), "no UDP port 53", False),
-    Case("policies_leave_the_gang", registered("closed", POLICY, **IN_TRAINING), "may not speak", False),
-    Case(
-        "policies_leave_the_api",
-        registered("closed", POLICY, metadata={"name": "closed", "namespace": "kubeflow"}, **CLOSED),
-        "closed to the API server",
-        False,
-    ),
+    Case("policies_leave_dns", gone("network-rules-training-name-service"), "no UDP port 53", False),
+    Case("policies_leave_the_gang", gone(GANG), "may not speak", False),
+    Case("policies_leave_the_api", gone("network-rules-kubeflow-asked-by-the-api"), "closed to the API server", False),
 ]
 OWNERS = [
     Case("one_owner_per_daemon", more("second", "efa-plugin-release", namespace="training"), "the EFA device plugin"),

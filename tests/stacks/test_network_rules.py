@@ -1,0 +1,143 @@
+"""NW08: what pods need gets through, and nothing else does: by the policies as they are registered."""
+
+import json
+from ipaddress import IPv4Address, IPv4Network
+
+import pytest
+
+from components.platform.network_rules import NOT_THE_INTERNET, internet
+from policy.graph import Graph
+from policy.pods import pods
+from stacks.network import CALLER_KEY
+from tests.graph.stackfiles import run_program, stack_config
+from tests.stacks.connections import End, Network, ends
+
+DNS = End(namespace="kube-system", labels={"k8s-app": "kube-dns"})
+STRANGER = End(namespace="somebody", labels={"app": "shell"})
+API, CONTROL_PLANE = End(address="172.20.0.1"), End(address="10.64.2.17")
+IDENTITY, METADATA = End(address="169.254.170.23"), End(address="169.254.169.254")
+S3, NODE = End(address="52.219.96.10"), End(address="10.64.130.7")
+PROMETHEUS = End(namespace="monitoring", labels={"app.kubernetes.io/name": "prometheus"})
+DCGM = End(namespace="gpu-operator", labels={"app": "nvidia-dcgm-exporter"})
+VOLCANO = End(namespace="volcano-system", labels={"app": "volcano-admission"})
+OURS = ("training", "inference", "gpu-operator", "volcano-system", "kubeflow", "monitoring")
+
+
+def graph(stack: str) -> Graph:
+    config = stack_config(stack)
+    sealed = {key for key, value in config.items() if isinstance(value, dict) and "secure" in value}
+    return run_program({key: config[key] for key in config.keys() - sealed}, stack=stack)
+
+
+@pytest.fixture(scope="module")
+def dev() -> tuple[Network, dict[str, End]]:
+    made = graph("dev")
+    return Network(made), ends(pods(made))
+
+
+Dev = tuple[Network, dict[str, End]]
+RUN, SERVER = "run-llama-3-8b-sft-job", "service-llama-3-8b-deployment"
+NEEDED = (
+    ("a gang's ranks among themselves", RUN, RUN, 23456),
+    ("a run saves", RUN, S3, 443),
+    ("a run gets its role", RUN, IDENTITY, 80),
+    ("a run's metrics", PROMETHEUS, RUN, 9464),
+    ("a dataset is copied", "dataset-instructions-copy", S3, 443),
+    ("its copier gets its role", "dataset-instructions-copy", IDENTITY, 80),
+    ("weights are copied", "weights-llama-3-8b-copy", S3, 443),
+    ("their copier gets its role", "weights-llama-3-8b-copy", IDENTITY, 80),
+    ("the smoke test asks", "smoke-llama-3-8b-request", SERVER, 8000),
+    ("a server's metrics", PROMETHEUS, SERVER, 8000),
+    ("Volcano's webhook is asked", CONTROL_PLANE, VOLCANO, 8443),
+    ("Volcano asks the API", VOLCANO, API, 443),
+    ("the operator asks the API", "training-operator-deployment", API, 443),
+    ("the operator's webhook is asked", CONTROL_PLANE, "training-operator-deployment", 9443),
+    ("the operator's metrics", PROMETHEUS, "training-operator-deployment", 8080),
+    ("definitions are fetched", "training-operator-crds-apply-first", End(address="185.199.108.133"), 443),
+    ("definitions are applied", "training-operator-crds-apply-first", API, 443),
+    ("GPUs are counted", "gpu-checks-training-count", API, 443),
+    ("the gang scheduler is waited for", "gang-admission-wait", API, 443),
+    ("DCGM's metrics", PROMETHEUS, DCGM, 9400),
+    ("kubelets' metrics", PROMETHEUS, NODE, 10250),
+    ("Prometheus finds its targets", PROMETHEUS, CONTROL_PLANE, 443),
+    ("the adapter is asked", CONTROL_PLANE, PROMETHEUS, 6443),
+    ("alerts go out", PROMETHEUS, End(address="3.33.255.1"), 443),
+)
+
+
+@pytest.mark.parametrize(("source", "target", "port"), [each[1:] for each in NEEDED], ids=[each[0] for each in NEEDED])
+def test_what_is_needed_gets_through(dev: Dev, source: str | End, target: str | End, port: int) -> None:
+    network, there = dev
+    one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
+    assert network.passes(one, other, port)
+
+
+@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
+def test_every_pod_resolves_names_and_speaks_with_no_stranger(dev: Dev, protocol: str) -> None:
+    network, there = dev
+    assert len(there) > 10
+    for name, pod in there.items():
+        assert network.passes(pod, DNS, 53, protocol), name
+        assert not network.passes(STRANGER, pod, 8000, protocol), name
+        assert not network.passes(pod, STRANGER, 8000, protocol), name
+        assert not network.passes(pod, METADATA, 80, protocol), name
+
+
+REFUSED = (
+    ("a run asks the API", RUN, API, 443),
+    ("a run asks the API's interfaces", RUN, CONTROL_PLANE, 443),
+    ("a run asks a node", RUN, NODE, 10250),
+    ("a run asks a server", RUN, SERVER, 8000),
+    ("a run asks the metrics of GPUs", RUN, DCGM, 9400),
+    ("a run speaks plain HTTP", RUN, S3, 80),
+    ("a server goes out", SERVER, S3, 443),
+    ("a server asks for a role", SERVER, IDENTITY, 80),
+    ("a server asks a run", SERVER, RUN, 23456),
+    ("the operator goes out", "training-operator-deployment", S3, 443),
+    ("a GPU check goes out", "gpu-checks-training-smoke", S3, 443),
+    ("somebody on the Internet asks a server", S3, SERVER, 8000),
+    ("a node's address asks a run", NODE, RUN, 23456),
+    ("another run", RUN, End(namespace="training", labels={"gpucluster/run": "other"}), 23456),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "port"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED]
+)
+def test_what_nobody_said_is_refused(dev: Dev, source: str | End, target: str | End, port: int) -> None:
+    network, there = dev
+    one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
+    assert not network.passes(one, other, port)
+
+
+def test_a_namespace_that_is_labelled_as_a_caller_asks_servers_and_nothing_else() -> None:
+    made = graph("dev")
+    network, there = Network(made), ends(pods(made))
+    network.label("apps", **{CALLER_KEY: "true"})
+    app = End(namespace="apps", labels={})
+    assert network.passes(app, there[SERVER], 8000)
+    assert not network.passes(app, there[RUN], 8000)
+
+
+@pytest.mark.parametrize("stack", ["dev", "prod"])
+def test_every_namespace_of_ours_denies_both_ways_by_default(stack: str) -> None:
+    made = graph(stack)
+    network = Network(made)
+    assert {each.inputs["metadata"]["name"] for each in made.of_type("Namespace")} == set(OURS)
+    for name in OURS:
+        assert network.isolated(End(namespace=name, labels={"new": "pod"})) == {"Ingress", "Egress"}
+
+
+def test_the_agent_that_enforces_them_is_on() -> None:
+    """EKS user guide: VPC CNI's agent is off by default, and policies mean nothing then."""
+    (addon,) = [each for each in graph("dev").of_type("Addon") if each.inputs["addonName"] == "vpc-cni"]
+    assert json.loads(addon.inputs["configurationValues"]) == {"enableNetworkPolicy": "true"}
+
+
+def test_the_internet_is_every_address_but_those_of_sites_links_and_groups() -> None:
+    """Written out, as not every agent heeds `except`."""
+    networks = [IPv4Network(each) for each in internet().cidrs]
+    taken = [IPv4Network(each) for each in NOT_THE_INTERNET]
+    assert sum(each.num_addresses for each in networks) + sum(each.num_addresses for each in taken) == 2**32
+    assert not any(each.overlaps(one) for each in networks for one in taken)
+    assert any(IPv4Address(str(S3.address)) in each for each in networks)
