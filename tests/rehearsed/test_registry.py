@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rehearsed.registry import absent
+from rehearsed.registry import ROOT, absent
 
 ROWS = """config:
   gpucluster:catalogue:
@@ -53,3 +54,14 @@ def test_images_of_charts_and_sidecars_are_there(tmp_path: Path) -> None:
     assert not absent(pod("quay.io/chart/app:1", "controller"), "quay.io/chart/app:1", tmp_path)
     assert not absent(pod("typo/typo:1"), "quay.io/team/side:1", tmp_path)
     assert absent(pod("typo/typo:1", "pytorch"), "typo/typo:1", tmp_path)
+
+
+def test_no_image_of_a_shipped_stack_is_absent() -> None:
+    """Nor of a preset: what is theirs is published, or said to be one's own."""
+    images = {
+        image
+        for file in (*ROOT.glob("Pulumi.*.yaml"), *(ROOT / "settings" / "presets").glob("*.yaml"))
+        for image in re.findall(r"^ *image: *([^\s#]+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert images
+    assert [each for each in sorted(images) if absent(pod(each), each)] == []
