@@ -55,13 +55,8 @@ CASES = (
     Case(
         w.FUNCTION,
         function,
-        {"timeout": 60, "code": code("def handle(event, context): return 2")},
-        {
-            "timeout": "update",
-            "code.hash": "update",
-            'code.assets["handler.py"].hash': "update",
-            'code.assets["handler.py"].text': "update",
-        },
+        {"timeout": 60, "memorySize": 512},
+        {"timeout": "update", "memorySize": "update"},
         {"name": "another"},
         ("name",),
         outputs=("arn",),
