@@ -39,7 +39,8 @@ def commands() -> list[Any]:
 def test_a_command_is_taken_and_prints_its_lines(
     line: str, below: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (words,) = handed(line)
+    *policies, words = handed(line)
+    assert all(each[:2] == ["-m", "tests.graph"] for each in policies)
     assert words[0] == "-m"
     assert words[1] in MODULES
     if words[1] == "rehearsal":

@@ -186,6 +186,7 @@ class Keeper(Component):
             self.named("schedule"),
             aws.scheduler.ScheduleArgs(
                 name=self.physical(self.pulumi_resource_name, limit=64),
+                group_name="default",
                 schedule_expression=RATE,
                 flexible_time_window=aws.scheduler.ScheduleFlexibleTimeWindowArgs(mode="OFF"),
                 target=aws.scheduler.ScheduleTargetArgs(

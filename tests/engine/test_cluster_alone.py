@@ -13,7 +13,9 @@ WHOLE = "    export(deploy(planned, loaded.config))\n"
 ALONE = """\
     provider = aws_provider(planned.deployment, planned.ownership)
     through = pulumi.ResourceOptions(providers=[provider])
-    base, kube = ground(planned, provider, Fabric("fabric", through)), KubePlatform("kube-platform", through)
+    fabric, kube = Fabric("fabric", through), KubePlatform("kube-platform", through)
+    account = ask_account(planned, provider)
+    base = ground(planned, account, key(planned, account, fabric), fabric, after=None)
     cluster = Cluster("cluster", _cluster_args(planned, base, stands=False), pulumi.ResourceOptions(parent=kube))
     Namespace("first", opts=pulumi.ResourceOptions(provider=kubernetes_provider(cluster, kube)))
 """
@@ -23,7 +25,7 @@ from pulumi_kubernetes.core.v1 import Namespace
 from components.aws.cluster import Cluster
 from components.layers import Fabric, KubePlatform
 from stacks.aws import _cluster_args
-from stacks.aws_ground import ground
+from stacks.aws_ground import ask_account, ground, key
 from stacks.providers import aws_provider, kubernetes_provider
 """
 LOGS = "/aws/eks/gpucluster-dev/cluster"

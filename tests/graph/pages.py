@@ -22,6 +22,8 @@ OUTPUTS: Mapping[str, str] = {
     "hardware.gpus": "GPUs of all pools",
     "hardware.priceUsd": "USD an hour and a month, by what; the range where prices vary",
     "hardware.quotas": "by quota of AWS: what the stack needs of it, in the quota's unit",
+    "hardware.endsParameter": "name of the SSM parameter that holds the stack's end; only where a keeper ends it",
+    "hardware.keeperTopic": "ARN of the SNS topic that warns of the end; only where a keeper ends the stack",
     "hardware.spendingTopic": "ARN of the SNS topic that tells of cost; only with budget.alerts",
     "storage.fileSystem": "id of the shared file system",
     "storage.bucket": "name of the stack's own bucket, for checkpoints",
@@ -68,7 +70,6 @@ ENVIRONMENT: Mapping[str, str] = {
     "pytorch NCCL_NET_PLUGIN": "name of the plugin by which it does",
     "pytorch TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "seconds that torchrun leaves to processes that are told to stop",
     "vllm HF_TOKEN": "secret: token of huggingface.co",
-    "vllm VLLM_API_KEY": "secret: the key that callers send",
     "vllm VLLM_CACHE_ROOT": "directory of compiled graphs, on the shared file system",
 }
 """By container and name."""

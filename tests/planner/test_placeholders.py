@@ -56,7 +56,6 @@ def test_shipped_stacks_are_marked_and_need_their_marks_lf03(stack: str) -> None
         ("platform.accountId", "000000000000"),
         ("platform.roleArn", "arn:aws:iam::111122223333:role/deployer"),
         ("security.adminArns", ["arn:aws:iam::444455556666:user/ada"]),
-        ("serving.services.0.weights", "s3://amzn-s3-demo-bucket/llama"),
         ("serving.services.0.weights", "s3://my-bucket/llama"),
         ("serving.services.0.weights", "s3://weights.example.com/llama"),
         ("serving.services.0.image", "registry.example.com/vllm:v0.29.0"),

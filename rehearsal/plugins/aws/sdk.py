@@ -110,7 +110,7 @@ def _parse(text: str, folder: Path) -> Type:
         return _parse(inner.split(",", 1)[0].strip(), folder)
     if head in SCALARS:
         return Type(SCALARS[head])
-    if head == "Any":
+    if head in ("Any", "pulumi.Archive"):
         return Type("any")
     return _object(head.removeprefix("outputs."), folder)
 

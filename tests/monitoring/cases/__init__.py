@@ -22,3 +22,6 @@ INJECTED = {
     "system-services": "node-service",
 }
 """The failure that each fault of a rehearsal is told as."""
+
+MEASURED = frozenset({"gpu-slow", "fabric-manager"})
+"""Faults that no exporter tells: a run's gate measures them."""

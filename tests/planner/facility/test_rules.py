@@ -190,7 +190,7 @@ def test_coolant_flow(flow: float, wrong: bool) -> None:
     """PW08, H09: 81.6 kW at 5 K take 234.3 L/min; 60 carry 20.9 kW."""
     seen = found("coolant-flow", {"pools.1.server": LIQUID, "facility.cooling": {**DLC, "flowLpm": flow}})
     assert bool(seen) is wrong
-    assert all(finding.remedy.startswith("set it to 234") for finding in seen)
+    assert all(finding.remedy.startswith("set it to 235") for finding in seen)
 
 
 @pytest.mark.parametrize("missing", ["flowLpm", "deltaK"])

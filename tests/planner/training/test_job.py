@@ -65,8 +65,11 @@ def test_tensor_degrees_divide_heads_and_kv_heads(name: str, degrees: tuple[int,
 
 
 def test_kv_heads_bound_the_degree() -> None:
-    """C04: 16 divides 64 heads, but would leave half a KV head to each GPU; a latent is whole on every GPU."""
-    assert 16 not in tensor_degrees(MODELS["llama-3-70b"], 64)
+    """C04: 16 divides 64 heads, and leaves half a KV head to each GPU unless the software copies them; a latent is
+    whole on every GPU.
+    """
+    assert 16 not in tensor_degrees(MODELS["llama-3-70b"], 64, replicated=False)
+    assert 16 in tensor_degrees(MODELS["llama-3-70b"], 64)
     assert 16 in tensor_degrees(MODELS["deepseek-v3"], 64)
 
 

@@ -15,9 +15,9 @@ from rehearsal.tests.plugins.driver import Driver, RefusalError
 
 
 def test_an_unknown_type_is_refused_by_name(aws: Driver) -> None:
-    how = r".* does not know this type\. To add it: a row .* rehearsal/plugins/aws/types/lambda\.py"
-    with pytest.raises(grpc.RpcError, match=rf"check aws:lambda/function:Function f: {how}"):
-        aws.check("aws:lambda/function:Function", "f", {})
+    how = r".* does not know this type\. To add it: a row .* rehearsal/plugins/aws/types/sqs\.py"
+    with pytest.raises(grpc.RpcError, match=rf"check aws:sqs/queue:Queue f: {how}"):
+        aws.check("aws:sqs/queue:Queue", "f", {})
 
 
 def test_an_unknown_function_is_refused_by_name(aws: Driver) -> None:

@@ -52,4 +52,4 @@ def _kind(hint: Any) -> str:
         return _kind(next(each for each in arguments if each is not type(None)))
     if origin is not None:
         return "map" if issubclass(origin, Mapping) else "list"
-    return sdk.SCALARS.get(hint.__name__, "object")
+    return "any" if hint is pulumi.Archive else sdk.SCALARS.get(hint.__name__, "object")
