@@ -102,6 +102,7 @@ CHANGES = {
     "protection": Change(
         protection,
         [
+            ("update", "aws:eks:Cluster", "cluster-control-plane"),
             ("update", "aws:kms:Key", "keys-key"),
             ("update", "aws:s3:Bucket", "object-store-bucket"),
         ],

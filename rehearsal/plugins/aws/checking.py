@@ -132,8 +132,16 @@ def expected(row: Row, schema: Schema, inputs: Mapping[str, Any]) -> dict[str, A
 
 
 def renewed(row: Row, old: Mapping[str, Any], inputs: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
-    """The outputs of an update that has not happened."""
+    """The outputs of an update that has not happened.
+
+    Within a block too, what the cloud decides and nobody configures stays as it was (terraform-plugin-sdk,
+    helper/schema/schema.go, diffString: a computed attribute without a new value has no difference).
+    """
     made = {**old, **{name: value for name, value in inputs.items() if name != "__defaults"}}
+    for block, _, member in (path.partition(".") for path in row.computed):
+        before, now = old.get(block), made.get(block)
+        if isinstance(before, Mapping) and isinstance(now, Mapping) and member in before and member not in now:
+            made[block] = {**now, member: before[member]}
     if keys - {"tags", "tagsAll", *row.local}:
         made |= dict.fromkeys(row.bumps, UNKNOWN)
     return made

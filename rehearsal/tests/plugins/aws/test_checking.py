@@ -8,6 +8,8 @@ from typing import Any
 import grpc
 import pytest
 
+from rehearsal.plugins.aws.checking import renewed
+from rehearsal.plugins.aws.table import ROWS
 from rehearsal.plugins.wire import UNKNOWN, decode
 from rehearsal.tests.plugins.aws import world as w
 from rehearsal.tests.plugins.driver import Driver, RefusalError, State, changed, in_clear
@@ -224,3 +226,12 @@ def _unmade(aws: Driver, type: str, name: str, inputs: dict[str, Any]) -> State:
     """The state of an object that was never made."""
     sealed = aws.check(type, name, inputs)
     return State(type, name, sealed, "id", decode(sealed)[0], sealed)
+
+
+def test_what_the_cloud_decides_inside_a_block_stays_known_in_a_preview() -> None:
+    """A cluster that is protected keeps its security group: what stands in its nodes' templates does not change."""
+    network = {"subnetIds": ["subnet-1"], "clusterSecurityGroupId": "sg-1", "vpcId": "vpc-1"}
+    old = {"name": "c", "deletionProtection": False, "vpcConfig": network}
+    inputs = {"name": "c", "deletionProtection": True, "vpcConfig": {"subnetIds": ["subnet-1"]}}
+    cluster = ROWS["aws:eks/cluster:Cluster"]
+    assert renewed(cluster, old, inputs, frozenset({"deletionProtection"}))["vpcConfig"] == network
