@@ -62,3 +62,30 @@ def test_a_function_tells_again_where_it_logs(functions: Any) -> None:
 def test_one_that_is_told_nothing_logs_text_to_a_group_of_its_name(functions: Any) -> None:
     make(functions)
     assert logging(functions) == {"LogFormat": "Text", "LogGroup": "/aws/lambda/told"}
+
+
+def test_functions_their_schedules_and_parameters_are_counted(cloud: Cloud, functions: Any) -> None:
+    """So that the end of a rehearsal proves that they are gone; the account's own group of schedules always stays."""
+    kinds = ("lambda:function", "scheduler:schedule", "scheduler:group", "ssm:parameter")
+    scheduler, parameters = cloud.client("scheduler"), cloud.client("ssm")
+    before = {kind: cloud.inventory().get(kind, []) for kind in kinds}
+    make(functions)
+    arn = functions.get_function_configuration(**NAME)["FunctionArn"]
+    target = {"Arn": arn, "RoleArn": "arn:aws:iam::123456789012:role/function"}
+    often = {"ScheduleExpression": "rate(1 hour)", "FlexibleTimeWindow": {"Mode": "OFF"}, "Target": target}
+    scheduler.create_schedule(Name="often", **often)
+    scheduler.create_schedule_group(Name="own")
+    scheduler.create_schedule(Name="often", GroupName="own", **often)
+    parameters.put_parameter(Name="/gpucluster/told/ends", Value="never", Type="String")
+    now = cloud.inventory()
+    assert {kind: sorted(set(now[kind]) - set(before[kind])) for kind in kinds} == {
+        "lambda:function": ["told"],
+        "scheduler:schedule": ["default/often", "own/often"],
+        "scheduler:group": ["own"],
+        "ssm:parameter": ["/gpucluster/told/ends"],
+    }
+    functions.delete_function(**NAME)
+    scheduler.delete_schedule(Name="often")
+    scheduler.delete_schedule_group(Name="own")
+    parameters.delete_parameter(Name="/gpucluster/told/ends")
+    assert {kind: cloud.inventory().get(kind, []) for kind in kinds} == before
