@@ -90,6 +90,9 @@ sweep: setup ## what stacks past their expiry left in an account, and its price;
 extend: setup ## let the lab STACK live HOURS=2 longer, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
 	@$(RUN) sweep.extend --stack "$$STACK" --hours "$$HOURS" $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"}
 
+destroy-plan: setup ## what a destroy of STACK leaves, what it costs a month and why it stays, and the order of the rest; no account
+	@$(RUN) tests.graph.destroy "$$STACK"
+
 ##@ Rehearsal: a stack really applied, without an account
 
 up: setup ## apply STACK (default: dev) offline and leave it running
@@ -229,6 +232,6 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan submit dashboards doctor smoke extend up status kubectl down rehearse preview recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep review changed drift new \
+.PHONY: plan submit destroy-plan dashboards doctor smoke extend up status kubectl down rehearse preview recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep review changed drift new \
 	lock reference picture \
 	accept pin-images upstream toolchain pack setup help
