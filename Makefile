@@ -51,6 +51,9 @@ plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9', 
 new: setup ## write Pulumi.STACK.yaml from six questions; ARGS='--region eu-north-1 --serve -' answers some of them
 	@$(WITH_ARGS) $(RUN) planner.new --stack "$$STACK"
 
+lab: setup ## write Pulumi.STACK.yaml of a lab that ends by itself, from three questions; ARGS='--hours 8 --gpus 2 --budget 100' answers them
+	@$(WITH_ARGS) $(RUN) planner.lab --stack "$$STACK"
+
 ##@ Runs: beside the stack's own
 
 submit: setup ## the job of run RUN of STACK as YAML, to be sent by `kubectl create -f`, into the same queue; OUT=job.yaml writes it
@@ -89,6 +92,9 @@ sweep: setup ## what stacks past their expiry left in an account, and its price;
 
 extend: setup ## let the lab STACK live HOURS=2 longer, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
 	@$(RUN) sweep.extend --stack "$$STACK" --hours "$$HOURS" $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"}
+
+destroy-plan: setup ## what a destroy of STACK leaves, what it costs a month and why it stays, and the order of the rest; no account
+	@$(RUN) tests.graph.destroy "$$STACK"
 
 ##@ Rehearsal: a stack really applied, without an account
 
@@ -229,6 +235,6 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan submit dashboards doctor smoke extend up status kubectl down rehearse preview recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep review changed drift new \
+.PHONY: plan submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep review changed drift new \
 	lock reference picture \
 	accept pin-images upstream toolchain pack setup help

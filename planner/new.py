@@ -90,19 +90,21 @@ def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None) -> i
     if ask is None and sys.stdin.isatty():
         ask = input
     try:
-        text, planned = stack_file(_answers(options, ask))
+        text, found = stack_file(answers(QUESTIONS, options, ask))
     except (NoStackError, SettingsError) as error:
         print(error, file=sys.stderr)
         return 1
     file.write_text(text, encoding="utf-8")
-    print(f"{file}: {planned.totals.nodes} nodes, {planned.prices.hourly:.2f} USD an hour")
+    print(f"{file}: {found.totals.nodes} nodes, {found.prices.hourly:.2f} USD an hour")
     print(f"next: make plan STACK={options.stack}, edit the file, make up STACK={options.stack}")
     return 0
 
 
-def _answers(options: argparse.Namespace, ask: Callable[[str], str] | None) -> dict[str, str]:
+def answers(
+    questions: Sequence[Question], options: argparse.Namespace, ask: Callable[[str], str] | None
+) -> dict[str, str]:
     """An answer to each question. A wrong one is asked again; where nobody can be asked, it raises NoStackError."""
-    return {question.name: _answer(question, getattr(options, question.name), ask) for question in QUESTIONS}
+    return {question.name: _answer(question, getattr(options, question.name), ask) for question in questions}
 
 
 def _answer(question: Question, given: str | None, ask: Callable[[str], str] | None) -> str:
@@ -122,22 +124,23 @@ def stack_file(answers: Mapping[str, str]) -> tuple[str, AwsPlan]:
     """The text of a stack file and its plan, by the names of the questions. Raises NoStackError and SettingsError."""
     refused: list[str] = []
     for server, gpus in _SERVERS:
-        text, planned = _priced(answers, server, gpus)
-        if not planned.errors:
-            return text, planned
-        refused = refused or [str(finding) for finding in planned.errors]
+        text, found = _priced(answers, server, gpus)
+        if not found.errors:
+            return text, found
+        refused = refused or [str(finding) for finding in found.errors]
     raise NoStackError("\n".join(refused))
 
 
 def _priced(answers: Mapping[str, str], server: str, gpus: int) -> tuple[str, AwsPlan]:
     """With a budget a little above the price."""
-    first = _planned(_text(answers, server, gpus, budget=1_000_000))
+    first = planned(_text(answers, server, gpus, budget=1_000_000))
     price = first.prices.hourly if first.prices.listed else first.prices.hourly_high
     text = _text(answers, server, gpus, budget=max(1, ceil(price * _SPARE)))
-    return text, _planned(text)
+    return text, planned(text)
 
 
-def _planned(text: str) -> AwsPlan:
+def planned(text: str) -> AwsPlan:
+    """The plan of a new file's text. Raises SettingsError."""
     config: dict[str, Any] = read(text, "the new file")["config"]
     prefix = f"{NAMESPACE}:"
     found = plan(
@@ -202,10 +205,10 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> I
         if gpus > 1:
             yield f"        tensorParallel: {gpus}"
     yield f"  gpucluster:budget: {{maxHourlyUsd: {budget}}}  # a stack that costs more is refused"
-    yield f"  gpucluster:lifecycle: {{owner: {_owner()}, costCentre: research}}"
+    yield f"  gpucluster:lifecycle: {{owner: {owner()}, costCentre: research}}"
 
 
-def _owner() -> str:
+def owner() -> str:
     """Who is asked, as a tag can say it."""
     try:
         return "".join(letter for letter in getpass.getuser() if letter.isalnum()) or "me"

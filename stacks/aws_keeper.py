@@ -13,7 +13,7 @@ from stacks.aws_ground import Account, cluster_name
 from stacks.providers import PROJECT_TAG, STACK_TAG
 
 _HERE = Path(__file__).parents[1]
-_SHARED = ("sweep/__init__.py", "sweep/account.py", "sweep/found.py", "sweep/remove.py")
+_SHARED = ("sweep/__init__.py", "sweep/account.py", "sweep/ends.py", "sweep/found.py", "sweep/remove.py")
 
 
 def code() -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from components.platform.network_rules import DENY, JOB_KEY, NAMES, Flow, Pods, Reach, Rule, internet
+from components.platform.network_rules import DENY, JOB_KEY, NAMES, Flow, Pods, Reach, Rule, gang, internet
+from components.platform.taints import GATE_KEY
+from components.training.gate_pods import NEWCOMERS_KEY
 from planner.types import Plan
 from stacks.platform import Connections
 
@@ -18,10 +20,12 @@ def mail_ports(plan: Plan) -> tuple[int, ...]:
     return tuple(sorted({int(each.mail.server.rpartition(":")[2]) for each in receivers if each.mail}))
 
 
-def network_rules(known: Connections, mail: Sequence[int] = ()) -> Mapping[str, Sequence[Rule]]:
-    """The rules by namespace."""
+def network_rules(
+    known: Connections, mail: Sequence[int] = (), gates: Sequence[str] = ()
+) -> Mapping[str, Sequence[Rule]]:
+    """The rules by namespace; `gates` are the pools that are measured."""
     return {
-        "training": [DENY, NAMES, _scraped(), _objects(known, Pods())],
+        "training": [DENY, NAMES, _scraped(), _objects(known, Pods()), *_gates(known, gates)],
         "inference": [
             DENY,
             NAMES,
@@ -61,6 +65,21 @@ def _objects(known: Connections, pods: Pods) -> Rule:
 
 def _frozen(reach: Reach) -> Reach:
     return Reach(cidrs=tuple(reach.cidrs), ports=tuple(reach.ports))
+
+
+def _gates(known: Connections, pools: Sequence[str]) -> list[Rule]:
+    """Pods that measure a pool meet at a port and exchange messages at any, and tell the API what they found.
+
+    Those of newcomers measure a node alone. Storage they see is mounted by the node.
+    """
+    if not pools:
+        return []
+    tell = [_at(known.api)]
+    return [
+        *(gang({GATE_KEY: pool}, f"gate-{pool}") for pool in pools),
+        Rule(name="gates-tell", pods=Pods(having=GATE_KEY), egress=tell),
+        Rule(name="newcomers-tell", pods=Pods(having=NEWCOMERS_KEY), egress=tell),
+    ]
 
 
 def _asked(known: Connections) -> Rule:

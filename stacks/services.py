@@ -94,7 +94,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     namespaces = Namespaces(
         "namespaces", NamespacesArgs(namespaces=namespace_specs(list(platform.pools.values()))), at_platform
     ).names
-    rules = network_rules(platform.connections, mail_ports(plan))
+    rules = network_rules(platform.connections, mail_ports(plan), tuple(plan.measured))
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
     monitors = _monitors(platform, namespaces, at_platform)
     Chart(

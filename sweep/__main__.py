@@ -41,7 +41,7 @@ def main(arguments: list[str], *, ask: Callable[[str], str] = input, today: date
 
 
 def _sweep(account: Account, stack: str | None, confirm: str, day: date, ask: Callable[[str], str]) -> int:
-    over = expired(look(account), day)
+    over = expired(account, look(account), day)
     print_table(over)
     if stack is None:
         stacks = sorted({each.owner.stack for each in removable(over)})

@@ -16,6 +16,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from sweep.account import AwsAccount
+from sweep.ends import NEVER, ends_parameter
 from sweep.found import Account
 
 MOST_HOURS = 24 * 31
@@ -46,7 +47,7 @@ def life(account: Account, project: str, stack: str) -> Life:
     if started and money and hourly:
         spent = datetime.fromisoformat(started) + timedelta(hours=money / hourly)
     return Life(
-        ends=None if ends == "never" else datetime.fromisoformat(ends),
+        ends=None if ends == NEVER else datetime.fromisoformat(ends),
         stopped=record.get("stopped", ""),
         hourly_usd=hourly,
         latest=spent,
@@ -105,7 +106,7 @@ def _extend(account: Account, project: str, stack: str, hours: float, now: datet
     except RefusedError as refused:
         print(f"{stack} does not live longer: {refused}")
         return 1
-    name = f"/{project}/{stack}/keeper/ends"
+    name = ends_parameter(project, stack)
     account.call("ssm", "put_parameter", Name=name, Value=_written(until), Type="String", Overwrite=True)
     print(f"{stack} ends at {_written(until)}; {hours:g} hours more cost {before.hourly_usd * hours:.2f} USD")
     print(f'set keeper.endsAt to "{_written(until)}" in Pulumi.{stack}.yaml: its tags follow with the next pulumi up')

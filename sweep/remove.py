@@ -11,6 +11,7 @@ from datetime import date
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from sweep.ends import last_day
 from sweep.found import Account, Found, look
 
 PAUSE_SECONDS = 15.0
@@ -30,9 +31,13 @@ class Sweep:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-def expired(things: Iterable[Found], today: date) -> list[Found]:
-    """What belongs to stacks whose last day is over."""
-    return [thing for thing in things if thing.owner.expired(today)]
+def expired(account: Account, things: Iterable[Found], today: date) -> list[Found]:
+    """What belongs to stacks whose last day is over, by their tags and by the end that the account knows of."""
+    late = [thing for thing in things if thing.owner.expired(today)]
+    stacks = sorted({(thing.owner.project, thing.owner.stack) for thing in late})
+    known = {each: last_day(account, *each) for each in stacks}
+    living = {each for each, last in known.items() if last is not None and last >= today}
+    return [thing for thing in late if (thing.owner.project, thing.owner.stack) not in living]
 
 
 def removable(things: Iterable[Found]) -> list[Found]:
@@ -51,7 +56,7 @@ def remove(
     """Remove what the expired stack of this name left. A stack whose day is not over is left alone."""
     sweep = Sweep()
     for turn in range(rounds):
-        mine = [each for each in expired(look(account), today) if each.owner.stack == stack]
+        mine = [each for each in expired(account, look(account), today) if each.owner.stack == stack]
         if turn and removable(mine):
             pause(PAUSE_SECONDS)
         take_turn(account, mine, sweep)

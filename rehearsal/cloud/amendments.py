@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rehearsal.cloud import anomalies, buckets, budgets, dispatch, ecr, iam, kms, logs, quotas, s3
+from rehearsal.cloud import anomalies, buckets, budgets, dispatch, ecr, functions, iam, kms, logs, quotas, s3
 from rehearsal.cloud.ec2 import (
     addresses,
     groups,
@@ -21,7 +21,7 @@ from rehearsal.eks.api import images
 from rehearsal.eks.api import service as eks_service
 
 MODULES = (
-    *(buckets, dispatch, ecr, iam, kms, logs, s3, images),
+    *(buckets, dispatch, ecr, functions, iam, kms, logs, s3, images),
     *(addresses, groups, interfaces, launch, network, placement, reservations, routes, tags, templates, volumes),
 )
 

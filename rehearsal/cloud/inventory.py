@@ -32,8 +32,6 @@ OTHER_SERVICES = {
     "ecr:repository": ("moto.ecr.models", "repositories"),
     "efs:file-system": ("moto.efs.models", "file_systems_by_id"),
     "elasticloadbalancing:loadbalancer": ("moto.elbv2.models", "load_balancers"),
-    "lambda:function": ("moto.awslambda.models", "_lambdas"),
-    "scheduler:group": ("moto.scheduler.models", "schedule_groups"),
     "secretsmanager:secret": ("moto.secretsmanager.models", "secrets"),
     "sns:topic": ("moto.sns.models", "topics"),
     "ssm:parameter": ("moto.ssm.models", "_parameters"),
@@ -45,7 +43,7 @@ OTHER_SERVICES = {
 def inventory() -> dict[str, list[str]]:
     """Ids by kind, sorted; a kind without any is left out."""
     found: dict[str, list[str]] = {}
-    for rows in (_ec2(), _eks(), _identity(), _storage(), _others()):
+    for rows in (_ec2(), _eks(), _identity(), _storage(), _functions(), _others()):
         for kind, resource in rows:
             found.setdefault(kind, []).append(resource)
     return {kind: sorted(found[kind]) for kind in sorted(found)}
@@ -125,12 +123,31 @@ def _storage() -> Iterator[Row]:
         yield from (("logs:log-group", name) for name in backend.groups)
 
 
+def _functions() -> Iterator[Row]:
+    """Functions and what calls them; the group that every account has is nobody's, its schedules are."""
+    for backend in _used("moto.awslambda.models", "list_functions"):
+        yield from (("lambda:function", each.function_name) for each in backend.list_functions())
+    for backend in _used("moto.scheduler.models", "schedule_groups"):
+        for group in backend.schedule_groups.values():
+            if group.name != "default":
+                yield "scheduler:group", group.name
+            yield from (("scheduler:schedule", f"{group.name}/{name}") for name in group.schedules)
+
+
 def _others() -> Iterator[Row]:
     yield from (("budgets:budget", name) for name in budgets.budgets())
     yield from (("ce:anomaly", arn) for arn in anomalies.arns())
     for kind, (module_name, attribute) in OTHER_SERVICES.items():
-        module = sys.modules.get(module_name)
-        backends = [value for value in vars(module).values() if isinstance(value, BackendDict)] if module else []
-        for backend_dict in backends:
-            for _, backend in regions(backend_dict):
-                yield from ((kind, str(name)) for name in getattr(backend, attribute, {}))
+        for backend in _used(module_name, attribute):
+            yield from ((kind, str(name)) for name in getattr(backend, attribute))
+
+
+def _used(module_name: str, attribute: str) -> Iterator[Any]:
+    """The backends with this attribute in a module of moto's, which holds those of other services too.
+
+    None where nothing has used the service.
+    """
+    module = sys.modules.get(module_name)
+    backends = [value for value in vars(module).values() if isinstance(value, BackendDict)] if module else []
+    for backend_dict in backends:
+        yield from (backend for _, backend in regions(backend_dict) if hasattr(backend, attribute))

@@ -1,11 +1,13 @@
 """NW08: what pods need gets through, and nothing else does: by the policies as they are registered."""
 
 import json
+from copy import deepcopy
 from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 
 from components.platform.network_rules import NOT_THE_INTERNET, internet
+from components.platform.taints import GATE_KEY
 from policy.graph import Graph
 from policy.pods import pods
 from stacks.network import CALLER_KEY
@@ -117,6 +119,43 @@ def test_a_namespace_that_is_labelled_as_a_caller_asks_servers_and_nothing_else(
     app = End(namespace="apps", labels={})
     assert network.passes(app, there[SERVER], 8000)
     assert not network.passes(app, there[RUN], 8000)
+
+
+@pytest.fixture(scope="module")
+def gated() -> Dev:
+    """The dev stack, whose training pool is measured before runs come."""
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:pools"][1] |= {"instanceType": "p5.48xlarge"}
+    config["gpucluster:budget"] = {"maxHourlyUsd": 900}
+    config["gpucluster:training"]["gates"] = {"minutes": 20, "storageMib": 1111, "weekly": True}
+    made = run_program(config, stack="dev")
+    return Network(made), ends(pods(made))
+
+
+GATE, NEWCOMERS = "gate-training-job", "gate-training-newcomers"
+
+
+def test_gates_meet_tell_the_api_and_speak_with_nobody_else(gated: Dev) -> None:
+    """P16: those that measure a pool among themselves; a newcomer is alone; both say what they found."""
+    network, there = gated
+    own, alone, run = there[GATE], there[NEWCOMERS], there[RUN]
+    assert network.passes(own, own, 29400)
+    assert network.passes(own, own, 40001)
+    for gate in (own, there["gate-training-weekly"], alone):
+        assert network.passes(gate, API, 443)
+        assert network.passes(gate, CONTROL_PLANE, 443)
+        assert network.passes(gate, DNS, 53, "UDP")
+        for stranger in (STRANGER, run, DCGM, METADATA):
+            assert not network.passes(gate, stranger, 29400)
+            assert not network.passes(stranger, gate, 29400)
+    assert not network.passes(alone, own, 29400)
+    assert not network.passes(alone, alone, 29400)
+    assert not network.passes(own, End(namespace="training", labels={GATE_KEY: "other"}), 29400)
+    assert not network.passes(run, API, 443)
+
+
+def test_where_nothing_is_measured_no_rule_speaks_of_it() -> None:
+    assert not [each.name for each in graph("dev").of_type("NetworkPolicy") if "gate" in each.name]
 
 
 @pytest.mark.parametrize("stack", ["dev", "prod"])

@@ -14,6 +14,7 @@ from rehearsal.tests.cloud.conftest import Cloud
 from rehearsal.tests.cloud.world import Network
 from sweep.__main__ import main
 from sweep.account import AwsAccount
+from sweep.ends import ends_parameter
 from sweep.found import Found, Owner, look, owner_of
 from sweep.price import hourly, total
 from sweep.remove import Sweep, ready, remove
@@ -115,6 +116,45 @@ def test_an_expired_lab_goes_and_nothing_else_does(cloud: Cloud, network: Networ
     volumes = cloud.client("ec2").describe_volumes()["Volumes"]
     assert len([each for each in volumes if not each.get("Tags")]) == 1
     assert swept(account, "over").asked == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "goes"),
+    [
+        ("2026-11-23T18:00:00Z", False),
+        ("2026-11-24T00:00:00Z", False),
+        ("2026-11-23T00:00:00Z", True),
+        ("2026-11-22T18:00:00Z", True),
+        ("never", True),
+        ("tomorrow", False),
+    ],
+)
+def test_a_lab_that_was_extended_is_left_alone(
+    cloud: Cloud, network: Network, account: AwsAccount, ends: str, goes: bool
+) -> None:
+    """Its tags still name its old last day; `make extend` wrote the new end into the account, and no tag."""
+    Lab(cloud, network, "extended", tags("extended")).volume()
+    parameter = {"Name": ends_parameter("gpucluster", "extended"), "Value": ends, "Type": "String"}
+    cloud.client("ssm").put_parameter(**parameter, Overwrite=True)
+    assert main([], today=TODAY) == goes
+    assert main(["--remove", "extended", "--confirm", "extended"], today=TODAY) == 0
+    assert there(account, "extended") == ({} if goes else {"volume": 1})
+    assert len(swept(account, "extended").asked) == 0
+    cloud.client("ssm").delete_parameter(Name=parameter["Name"])
+    swept(account, "extended")
+    assert there(account, "extended") == {}
+
+
+def test_an_end_that_nobody_may_read_stops_the_sweep(
+    cloud: Cloud, network: Network, account: AwsAccount, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A refusal is no proof that there is no end."""
+    Lab(cloud, network, "hidden", tags("hidden")).volume()
+    cloud.call("POST", "faults", {"action": "GetParameter", "code": "AccessDeniedException", "status": 400, "times": 1})
+    assert main(["--remove", "hidden", "--confirm", "hidden"], today=TODAY) == 2
+    assert "AccessDenied" in capsys.readouterr().err
+    assert there(account, "hidden") == {"volume": 1}
+    assert len(swept(account, "hidden").asked) == 1
 
 
 def test_persistent_and_protected_data_is_never_removed(cloud: Cloud, network: Network, account: AwsAccount) -> None:

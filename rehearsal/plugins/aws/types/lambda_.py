@@ -59,7 +59,7 @@ def _look(obj: Object, found: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-CONFIGURED = words("description environment handler memorySize role runtime timeout")
+CONFIGURED = words("description environment handler loggingConfig memorySize role runtime timeout")
 
 ROWS: dict[str, Row] = {
     "aws:lambda/function:Function": Row(

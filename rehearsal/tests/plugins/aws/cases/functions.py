@@ -31,6 +31,7 @@ def function(world: World) -> dict[str, Any]:
         "handler": "handler.handle",
         "code": code("def handle(event, context): return 1"),
         "environment": {"variables": {"KEEPER": "{}"}},
+        "loggingConfig": {"logFormat": "Text", "logGroup": "/aws/eks/lab/keeper"},
         "timeout": 300,
         "memorySize": 256,
     }
@@ -55,8 +56,8 @@ CASES = (
     Case(
         w.FUNCTION,
         function,
-        {"timeout": 60, "memorySize": 512},
-        {"timeout": "update", "memorySize": "update"},
+        {"timeout": 60, "memorySize": 512, "loggingConfig": {"logFormat": "Text", "logGroup": "/aws/eks/lab/other"}},
+        {"timeout": "update", "memorySize": "update", "loggingConfig.logGroup": "update"},
         {"name": "another"},
         ("name",),
         outputs=("arn",),

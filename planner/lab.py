@@ -1,0 +1,144 @@
+"""`python -m planner.lab --stack mine`: a lab that ends by itself, from three questions. It plans before it is written.
+
+Exit status: 0 if the file was written, 1 if what was asked for cannot work (with what stands in the way), 2 if the
+command is wrong. Without a terminal, what no option answers is taken as it stands in brackets.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import ceil
+from pathlib import Path
+
+from planner.new import NoStackError, Question, answers, owner, planned
+from planner.plan import AwsPlan
+from settings.errors import SettingsError
+from settings.presets import preset
+
+PRESET = "lab-hybrid"
+"""One L4 in each node of its training pool, bought as spot."""
+_MOST_HOURS, _MOST_GPUS, _MOST_USD = 24 * 31, 64, 100_000
+_SPARE = 1.1
+"""What the limit of an hour leaves above the price."""
+
+
+def _number(most: int, what: str, *, whole: bool = False) -> Callable[[str], str | None]:
+    def wrong(word: str) -> str | None:
+        try:
+            value = float(word)
+        except ValueError:
+            value = 0
+        known = 0 < value <= most and (not whole or word.isdecimal())
+        return None if known else f"{word!r} is not a number of {what} up to {most:,}"
+
+    return wrong
+
+
+QUESTIONS = (
+    Question(name="hours", asked="hours that it is to live", default="8", wrong=_number(_MOST_HOURS, "hours")),
+    Question(name="gpus", asked="GPUs", default="1", wrong=_number(_MOST_GPUS, "GPUs", whole=True)),
+    Question(name="budget", asked="USD that it may cost in all", default="40", wrong=_number(_MOST_USD, "USD")),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """What was asked for: GPUs until `ends` for `usd` in all, `hours` from now."""
+
+    hours: float
+    gpus: int
+    usd: float
+    ends: datetime
+
+
+def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None, *, now: datetime | None = None) -> int:
+    """Ask, plan, write. `ask` takes a prompt and gives the answer; without it and a terminal nobody is asked."""
+    parser = argparse.ArgumentParser(prog="python -m planner.lab")
+    parser.add_argument("--stack", required=True, help="the lab's name: Pulumi.<stack>.yaml is written")
+    for question in QUESTIONS:
+        parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
+    options = parser.parse_args(arguments)
+    file = Path(f"Pulumi.{options.stack}.yaml")
+    if file.exists():
+        print(f"there is a {file} already; choose another name: make lab STACK=my-lab", file=sys.stderr)
+        return 2
+    if ask is None and sys.stdin.isatty():
+        ask = input
+    try:
+        given = answers(QUESTIONS, options, ask)
+        hours = float(given["hours"])
+        ends = (now or datetime.now(UTC)) + timedelta(hours=hours)
+        lab = Lab(hours=hours, gpus=int(given["gpus"]), usd=float(given["budget"]), ends=ends.replace(microsecond=0))
+        text, found = lab_file(lab)
+    except (NoStackError, SettingsError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    file.write_text(text, encoding="utf-8")
+    _tell(options.stack, file, lab, found)
+    return 0
+
+
+def _tell(stack: str, file: Path, lab: Lab, found: AwsPlan) -> None:
+    hourly = _hourly(found)
+    whole = f"{hourly * lab.hours:.2f} USD in {lab.hours:g} hours"
+    print(f"{file}: {found.totals.gpus} GPUs, {hourly:.2f} USD an hour, {whole}")
+    print(f"it ends by itself at {lab.ends:%Y-%m-%d %H:%M} UTC, or when {lab.usd:g} USD are spent")
+    print("replace the placeholders in it; then")
+    for line, why in (
+        (f"make rehearse STACK={stack}", "tries it without an account"),
+        (f"pulumi stack init {stack}", "once"),
+        (f"pulumi up --stack {stack}", "starts it"),
+        (f"make extend STACK={stack} HOURS=2", "lets it live longer, within its budget"),
+        (f"pulumi destroy --stack {stack}", "ends it before its time"),
+    ):
+        print(f"  {line:36} {why}")
+
+
+def lab_file(lab: Lab) -> tuple[str, AwsPlan]:
+    """The text of a lab's file and its plan. Raises NoStackError and SettingsError."""
+    hourly = _hourly(planned(_text(lab, limit=1_000_000, usd=100_000_000)))
+    text = _text(lab, limit=max(1, ceil(hourly * _SPARE)), usd=lab.usd)
+    found = planned(text)
+    refused = [str(finding) for finding in found.errors]
+    if not refused and hourly * lab.hours > lab.usd:
+        refused = [
+            f"--budget: {lab.hours:g} hours at {hourly:.2f} USD cost {hourly * lab.hours:.2f} USD, more than "
+            f"{lab.usd:g}; take --budget {ceil(hourly * lab.hours)}, fewer hours or fewer GPUs"
+        ]
+    if refused:
+        raise NoStackError("\n".join(refused))
+    return text, found
+
+
+def _hourly(found: AwsPlan) -> float:
+    return found.prices.hourly if found.prices.listed else found.prices.hourly_high
+
+
+def _text(lab: Lab, *, limit: int, usd: float) -> str:
+    return "".join(f"{line}\n" for line in _lines(lab, limit, usd))
+
+
+def _lines(lab: Lab, limit: int, usd: float) -> Iterator[str]:
+    yield "# A lab that ends by itself. docs/how-to/labs.md says how; make plan says what it comes to, in a second."
+    yield "config:"
+    yield '  pulumi:disable-default-providers: ["*"]'
+    yield "  # Some names below are placeholders: replace what says so, then remove this line."
+    yield "  gpucluster:example: true"
+    yield f"  gpucluster:preset: {PRESET}"
+    yield "  gpucluster:platform: {publicAccessCidrs: [203.0.113.0/24]}  # replace: your own network"
+    if lab.gpus > 1:
+        yield "  # A run takes one node: g6.xlarge has no EFA, so runs stand side by side and none spans two."
+        yield "  gpucluster:pools:"
+        for pool in preset(PRESET)["pools"]:
+            trains = pool["role"] == "training"
+            yield f"    - {json.dumps({**pool, **({'count': lab.gpus} if trains else {})})}"
+    yield f"  gpucluster:budget: {{maxHourlyUsd: {limit}}}  # a lab that costs more an hour is refused"
+    yield f'  gpucluster:lifecycle: {{owner: {owner()}, costCentre: labs, expiry: "{lab.ends:%Y-%m-%d}"}}'
+    yield f'  gpucluster:keeper: {{endsAt: "{lab.ends:%Y-%m-%dT%H:%M:%SZ}", maxUsd: {usd:g}, warnHours: 1}}'
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
