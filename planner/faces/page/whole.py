@@ -43,10 +43,11 @@ def page(name: str, plan: AwsPlan | MetalPlan, changed: Difference | None = None
 
 
 def _changes(name: str, changed: Difference | None) -> Markup | None:
-    """The numbers before and after, and the findings that come, change and go."""
+    """The runs that it stops, the numbers before and after, and the findings that come, change and go."""
     if changed is None:
         return None
-    made = [element("p", each, class_="rule") for each in changed.assignments]
+    made = [element("p", f"{each}", class_="verdict bad") for each in changed.endings]
+    made += [element("p", each, class_="rule") for each in changed.assignments]
     rows = list(difference_rows(changed))
     listed = table(difference_title(name, changed), difference_headings(changed), rows, range(1, 4))
     below: list[Child] = [listed if rows else element("p", "No number changes.")]
