@@ -16,7 +16,7 @@ from planner.training.minimum import FILL, needs
 from settings.load import from_sections
 from settings.model import AwsSettings
 
-_HEAD = f"""# First guesses
+_HEAD = f"""# Sizing
 
 Written by `make reference`. For a stack of your own `make plan` says more: it knows layout, activations and prices.
 

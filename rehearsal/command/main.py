@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     rehearse = _command(sub, "rehearse", commands.rehearse, "up, assertions, a preview without changes, down")
     _stack(rehearse)
     _verbose(rehearse)
-    recover = _command(sub, "recover", commands.recover, "settle what a killed engine left; also on a real stack")
+    recover = _command(sub, "recover", commands.recover, "clean up what a killed engine left; also on a real stack")
     _stack(recover)
     recover.add_argument("--real", action="store_true", help="the stack of your own backend and account")
     recover.add_argument("--yes", action="store_true", help="with --real: no engine works on it, do not ask")

@@ -112,7 +112,7 @@ def _pool(pool: PoolPlan) -> list[Child]:
 
 def _finding(finding: Finding, *, opened: bool = True) -> Markup:
     """A finding folded; behind it what led to it. Errors that stand are `opened`, where they are not listed twice."""
-    state = f"accepted {finding.severity}" if finding.waiver else str(finding.severity)
+    state = f"suppressed {finding.severity}" if finding.waiver else str(finding.severity)
     tone = "soft" if finding.waiver else "error" if finding.severity is Severity.ERROR else "warning"
     summary = together(
         (
@@ -127,7 +127,7 @@ def _finding(finding: Finding, *, opened: bool = True) -> Markup:
         ("where", finding.path),
         ("about", finding.subject),
         ("remedy", finding.remedy),
-        ("accepted", finding.waiver),
+        ("suppressed by", finding.waiver),
         ("formula", rule.formula if rule else None),
         ("source", rule.source if rule else None),
     ]

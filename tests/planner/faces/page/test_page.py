@@ -44,7 +44,7 @@ def test_what_a_change_ends_is_the_first_line_of_what_changes() -> None:
     before, after = planned("dev"), planned("dev", {"training.runs.0.nodes": 1})
     changes = read(page("dev", after, difference(before, after))).all("section", id="changes")[0]
     assert changes.all("p")[0].words().startswith("run llama-3-8b-sft stops: ")
-    assert "it saves nothing" in changes.all("p")[0].words()
+    assert "it has no checkpoint" in changes.all("p")[0].words()
 
 
 @pytest.mark.parametrize("nodes", [1, 8, 40, 64, 256, 300, 700])
