@@ -1,7 +1,7 @@
 """The page of first guesses prices the lab that is shipped."""
 
 from planner.faces.sizing_page import LAB, page
-from planner.plan import plan
+from planner.plan import AwsPlan, plan
 from settings.load import from_sections
 from settings.presets import preset
 from tests.planner.stacks import TODAY
@@ -20,6 +20,7 @@ def test_the_lab_of_the_page_is_the_shipped_one() -> None:
     (row,) = (line.split(" | ") for line in lines if line.startswith("| cloud |"))
     planned = plan(from_sections({"preset": LAB, **OWNER}), today=TODAY)
     assert row[2] == str(planned.totals.gpus)
+    assert isinstance(planned, AwsPlan)
     low, _, high = row[4].partition(" to ")
     assert float(low) < sections["budget"]["maxHourlyUsd"]
     assert float(high) > planned.prices.hourly * 0.9
