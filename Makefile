@@ -127,7 +127,7 @@ preview: setup ## the policies, and what the tree changes in STACK; BASE=<git re
 	@$(RUN) tests.graph "$$STACK"
 	@$(REHEARSAL) preview $(WHICH) $${BASE:+--base "$$BASE"}
 
-recover: setup ## settle what a killed pulumi left; REAL=1 for the stack of your own account
+recover: setup ## clean up what a killed pulumi left; REAL=1 for the stack of your own account
 	@$(REHEARSAL) recover $(WHICH) $(if $(REAL),--real) $(if $(CLEAR),--clear)
 
 ##@ Checks

@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from catalogue.echo import bare, echo
 from planner.faces import lists
 from planner.faces.assignments import Assignment, AssignmentError, assigned, assignments
 from planner.faces.difference import Difference, Side, difference, differing
@@ -116,9 +117,9 @@ def _answer(options: argparse.Namespace) -> int:
         raise UsageError(f"a table is listed as csv, not as {options.format}: leave out one of them")
     options.table = options.table or "bom"
     if options.against and options.format == "csv":
-        raise UsageError(f"format csv lists one plan: compare with {options.against} as text, json or html")
+        raise UsageError(f"format csv lists one plan: compare with {bare(options.against)} as text, json or html")
     if options.explain and options.format in ("html", "csv"):
-        raise UsageError(f"format {options.format} shows a whole plan: explain {options.explain} as text or json")
+        raise UsageError(f"format {options.format} shows a whole plan: explain {bare(options.explain)} as text or json")
     _one_comparison(options)
     changes = assignments(options.set)
     name, settings, sections = _preset(options.preset) if options.preset else _stack(options.stack)
@@ -149,11 +150,11 @@ def _one_comparison(options: argparse.Namespace) -> None:
         return
     if not options.stack:
         raise UsageError(
-            f"a preset is compared with no revision; name a stack: make plan STACK=dev BASE={options.base}"
+            f"a preset is compared with no revision; name a stack: make plan STACK=dev BASE={bare(options.base)}"
         )
     if options.against or options.explain or options.format == "csv":
         other = "AGAINST" if options.against else "EXPLAIN" if options.explain else "FORMAT=csv"
-        raise UsageError(f"BASE={options.base} and {other} are two questions; ask them one after the other")
+        raise UsageError(f"BASE={bare(options.base)} and {other} are two questions; ask them one after the other")
 
 
 def _since(base: str, name: str, planned: AwsPlan | MetalPlan, changes: list[str]) -> Difference:
@@ -167,11 +168,11 @@ def _since(base: str, name: str, planned: AwsPlan | MetalPlan, changes: list[str
     except RevisionError as error:
         raise UsageError(str(error)) from None
     if file not in there:
-        whole = f"everything in it is new; `make plan STACK={name}` shows the whole plan"
-        raise UsageError(f"{file} is not in {base}: {whole}")
+        whole = f"everything in it is new; `make plan STACK={bare(name)}` shows the whole plan"
+        raise UsageError(f"{bare(file)} is not in {bare(base)}: {whole}")
     other = there[file]
     if other.problems:
-        raise UsageError("\n".join((f"{file} of {base} cannot be planned:", *other.problems)))
+        raise UsageError("\n".join((f"{bare(file)} of {bare(base)} cannot be planned:", *other.problems)))
     side = Side(numbers=other.numbers, findings=other.findings, runs=other.runs)
     return differing(side, Side.of(planned), (base, name), changes)
 
@@ -201,7 +202,7 @@ def _save(shown: Shown, options: argparse.Namespace) -> None:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(content.getvalue(), encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{options.out}: {error.strerror}") from None
+        raise UsageError(f"{bare(options.out)}: {error.strerror}") from None
     count = len(shown.plan.errors)
     print(f"{options.out}: the plan of {shown.name}, {counted(count, 'error')}")
 
@@ -212,9 +213,9 @@ def _stack(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]
     try:
         return name, from_file(file), sections_in(file)
     except FileNotFoundError:
-        raise UsageError(f"there is no {file} in this directory; {meant(name, _stacks())}") from None
+        raise UsageError(f"there is no {bare(file)} in this directory; {meant(name, _stacks())}") from None
     except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}") from None
+        raise UsageError(f"{bare(file)}: {error.strerror}") from None
 
 
 def _stacks() -> list[str]:
@@ -228,13 +229,13 @@ def _either(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]
         return _stack(name)
     if name in preset_names():
         return _preset(name)
-    raise UsageError(f"there is no stack and no preset {name!r}; {meant(name, [*_stacks(), *preset_names()])}")
+    raise UsageError(f"there is no stack and no preset {echo(name)}; {meant(name, [*_stacks(), *preset_names()])}")
 
 
 def _preset(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:
     """A preset as if a stack file said nothing else."""
     if name not in preset_names():
-        raise UsageError(f"there is no preset {name!r}; {meant(name, preset_names())}")
+        raise UsageError(f"there is no preset {echo(name)}; {meant(name, preset_names())}")
     sections = {_PRESET: name, **_OWNER}
     return f"preset {name}", from_sections(sections), sections
 

@@ -13,6 +13,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from catalogue.echo import bare, echo
 from catalogue.instances import INSTANCES
 from catalogue.models import MODELS
 from catalogue.offerings import OFFERINGS, offered
@@ -48,12 +49,12 @@ class Question:
 
 def _among(known: Collection[str], what: str) -> Callable[[str], str | None]:
     names = sorted(known)
-    return lambda word: None if word in known else f"there is no {what} {word!r}; {meant(word, names)}"
+    return lambda word: None if word in known else f"there is no {what} {echo(word)}; {meant(word, names)}"
 
 
 def _count(word: str) -> str | None:
     known = word.isdigit() and 1 <= int(word) <= _MOST_NODES
-    return None if known else f"{word!r} is not a number of nodes from 1 to {_MOST_NODES}"
+    return None if known else f"{echo(word)} is not a number of nodes from 1 to {_MOST_NODES}"
 
 
 QUESTIONS = (
@@ -85,7 +86,7 @@ def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None) -> i
     options = parser.parse_args(arguments)
     file = Path(f"Pulumi.{options.stack}.yaml")
     if file.exists():
-        print(f"there is a {file} already; edit it, or choose another name", file=sys.stderr)
+        print(f"there is a {bare(file)} already; edit it, or choose another name", file=sys.stderr)
         return 2
     if ask is None and sys.stdin.isatty():
         ask = input

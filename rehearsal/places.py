@@ -95,13 +95,22 @@ class SiteDirectory:
         return self
 
 
+_LONGEST = 80
+
+
+def bare(text: str) -> str:
+    """A word that somebody typed as a sentence repeats it: control characters escaped, cut at 80 characters."""
+    escaped = repr(text)[1:-1]
+    return escaped if len(escaped) <= _LONGEST else f"{escaped[: _LONGEST - 3]}..."
+
+
 def site(name: str, root: Path) -> SiteDirectory:
     """The directory of the site `name` of the program at `root`.
 
-    Raises ValueError for a name that is no single path segment.
+    Raises ValueError for a name that is no single path segment, or longer than a file's may be.
     """
-    if name in {"", ".", ".."} or "/" in name or "\0" in name:
-        raise ValueError(f"a rehearsal cannot be named {name!r}: use a stack's name, such as dev")
+    if name in {"", ".", ".."} or "/" in name or "\0" in name or len(name) > _LONGEST:
+        raise ValueError(f"a rehearsal cannot be named '{bare(name)}': use a stack's name, such as dev")
     return SiteDirectory(sites(root) / name)
 
 

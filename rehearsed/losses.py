@@ -1,4 +1,4 @@
-"""What a training run loses when its job is deleted: all since its newest save, which its environment tells of."""
+"""What a training run loses when its job is deleted: all since its newest checkpoint, as its environment tells."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def loses(job: Mapping[str, Any]) -> str | None:
         }
         every = env.get(_OUTLIVES) or env.get(_EVERY)
         if every is None:
-            return "all that it computed is lost, as it saves nothing; made anew it begins at its first step"
+            return "all that it computed is lost, as it has no checkpoint; made anew it begins at its first step"
         if not every.isdecimal():
-            return "what it computed since its newest save is lost"
+            return "what it computed since its newest checkpoint is lost"
         minutes = round(int(every) / _MINUTE)
-        return f"what it computed since its newest save is lost, at most {minutes} min; made anew it goes on from there"
+        return f"what it computed since its newest checkpoint is lost, at most {minutes} min; the new job resumes there"
     return None

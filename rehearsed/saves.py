@@ -36,7 +36,7 @@ def begin(launch: Launch) -> str | None:
 
 
 def sync(launch: Launch) -> Program:
-    """The AWS CLI image in this program: what it downloads is stock, what it uploads is the newest save."""
+    """The AWS CLI image in this program: what it downloads is stock, what it uploads is the newest checkpoint."""
     return s3sync.run(launch, copied)
 
 

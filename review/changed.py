@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planner.faces.revision import RevisionError, commit, git
+from planner.faces.wording import bare
 from settings.errors import meant
 
 PROGRAM = (
@@ -31,7 +32,7 @@ def fork_point(root: Path, base: str) -> str:
         return git(root, "merge-base", start, "HEAD").strip()
     except RevisionError:
         raise RevisionError(
-            f"BASE={base} and this tree have no commit in common: a shallow clone lacks it; type "
+            f"BASE={bare(base)} and this tree have no commit in common: a shallow clone lacks it; type "
             "`git fetch --unshallow`"
         ) from None
 
@@ -63,8 +64,8 @@ def asked(root: Path, tree: Path, stacks: list[str], base: str) -> list[str]:
     for name in stacks:
         if name not in there:
             raise RevisionError(
-                f"Pulumi.{name}.yaml is neither in this tree nor in {base}, so there is nothing to compare; "
-                f"{meant(name, there)}"
+                f"Pulumi.{bare(name)}.yaml is neither in this tree nor in {bare(base)}, so there is nothing "
+                f"to compare; {meant(name, there)}"
             )
     return stacks
 
@@ -76,7 +77,7 @@ def deployed(text: str) -> list[str]:
     except ValueError:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise RevisionError(f'STACKS={text} is no JSON list of stacks; write it like ["dev", "prod"]')
+        raise RevisionError(f'STACKS={bare(text)} is no JSON list of stacks; write it like ["dev", "prod"]')
     return names
 
 
@@ -89,10 +90,12 @@ def to_deploy(root: Path, base: str, names: Sequence[str], asked_for: str) -> li
     here = stacks_here(root)
     for name in (*names, *([asked_for] if asked_for else ())):
         if name not in here:
-            raise RevisionError(f"Pulumi.{name}.yaml is not in this tree; {meant(name, here)}")
+            raise RevisionError(f"Pulumi.{bare(name)}.yaml is not in this tree; {meant(name, here)}")
     if asked_for:
         if asked_for not in names:
-            raise RevisionError(f"Pulumi.{asked_for}.yaml is not deployed: add {asked_for} to the variable STACKS")
+            raise RevisionError(
+                f"Pulumi.{bare(asked_for)}.yaml is not deployed: add {bare(asked_for)} to the variable STACKS"
+            )
         return [asked_for]
     if not base.strip("0"):
         return list(names)

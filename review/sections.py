@@ -79,7 +79,7 @@ def _findings(stack: Compared) -> Block:
 
 
 def _finding(finding: Finding) -> str:
-    kind = "accepted" if finding.waiver else "**error**" if finding.severity is Severity.ERROR else "warning"
+    kind = "suppressed" if finding.waiver else "**error**" if finding.severity is Severity.ERROR else "warning"
     return f"{kind} {code(finding.rule)} at {code(finding.path)}: {plain(finding.sentence)}; {plain(finding.remedy)}"
 
 

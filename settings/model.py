@@ -41,7 +41,7 @@ class Lifecycle(Section):
 
 
 class Waiver(Section):
-    """One finding accepted on purpose, until a day. Without `subject` it covers every finding of the rule."""
+    """One finding suppressed on purpose, until a day. Without `subject` it covers every finding of the rule."""
 
     rule: RuleId
     subject: Annotated[str | None, Field(description="the image, pool, run or service it is about")] = None
@@ -101,7 +101,7 @@ class AwsSettings(Settings):
 
 
 class MetalSettings(Settings):
-    """A stack on racks of one's own."""
+    """A stack on premises: racks, servers and a fabric of the site's own."""
 
     platform: Metal
     pools: Annotated[tuple[MetalPool, ...], Field(min_length=1)]

@@ -56,18 +56,23 @@ class Reading(Section):
 
 
 class Checkpoint(Section):
-    """How often a run saves, how long it may stand for it, how many saves are kept, and where they go on to."""
+    """How often a run writes a checkpoint, how long that may take, how many are kept, and where they are copied to."""
 
     every_minutes: Annotated[float, Field(gt=0, le=10_080)]
-    within_seconds: Annotated[float, Field(gt=0, le=86_400, description="longest pause that a save may cause")]
+    within_seconds: Annotated[float, Field(gt=0, le=86_400, description="longest pause that a checkpoint may cause")]
     keep: Annotated[int, Field(ge=1, le=1000)] = 3
-    local: Annotated[bool, Field(description="save to the nodes' own disks first, and copy from there")] = False
+    local: Annotated[bool, Field(description="write to the nodes' own disks first, and copy from there")] = False
     file_system_minutes: Annotated[
-        float | None, Field(gt=0, le=10_080, description="with local: how often a save goes on; None = each does")
+        float | None,
+        Field(
+            gt=0,
+            le=10_080,
+            description="with local: how often one is copied to the file system; None = each",
+        ),
     ] = None
     object_store_hours: Annotated[
         Literal[1, 2, 3, 4, 6, 8, 12, 24] | None,
-        Field(description="how often the newest save is checked and copied to the object store; None = never"),
+        Field(description="how often the newest checkpoint is checked and copied to the object store; None = never"),
     ] = None
 
     @model_validator(mode="after")

@@ -21,8 +21,13 @@ def deploy(plan: Plan, config: pulumi.Config) -> dict[str, dict[str, Any]]:
 
 def platform_of(plan: Plan) -> Platform:
     """The platform that the plan is for: the one place that knows which there are. Raises RunError on metal."""
+    return deploy_aws(deployable(plan))
+
+
+def deployable(plan: Plan) -> AwsPlan:
+    """The plan, if there is a platform to deploy it on. Raises RunError on metal."""
     if isinstance(plan, AwsPlan):
-        return deploy_aws(plan)
+        return plan
     raise pulumi.RunError("gpucluster:platform.kind: metal can be planned but not deployed yet; type make plan")
 
 

@@ -11,6 +11,7 @@ import pulumi
 from planner.faces.findings import table
 from planner.types import Plan
 from settings.errors import SettingsError
+from stacks.deploy import deployable
 from stacks.serving import TOKENS
 
 TOLD = 32
@@ -25,13 +26,16 @@ UNHEARD = "{path}: {name} cannot be told of alerts: {key} is not set; type pulum
 
 
 def accepted(plan: Plan, config: pulumi.Config) -> Plan:
-    """The plan, if nothing in it forbids deployment; its warnings are shown. Raises RunError with all errors."""
+    """The plan, if nothing in it forbids deployment; its warnings are shown. Raises RunError with all errors,
+    or with the reason why such a plan cannot be deployed at all, before any warning.
+    """
     if plan.errors:
         count = len(plan.errors)
         raise pulumi.RunError(
             f"the planner refuses this stack: {count} finding{'s' if count > 1 else ''}; nothing was registered\n\n"
             + table(plan.errors)
         )
+    deployable(plan)
     for finding in plan.warnings:
         pulumi.log.warn(f"{finding}" + (f" [waived: {finding.waiver}]" if finding.waiver else ""))
     missing = [*_without_tokens(plan, config), *_without_keys(plan, config), *_without_receivers(plan, config)]

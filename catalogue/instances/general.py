@@ -1,18 +1,18 @@
 """What is not a GPU node: m7i for the system pool, CPU types with EFA, and Inferentia, which runs no CUDA."""
 
-from catalogue.instances.rows import DESCRIBED, OPEN, cards, plain_card, system
+from catalogue.instances.rows import DESCRIBED, OPEN, equal_cards, plain_card, system
 from catalogue.prices import tabled
 from catalogue.types import Instance, Nvme, UsageClass
 
 M7I = (
-    system("large", 2, 8, (3, 10, 12.5), 0.1008),
-    system("xlarge", 4, 16, (4, 15, 12.5), 0.2016),
-    system("2xlarge", 8, 32, (4, 15, 12.5), 0.4032),
-    system("4xlarge", 16, 64, (8, 30, 12.5), 0.8064),
-    system("8xlarge", 32, 128, (8, 30, 12.5), 1.6128),
-    system("12xlarge", 48, 192, (8, 30, 18.75), 2.4192),
-    system("16xlarge", 64, 256, (15, 50, 25), 3.2256),
-    system("24xlarge", 96, 384, (15, 50, 37.5), 4.8384),
+    system("large", vcpu=2, memory_gib=8, interfaces=3, addresses=10, gbit_per_s=12.5, usd=0.1008),
+    system("xlarge", vcpu=4, memory_gib=16, interfaces=4, addresses=15, gbit_per_s=12.5, usd=0.2016),
+    system("2xlarge", vcpu=8, memory_gib=32, interfaces=4, addresses=15, gbit_per_s=12.5, usd=0.4032),
+    system("4xlarge", vcpu=16, memory_gib=64, interfaces=8, addresses=30, gbit_per_s=12.5, usd=0.8064),
+    system("8xlarge", vcpu=32, memory_gib=128, interfaces=8, addresses=30, gbit_per_s=12.5, usd=1.6128),
+    system("12xlarge", vcpu=48, memory_gib=192, interfaces=8, addresses=30, gbit_per_s=18.75, usd=2.4192),
+    system("16xlarge", vcpu=64, memory_gib=256, interfaces=15, addresses=50, gbit_per_s=25, usd=3.2256),
+    system("24xlarge", vcpu=96, memory_gib=384, interfaces=15, addresses=50, gbit_per_s=37.5, usd=4.8384),
 )
 
 C5N = (
@@ -20,7 +20,7 @@ C5N = (
         type="c5n.18xlarge",
         vcpu=72,
         memory_gib=192,
-        cards=cards(1, 15),
+        cards=equal_cards(1, interfaces=15),
         addresses_per_interface=50,
         network_gbit_per_s=100,
         usage_classes=OPEN,
@@ -35,7 +35,7 @@ HPC6ID = (
         type="hpc6id.32xlarge",
         vcpu=64,
         memory_gib=1024,
-        cards=cards(2, 1),
+        cards=equal_cards(2, interfaces=1),
         addresses_per_interface=50,
         network_gbit_per_s=200,
         usage_classes=frozenset({UsageClass.ON_DEMAND}),
@@ -51,7 +51,7 @@ INF2 = (
         type="inf2.xlarge",
         vcpu=4,
         memory_gib=16,
-        cards=plain_card(4),
+        cards=plain_card(interfaces=4),
         addresses_per_interface=15,
         network_gbit_per_s=15,
         usage_classes=OPEN,
@@ -60,3 +60,5 @@ INF2 = (
         on_demand=tabled(0.7582),
     ),
 )
+
+ROWS = (*M7I, *C5N, *HPC6ID, *INF2)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from catalogue.echo import bare, echo
 from settings.errors import NAMESPACE, SettingsError, meant, written
 from settings.load import SECTIONS
 from settings.stackfile import read
@@ -45,10 +46,10 @@ def assignments(texts: Iterable[str]) -> tuple[Assignment, ...]:
 def _assignment(text: str) -> Assignment:
     match = _ASSIGNMENT.fullmatch(text.strip())
     if match is None:
-        raise AssignmentError(f"{text!r} is not PATH=VALUE; write it like pools[0].count=64")
+        raise AssignmentError(f"{echo(text)} is not PATH=VALUE; write it like pools[0].count=64")
     path = tuple(int(index) if index else name for index, name in _STEP.findall(match[1]))
     try:
-        value = read(match[2], text)
+        value = read(match[2], bare(text))
     except SettingsError as error:
         raise AssignmentError(str(error)) from None
     return Assignment(path=path, text=match[2].strip(), value=value)
@@ -86,7 +87,7 @@ def _check(here: Any, path: Path, depth: int) -> None:
     elif a_list:
         raise AssignmentError(f"{place}: is a list; take one of its entries {_entries(here)}, or assign it as a whole")
     elif isinstance(step, int) or not isinstance(here, Mapping):
-        what = "is a section" if isinstance(here, Mapping) else f"is {here!r}"
+        what = "is a section" if isinstance(here, Mapping) else f"is {echo(here)}"
         remedy = meant("", list(here)) if isinstance(here, Mapping) else "assign to it as a whole"
         raise AssignmentError(f"{place}: {what} and has no {written((step,)).partition(':')[2]}; {remedy}")
 

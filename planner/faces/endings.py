@@ -34,7 +34,9 @@ def endings(before: Runs, after: Runs) -> tuple[Ending, ...]:
 def _endings(before: Runs, after: Runs) -> Iterator[Ending]:
     for name, was in before.items():
         if name not in after:
-            yield Ending(run=name, why="the change deletes it", whence="what it computed since its last save is lost")
+            yield Ending(
+                run=name, why="the change deletes it", whence="what it computed since its last checkpoint is lost"
+            )
             continue
         now = after[name]
         changed = [key for key in _WORDS if key in was and key in now and _plain(was[key]) != _plain(now[key])]
@@ -44,12 +46,12 @@ def _endings(before: Runs, after: Runs) -> Iterator[Ending]:
 
 
 def whence(run: Mapping[str, Any]) -> str:
-    """The newest save that outlives a run's pods, and how old it may be."""
+    """The newest checkpoint that outlives a run's pods, and how old it may be."""
     saves = run["saves"]
     if not saves:
-        return "its first step: it saves nothing"
+        return "its first step: it has no checkpoint"
     seconds = saves["file_system_s"] if saves["local"] else saves["every_s"]
-    return f"its newest save on the shared file system, at most {round(seconds / _MINUTE):,} min old"
+    return f"its newest checkpoint on the shared file system, at most {round(seconds / _MINUTE):,} min old"
 
 
 def _said(key: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from catalogue.echo import echo
 from planner.draft import AwsDraft, Draft, registry
 from planner.faces.reading import read_by
 from planner.findings import Finding, Rule, Severity
@@ -52,7 +53,7 @@ def explain(id_: str, draft: Draft, findings: tuple[Finding, ...]) -> Explanatio
     """Explain a rule on a stack's draft and the findings of its plan. Raises UnknownRuleError."""
     rules = {rule.id: rule for rule in registry.rules}
     if id_ not in rules:
-        raise UnknownRuleError(f"there is no rule {id_!r}; {meant(id_, list(rules))}")
+        raise UnknownRuleError(f"there is no rule {echo(id_)}; {meant(id_, list(rules))}")
     rule = rules[id_]
     applies = isinstance(draft, rule.about)
     mine = tuple(finding for finding in findings if finding.rule == id_)

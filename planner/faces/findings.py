@@ -24,7 +24,7 @@ def findings_table(findings: Sequence[Finding]) -> "Table":
     grid.add_column("where, what, and what to do", overflow="fold", ratio=1)
     for finding in sorted(findings, key=lambda finding: (finding.waiver is not None, finding.severity)):
         state = f"waived {finding.severity}" if finding.waiver else str(finding.severity)
-        advice = f"accepted: {finding.waiver}" if finding.waiver else finding.remedy
+        advice = f"suppressed: {finding.waiver}" if finding.waiver else finding.remedy
         style = "dim" if finding.waiver else _STYLES[finding.severity]
         said = Text(f"{finding.path}\n", "bold") + Text(f"{finding.sentence}; {advice}")
         grid.add_row(Text(f"{state}\n{finding.rule}", style), said)

@@ -140,7 +140,7 @@ def services(plan: Plan) -> Iterator[RenderableType]:
 
     rows = [(f"pool {pool}", sharing_words(plan.pools[pool], shared)) for pool, shared in plan.sharing.items()]
     if rows:
-        yield section("room beside services", facts(rows))
+        yield section("free capacity", facts(rows))
 
 
 def sharing_words(pool: PoolPlan, shared: Sharing) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from catalogue.echo import bare
 from planner.faces import told
 from planner.findings import Finding, Severity
 
@@ -54,7 +55,7 @@ def told_here(file: Path, today: date | None = None) -> Told:
     try:
         return _read(json.loads(json.dumps(told.told(file, today))))
     except OSError as error:
-        raise RevisionError(f"{file}: {error.strerror}") from None
+        raise RevisionError(f"{bare(file)}: {error.strerror}") from None
 
 
 def told_at(root: Path, tree: Path, names: Sequence[str], revision: str) -> dict[str, Told]:
@@ -80,7 +81,9 @@ def told_at(root: Path, tree: Path, names: Sequence[str], revision: str) -> dict
     )
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
-        raise RevisionError(f"{revision} cannot be planned by its own code ({said}): compare with a later revision")
+        raise RevisionError(
+            f"{bare(revision)} cannot be planned by its own code ({said}): compare with a later revision"
+        )
     return {name: _read(data) for name, data in json.loads(done.stdout).items()}
 
 
@@ -108,13 +111,15 @@ def _read(data: Mapping[str, Any]) -> Told:
 def commit(root: Path, revision: str) -> str:
     """The commit that a name stands for. Raises RevisionError if there is none of that name."""
     if revision.startswith("-"):
-        raise RevisionError(f"BASE={revision} is not a revision; type a branch, a tag or a commit, such as BASE=main")
+        raise RevisionError(
+            f"BASE={bare(revision)} is not a revision; type a branch, a tag or a commit, such as BASE=main"
+        )
     try:
         done = git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     except RevisionError:
         raise RevisionError(
-            f"BASE={revision} is no revision of this repository: fetch it (`git fetch origin {revision}`), or type a "
-            "branch, a tag or a commit that `git log` shows"
+            f"BASE={bare(revision)} is no revision of this repository: fetch it "
+            f"(`git fetch origin {bare(revision)}`), or type a branch, a tag or a commit that `git log` shows"
         ) from None
     return done.strip()
 

@@ -68,7 +68,7 @@ def storage_facts(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
 
 
 def _copied(run: RunStorage) -> str:
-    """Where the newest save goes on to from the file system, and how long that takes."""
+    """Where the newest checkpoint goes on to from the file system, and how long that takes."""
     if run.io.saving is None or run.io.saving.object_store_s is None or run.object_copy_s is None:
         return ""
     hours = run.io.saving.object_store_s / SECONDS_PER_HOUR

@@ -3,19 +3,20 @@
 from collections.abc import Iterable
 
 from catalogue.gpus import GPUS
-from catalogue.instances import INSTANCES
 from catalogue.models import MODELS
 from catalogue.prices import RATES, SERVICES
 from catalogue.tiers import TIERS
-from catalogue.types import Instance, UsageClass
 from planner.cost.amounts import Amount
 from planner.cost.labs import Lab, labs
 from planner.cost.stack import Around, Purchase, fsx_service
 from planner.cost.tiers import tier_costs
-from planner.pool_types import Role
+from planner.plan import plan
+from planner.pool_types import AwsPoolPlan
 from planner.training.minimum import FILL, needs
+from settings.load import from_sections
+from settings.model import AwsSettings
 
-_HEAD = f"""# First guesses
+_HEAD = f"""# Sizing
 
 Written by `make reference`. For a stack of your own `make plan` says more: it knows layout, activations and prices.
 
@@ -27,8 +28,9 @@ By memory alone, {FILL:.0%} of it filled with weights, gradients and optimizer s
 _SHOWN = ("H100", "H200", "B200")
 _MODELS = ("llama-3.1-8b", "llama-2-13b", "llama-3.1-70b", "llama-3.1-405b", "mixtral-8x7b", "deepseek-v3")
 _HOURS = 40
-_LAB_GIB = 1200
-_ROOT_GIB = 100
+LAB = "lab-cloud"
+"""The preset whose lab in the cloud is priced."""
+_OWNER = {"example": True, "lifecycle": {"owner": "nobody", "costCentre": "none"}}
 
 
 def page() -> str:
@@ -60,30 +62,44 @@ def _tiers() -> Iterable[str]:
 
 
 def _labs() -> Iterable[str]:
-    gpu, system = INSTANCES["g5.xlarge"], INSTANCES["m7i.large"]
-    around = Around(nat_gateways=1, fsx=fsx_service("SCRATCH_2", None), fsx_gib=_LAB_GIB)
-    ways = labs(
-        _rented("gpu", "training", gpu, 1),
-        _rented("system", "system", system, 2),
-        around,
-        SERVICES,
-        RATES,
-        hours_per_month=_HOURS,
+    settings = from_sections({"preset": LAB, **_OWNER})
+    if not isinstance(settings, AwsSettings):
+        raise TypeError(f"preset {LAB} is a stack on AWS")
+    pools, lustre = plan(settings).pools, settings.storage.lustre
+    rented = {pool.role: _rented(pools[pool.name], pool.root_volume_gib) for pool in settings.pools}
+    gpu, system = rented["training"], rented["system"]
+    around = Around(
+        nat_gateways=1,
+        fsx=fsx_service(lustre.deployment_type, lustre.throughput_mbps_per_tib),
+        fsx_gib=lustre.capacity_gib,
     )
+    ways = labs(gpu, system, around, SERVICES, RATES, hours_per_month=_HOURS)
     yield ""
     yield f"## A lab for {_HOURS} hours a month"
     yield ""
-    yield f"The cloud's with one {gpu.type}, two {system.type} and {_LAB_GIB} GiB of FSx for Lustre."
+    yield (
+        f"The cloud's is the preset `{LAB}`: {_nodes(gpu)}, {_nodes(system)} and {lustre.capacity_gib} GiB of FSx for "
+        "Lustre."
+    )
     yield ""
     yield "| lab | what | GPUs | bought, USD | an hour, USD | a month, USD |"
     yield "|---|---|---|---|---|---|"
     yield from map(_lab, ways)
 
 
-def _rented(pool: str, role: Role, instance: Instance, count: int) -> Purchase:
+def _rented(pool: AwsPoolPlan, root_volume_gib: int) -> Purchase:
     return Purchase(
-        pool=pool, role=role, instance=instance, count=count, usage=UsageClass.ON_DEMAND, root_volume_gib=_ROOT_GIB
+        pool=pool.name,
+        role=pool.role,
+        instance=pool.instance,
+        count=pool.count,
+        usage=pool.usage,
+        root_volume_gib=root_volume_gib,
     )
+
+
+def _nodes(bought: Purchase) -> str:
+    return f"{bought.count} {bought.instance.type} ({bought.usage})"
 
 
 def _lab(lab: Lab) -> str:

@@ -24,7 +24,7 @@ A name of the catalogue ([instances](instances.md), [models](models.md)) may als
 ```
 
 """
-_KINDS = {"aws": "On AWS", "metal": "On racks of one's own"}
+_KINDS = {"aws": "On AWS", "metal": "On premises"}
 _LONGEST = 60
 
 

@@ -54,8 +54,8 @@ def findings_text(plan: AwsPlan | MetalPlan) -> RenderableType:
 def verdict(plan: AwsPlan | MetalPlan) -> Text:
     """How many findings there are of each kind, and what that means for a deployment."""
     errors, warnings = len(plan.errors), len([each for each in plan.warnings if each.waiver is None])
-    accepted = len(plan.findings) - errors - warnings
-    counts = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}, {accepted} accepted"
+    suppressed = len(plan.findings) - errors - warnings
+    counts = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}, {suppressed} suppressed"
     text = Text(f"findings: {counts}; ", "bold")
     return text + (Text("the stack is refused", "bold red") if errors else Text("it can be deployed", "bold green"))
 

@@ -1,5 +1,9 @@
 """Words of the faces that need nothing that draws."""
 
+from catalogue.echo import bare
+
+__all__ = ["bare", "counted"]
+
 
 def counted(number: int, noun: str) -> str:
     """So many of something: 1 node, 2 nodes."""

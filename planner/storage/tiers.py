@@ -12,7 +12,7 @@ LOCAL, SHARED, OBJECTS = "local disks", "file system", "object store"
 
 def checkpoint_tiers(run: RunStorage, shared_gb_per_s: float) -> Iterator[Tier]:
     """The nodes' own disks, the file system at what it takes from all clients or at what the run's nodes send, and the
-    object store where the newest save is copied there.
+    object store where the newest checkpoint is copied there.
 
     Training waits for the first place that the run uses. What goes on from there is copied beside the training.
     """

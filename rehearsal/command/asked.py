@@ -15,6 +15,7 @@ from typing import Any
 from rehearsal.cluster.layout import PROXY
 from rehearsal.command.errors import CommandError
 from rehearsal.kube.client import ApiError, Kube, Unreachable
+from rehearsal.places import bare
 
 METRICS = ("apiregistration.k8s.io/v1", "APIService", "v1beta1.metrics.k8s.io")
 ENTERING = {"exec": "enter", "attach": "attach to", "cp": "copy from or to", "debug": "debug"}
@@ -89,7 +90,9 @@ def logs(words: Sequence[str], kube: Kube, effects: Path) -> Iterator[tuple[bool
     options = _options([word for index, word in enumerate(words) if index != words.index("logs")])
     pods = list(_pods(options, kube))
     if not pods:
-        raise CommandError(f"no pods of {options.what or options.selector} in namespace {options.namespace}.")
+        raise CommandError(
+            f"no pods of {bare(options.what or options.selector)} in namespace {bare(options.namespace)}."
+        )
     if options.follow:
         yield False, "logs are not followed in a rehearsal: this is what there is now"
     for pod in pods:
@@ -103,7 +106,7 @@ def _of_pod(pod: Object, options: argparse.Namespace, effects: Path) -> Iterator
     chosen = [each for each in every if each["name"] == wanted] if wanted else pod["spec"]["containers"]
     if wanted and not chosen:
         known = ", ".join(each["name"] for each in every)
-        raise CommandError(f"pod {meta['name']} has no container {wanted}; it has {known}.")
+        raise CommandError(f"pod {meta['name']} has no container {bare(wanted)}; it has {known}.")
     for container in chosen if options.all_containers or wanted else chosen[:1]:
         directory = effects / "pods" / f"{meta['namespace']}_{meta['name']}_{meta['uid'][:8]}" / container["name"]
         printed = _printed(directory, previous=options.previous)
@@ -146,7 +149,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--tail", type=int, default=-1)
     options, rest = parser.parse_known_args(words)
     if rest:
-        print(f"not looked at in a rehearsal: {' '.join(rest)}", file=sys.stderr)
+        print(f"not looked at in a rehearsal: {bare(' '.join(rest))}", file=sys.stderr)
     return options
 
 
@@ -157,17 +160,21 @@ def _pods(options: argparse.Namespace, kube: Kube) -> Iterator[Object]:
     elif not slash or kind in ("po", "pod", "pods"):
         found = kube.get("v1", "Pod", name, options.namespace) if name else None
         if found is None:
-            raise CommandError(f"there is no pod {name or '(none named)'} in namespace {options.namespace}.")
+            raise CommandError(
+                f"there is no pod {bare(name) or '(none named)'} in namespace {bare(options.namespace)}."
+            )
         yield found
     elif kind.partition(".")[0] in _OWNERS:
         version, owner = _OWNERS[kind.partition(".")[0]]
         found = kube.get(version, owner, name, options.namespace)
         if found is None:
-            raise CommandError(f"there is no {owner} {name} in namespace {options.namespace}.")
+            raise CommandError(f"there is no {owner} {bare(name)} in namespace {bare(options.namespace)}.")
         labels = (found["spec"].get("selector") or {}).get("matchLabels") or {_JOB_OF: name}
         yield from kube.list("v1", "Pod", options.namespace, ",".join(f"{k}={v}" for k, v in labels.items()))
     else:
-        raise CommandError(f"logs of {kind} are not known here: name a pod, or one of {', '.join(sorted(_OWNERS))}.")
+        raise CommandError(
+            f"logs of {bare(kind)} are not known here: name a pod, or one of {', '.join(sorted(_OWNERS))}."
+        )
 
 
 def _served(kube: Kube) -> bool:

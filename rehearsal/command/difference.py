@@ -106,7 +106,7 @@ def checkout(root: Path, revision: str, target: Path) -> Path:
     except FileNotFoundError as error:
         raise CommandError("comparing with a revision needs git: install it.") from error
     if done.returncode:
-        raise CommandError(f"revision {revision} cannot be read from git: {done.stderr.strip()}")
+        raise CommandError(f"revision {places.bare(revision)} cannot be read from git: {done.stderr.strip()}")
     with tarfile.open(archive) as tar:
         tar.extractall(target, filter="data")
     archive.unlink()

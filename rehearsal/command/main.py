@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     rehearse = _command(sub, "rehearse", commands.rehearse, "up, assertions, a preview without changes, down")
     _stack(rehearse)
     _verbose(rehearse)
-    recover = _command(sub, "recover", commands.recover, "settle what a killed engine left; also on a real stack")
+    recover = _command(sub, "recover", commands.recover, "clean up what a killed engine left; also on a real stack")
     _stack(recover)
     recover.add_argument("--real", action="store_true", help="the stack of your own backend and account")
     recover.add_argument("--yes", action="store_true", help="with --real: no engine works on it, do not ask")
@@ -97,11 +97,20 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _name(text: str) -> str:
+    """The name of a stack or a site, for argparse."""
+    try:
+        places.site(text, Path())
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
 def _rate(text: str) -> float:
     """A number that is not negative, for argparse."""
     found = float(text)
     if not 0 <= found < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 up")
+        raise argparse.ArgumentTypeError(f"{places.bare(text)} is not a number from 0 up")
     return found
 
 
@@ -114,8 +123,8 @@ def _command(
 
 
 def _stack(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--stack", default="dev", help="the stack's name (default: dev)")
-    command.add_argument("--site", help="a name of its own for the rehearsal (default: the stack's)")
+    command.add_argument("--stack", type=_name, default="dev", help="the stack's name (default: dev)")
+    command.add_argument("--site", type=_name, help="a name of its own for the rehearsal (default: the stack's)")
     command.add_argument("--root", type=Path, default=Path(), help="the program (default: where you are)")
 
 

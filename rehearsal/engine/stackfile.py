@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from rehearsal.places import bare
+
 MOST_VALUES = 100_000
 """Values of a stack file with each alias written out: nine lines of ten aliases each have a thousand million."""
 PROVIDER_KEYS = ("secretsprovider", "encryptedkey", "encryptionsalt")
@@ -54,7 +56,7 @@ def stack_file(root: Path, stack: str) -> Path:
         if each.name.count(".") == 2
     )
     there = f"stacks here: {', '.join(known)}" if known else "there is no stack file here at all"
-    raise StackFileError(f"{path} does not exist; {there}. Choose one of them.")
+    raise StackFileError(f"{root / bare(path.name)} does not exist; {there}. Choose one of them.")
 
 
 def project_name(root: Path) -> str:

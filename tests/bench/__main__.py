@@ -145,8 +145,8 @@ def report(figures: list[Figure], counting: tuple[float, float]) -> str:
     rows = "\n".join(f"| {' | '.join(figure.cells())} |" for figure in figures)
     return (
         "# Benchmarks\n\nWritten by `make bench`, which fails if a budget is exceeded.\n\n"
-        f"Machine: {machine()}.\nIt added up 20 million numbers in {counting[0]:.1f} s before this run and "
-        f"in {counting[1]:.1f} s after it: seconds of two runs compare as these do.\n\n"
+        f"Machine: {machine()}.\nReference loop (20 million additions): {counting[0]:.1f} s before this run and "
+        f"{counting[1]:.1f} s after it. Scale the seconds of another run by it.\n\n"
         f"| what | measured | budget | how |\n|---|---|---|---|\n{rows}\n\n"
         "The floor is a flat program generated from what the program registers: the same SDK classes, literal inputs, "
         "no components.\nBoth run without an engine against a monitor that answers at once.\n"

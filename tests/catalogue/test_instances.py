@@ -1,8 +1,11 @@
 """Instance rows against another copy of DescribeInstanceTypes: the one that moto carries."""
 
 import gzip
+import inspect
 import json
 import re
+import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,8 +13,10 @@ from typing import Any
 import moto
 import pytest
 
+from catalogue import instances
 from catalogue.gpus import GPUS, H100
-from catalogue.instances import INSTANCES
+from catalogue.instances import INSTANCES, g6
+from catalogue.instances.rows import equal_cards, graphics, plain_card, system
 from catalogue.offerings import offered
 from catalogue.types import Accelerator, Architecture, Nvme, UsageClass
 
@@ -231,3 +236,21 @@ def test_types_are_offered_where_ec2_says(name: str) -> None:
     told = offered(name)
     assert told is not None
     assert {region: set(zones) for region, zones in told.items()} == _offerings()[name]
+
+
+def test_a_module_with_rows_is_a_family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C16: a new file of rows is all that a new family takes; no list of families is kept by hand."""
+    written = Path(g6.__file__).read_text().replace('"g6.', '"gr6.')
+    (tmp_path / "gr6.py").write_text(written)
+    monkeypatch.setattr(instances, "__path__", [*instances.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "catalogue.instances.gr6", raising=False)
+    found = {row.type for row in instances._rows()}
+    assert {"gr6.4xlarge", "gr6.48xlarge"} <= found
+    assert set(INSTANCES) < found
+
+
+@pytest.mark.parametrize("make", [graphics, system, equal_cards, plain_card])
+def test_a_row_names_its_numbers(make: Callable[..., object]) -> None:
+    """C16: a row has one field without a name at most, its type or how many cards."""
+    kinds = [each.kind for each in inspect.signature(make).parameters.values()]
+    assert len([kind for kind in kinds if kind is not inspect.Parameter.KEYWORD_ONLY]) <= 1

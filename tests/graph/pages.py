@@ -59,7 +59,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "pytorch CHECKPOINT_DIR": "directory for checkpoints, on the shared file system; outlives the pods",
     "pytorch CHECKPOINT_EVERY_SECONDS": "seconds between two saves",
     "pytorch CHECKPOINT_KEEP": "whole saves that are kept",
-    "pytorch CHECKPOINT_URI": "where the newest save is copied in the object store",
+    "pytorch CHECKPOINT_URI": "where the newest checkpoint is copied in the object store",
     "pytorch CHECKPOINT_WITHIN_SECONDS": "seconds that a save may take, when the run is told to stop too",
     "pytorch DATASET_DIR": "the dataset's files, read-only; only where the run names a dataset",
     "pytorch METRICS_PORT": "port on which rank 0 tells Prometheus of the run; only with metricsPort",

@@ -18,11 +18,11 @@ def job(**env: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("env", "words"),
     [
-        ({}, "all that it computed is lost, as it saves nothing"),
-        ({"CHECKPOINT_EVERY_SECONDS": "1800"}, "since its newest save is lost, at most 30 min"),
+        ({}, "all that it computed is lost, as it has no checkpoint"),
+        ({"CHECKPOINT_EVERY_SECONDS": "1800"}, "since its newest checkpoint is lost, at most 30 min"),
         # Saves on a node's own disks go with its pods.
         ({"CHECKPOINT_EVERY_SECONDS": "60", "CHECKPOINT_FILE_SYSTEM_SECONDS": "1800"}, "at most 30 min"),
-        ({"CHECKPOINT_EVERY_SECONDS": "[unknown]"}, "what it computed since its newest save is lost"),
+        ({"CHECKPOINT_EVERY_SECONDS": "[unknown]"}, "what it computed since its newest checkpoint is lost"),
     ],
 )
 def test_a_run_loses_what_it_did_not_save(env: dict[str, str], words: str) -> None:

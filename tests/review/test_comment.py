@@ -187,14 +187,14 @@ def test_a_run_that_restarts_goes_on_from_its_save(step: dict[str, Any], why: st
     """The prod run saves to the shared file system every 90 minutes."""
     stack = compared(tmp_path, "prod", None, preview(step))
     assert "1 workload restarts" in decided(stack)
-    row = f"| run llama-3-70b-pretrain | {why} | its newest save on the shared file system, at most 90 min old |"
+    row = f"| run llama-3-70b-pretrain | {why} | its newest checkpoint on the shared file system, at most 90 min old |"
     assert row in shown(stack).splitlines()
 
 
 def test_a_run_that_saves_nothing_begins_at_its_first_step(tmp_path: Path) -> None:
     step = stepped("replace", JOB, "run-llama-3-8b-sft-job", {}, {}, keys=["spec"])
     text = shown(compared(tmp_path, "dev", None, preview(step)))
-    assert "| run llama-3-8b-sft | its job is replaced (spec) | its first step: it saves nothing |" in text
+    assert "| run llama-3-8b-sft | its job is replaced (spec) | its first step: it has no checkpoint |" in text
 
 
 def test_fewer_nodes_may_end_what_runs_there(tmp_path: Path) -> None:

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+import pulumi
 import pytest
 
+from planner.plan import plan
+from settings.load import from_sections
 from tests.graph import stackfiles
 from tests.graph.stackfiles import refusal, stack_config
 
@@ -40,6 +43,18 @@ def test_all_findings_come_at_once() -> None:
 def test_metal_is_planned_and_not_deployed() -> None:
     message = refusal(stack_config("metal"), stack="dev")
     assert message == "gpucluster:platform.kind: metal can be planned but not deployed yet; type make plan"
+
+
+def test_the_reason_stands_before_any_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C13: nobody reads warnings about a stack that is not deployed at all."""
+    warned: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", warned.append)
+    config = stack_config("metal")
+    assert plan(
+        from_sections({key.removeprefix("gpucluster:"): config[key] for key in config if "gpuc" in key})
+    ).warnings
+    refusal(config, stack="dev")
+    assert warned == []
 
 
 def test_metal_that_cannot_work_is_refused_for_that_first() -> None:

@@ -47,7 +47,7 @@ def step_bar(id_: str, step: StepTime) -> Markup:
         end += took
         if exposed:
             left, width = _BAR * (end - exposed) / step.seconds, _BAR * exposed / step.seconds
-            tip = element("title", f"{name}: {seconds(exposed)} of communication alone")
+            tip = element("title", f"{name}: {seconds(exposed)} in which the step waits for communication")
             shapes.append(box(left, 26, width, 10, tip, class_="exposed", data_exposed=name))
     alone = ", drawn lighter" if step.communication_share else ""
     said = (

@@ -43,10 +43,11 @@ def page(name: str, plan: AwsPlan | MetalPlan, changed: Difference | None = None
 
 
 def _changes(name: str, changed: Difference | None) -> Markup | None:
-    """The numbers before and after, and the findings that come, change and go."""
+    """The runs that it stops, the numbers before and after, and the findings that come, change and go."""
     if changed is None:
         return None
-    made = [element("p", each, class_="rule") for each in changed.assignments]
+    made = [element("p", f"{each}", class_="verdict bad") for each in changed.endings]
+    made += [element("p", each, class_="rule") for each in changed.assignments]
     rows = list(difference_rows(changed))
     listed = table(difference_title(name, changed), difference_headings(changed), rows, range(1, 4))
     below: list[Child] = [listed if rows else element("p", "No number changes.")]
@@ -111,7 +112,7 @@ def _pool(pool: PoolPlan) -> list[Child]:
 
 def _finding(finding: Finding, *, opened: bool = True) -> Markup:
     """A finding folded; behind it what led to it. Errors that stand are `opened`, where they are not listed twice."""
-    state = f"accepted {finding.severity}" if finding.waiver else str(finding.severity)
+    state = f"suppressed {finding.severity}" if finding.waiver else str(finding.severity)
     tone = "soft" if finding.waiver else "error" if finding.severity is Severity.ERROR else "warning"
     summary = together(
         (
@@ -126,7 +127,7 @@ def _finding(finding: Finding, *, opened: bool = True) -> Markup:
         ("where", finding.path),
         ("about", finding.subject),
         ("remedy", finding.remedy),
-        ("accepted", finding.waiver),
+        ("suppressed by", finding.waiver),
         ("formula", rule.formula if rule else None),
         ("source", rule.source if rule else None),
     ]

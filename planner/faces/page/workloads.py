@@ -79,7 +79,7 @@ def checkpoint_curve(id_: str, run: RunPlan, training: TrainingPlan, saving: Sav
         id_,
         "Time lost, by the interval between checkpoints",
         f"With pauses of {pause_s:g} s least at {young / _MINUTE:.0f} minutes, {least:.1f} %; "
-        f"this run saves every {every_s / _MINUTE:g} minutes and loses {own:.1f} %.",
+        f"this run writes a checkpoint every {every_s / _MINUTE:g} minutes and loses {own:.1f} %.",
         [allowed, *places],
         Axis(name="minutes between checkpoints", written=_minutes, logarithmic=True),
         Axis(name="% of the time"),

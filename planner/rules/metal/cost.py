@@ -103,7 +103,7 @@ def storage_outweighs_gpus(draft: MetalDraft) -> Iterable[Observation]:
     source="Definition of the planner: a life of five years; prices of the catalogue's rows",
 )
 def owned_hourly_budget(draft: MetalDraft) -> Iterable[Observation]:
-    """An hour of one's own racks, with the purchase spread over five years, stays within its budget."""
+    """An hour of on-premises racks, with the purchase spread over five years, stays within its budget."""
     limit = draft.settings.budget.max_hourly_usd if draft.settings.budget else None
     hourly, running = draft.owned.hourly, draft.owned.running
     if limit is not None and hourly.usd > limit:

@@ -15,7 +15,7 @@ from planner.metal_draft import MetalDraft, metal_rule
     source="kubernetes.io, Releases: patch releases and end of life of each minor",
 )
 def kubernetes_ended(draft: MetalDraft) -> Iterable[Observation]:
-    """The cluster's minor still gets patches: on racks of one's own nobody upgrades it by force."""
+    """The cluster's minor still gets patches: on premises nobody upgrades it by force."""
     minor, oldest = draft.settings.platform.kubernetes_version, min(END_OF_LIFE)
     ended = END_OF_LIFE.get(minor)
     if minor < oldest or (ended and ended < draft.today):

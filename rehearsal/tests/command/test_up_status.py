@@ -11,12 +11,15 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from rehearsal import places, supervisor
+from rehearsal import particulars, places, supervisor
 from rehearsal.command import apply, commands, preflight, session
+from rehearsal.command.main import main
 from rehearsal.command.meter import Meter
 from rehearsal.engine import declared
 from rehearsal.engine.declared import Declared
 from rehearsal.engine.events import Record
+from rehearsal.engine.run import EngineError
+from rehearsal.engine.stackfile import StackFileError, stack_file
 from rehearsal.engine.view import ClusterView
 from rehearsal.engine.watching import Watching
 from rehearsal.places import SiteDirectory
@@ -131,3 +134,44 @@ def test_a_cluster_that_is_not_there_or_does_not_answer_is_told_lf28(
     )
     (silent,) = session.views(site, program)  # type: ignore[arg-type]
     assert silent.unready()[0].startswith("cluster us-east-2/gpu does not answer: http://127.0.0.1:1 does not answer")
+
+
+def test_a_rehearsal_that_failed_names_the_command_that_repeats_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C12: its own site is gone by then; the last line says how to have it again, and to keep it."""
+    stopped: list[Path] = []
+
+    def failing(*_: object) -> None:
+        raise EngineError("pulumi up failed (log: /l)")
+
+    monkeypatch.setattr(preflight, "check", lambda *_: None)
+    monkeypatch.setattr(commands, "open_session", failing)
+    monkeypatch.setattr(supervisor, "stop", stopped.append)
+    monkeypatch.setattr(places, "site", lambda *_: SiteDirectory(tmp_path / "s"))
+    (tmp_path / "Pulumi.yaml").write_text("name: p\nruntime: python\n")
+    assert main(["rehearse", "--stack", "mine", "--root", str(tmp_path)]) == 1
+    first, last = capsys.readouterr().err.strip().splitlines()[-2:]
+    assert first == "error: pulumi up failed (log: /l)"
+    typed = particulars.load(tmp_path).typed("up", "mine")
+    assert "mine" in typed
+    assert last == f"Nothing of it is left running: `{typed}` repeats it and leaves it running to look into."
+    assert stopped == [tmp_path / "s"]
+
+
+@pytest.mark.parametrize("flag", ["--stack", "--site"])
+def test_a_name_of_a_rehearsal_is_repeated_escaped_and_cut(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["status", flag, "../\x1b[31m" + "x" * 300])
+    said = capsys.readouterr().err
+    assert "../\\x1b[31mxxx" in said
+    assert "\x1b" not in said
+    assert "x" * 80 not in said
+
+
+def test_a_stack_without_a_file_is_repeated_escaped_and_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "Pulumi.yaml").write_text("name: p\nruntime: python\n")
+    with pytest.raises(StackFileError, match="does not exist") as refused:
+        stack_file(tmp_path, "\x1b[31m" + "x" * 200)
+    assert "\x1b" not in str(refused.value)
+    assert "x" * 80 not in str(refused.value)

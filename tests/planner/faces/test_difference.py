@@ -59,11 +59,11 @@ def test_a_run_that_a_change_ends_is_told_with_what_it_loses() -> None:
     (ending,) = difference(planned("dev"), planned("dev", {f"{run}.nodes": 1})).endings
     assert str(ending) == (
         "run llama-3-8b-sft stops: its job is deleted and made anew (nodes 2 to 1); "
-        "it starts again from its first step: it saves nothing"
+        "it starts again from its first step: it has no checkpoint"
     )
     saving = {f"{run}.checkpoint": {"everyMinutes": 30, "withinSeconds": 120}}
     (ending,) = difference(planned("dev", saving), planned("dev", {**saving, f"{run}.image": "a/b:1"})).endings
-    assert ending.whence == "it starts again from its newest save on the shared file system, at most 30 min old"
+    assert ending.whence == "it starts again from its newest checkpoint on the shared file system, at most 30 min old"
     (ending,) = difference(planned("dev"), planned("dev", {"training.runs": []})).endings
     assert ending.why == "the change deletes it"
 

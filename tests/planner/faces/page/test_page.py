@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.faces.difference import difference
 from planner.faces.forecast import seconds
 from planner.faces.page.charts import Axis, Curve, curves
 from planner.faces.page.elements import Markup, element, table
@@ -36,6 +37,14 @@ def shown(plan_: AwsPlan | MetalPlan, name: str = "some") -> Node:
 
 def tier(svg: Node, name: str) -> float:
     return sum(each.number("count") for each in svg.all("rect", data_tier=name))
+
+
+def test_what_a_change_ends_is_the_first_line_of_what_changes() -> None:
+    """A6: on the page as in text."""
+    before, after = planned("dev"), planned("dev", {"training.runs.0.nodes": 1})
+    changes = read(page("dev", after, difference(before, after))).all("section", id="changes")[0]
+    assert changes.all("p")[0].words().startswith("run llama-3-8b-sft stops: ")
+    assert "it has no checkpoint" in changes.all("p")[0].words()
 
 
 @pytest.mark.parametrize("nodes", [1, 8, 40, 64, 256, 300, 700])
