@@ -70,10 +70,9 @@ def serve(kube: Kube, name: str, pool: str, gpus: int, replicas: int = 1, *, spr
     graph = built(lambda opts: InferenceService("sample", service_args(**changes), opts))
     made = graph.one("sample-deployment").inputs["spec"]
     pod, labels = made["template"]["spec"], made["template"]["metadata"]["labels"]
-    (server,) = pod["containers"]
     spec = {key: pod[key] for key in ("affinity", "topologySpreadConstraints")}
     spec |= {"nodeSelector": {"gpucluster/pool": pool}}
-    spec |= {"containers": [{key: server[key] for key in ("name", "image", "resources")}]}
+    spec |= {"containers": [{key: each[key] for key in ("name", "image", "resources")} for each in pod["containers"]]}
     kube.create(
         {
             "apiVersion": "apps/v1",

@@ -52,7 +52,7 @@ def trial(tmp_path: Path) -> Iterator[Trial]:
 
 
 def test_up_shows_a_table_and_down_of_a_protected_stack_shows_the_refusal(trial: Trial) -> None:
-    status, said = trial.run("up")
+    status, said = trial.run("up", "-v")
     assert status == 0, said
     for words in ("trial:token", "2 objects in s3://models/llama", "aws:ec2:Subnet", "create", "peak memory"):
         assert words in said
