@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from catalogue.echo import echo
+from catalogue.echo import bare, echo
 from settings.types import Path
 
 Problem = tuple[Path, str]
@@ -175,5 +175,5 @@ def _object_store(data: Mapping[str, Any], path: Path, run: Mapping[str, Any]) -
 
 def _unknown(name: str, kind: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, n=1)
-    choice = f"did you mean {echo(near[0])}?" if near else f"known: {', '.join(known) or 'none'}"
+    choice = f"did you mean {echo(near[0])}?" if near else f"known: {', '.join(map(bare, known)) or 'none'}"
     return f"there is no {kind} {echo(name)}; {choice}"

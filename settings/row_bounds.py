@@ -56,7 +56,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "head_dim": (1, 100_000),
     "ffn": (1, 100_000_000),
     "vocab": (1, 100_000_000),
-    "context": (1, 10**9),
+    "context": (256, 10**9),
     "bytes_per_parameter": (0, 16),
     "kv_rank": (1, 1_000_000),
     "query_rank": (0, 1_000_000),

@@ -188,7 +188,9 @@ def shm_below_memory(draft: Draft) -> Iterable[Observation]:
                 path=f"{path}.shmGib",
                 sentence=f"{run.shm_gib} GiB of shared memory do not fit below the pod's memory limit of {limit} GiB, "
                 f"which is what a {draft.pools[run.pool].hardware} leaves",
-                remedy=f"set it to at most {max(1, limit // 2)}, half of the limit",
+                remedy=f"set it to at most {limit // 2}, half of the limit"
+                if limit > 1
+                else "take an instance type with more memory",
                 subject=run.name,
                 inputs={"shared memory": f"{run.shm_gib} GiB", "memory limit": f"{limit} GiB"},
             )

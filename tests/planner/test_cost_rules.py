@@ -91,6 +91,6 @@ def test_a_higher_budget_never_breaks_a_site(limit: float, more: float, key: str
 
 
 def test_a_small_budget_is_told_as_it_is() -> None:
-    """Item 16: 3 USD are no "0 thousand"."""
+    """3 USD are no "0 thousand"."""
     (finding,) = found("purchase-budget", {"budget": {"maxPurchaseUsd": 3}})
     assert finding.sentence.endswith("and the budget is 3.00")

@@ -128,7 +128,7 @@ def test_unknown_rows_are_named_with_what_was_meant(path: str, value: str, rule:
     ],
 )
 def test_ranges_hold_what_is_no_node(path: str, network: str, needed: int) -> None:
-    """Item 11: storage servers, switches and power strips have addresses too."""
+    """Storage servers, switches and power strips have addresses too."""
     found = planned_metal({path: network})
     said = sentence(found, "addresses-too-few")
     stores = sum(each.count for each in found.facility.machines if each.kind is Kind.STORAGE)
@@ -141,6 +141,6 @@ def test_ranges_hold_what_is_no_node(path: str, network: str, needed: int) -> No
     [("10.0.0.0/11", "take a /12"), ("10.96.0.0/12", None), ("10.96.0.0/28", None), ("10.96.0.0/29", "take a /24")],
 )
 def test_services_have_a_range_that_kubernetes_takes(network: str, remedy: str | None) -> None:
-    """Item 11: kube-apiserver takes 20 bits at most, kubeadm 10 addresses at least."""
+    """Kube-apiserver takes 20 bits at most, kubeadm 10 addresses at least."""
     found = [each for each in planned_metal({"platform.serviceCidr": network}).errors if each.rule == "service-range"]
     assert [each.remedy.partition(",")[0] for each in found] == ([remedy] if remedy else [])

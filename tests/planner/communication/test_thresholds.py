@@ -215,7 +215,7 @@ def test_racks_that_share_nvlink() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 63])
 @pytest.mark.parametrize("network", [NDR, P5, P4DE, ONE_HDR, SHARP])
 def test_one_expectation_at_every_size(network: Network, count: int, efa: bool) -> None:
-    """Item 5: a smaller message is never expected to reach more than a larger one on the same nodes."""
+    """A smaller message is never expected to reach more than a larger one on the same nodes."""
     group = nodes(count, network) if count > 1 else NODE
     sizes = [size * GIB for size in (0.001, 0.1, 1, 2, 4, 7.9, 8, 16, 64)]
     for expected in (

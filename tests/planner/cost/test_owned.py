@@ -218,7 +218,7 @@ def test_every_tier_and_estimate_says_where_it_is_from() -> None:
 
 
 def test_what_is_owned_is_compared_with_what_is_rented_on_demand() -> None:
-    """Item 9: H200 against p5en, not against the blocks of p5e, which end after half a year; GB200 against nothing."""
+    """H200 against p5en, not against the blocks of p5e, which end after half a year; GB200 against nothing."""
     rows = SHIPPED.instances.values()
     found = twin(SHIPPED.gpus["H200"], 8, rows)
     assert found is not None

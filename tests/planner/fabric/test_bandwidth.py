@@ -98,7 +98,7 @@ def test_bisection_never_exceeds_injection(
 
 
 def test_free_uplinks_of_one_leaf_help_no_other() -> None:
-    """Item 12: 41 ports on leaves of 42 down and 22 up: the first leaf sends 22 ports' worth, the other its one."""
+    """41 ports on leaves of 42 down and 22 up: the first leaf sends 22 ports' worth, the other its one."""
     made = design(
         Demand(nodes=43, rails=1),
         64,

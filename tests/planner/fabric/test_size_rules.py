@@ -89,7 +89,7 @@ def test_just_large_enough() -> None:
 
 
 def test_auto_tries_every_topology() -> None:
-    """Item 12: beyond the 1,296 nodes that rails hold, leaves and spines hold 1,458."""
+    """Beyond the 1,296 nodes that rails hold, leaves and spines hold 1,458."""
     rails = {"fabric.switch": "SB7790", "pools.1.count": 1458}
     assert found("fabric-too-small", {**rails, "fabric.topology": "rail-optimised"})
     assert not found("fabric-too-small", {**rails, "fabric.topology": "auto"})

@@ -159,7 +159,7 @@ def test_circuits_are_never_overloaded(loads: list[float], amperes: float, more:
     feeds=st.sampled_from([1, 2]),
 )
 def test_no_circuit_carries_more_than_it_may(kw: float, cords: int, amperes: int, feeds: int) -> None:
-    """Item 10: whatever hangs on it, a circuit stays within 80 %, and each feed carries all of a machine."""
+    """Whatever hangs on it, a circuit stays within 80 %, and each feed carries all of a machine."""
     machine = Placed(name="node-0", kind=Kind.NODE, rack_units=8, kw=kw, cords=cords)
     circuit = Circuit(volts=230, phases=1, amperes=amperes)
     wired = circuits(Rack(placed=(machine, replace(machine, name="node-1"))), circuit, feeds)

@@ -28,7 +28,7 @@ def follow(data: dict[str, Any]) -> list[str]:
 
 
 def test_every_remedy_with_a_value_works() -> None:
-    """Item 11: what a finding tells a person to type is taken, and ends the finding."""
+    """What a finding tells a person to type is taken, and ends the finding."""
     rules: list[str] = []
     for number in range(EXAMPLES):
         base, changes = document(Random(number))  # noqa: S311 - nothing is kept secret with it
@@ -50,7 +50,7 @@ def test_every_remedy_with_a_value_works() -> None:
     ],
 )
 def test_remedies_that_name_a_range(rule: str, stack: dict[str, Any], section: str, change: dict[str, Any]) -> None:
-    """Item 11: a range that is too small, one that is too large, a sequence that is too long."""
+    """A range that is too small, one that is too large, a sequence that is too long."""
     data = {**stack, section: {**stack[section], **change}}
     if rule == "run-context":
         run = {**data["training"]["runs"][0], "model": "llama-3-8b", "sequenceLength": 1_000_000}
@@ -60,7 +60,7 @@ def test_remedies_that_name_a_range(rule: str, stack: dict[str, Any], section: s
 
 @pytest.mark.parametrize("billion", [10_000, 100_000])
 def test_no_remedy_asks_for_more_restarts_than_a_run_may_have(billion: int) -> None:
-    """Item 11: a run that fails 2,300 or 23,000 times is parted; the settings take 1,000 restarts."""
+    """A run that fails 2,300 or 23,000 times is parted; the settings take 1,000 restarts."""
     run = {"model": "llama-3-70b", "tokensBillion": billion, "restarts": 3}
     changes = {f"training.runs.0.{key}": value for key, value in run.items()}
     changes |= {"training.failuresPer1000NodeDays": 100, "training.runs.0.checkpoint": _SAVES}
@@ -69,7 +69,7 @@ def test_no_remedy_asks_for_more_restarts_than_a_run_may_have(billion: int) -> N
 
 
 def test_no_remedy_asks_for_a_larger_network_than_there_may_be() -> None:
-    """Item 11: a VPC of a /16 is the largest, and is not told to grow."""
+    """A VPC of a /16 is the largest, and is not told to grow."""
     found = planned("prod", {"platform.vpcCidr": "10.64.0.0/16", "pools.1.count": 2048}).findings
     said = [each.remedy for each in found if each.rule == "subnet-size"]
     assert said == ["take fewer nodes, or types that hold fewer pods"]

@@ -68,6 +68,6 @@ def test_failures_are_monotone(gpus: int, more: int, rate: float) -> None:
 
 @pytest.mark.parametrize("nodes", [63, 256])
 def test_no_step_where_tables_ended(nodes: int) -> None:
-    """Item 6: the next node shortens the time by its own part: 63 to 64 nodes by 1/64, 256 to 257 by 1/257."""
+    """The next node shortens the time by its own part: 63 to 64 nodes by 1/64, 256 to 257 by 1/257."""
     now, then = (mttf(8 * each, failure_rate(H100)).hours for each in (nodes, nodes + 1))
     assert then / now == pytest.approx(nodes / (nodes + 1))

@@ -150,13 +150,13 @@ def test_cache_grows_with_gpus_share_and_quantization(name: str, tensor: int, ut
     [("llama-3-70b", 4, 1), ("llama-3-70b", 8, 1), ("llama-3-70b", 16, 2), ("qwen2.5-7b", 8, 2), ("deepseek-v3", 8, 8)],
 )
 def test_cache_beyond_the_kv_heads_is_held_twice(model: str, tensor: int, copies: float) -> None:
-    """Item 8: 16 GPUs hold 8 KV heads twice, so that the cache has half the tokens that its memory would hold."""
+    """16 GPUs hold 8 KV heads twice, so that the cache has half the tokens that its memory would hold."""
     assert kv_copies(MODELS[model], tensor) == copies
     memory = serving_memory(MODELS[model], 80, tensor, 0.9)
     assert memory.kv_cache_tokens == int(memory.kv_cache_gb * 1e9 // (memory.kv_bytes_per_token * copies))
 
 
 def test_quantized_weights_are_read_in_their_own_size() -> None:
-    """Item 13: int4 is published as such, fp8 is made of what was read."""
+    """Int4 is published as such, fp8 is made of what was read."""
     assert read_bytes(LLAMA_70B, "int4") == weights_bytes(LLAMA_70B, "int4") < LLAMA_70B.weights_bytes / 3
     assert read_bytes(LLAMA_70B, "fp8") == read_bytes(LLAMA_70B) == LLAMA_70B.weights_bytes

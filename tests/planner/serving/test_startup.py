@@ -36,5 +36,5 @@ def test_scale_up_waits_for_node_image_and_weights() -> None:
 def test_weights_come_at_the_rate_of_the_slowest(
     shared: float, node: float | None, pcie: float, gpus: int, slowest: float
 ) -> None:
-    """Item 13: file system, the node's network, PCIe and the reading processes stand in one row."""
+    """File system, the node's network, PCIe and the reading processes stand in one row."""
     assert load_rate_gb_per_s(shared, node, pcie, gpus) == slowest

@@ -120,7 +120,7 @@ def test_total_is_the_sum_and_lies_in_its_range() -> None:
 
 
 def test_a_run_is_refused_only_below_its_least() -> None:
-    """Item 3: 70 billion with selective recomputation on 64 GPUs of 80 GB may fit, and is not sure to."""
+    """70 billion with selective recomputation on 64 GPUs of 80 GB may fit, and is not sure to."""
     memory = training_memory(Job(sharding="zero1", micro_batch=2, sequence=4096), LLAMA_70B, TP8_DP8, 80)
     assert memory.fits
     assert not memory.fits_surely

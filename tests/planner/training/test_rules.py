@@ -124,7 +124,7 @@ def test_tensor_parallelism_divides_the_heads() -> None:
 
 @pytest.mark.parametrize(("software", "fits"), [("megatron", True), ("fsdp", False)])
 def test_tensor_parallelism_beyond_the_kv_heads(software: str, fits: bool) -> None:
-    """Item 8: 8 of Qwen3 30B's 32 heads share 4 KV heads where the software copies them, which Megatron does."""
+    """8 of Qwen3 30B's 32 heads share 4 KV heads where the software copies them, which Megatron does."""
     plan = _plan(model="qwen3-30b-a3b", software=software, parallelism={"tensor": 8})
     assert bool(_found("tensor-divides-heads", plan)) is not fits
 
