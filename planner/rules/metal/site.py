@@ -100,7 +100,7 @@ def addresses_too_few(draft: MetalDraft) -> Iterable[Observation]:
         "fabric.railCidr": ports,
     }
     for path, network in _ranges(draft).items():
-        wanted, room = needed.get(path, 0), network.num_addresses - _RESERVED
+        wanted, room = needed.get(path, 0), max(0, network.num_addresses - _RESERVED)
         if wanted > room:
             yield Observation(
                 path=path,
