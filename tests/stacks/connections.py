@@ -62,7 +62,7 @@ class Network:
 
     def _selects(self, policy: Mapping[str, Any], end: End) -> bool:
         inside = policy["metadata"]["namespace"] == end.namespace
-        return inside and _matches(policy["spec"]["podSelector"], end.labels)
+        return inside and matches(policy["spec"]["podSelector"], end.labels)
 
     def _fits(self, rule: Mapping[str, Any], key: str, namespace: str, other: End, port: int, protocol: str) -> bool:
         ports = rule.get("ports")
@@ -81,18 +81,29 @@ class Network:
             return False
         labels = {**self._namespaces.get(other.namespace, {}), "kubernetes.io/metadata.name": other.namespace}
         of = peer.get("namespaceSelector")
-        there = other.namespace == namespace if of is None else _matches(of, labels)
-        return there and _matches(peer.get("podSelector") or {}, other.labels)
+        there = other.namespace == namespace if of is None else matches(of, labels)
+        return there and matches(peer.get("podSelector") or {}, other.labels)
 
 
-def _matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """As Kubernetes selects (apimachinery, pkg/labels/selector.go, Requirement.Matches): NotIn takes who has no such
+    label, too.
+    """
     wanted: Mapping[str, str] = selector.get("matchLabels") or {}
-    for each in selector.get("matchExpressions") or ():
-        if each["operator"] != "Exists":
-            raise NotImplementedError(f"operator {each['operator']}")
-        if each["key"] not in labels:
-            return False
-    return wanted.items() <= labels.items()
+    return wanted.items() <= labels.items() and all(
+        _meets(each, labels) for each in selector.get("matchExpressions") or ()
+    )
+
+
+def _meets(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    has, value = expression["key"] in labels, labels.get(expression["key"])
+    answers = {
+        "Exists": has,
+        "DoesNotExist": not has,
+        "In": has and value in expression.get("values", ()),
+        "NotIn": not has or value not in expression.get("values", ()),
+    }
+    return answers[expression["operator"]]
 
 
 def ends(pods: Iterable[Pod]) -> dict[str, End]:

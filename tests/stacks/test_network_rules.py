@@ -12,7 +12,7 @@ from policy.graph import Graph
 from policy.pods import pods
 from stacks.network import CALLER_KEY
 from tests.graph.stackfiles import run_program, stack_config
-from tests.stacks.connections import End, Network, ends
+from tests.stacks.connections import End, Network, ends, matches
 
 DNS = End(namespace="kube-system", labels={"k8s-app": "kube-dns"})
 STRANGER = End(namespace="somebody", labels={"app": "shell"})
@@ -180,3 +180,13 @@ def test_the_internet_is_every_address_but_those_of_sites_links_and_groups() -> 
     assert sum(each.num_addresses for each in networks) + sum(each.num_addresses for each in taken) == 2**32
     assert not any(each.overlaps(one) for each in networks for one in taken)
     assert any(IPv4Address(str(S3.address)) in each for each in networks)
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "taken"),
+    [("Exists", [], "ab"), ("DoesNotExist", [], "c"), ("In", ["1"], "a"), ("NotIn", ["1"], "bc")],
+)
+def test_the_evaluator_selects_as_kubernetes_does(operator: str, values: list[str], taken: str) -> None:
+    pods = {"a": {"x": "1"}, "b": {"x": "2"}, "c": {}}
+    selector = {"matchExpressions": [{"key": "x", "operator": operator, "values": values}]}
+    assert "".join(name for name, labels in pods.items() if matches(selector, labels)) == taken
