@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from settings.types import Matching, Section
+from settings.sections import Section
+from settings.types import Matching
 
 Word = Annotated[str, Matching(r"[a-z]+(-[a-z]+)*", "small letters and '-'")]
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.pools import Pool
+from settings.sections import Path, Section, SectionError
 from settings.types import (
     SERVICE_CIDR,
     AccountId,
@@ -18,13 +19,10 @@ from settings.types import (
     KeyArn,
     KubernetesMinor,
     Name,
-    Path,
     PolicyArn,
     PublicCidr,
     Region,
     ReservationId,
-    Section,
-    SectionError,
     VpcCidr,
     ZoneId,
 )

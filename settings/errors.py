@@ -13,8 +13,8 @@ from pydantic_core import ErrorDetails
 
 from catalogue.echo import echo
 from settings.model import PLATFORMS, Settings
+from settings.sections import Path, SectionError
 from settings.site_rows import Rows
-from settings.types import Path, SectionError
 
 NAMESPACE = "gpucluster"
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from settings.types import Section
+from settings.sections import Section
 
 
 class Racks(Section):

@@ -5,7 +5,8 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field, model_validator
 
-from settings.types import Email, Matching, Moment, Section, SectionError
+from settings.sections import Section, SectionError
+from settings.types import Email, Matching, Moment
 
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WORKDAYS: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri")

@@ -4,7 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.types import Matching, Section, SectionError
+from settings.sections import Section, SectionError
+from settings.types import Matching
 
 Framework = Literal["script", "torchrun", "fsdp2", "deepspeed", "megatron", "nemo", "reference"]
 """Who reads what the planner computed. `script`: nobody, its words go to torchrun as they stand there."""

@@ -15,7 +15,7 @@ from settings.errors import NAMESPACE, SettingsError, meant, nearest, sentences,
 from settings.model import PLATFORMS, AwsSettings, MetalSettings
 from settings.presets import merged, preset, preset_names
 from settings.secrets import API_TOKEN, HUB_TOKEN, named_secrets
-from settings.types import Path
+from settings.sections import Path
 
 if TYPE_CHECKING:
     import pulumi

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.pools import Pool
-from settings.types import KubernetesMinor, Name, PrivateCidr, Section, SectionError
+from settings.sections import Section, SectionError
+from settings.types import KubernetesMinor, Name, PrivateCidr
 
 
 class Metal(Section):

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.types import Section, SectionError, Stripes
+from settings.sections import Section, SectionError
+from settings.types import Stripes
 
 Count = Annotated[int, Field(ge=1, le=4096)]
 

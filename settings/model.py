@@ -19,9 +19,10 @@ from settings.metal_storage import MetalStorage
 from settings.monitoring import Monitoring
 from settings.pools import Pool
 from settings.references import across_sections
+from settings.sections import Section, SectionError
 from settings.serving import Serving
 from settings.site_rows import SiteRows
-from settings.types import Day, RuleId, Section, SectionError
+from settings.types import Day, RuleId
 from settings.workloads import Scheduling, Training
 
 

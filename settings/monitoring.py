@@ -6,7 +6,8 @@ from pydantic import Field, model_validator
 
 from settings.alerts import Alerts
 from settings.secrets import SecretKey
-from settings.types import Matching, Name, Path, Section, SectionError
+from settings.sections import Path, Section, SectionError
+from settings.types import Matching, Name
 
 Severity = Literal["critical", "warning", "info"]
 

@@ -4,7 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.types import MigProfile, Name, Path, Section, SectionError
+from settings.sections import Path, Section, SectionError
+from settings.types import MigProfile, Name
 
 
 class Pool(Section):

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from catalogue.echo import bare, echo
-from settings.types import Path
+from settings.sections import Path
 
 Problem = tuple[Path, str]
 

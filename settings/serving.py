@@ -8,7 +8,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from catalogue.echo import echo
 from settings.secrets import API_TOKEN, HUB_TOKEN, SecretKey
-from settings.types import S3_PATTERN, Image, Name, Path, Section, SectionError, s3_uri
+from settings.sections import Path, Section, SectionError
+from settings.types import S3_PATTERN, Image, Name, s3_uri
 
 _HUB = re.compile(r"hf://(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>.*))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -18,7 +18,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from catalogue.site import KEYS, KINDS, NAMED
 from settings.row_bounds import ENTRIES, MAY_BE_NOTHING, bounds
-from settings.types import Day, Section, Word
+from settings.sections import Section
+from settings.types import Day, Word
 
 _MOST_ENTRIES = 256
 

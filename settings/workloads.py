@@ -5,7 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
-from settings.types import Image, Name, Path, S3Uri, Section, SectionError, reserved
+from settings.sections import Path, Section, SectionError
+from settings.types import Image, Name, S3Uri, reserved
 
 Degree = Annotated[int, Field(ge=1, le=4096)]
 

@@ -10,8 +10,8 @@ from typing import Any
 from catalogue.echo import bare, echo
 from settings.errors import NAMESPACE, SettingsError, meant, written
 from settings.load import SECTIONS
+from settings.sections import Path
 from settings.stackfile import read
-from settings.types import Path
 
 _PATH = r"[A-Za-z]\w*(?:\[\d+\]|\.[A-Za-z]\w*)*"
 _BETWEEN = re.compile(rf"\s+(?=(?:{NAMESPACE}:)?{_PATH}=)")
