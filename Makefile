@@ -11,9 +11,9 @@ STACK_ASKED := $(filter command,$(origin STACK))
 STACK ?= dev
 # What may stand behind a target, as it was typed: recipes read it from the environment, so that no quote, dollar, blank
 # or semicolon in it means anything to make or to a shell. Values are taken unexpanded (GNU make manual, value function).
-TYPED := STACK SITE BASE REAL CLEAR ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
+TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
   BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
-  WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM
+  CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
 # bash keeps SECONDS for itself.
@@ -54,6 +54,9 @@ new: setup ## write Pulumi.STACK.yaml from six questions; ARGS='--region eu-nort
 lab: setup ## write Pulumi.STACK.yaml of a lab that ends by itself, from three questions; ARGS='--hours 8 --gpus 2 --budget 100' answers them
 	@$(WITH_ARGS) $(RUN) planner.lab --stack "$$STACK"
 
+hosts: setup ## a supplier's list of machines, CSV=list.csv, as `hosts` of the section gpucluster:inventory
+	@$(RUN) planner.machines_csv "$$CSV"
+
 ##@ Runs: beside the stack's own
 
 submit: setup ## the job of run RUN of STACK as YAML, to be sent by `kubectl create -f`, into the same queue; OUT=job.yaml writes it
@@ -81,6 +84,9 @@ dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PRO
 doctor: setup ## compare STACK and the catalogue with the account, reading only; ADDRESS=your public one; REGISTRIES=1; FORMAT=json
 	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $(if $(REGISTRIES),--registries)
 
+blocks: setup ## capacity blocks on offer for STACK's pools, with price and what to type; ARGS='--days 14 --from 2026-12-01'; buys nothing
+	@$(WITH_ARGS) $(RUN) doctor.offers --stack "$$STACK"
+
 ##@ Smoke: a first try of a stack on a real account
 
 smoke: setup ## apply STACK for real, cheapest part first, and destroy it: make smoke STACK=lab BUDGET=10 (USD); costs money
@@ -92,6 +98,9 @@ sweep: setup ## what stacks past their expiry left in an account, and its price;
 
 extend: setup ## let the lab STACK live HOURS=2 longer, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
 	@$(RUN) sweep.extend --stack "$$STACK" --hours "$$HOURS" $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"}
+
+vacate: setup ## before pulumi destroy: load balancers and volumes that controllers made in STACK's cluster go; CONTEXT= of kubectl, CONFIRM=
+	@$(RUN) sweep.vacate --stack "$$STACK" $${CONTEXT:+--context "$$CONTEXT"} $${CONFIRM:+--confirm "$$CONFIRM"}
 
 destroy-plan: setup ## what a destroy of STACK leaves, what it costs a month and why it stays, and the order of the rest; no account
 	@$(RUN) tests.graph.destroy "$$STACK"
@@ -127,8 +136,11 @@ preview: setup ## the policies, and what the tree changes in STACK; BASE=<git re
 	@$(RUN) tests.graph "$$STACK"
 	@$(REHEARSAL) preview $(WHICH) $${BASE:+--base "$$BASE"}
 
-recover: setup ## clean up what a killed pulumi left; REAL=1 for the stack of your own account
-	@$(REHEARSAL) recover $(WHICH) $(if $(REAL),--real) $(if $(CLEAR),--clear)
+refresh: setup ## show what was changed behind STACK's back in the rehearsal; YES=1 takes it into the state, `make up` then repairs it
+	@$(REHEARSAL) refresh $(WHICH) $(if $(YES),--yes)
+
+recover: setup ## clean up what a killed pulumi left; RESTORE=1 replaces a damaged state; REAL=1 for the stack of your own account
+	@$(REHEARSAL) recover $(WHICH) $(if $(REAL),--real) $(if $(CLEAR),--clear) $(if $(RESTORE),--restore)
 
 ##@ Checks
 
@@ -183,12 +195,13 @@ lock: setup ## compile the hashed requirement files from their .in files
 	    "$$name.in" --output-file "$$name.txt"; \
 	done
 
-reference: setup ## schemas of stack files and plans, lists of rules, the doctor's IAM policy, runbooks
+reference: setup ## schemas of stack files and plans, lists of rules, IAM policies of doctor and sweep, runbooks
 	@$(RUN) settings.schema
 	@$(RUN) policy.page
 	@$(RUN) planner.faces.generated
 	@$(RUN) tests.graph.pages
 	@$(RUN) doctor.policy
+	@$(RUN) sweep.rights
 	@$(RUN) monitoring.runbooks
 
 picture: setup ## the README's drawing of the stack on metal
@@ -199,6 +212,9 @@ accept: setup ## rewrite the goldens that the quick tests compare with
 
 pin-images: setup ## resolve image digests (needs the registries)
 	@$(RUN) catalogue.pins $$(sed -n 's/^ *image: *//p' Pulumi.*.yaml | sort -u)
+
+sbom: setup ## what the program is made of and deploys, as CycloneDX JSON; OUT=build/sbom.json writes it
+	@$(RUN) catalogue.sbom $${OUT:+--out "$$OUT"}
 
 upstream: setup ## fetch the vendors' whole charts and CRDs, with digests (needs their sites)
 	@$(RUN) catalogue.upstream
@@ -235,6 +251,6 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep review changed drift new \
+.PHONY: plan submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
-	accept pin-images upstream toolchain pack setup help
+	accept pin-images sbom upstream toolchain pack setup help

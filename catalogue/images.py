@@ -13,8 +13,11 @@ from catalogue.versions import (
     AWS_CLI_IMAGE,
     CURL_IMAGE,
     GPU_OPERATOR_IMAGE,
+    KATIB_IMAGES,
     KUBECTL_IMAGE,
+    MYSQL_IMAGE,
     NGINX_IMAGE,
+    PYTHON_IMAGE,
     TRAINING_OPERATOR_IMAGE,
     WAIT_IMAGE,
 )
@@ -29,8 +32,12 @@ PLATFORM_IMAGES = (
     GPU_OPERATOR_IMAGE,
     CURL_IMAGE,
     NGINX_IMAGE,
+    PYTHON_IMAGE,
 )
 """Images that the program names itself, whatever the stack file says."""
+
+EXPERIMENT_IMAGES = (MYSQL_IMAGE, *KATIB_IMAGES.values())
+"""Images that the program names itself where there are experiments."""
 
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
@@ -89,7 +96,7 @@ REPOSITORIES = tuple(
     dict.fromkeys(
         (
             *(repository(name) for name in IMAGES),
-            *(repository(image) for image in PLATFORM_IMAGES),
+            *(repository(image) for image in (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES)),
             "vllm/vllm-openai",
             "nvcr.io/nvidia/tritonserver",
         )

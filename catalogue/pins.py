@@ -16,7 +16,8 @@ from hashlib import sha256
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
-from catalogue.images import DIGESTS_FILE, PLATFORM_IMAGES
+from catalogue.fetching import kin, opened, refused, whole
+from catalogue.images import DIGESTS_FILE, EXPERIMENT_IMAGES, PLATFORM_IMAGES
 
 _DOCKER_HUB = "registry-1.docker.io"
 _MANIFESTS = ", ".join(
@@ -28,6 +29,8 @@ _MANIFESTS = ", ".join(
     )
 )
 _TIMEOUT_SECONDS = 20
+_LARGEST = 4 * 2**20
+"""Bytes of a manifest, as registries themselves take them (OCI distribution specification, "Pushing Manifests")."""
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 
 
@@ -67,11 +70,11 @@ def digest(image: str) -> str:
         if isinstance(response, urllib.error.HTTPError):
             if response.code != 401:
                 raise RegistryError(f"answers {response.code} for {reference.repository}:{reference.tag}")
-            response = _get(reference.url, _token(response.headers.get("WWW-Authenticate", "")))
+            response = _get(reference.url, _token(reference.url, response.headers.get("WWW-Authenticate", "")))
             if isinstance(response, urllib.error.HTTPError):
                 raise RegistryError(f"answers {response.code} for {reference.repository}:{reference.tag} with a token")
         with response:
-            body = response.read()
+            body = whole(response, _LARGEST)
             named = response.headers.get("Docker-Content-Digest")
     except (OSError, HTTPException) as error:
         raise RegistryError(f"cannot be reached ({getattr(error, 'reason', error)})") from None
@@ -86,25 +89,35 @@ def _get(url: str, token: str | None) -> HTTPResponse | urllib.error.HTTPError:
     if token:
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
-        response: HTTPResponse = urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS)  # noqa: S310
+        response: HTTPResponse = opened(request, _TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         error.close()
         return error
     return response
 
 
-def _token(challenge: str) -> str:
-    """Ask for the anonymous token that a `Bearer realm=...,service=...,scope=...` challenge describes."""
+def _token(url: str, challenge: str) -> str:
+    """Ask for the anonymous token that a `Bearer realm=...,service=...,scope=...` challenge describes.
+
+    Only who has the registry is asked: a realm may be any address, and what is read there goes to the registry.
+    """
     asked = dict(_CHALLENGE.findall(challenge))
     if not challenge.startswith("Bearer") or "realm" not in asked:
         raise RegistryError("wants credentials that anonymous callers do not have")
+    realm = asked["realm"]
+    host, own = (urllib.parse.urlsplit(each).netloc for each in (realm, url))
+    if why := refused(realm, url) or ("" if kin(host, own) else f"{host} is not of {own}"):
+        raise RegistryError(f"names a realm that is not asked: {why}")
     query = urllib.parse.urlencode({key: asked[key] for key in ("service", "scope") if key in asked})
-    response = _get(f"{asked['realm']}?{query}", None)
+    response = _get(f"{realm}?{query}", None)
     if isinstance(response, urllib.error.HTTPError):
         raise RegistryError(f"refuses an anonymous token ({response.code})")
     with response:
-        answer = json.load(response)
-    token = answer.get("token") or answer.get("access_token")
+        try:
+            answer = json.loads(whole(response, _LARGEST))
+        except ValueError:
+            raise RegistryError("sends no token") from None
+    token = (answer.get("token") or answer.get("access_token")) if isinstance(answer, dict) else None
     if not isinstance(token, str):
         raise RegistryError("sends no token")
     return token
@@ -127,7 +140,7 @@ def resolve(images: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
 
 def main(arguments: list[str], file: Path = DIGESTS_FILE) -> int:
     """Resolve and write; 1 if a registry failed, with one sentence for each."""
-    images = [image for image in (*PLATFORM_IMAGES, *arguments) if "@" not in image]
+    images = [image for image in (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES, *arguments) if "@" not in image]
     digests, failures = resolve(dict.fromkeys(images))
     for host, why in failures.items():
         print(f"{host}: {why}; {file.name} is unchanged, run this again where the registry answers", file=sys.stderr)

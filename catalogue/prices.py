@@ -51,6 +51,15 @@ SERVICES = {
     "eks": tabled(0.10),
     "eks-extended": tabled(0.60),
     "nat": tabled(0.045, 0.062),
+    "endpoint": tabled(0.01, 0.014),
+    "nlb": Price(
+        usd_per_hour=0.0225,
+        low=0.0225,
+        high=0.034,
+        as_of=_AUGUST_2026,
+        source="Elastic Load Balancing price page, Network Load Balancer, US East, without its capacity units; high "
+        "end: sa-east-1",
+    ),
     "gp3-gib": _monthly(0.08, 0.0952, "EBS price page, gp3 storage, US East, per GB-month; high end: eu-central-1"),
     "fsx-SCRATCH_2-gib": _monthly(0.140, 0.188, _FSX),
     "fsx-PERSISTENT_2-125-gib": _monthly(0.145, 0.188, _FSX),
@@ -58,7 +67,8 @@ SERVICES = {
     "fsx-PERSISTENT_2-500-gib": _monthly(0.340, 0.468, _FSX),
     "fsx-PERSISTENT_2-1000-gib": _monthly(0.600, 0.845, _FSX),
 }
-"""Per hour: a cluster in standard and in extended support, a NAT gateway, and one GiB of the storage types.
+"""Per hour: a cluster in standard and in extended support, a NAT gateway, an interface of a VPC endpoint (PrivateLink
+price page: each endpoint in each zone), a network load balancer, and one GiB of the storage types.
 
 AWS's price-page GB of a disk is the console's GiB.
 """

@@ -8,10 +8,10 @@ index says that it is. Needs a machine that reaches the charts' repositories.
 import hashlib
 import io
 import os
+import re
 import shutil
 import sys
 import tarfile
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -19,10 +19,13 @@ from pathlib import Path
 
 import yaml
 
+from catalogue.fetching import LARGEST, opened, refused, whole
 from catalogue.versions import CHARTS, Chart
 
 TIMEOUT_SECONDS = 60
 SUMS = "SHA256SUMS"
+_DNS = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+"""A DNS subdomain, which groups and plurals are (Kubernetes, "Object Names and IDs")."""
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "upstream"
 
 
@@ -61,7 +64,7 @@ def files(chart: Chart) -> Iterator[tuple[Path, bytes]]:
         sums.append(f"{hashlib.sha256(content).hexdigest()}  {inside}\n")
         yield _home(chart) / inside, content
         if "/crds/" in name and name.endswith((".yaml", ".yml")):
-            yield from _definitions(content)
+            yield from _definitions(content, chart)
     yield _home(chart) / SUMS, "".join(sums).encode()
 
 
@@ -82,21 +85,26 @@ def _archive(chart: Chart) -> tuple[str, str]:
 
 
 def _read(url: str, chart: Chart) -> bytes:
-    if not url.startswith(("https://", "http://127.0.0.1:")):
-        raise UpstreamError(f"{chart.name} {chart.version}: {url} is not https")
+    if why := refused(url, f"{chart.repository}/"):
+        raise UpstreamError(f"{chart.name} {chart.version}: {why}")
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310 - the scheme was looked at
-            content: bytes = answer.read()
-    except (urllib.error.URLError, TimeoutError) as error:
+        with opened(urllib.request.Request(url), TIMEOUT_SECONDS) as answer:  # noqa: S310 - the scheme was looked at
+            return whole(answer)
+    except OSError as error:
         reason = getattr(error, "reason", error)
         raise UpstreamError(f"{chart.name} {chart.version}: {url} cannot be read here ({reason})") from error
-    return content
 
 
 def _members(archive: bytes, chart: Chart) -> Iterator[tuple[str, bytes]]:
     try:
+        left = LARGEST
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
             for member in tar:
+                left -= max(member.size, 512)  # a header alone takes as much
+                if left < 0:
+                    raise UpstreamError(
+                        f"{chart.name} {chart.version}: its archive holds more than {LARGEST // 2**20} MiB"
+                    )
                 file = tar.extractfile(member) if member.isfile() else None
                 if file is not None:
                     yield member.name, file.read()
@@ -104,12 +112,15 @@ def _members(archive: bytes, chart: Chart) -> Iterator[tuple[str, bytes]]:
         raise UpstreamError(f"{chart.name} {chart.version}: what came is no chart archive ({error})") from error
 
 
-def _definitions(content: bytes) -> Iterator[tuple[Path, bytes]]:
+def _definitions(content: bytes, chart: Chart) -> Iterator[tuple[Path, bytes]]:
     """The CRDs of a file, one by one; BaseLoader, because a lone `=` (AlertmanagerConfig) is no YAML 1.1 string."""
     for document in yaml.load_all(content, yaml.BaseLoader):
         if isinstance(document, dict) and document.get("kind") == "CustomResourceDefinition":
             spec = document["spec"]
-            yield Path("crds") / f"{spec['group']}_{spec['names']['plural']}.yaml", _part(content, document)
+            group, plural = str(spec["group"]), str(spec["names"]["plural"])
+            if not (_DNS.fullmatch(group) and _DNS.fullmatch(plural)):
+                raise UpstreamError(f"{chart.name} {chart.version}: {group!r} with {plural!r} names no definition")
+            yield Path("crds") / f"{group}_{plural}.yaml", _part(content, document)
 
 
 def _part(content: bytes, document: dict[str, object]) -> bytes:

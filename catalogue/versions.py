@@ -67,6 +67,18 @@ EFA_DEVICE_PLUGIN = Chart(
     version="v0.5.30",
     repository="https://aws.github.io/eks-charts",
 )
+CERT_MANAGER = Chart(
+    name="cert-manager",
+    # renovate: datasource=docker depName=quay.io/jetstack/charts/cert-manager
+    version="v1.21.1",
+    repository="https://charts.jetstack.io",
+)
+TRAEFIK = Chart(
+    name="traefik",
+    # renovate: datasource=helm registryUrl=https://traefik.github.io/charts depName=traefik
+    version="41.6.0",
+    repository="https://traefik.github.io/charts",
+)
 VOLCANO = Chart(
     name="volcano",
     # renovate: datasource=helm registryUrl=https://volcano-sh.github.io/helm-charts depName=volcano
@@ -86,6 +98,44 @@ TRAINING_OPERATOR_CRD_SHA256 = "eb80e57a984cdc7ceefaaf3fc561e21b673c30cbb58589f2
 """Of manifests/base/crds/kubeflow.org_pytorchjobs.yaml at that tag, from the Go module of that name, whose content Go's
 checksum database vouches for: `make quick` names another version's where the module is at hand."""
 
+# renovate: datasource=github-releases depName=kubernetes-sigs/gateway-api
+GATEWAY_API = "v1.6.1"
+"""What Traefik's release is built with (its go.mod)."""
+
+GATEWAY_API_CRDS = {
+    "backendtlspolicies": "0d48c9e4b53dd9510cf615b9b1192d9d7afb07a1cc0498c9515627cb1c075419",
+    "gatewayclasses": "53710048ba26f8620eed59d5e51b157ecf040daf5c6eef31a4b991e0808c4be5",
+    "gateways": "25b885f5870b8fff1ae82efa2628b2761cef3745900c2aecf8fb76629a01255a",
+    "grpcroutes": "53a8d029da8f07e55d3fa58a5cf6de5950dab19fbb8d6a8082fb5e51ca5ef6fc",
+    "httproutes": "a424a0d6c953b162e71d1d97bb7e75012d8f1ac264e7274f2763d1b96ab39852",
+    "referencegrants": "8c645e9333cfa67790cc2a53e0c00076f88b2bd4230d2b49688c78bc34f9b2c3",
+    "tlsroutes": "bb8b67926e5d9652cbfd2e19063b7c1d9e78806c9dd671608f57baef2f2e3bbb",
+}
+"""The kinds that Traefik looks at, by their plural names, with the SHA-256 of config/crd/standard/ at that tag, from
+the Go module sigs.k8s.io/gateway-api, whose content Go's checksum database vouches for."""
+
+# renovate: datasource=github-releases depName=kubeflow/katib
+KATIB = "v0.19.0"
+KATIB_IMAGES = {
+    name: f"ghcr.io/kubeflow/katib/{name}:{KATIB}"
+    for name in (
+        "katib-controller",
+        "katib-db-manager",
+        "file-metrics-collector",
+        "earlystopping-medianstop",
+        "suggestion-goptuna",
+        "suggestion-hyperband",
+        "suggestion-hyperopt",
+        "suggestion-optuna",
+        "suggestion-skopt",
+    )
+}
+"""Of its manifests (manifests/v1beta1/installs/katib-standalone), without those for neural architecture search."""
+
+# renovate: datasource=docker depName=public.ecr.aws/docker/library/mysql
+MYSQL_IMAGE = "public.ecr.aws/docker/library/mysql:8.0.29"
+"""What Katib's own manifests name and are tested with (manifests/v1beta1/components/mysql/mysql.yaml)."""
+
 # renovate: datasource=docker depName=registry.k8s.io/kubectl
 KUBECTL_IMAGE = "registry.k8s.io/kubectl:v1.36.3"
 
@@ -100,6 +150,10 @@ CURL_IMAGE = "quay.io/curl/curl:8.21.0"
 # renovate: datasource=docker depName=public.ecr.aws/docker/library/nginx
 NGINX_IMAGE = "public.ecr.aws/docker/library/nginx:1.28.2"
 """What lets callers through to a model server (nginx/docker-nginx, unprivileged/stable/debian/Dockerfile)."""
+
+# renovate: datasource=docker depName=public.ecr.aws/docker/library/python
+PYTHON_IMAGE = "public.ecr.aws/docker/library/python:3.13-slim"
+"""What watches training runs: a script that needs Python's own library alone."""
 
 # renovate: datasource=docker depName=public.ecr.aws/aws-cli/aws-cli
 AWS_CLI_IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.37.1"

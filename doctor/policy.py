@@ -17,6 +17,7 @@ PUBLIC_PARAMETERS = "arn:*:ssm:*::parameter/aws/service/eks/optimized-ami/*"
 ACTIONS = {
     "ec2:DescribeAddresses": "*",
     "ec2:DescribeAvailabilityZones": "*",
+    "ec2:DescribeCapacityBlockOfferings": "*",
     "ec2:DescribeCapacityReservations": "*",
     "ec2:DescribeInstanceTypeOfferings": "*",
     "ec2:DescribeInstanceTypes": "*",

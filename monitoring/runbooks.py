@@ -16,15 +16,69 @@ _HEAD = """# Runbooks
 One page for each alert. Written by `make reference` from the table of failures in `monitoring/failures/`: the rules
 that Prometheus loads, these pages and the tests of both come from the same rows.
 
-An alert names its page in the annotation `runbook_url`. Its labels say the rest: `failure` is the page's name,
-`severity` is `critical` (somebody acts now), `warning` (somebody acts today) or `info`; `domain` says where causes lie
-(user, system, hardware), `owner` who acts. With `symptom="yes"` it tells what a failure does to a run or a service:
-while a critical cause fires in the same pool, symptoms are quiet.
+## When an alert has come
 
-In the commands NODE, POD, RUN, SERVICE, NAMESPACE and the like stand for the labels of the alert; STACK=NAME is the
-name of the stack. Some actions are queries: type them into Prometheus or Grafana.
+1. Open its page: the annotation `runbook_url` has the address.
+2. Read its labels. `failure` is the page's name; `severity` is `critical` (somebody acts now), `warning` (somebody acts
+   today) or `info`; `owner` says who acts; `domain` says where causes lie (user, system, hardware).
+3. An alert with `symptom="yes"` says what a failure does to a run or a service. Alertmanager holds it back while a
+   critical cause fires in the same pool: look for the cause first.
+4. Do the three things of the page, in their order. NODE, POD, RUN, SERVICE, NAMESPACE, POOL and the like in a command
+   stand for labels of the alert, or for what the commands before it printed; STACK=NAME is the name of the stack. An
+   elastic run has no master: take RUN-worker-0 for RUN-master-0.
+5. What stands as `promql` is a query. Type it at http://localhost:9090, after
+   `kubectl port-forward -n monitoring service/kube-prometheus-stack-prometheus 9090`.
+
+None of these commands was tried on a real cluster; a rehearsal refuses `kubectl exec` and `kubectl debug`, since there
+is no container to enter.
+
+## What the pages ask for
+
+| to | type | and then |
+|---|---|---|
+"""
+
+_MOVES = (
+    ("keep new pods off a node", "`kubectl cordon NODE`", "what runs there goes on"),
+    (
+        "move its pods",
+        "`kubectl drain NODE --ignore-daemonsets --delete-emptydir-data`",
+        "pods are told to stop, and a run that has checkpoints saves; its whole gang waits until each pod has a node",
+    ),
+    (
+        "reboot a node, on AWS",
+        "`aws ec2 reboot-instances --instance-ids ID`; `kubectl get node NODE -o jsonpath='{.spec.providerID}'` ends"
+        " with its ID",
+        "its GPUs are reset",
+    ),
+    (
+        "reboot a node, on racks",
+        "`ssh USER@ADDRESS sudo reboot`; where nobody answers,"
+        " `ipmitool -I lanplus -H BMC -U USER -E chassis power cycle`",
+        "its GPUs are reset",
+    ),
+    (
+        "have a machine replaced, on AWS",
+        "`aws ec2 terminate-instances --instance-ids ID`",
+        "the node group brings another, in a capacity block from the same block",
+    ),
+    ("have a machine replaced, on racks", "[afterwards](../how-to/metal.md#5-afterwards)", ""),
+    (
+        "measure a training node again, where its pool has a gate",
+        "`kubectl create job -n training gate-again --from=cronjob/gate-POOL-weekly`",
+        "label and taint of the node say what was found",
+    ),
+    ("give a node back", "`kubectl uncordon NODE`", "pods come again"),
+)
+
+_TAIL = """
+`kubectl debug node/NODE` starts a pod with all rights on the node, which stays when the shell ends: delete
+`node-debugger-…` afterwards. EKS repairs nodes by itself, unless their pool says `repair: false`: a node that goes
+while you look at it may have been replaced.
 
 """
+
+_EVERY = {failure.id: subject.interval for subject in SUBJECTS for failure in subject.failures}
 
 
 def pages() -> dict[str, str]:
@@ -61,7 +115,7 @@ def _lines(failure: Failure) -> Iterator[str]:
     yield "## What to do first"
     for number, action in enumerate(failure.actions, 1):
         yield ""
-        yield f"{number}. {action.say}:"
+        yield f"{number}. {action.say}" + ("" if action.say.endswith("?") else ":")
         yield ""
         yield "   ```promql" if action.query else "   ```sh"
         yield f"   {action.query or action.command}"
@@ -73,6 +127,10 @@ def _lines(failure: Failure) -> Iterator[str]:
     yield "## How to tell that it is over"
     yield ""
     yield failure.over
+    if any(word in action.command for action in failure.actions for word in ("kubectl cordon", "kubectl drain")):
+        yield ""
+        yield "Then let pods come to the node again: `kubectl uncordon NODE`. How to reboot or replace one:"
+        yield "[what the pages ask for](README.md#what-the-pages-ask-for)."
     yield ""
     yield "## Where the numbers come from"
     yield ""
@@ -81,20 +139,21 @@ def _lines(failure: Failure) -> Iterator[str]:
     yield f"Further reading: <{failure.link}>."
     if failure.guards:
         yield ""
-        yield f"Answers {', '.join(failure.guards)}."
+        behind = ", ".join(failure.guards)
+        yield f"Requirements and known mistakes behind it ([codes](../reference/codes.md)): {behind}."
     yield ""
 
 
 def _numbers(failure: Failure) -> Iterator[str]:
-    held = f"for {failure.span}" if failure.span != "0s" else "at one evaluation"
-    yield f"The rule, which must hold {held}:"
+    held = f"which must hold for {failure.span}" if failure.span != "0s" else "which fires as soon as it holds"
+    yield f"The rule, {held}; it is evaluated every {_EVERY[failure.id]}:"
     yield ""
     yield "```promql"
     yield failure.query
     yield "```"
     if not failure.limits:
         yield ""
-        yield "It compares with no number but none and one."
+        yield "It needs no limit: it asks whether something is so."
         return
     yield ""
     yield "| limit | value | source |"
@@ -118,7 +177,7 @@ def _readable(summary: str) -> str:
 
 
 def _index() -> str:
-    parts = [_HEAD]
+    parts = [_HEAD, *(f"| {to} | {typed} | {then} |\n" for to, typed, then in _MOVES), _TAIL]
     for subject in SUBJECTS:
         parts.append(f"## {subject.title}\n\n| failure | alert | severity | who acts |\n|---|---|---|---|\n")
         parts += (

@@ -6,6 +6,7 @@ from ipaddress import IPv4Network
 
 from planner.pool_types import AwsPoolPlan
 from planner.types import Subnet, SubnetRole
+from planner.vpc import VpcPlan
 
 AWS_RESERVED_ADDRESSES = 5
 CONTROL_PLANE_ADDRESSES = 6
@@ -16,7 +17,14 @@ FSX_ADDRESSES = 16
 """One per file server and one for the metadata server; 16 leaves room to grow the file system."""
 
 
-def subnets(vpc_cidr: str, zones: Sequence[str], gpu_zone: str, pools: Iterable[AwsPoolPlan]) -> tuple[Subnet, ...]:
+def subnets(
+    vpc_cidr: str,
+    zones: Sequence[str],
+    gpu_zone: str,
+    pools: Iterable[AwsPoolPlan],
+    nat_zones: Sequence[str],
+    vpc: VpcPlan,
+) -> tuple[Subnet, ...]:
     """Carve a /16 to /20 for up to six zones.
 
     The upper half is the GPU zone's. Of the lower half's eighths, the first holds the public subnets, the second the
@@ -29,11 +37,12 @@ def subnets(vpc_cidr: str, zones: Sequence[str], gpu_zone: str, pools: Iterable[
     system_addresses = _addresses(placed, gpu=False, zones=len(zones))
     result = [_subnet(f"gpu-{gpu_zone}", "gpu", gpu_zone, upper, gpu_addresses)]
     for zone, public, private, nodes in zip(zones, edge.subnets(4), control.subnets(4), system, strict=False):
-        nat = _NAT_ADDRESSES if zone == gpu_zone else 0
+        nat = _NAT_ADDRESSES if zone in nat_zones else 0
+        inside = len(vpc.endpoints) if zone in vpc.endpoint_zones else 0
         result += (
             _subnet(f"public-{zone}", "public", zone, public, nat),
             _subnet(f"control-plane-{zone}", "control-plane", zone, private, CONTROL_PLANE_ADDRESSES),
-            _subnet(f"system-{zone}", "system", zone, nodes, system_addresses),
+            _subnet(f"system-{zone}", "system", zone, nodes, system_addresses + inside),
         )
     return tuple(result)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from catalogue.regions import is_recorded
 from catalogue.site import with_site_rows
 from catalogue.versions import (
+    CERT_MANAGER,
     CHARTS,
     FLUENT_BIT,
     KUBE_PROMETHEUS_STACK,
     STANDARD_SUPPORT_ENDS,
+    TRAEFIK,
     TRAINING_OPERATOR,
 )
 from catalogue.whole import Catalogue
@@ -23,6 +25,7 @@ from planner.cost.lines import Prices
 from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
 from planner.datasets import plan_datasets
 from planner.draft import AwsDraft, registry
+from planner.experiments import plan_database, plan_experiments
 from planner.gating import plan_gating
 from planner.interconnect import pool_gates
 from planner.keeper import plan_keeper
@@ -32,15 +35,29 @@ from planner.pool_types import AwsPoolPlan
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import bill_checks, block_checks, quota_checks
 from planner.quotas import Fleet, QuotaNeed, quota_needs
+from planner.serving.gateway import plan_gateway
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
-from planner.stack import api_endpoint, aws_deployment, file_system, ownership, plan_queues, plan_sources, spending
+from planner.stack import (
+    api_endpoint,
+    aws_deployment,
+    file_system,
+    ownership,
+    plan_queues,
+    plan_repositories,
+    plan_sources,
+    spending,
+)
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
+from planner.teams import plan_teams
 from planner.types import AwsPlan
+from planner.vpc import VpcPlan, plan_vpc, traffic
+from planner.workload_types import RunPlan
 from planner.workloads import plan_runs, plan_sharing
 
 if TYPE_CHECKING:
     from settings.model import AwsSettings
+    from settings.workloads import TrainingRun
 
 
 def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
@@ -56,23 +73,29 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         file_system=file_system(settings),
         checkpoint_days=settings.storage.object_store.checkpoint_days,
         queues=plan_queues(settings, draft.pools.values()),
+        teams=plan_teams(settings),
         totals=aws_totals(draft.pools.values()),
         subnets=draft.subnets,
-        nat_zones=_nat_zones(settings),
+        nat_zones=draft.nat_zones,
+        vpc=draft.vpc,
         pools=draft.pools,
         gates=gates,
         measured=plan_gating(settings.training, draft.pools, gates, draft.runs.values(), draft.storage),
         sources=plan_sources(settings),
         datasets=draft.datasets,
         runs=draft.runs,
+        experiments=draft.experiments,
+        trial_database=plan_database(settings.training),
         services=draft.services,
         triton=draft.triton,
         sharing=plan_sharing(draft.pools, draft.runs, draft.services, draft.triton),
+        gateway=draft.gateway,
         monitoring=draft.monitoring,
         storage=draft.storage,
         prices=draft.prices,
         spending=spending(settings),
         keeper=plan_keeper(settings, draft.pools, draft.prices),
+        repositories=plan_repositories(settings),
         quotas=draft.quotas,
         bom=bom,
         checklist=(*bill_checks(bom), *quota_checks(draft.quotas), *block_checks(_blocks(settings))),
@@ -86,20 +109,22 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     catalogue = sited.catalogue
     platform, lustre = settings.platform, settings.storage.lustre
     pools = plan_aws_pools(settings.pools, catalogue.instances, len(platform.zones), today)
-    nat_gateways = len(_nat_zones(settings))
+    nat_zones = _nat_zones(settings)
+    vpc = plan_vpc(settings)
     storage = plan_aws_storage(lustre, settings.training, pools, catalogue.models)
-    runs = plan_runs(
-        settings.training.runs,
-        pools,
-        catalogue,
-        storage,
-        failures_per_1000_node_days=settings.training.failures_per_1000_node_days,
-    )
+    failures = settings.training.failures_per_1000_node_days
+
+    def planned(wanted: Iterable[TrainingRun]) -> dict[str, RunPlan]:
+        return plan_runs(wanted, pools, catalogue, storage, failures_per_1000_node_days=failures)
+
+    runs = planned(settings.training.runs)
     read_mb_per_s = storage.read_gb_per_s * 1000
     beside = replicas_by_pool(settings.serving.triton)
     nodes = fsx_client_rates(lustre, pools)
     services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
-    monitoring = plan_monitoring(settings.monitoring, pools, runs, services, len(settings.scheduling.queues))
+    gateway = plan_gateway(settings.serving, services)
+    queues, experiments = len(settings.scheduling.queues), len(settings.training.experiments)
+    monitoring = plan_monitoring(settings.monitoring, pools, runs, services, queues, gateway, experiments)
     return AwsDraft(
         settings=settings,
         catalogue=catalogue,
@@ -107,40 +132,48 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         today=today,
         endpoint=api_endpoint(platform),
         pools=pools,
-        subnets=subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values()),
+        subnets=subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values(), nat_zones, vpc),
+        vpc=vpc,
+        nat_zones=nat_zones,
         datasets=plan_datasets(settings.training, storage),
         runs=runs,
+        experiments=plan_experiments(settings.training, planned),
         services=services,
         triton=plan_triton(settings.serving.triton, pools, services, read_mb_per_s),
         storage=storage,
+        gateway=gateway,
         monitoring=monitoring,
-        prices=_prices(settings, catalogue, pools, nat_gateways, monitoring, today),
-        quotas=_quotas(settings, pools, nat_gateways),
+        prices=_prices(settings, catalogue, pools, vpc, monitoring, today),
+        quotas=_quotas(settings, pools, vpc),
     )
 
 
 def _software(settings: AwsSettings) -> list[tuple[str, str]]:
     """What is installed, with its version: all of it costs nothing."""
-    left_out = () if settings.monitoring else (KUBE_PROMETHEUS_STACK, FLUENT_BIT)
+    left_out = [] if settings.monitoring else [KUBE_PROMETHEUS_STACK, FLUENT_BIT]
+    left_out += [] if settings.serving.gateway else [CERT_MANAGER, TRAEFIK]
     charts = [(chart.name, chart.version) for chart in CHARTS.values() if chart not in left_out]
     return [("Kubernetes", settings.platform.kubernetes_version), *charts, ("training-operator", TRAINING_OPERATOR)]
 
 
 def _blocks(settings: AwsSettings) -> list[tuple[str, str, date, date]]:
-    booked = ((pool.name, pool.reservation) for pool in settings.pools if pool.reservation)
-    return [(name, block.id, block.start, block.end) for name, block in booked]
+    return [(pool.name, block.id, block.start, block.end) for pool in settings.pools for block, _ in pool.booked]
 
 
 def _nat_zones(settings: AwsSettings) -> tuple[str, ...]:
-    """Zones with a NAT gateway: the GPU nodes' own, whose traffic would cost more through another."""
-    return (settings.platform.gpu_zone,)
+    """Zones with a NAT gateway, first the GPU nodes' own, whose traffic would cost more through another."""
+    platform = settings.platform
+    if platform.network.nat == "none":
+        return ()
+    others = (zone for zone in platform.zones if zone != platform.gpu_zone)
+    return (platform.gpu_zone, *(others if platform.network.nat == "per-zone" else ()))
 
 
 def _prices(
     settings: AwsSettings,
     catalogue: Catalogue,
     pools: Mapping[str, AwsPoolPlan],
-    nat_gateways: int,
+    vpc: VpcPlan,
     monitoring: MonitoringPlan | None,
     today: date,
 ) -> Prices:
@@ -154,17 +187,20 @@ def _prices(
             count=pool.count,
             usage=pools[pool.name].usage,
             root_volume_gib=pool.root_volume_gib,
-            block=(pool.reservation.start, pool.reservation.end) if pool.reservation else None,
+            blocks=tuple((block.start, block.end, count) for block, count in pool.booked),
         )
         for pool in settings.pools
         if pool.name in pools
     ]
     around = Around(
-        nat_gateways=nat_gateways,
+        traffic=traffic(settings),
+        nat_gateways=len(_nat_zones(settings)),
+        endpoint_interfaces=vpc.endpoint_interfaces,
         fsx=fsx_service(lustre.deployment_type, lustre.throughput_mbps_per_tib),
         fsx_gib=lustre.capacity_gib,
         volume_gib=monitoring.disk_gib + monitoring.alerts_disk_gib if monitoring else 0,
         extended_support=supported_until is not None and supported_until < today,
+        load_balancers=1 if settings.serving.gateway else 0,
     )
     region = settings.platform.region
     return replace(
@@ -174,7 +210,7 @@ def _prices(
     )
 
 
-def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], nat_gateways: int) -> tuple[QuotaNeed, ...]:
+def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], vpc: VpcPlan) -> tuple[QuotaNeed, ...]:
     fleets = [
         Fleet(
             instance=pools[pool.name].instance,
@@ -190,7 +226,9 @@ def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], nat_gateway
     return quota_needs(
         fleets,
         zones=len(settings.platform.zones),
-        nat_gateways=nat_gateways,
+        nat_gateways=len(_nat_zones(settings)),
+        endpoints=len(vpc.endpoints),
+        endpoint_interfaces=vpc.endpoint_interfaces,
         fsx_type=settings.storage.lustre.deployment_type,
         fsx_gib=settings.storage.lustre.capacity_gib,
         fsx_interfaces=FSX_ADDRESSES,

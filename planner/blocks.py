@@ -4,6 +4,7 @@ Source: EC2 user guide, "Capacity Blocks for ML", and EKS user guide, "Create a 
 for ML".
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -42,13 +43,40 @@ class BlockTimes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockPlan:
-    """A pool's capacity block: its reservation, its zone, its moments, and the nodes to ask for on the plan's day."""
+class BlockShare:
+    """A block of a pool, and the node group that starts in it: `count` nodes, `nodes` to ask for on the plan's day.
 
+    EKS counts the sick by the node group: none is repaired while more than `max_unhealthy` of these are.
+    """
+
+    group: str
     reservation: str
+    times: BlockTimes
+    count: int
+    nodes: int
+    max_unhealthy: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockPlan:
+    """A pool's capacity: its blocks, their zone, and the nodes to ask for on the plan's day.
+
+    `times` are those of the hours in which all blocks run, which is when the pool is whole.
+    """
+
+    shares: tuple[BlockShare, ...]
     zone_id: str
     times: BlockTimes
-    nodes: int
+
+    @property
+    def reservation(self) -> str:
+        """The blocks by their ids, as a person reads them."""
+        return ", ".join(share.reservation for share in self.shares)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes to ask for on the plan's day."""
+        return sum(share.nodes for share in self.shares)
 
 
 def block_times(start: date, end: date, *, ultraserver: bool = False) -> BlockTimes:
@@ -62,6 +90,17 @@ def block_times(start: date, end: date, *, ultraserver: bool = False) -> BlockTi
         scaled_to_zero=scaled_to_zero,
         taken=taken,
         end=over,
+    )
+
+
+def together(blocks: Sequence[BlockTimes]) -> BlockTimes:
+    """The moments of several blocks under one gang: from the last start on, until the first has to be left."""
+    return BlockTimes(
+        start=max(each.start for each in blocks),
+        checkpoint_by=min(each.checkpoint_by for each in blocks),
+        scaled_to_zero=min(each.scaled_to_zero for each in blocks),
+        taken=min(each.taken for each in blocks),
+        end=min(each.end for each in blocks),
     )
 
 

@@ -11,13 +11,16 @@ from catalogue.site import Problem
 from catalogue.whole import Catalogue
 from planner.cost.lines import Prices
 from planner.datasets import DatasetPlan
+from planner.experiments import ExperimentPlan
 from planner.findings import Registry
 from planner.monitoring.types import MonitoringPlan
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.quotas import QuotaNeed
+from planner.serving.gateway import GatewayPlan
 from planner.stack import ApiEndpoint
 from planner.storage.types import StoragePlan
 from planner.types import Subnet
+from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
 
 if TYPE_CHECKING:
@@ -41,9 +44,11 @@ class Draft:
     pools: Mapping[str, PoolPlan]
     datasets: Mapping[str, DatasetPlan]
     runs: Mapping[str, RunPlan]
+    experiments: Mapping[str, ExperimentPlan]
     services: Mapping[str, ServicePlan]
     triton: Mapping[str, TritonPlan]
     storage: StoragePlan | None
+    gateway: GatewayPlan | None
     monitoring: MonitoringPlan | None
 
 
@@ -58,6 +63,8 @@ class AwsDraft(Draft):
     storage: StoragePlan
     endpoint: ApiEndpoint
     subnets: tuple[Subnet, ...]
+    vpc: VpcPlan
+    nat_zones: tuple[str, ...]
     prices: Prices
     quotas: tuple[QuotaNeed, ...]
 

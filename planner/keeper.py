@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
+from planner.blocks import BlockShare
 from planner.cost.lines import Prices
 from planner.pool_types import AwsPoolPlan
 
@@ -25,11 +26,26 @@ class OffHoursPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KeptBlock:
+    """A block's node group: `nodes` from its start on; its pods save `save_minutes` before the end, and it is emptied
+    `empty_minutes` before. Start and end are what the stack file says; where AWS says otherwise, that counts.
+    """
+
+    group: str
+    reservation: str
+    start: datetime
+    end: datetime
+    nodes: int
+    save_minutes: float
+    empty_minutes: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class KeeperPlan:
     """When the stack ends, None where it does not; at `max_usd` if an hour of `hourly_usd` spends that before.
 
     `gpu_pools` are the nodes of each pool with GPUs, those left out that are paid for in advance: they end first and
-    sleep in `off_hours`. `emails` are told `warn_hours` before the end.
+    sleep in `off_hours`. `emails` are told `warn_hours` before the end. `blocks` are filled and emptied.
     """
 
     ends: datetime | None
@@ -39,6 +55,7 @@ class KeeperPlan:
     emails: tuple[str, ...]
     gpu_pools: Mapping[str, int]
     off_hours: OffHoursPlan | None
+    blocks: tuple[KeptBlock, ...] = ()
 
 
 def plan_keeper(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], prices: Prices) -> KeeperPlan | None:
@@ -54,6 +71,22 @@ def plan_keeper(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], prices:
         emails=keeper.emails,
         gpu_pools={name: pool.count for name, pool in pools.items() if pool.gpus and pool.block is None},
         off_hours=OffHoursPlan(**keeper.off_hours.model_dump()) if keeper.off_hours else None,
+        blocks=tuple(kept_block(share) for pool in pools.values() for share in pool.shares) if keeper.blocks else (),
+    )
+
+
+def kept_block(share: BlockShare) -> KeptBlock:
+    """A block as the keeper knows it. It is emptied when EKS would do it, or before, where EC2 is earlier."""
+    times = share.times
+    minute = timedelta(minutes=1)
+    return KeptBlock(
+        group=share.group,
+        reservation=share.reservation,
+        start=times.start,
+        end=times.end,
+        nodes=share.count,
+        save_minutes=(times.end - times.checkpoint_by) / minute,
+        empty_minutes=(times.end - min(times.scaled_to_zero, times.taken)) / minute,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from planner.cost.comparison import Comparison, against_cloud
 from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
 from planner.datasets import plan_datasets
 from planner.draft import registry
+from planner.experiments import plan_database, plan_experiments
 from planner.fabric.plan import plan_fabric
 from planner.fabric.types import FabricPlan
 from planner.facility.plan import inventory, plan_facility
@@ -25,14 +27,19 @@ from planner.monitoring.plan import plan_monitoring
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
+from planner.serving.gateway import plan_gateway
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
+from planner.site import plan_site
 from planner.stack import ownership, plan_queues
 from planner.storage.plan import client_rates, plan_metal_storage
+from planner.teams import plan_teams
+from planner.workload_types import RunPlan
 from planner.workloads import plan_runs, plan_sharing
 
 if TYPE_CHECKING:
     from settings.model import MetalSettings
+    from settings.workloads import TrainingRun
 
 _UNKNOWN_READ_MB_PER_S = 1000.0
 
@@ -45,15 +52,19 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
         kubernetes_version=settings.platform.kubernetes_version,
         ownership=ownership(settings),
         queues=plan_queues(settings, draft.pools.values()),
+        teams=plan_teams(settings),
         totals=totals(draft.pools.values()),
         pools=draft.pools,
         gates=gates,
         measured=plan_gating(settings.training, draft.pools, gates, draft.runs.values(), draft.storage),
         datasets=draft.datasets,
         runs=draft.runs,
+        experiments=draft.experiments,
+        trial_database=plan_database(settings.training),
         services=draft.services,
         triton=draft.triton,
         sharing=plan_sharing(draft.pools, draft.runs, draft.services, draft.triton),
+        gateway=draft.gateway,
         monitoring=draft.monitoring,
         fabric=draft.fabric,
         storage=draft.storage,
@@ -62,6 +73,7 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
         checklist=_checklist(draft),
         owned=draft.owned,
         cloud=_cloud(draft),
+        site=draft.site,
         findings=registry.findings(draft, settings.waivers, today),
     )
 
@@ -82,18 +94,17 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
     gpus = totals(pools.values()).gpus
     cost = owned(bom.cost(), gpus=gpus, power_usd_per_year=facility.yearly_usd, people=people_for(gpus))
     price = gpu_hour(cost, bom)
-    runs = plan_runs(
-        settings.training.runs,
-        pools,
-        catalogue,
-        storage,
-        _switching(settings, fabric),
-        price,
-        settings.training.failures_per_1000_node_days,
-    )
+    switching, failures = _switching(settings, fabric), settings.training.failures_per_1000_node_days
+
+    def planned(wanted: Iterable[TrainingRun]) -> dict[str, RunPlan]:
+        return plan_runs(wanted, pools, catalogue, storage, switching, price, failures)
+
+    runs = planned(settings.training.runs)
     beside = replicas_by_pool(settings.serving.triton)
     nodes = client_rates(settings.storage, pools, rows)
     services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
+    gateway = plan_gateway(settings.serving, services)
+    queues = len(settings.scheduling.queues)
     return MetalDraft(
         settings=settings,
         catalogue=catalogue,
@@ -102,14 +113,19 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
         pools=pools,
         datasets=plan_datasets(settings.training, storage),
         runs=runs,
+        experiments=plan_experiments(settings.training, planned),
         services=services,
         triton=plan_triton(settings.serving.triton, pools, services, read_mb_per_s),
-        monitoring=plan_monitoring(settings.monitoring, pools, runs, services, len(settings.scheduling.queues)),
+        gateway=gateway,
+        monitoring=plan_monitoring(
+            settings.monitoring, pools, runs, services, queues, gateway, len(settings.training.experiments)
+        ),
         fabric=fabric,
         storage=storage,
         facility=facility,
         bom=bom,
         owned=cost,
+        site=plan_site(settings, pools),
     )
 
 

@@ -12,6 +12,7 @@ from planner.draft import Draft, registry
 from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
 from planner.pool_types import MetalPoolPlan
+from planner.site import SitePlan
 
 if TYPE_CHECKING:
     from settings.model import MetalSettings
@@ -29,6 +30,7 @@ class MetalDraft(Draft):
     facility: FacilityPlan
     bom: Bom
     owned: OwnedCost
+    site: SitePlan | None
 
 
 metal_rule = registry.about(MetalDraft)

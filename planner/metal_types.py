@@ -10,6 +10,7 @@ from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
 from planner.pool_types import MetalPoolPlan
 from planner.procurement import Check
+from planner.site import SitePlan
 from planner.storage.types import StoragePlan
 from planner.types import Plan
 
@@ -17,7 +18,8 @@ from planner.types import Plan
 @dataclass(frozen=True, kw_only=True)
 class MetalPlan(Plan):
     """The plan of a stack on racks of one's own. `fabric` is None where no nodes join one or it cannot be built,
-    `storage` where the row of its servers is not known, `cloud` where AWS rents no such nodes.
+    `storage` where the row of its servers is not known, `cloud` where AWS rents no such nodes, and `site` where the
+    stack file names no machines.
     """
 
     pools: Mapping[str, MetalPoolPlan]
@@ -28,3 +30,4 @@ class MetalPlan(Plan):
     checklist: tuple[Check, ...]
     owned: OwnedCost
     cloud: Comparison | None
+    site: SitePlan | None

@@ -7,7 +7,9 @@ METAL_MAX_PODS = 110
 """Pods of a node in racks: the kubelet's own default."""
 
 _VM_OVERHEAD_PERMILLE = 75
-_EVICTION_MIB = 100
+EVICTION_MIB = 100
+"""Free memory at which the kubelet begins to evict: its own default."""
+
 _PAGE_BYTES = 4096
 _PAGE_RECORD_BYTES = 64
 _DAEMON_CPU_MILLICORES = 500
@@ -56,9 +58,14 @@ def metal_allocatable_memory_mib(memory_gib: int, max_pods: int) -> int:
     return max(0, memory_mib - memory_mib * _PAGE_RECORD_BYTES // _PAGE_BYTES - _kubelet_memory_mib(max_pods))
 
 
+def kubelet_memory_mib(max_pods: int) -> int:
+    """Memory that is reserved for the kubelet of a node with so many pods (amazon-eks-ami, nodeadm)."""
+    return 255 + 11 * max_pods
+
+
 def _kubelet_memory_mib(max_pods: int) -> int:
     """What is kept from pods for the kubelet, and so that it can evict in time."""
-    return 255 + 11 * max_pods + _EVICTION_MIB
+    return kubelet_memory_mib(max_pods) + EVICTION_MIB
 
 
 def hugepages_mib(efa: int) -> int:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile, Nvme, UsageClass
-from planner.blocks import BlockPlan
+from planner.blocks import BlockPlan, BlockShare
 from planner.mig import mig_config, plugin_config, product_label
 from planner.replacement import RepairPlan, UpdateStrategy
 
@@ -86,6 +86,11 @@ class AwsPoolPlan(PoolPlan):
     surge: int
     repair: RepairPlan | None
     block: BlockPlan | None
+
+    @property
+    def shares(self) -> tuple[BlockShare, ...]:
+        """Its capacity blocks, none where it is bought otherwise."""
+        return self.block.shares if self.block else ()
 
     @property
     def nodes_now(self) -> int:

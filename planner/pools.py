@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, MigProfile, UsageClass
-from planner.blocks import BlockPlan, block_times, nodes_on
+from planner.blocks import BlockPlan, BlockShare, block_times, nodes_on, together
 from planner.interfaces import addressed_pods, addresses_per_node, efa_count, eni_pods, layout, max_pods
 from planner.mig import profile
 from planner.nodes import (
@@ -98,15 +98,21 @@ def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date) -> AwsPo
 
 
 def _block(pool: AwsPool, instance: Instance, today: date) -> BlockPlan | None:
-    booked = pool.reservation
-    if booked is None:
+    if not pool.booked:
         return None
-    return BlockPlan(
-        reservation=booked.id,
-        zone_id=booked.zone,
-        times=block_times(booked.start, booked.end, ultraserver=instance.ultraserver),
-        nodes=nodes_on(pool.count, booked.start, booked.end, today),
+    shares = tuple(
+        BlockShare(
+            group=f"{pool.name}-{number}" if pool.reservations else pool.name,
+            reservation=block.id,
+            times=block_times(block.start, block.end, ultraserver=instance.ultraserver),
+            count=count,
+            nodes=nodes_on(count, block.start, block.end, today),
+            max_unhealthy=repair(count, gpus=instance.gpu is not None).max_unhealthy,
+        )
+        for number, (block, count) in enumerate(pool.booked, 1)
     )
+    zone, _ = pool.booked[0]
+    return BlockPlan(shares=shares, zone_id=zone.zone, times=together([each.times for each in shares]))
 
 
 def _in_racks(pool: MetalPool, server: Server) -> MetalPoolPlan:

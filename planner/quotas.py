@@ -53,7 +53,15 @@ def instance_quota(instance: Instance, usage: UsageClass) -> Quota:
 
 
 def quota_needs(
-    fleets: Iterable[Fleet], *, zones: int, nat_gateways: int, fsx_type: str, fsx_gib: int, fsx_interfaces: int
+    fleets: Iterable[Fleet],
+    *,
+    zones: int,
+    nat_gateways: int,
+    fsx_type: str,
+    fsx_gib: int,
+    fsx_interfaces: int,
+    endpoints: int = 0,
+    endpoint_interfaces: int = 0,
 ) -> tuple[QuotaNeed, ...]:
     """Every quota that the stack takes from, the instances' first.
 
@@ -64,18 +72,24 @@ def quota_needs(
     placed = [fleet for fleet in fleets if fleet.count]
     nodes = sum(fleet.most for fleet in placed)
     interfaces = sum(fleet.most * fleet.interfaces for fleet in placed)
-    around = nat_gateways + fsx_interfaces + zones * _PLATFORM_INTERFACES_PER_ZONE
+    around = nat_gateways + fsx_interfaces + endpoint_interfaces + zones * _PLATFORM_INTERFACES_PER_ZONE
+    inside = ", endpoints" if endpoints else ""
     volumes_tib = sum(fleet.most * fleet.root_volume_gib for fleet in placed) / GIB_PER_TIB
     storage = quotas.FSX_STORAGE[fsx_type]
     return (
         *_vcpu(placed),
         QuotaNeed(quota=quotas.VPCS, need=1, basis="the stack's own VPC"),
         QuotaNeed(quota=quotas.ELASTIC_IPS, need=nat_gateways, basis="one per NAT gateway"),
-        QuotaNeed(quota=quotas.NAT_GATEWAYS, need=nat_gateways, basis="all in the GPU zone"),
+        QuotaNeed(quota=quotas.NAT_GATEWAYS, need=min(nat_gateways, 1), basis="one in a zone at most"),
         QuotaNeed(
             quota=quotas.INTERFACES,
             need=interfaces + around,
-            basis=f"{interfaces} of {nodes} nodes, {around} of NAT, FSx and the control plane",
+            basis=f"{interfaces} of {nodes} nodes, {around} of NAT, FSx{inside} and the control plane",
+        ),
+        *(
+            [QuotaNeed(quota=quotas.INTERFACE_ENDPOINTS, need=endpoints, basis="one per service of AWS")]
+            if endpoints
+            else []
         ),
         QuotaNeed(quota=quotas.CLUSTERS, need=1, basis="the stack's own cluster"),
         QuotaNeed(quota=quotas.NODE_GROUPS, need=len(placed), basis="one per pool"),

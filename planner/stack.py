@@ -109,6 +109,21 @@ class SourcePlan:
     key_arn: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class RepositoryPlan:
+    """An image repository: the newest images stay, those without a tag go after some days."""
+
+    name: str
+    keep_images: int
+    untagged_days: int
+
+
+def plan_repositories(settings: AwsSettings) -> tuple[RepositoryPlan, ...]:
+    """The stack's own repositories."""
+    wanted = settings.registry.repositories if settings.registry else ()
+    return tuple(RepositoryPlan(**each.model_dump()) for each in wanted)
+
+
 def plan_sources(settings: AwsSettings) -> dict[str, SourcePlan]:
     """The source buckets by name."""
     return {each.bucket: SourcePlan(**each.model_dump()) for each in settings.storage.sources}

@@ -8,6 +8,7 @@ from planner.bom import Bom
 from planner.communication.gates import Gate
 from planner.cost.lines import Prices
 from planner.datasets import DatasetPlan
+from planner.experiments import DatabasePlan, ExperimentPlan
 from planner.findings import Finding, Severity
 from planner.gating import GatePlan
 from planner.keeper import KeeperPlan
@@ -16,8 +17,20 @@ from planner.placement import Sharing
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.procurement import Check
 from planner.quotas import QuotaNeed
-from planner.stack import ApiEndpoint, AwsDeployment, FsxPlan, Ownership, QueuePlan, SourcePlan, SpendingPlan
+from planner.serving.gateway import GatewayPlan
+from planner.stack import (
+    ApiEndpoint,
+    AwsDeployment,
+    FsxPlan,
+    Ownership,
+    QueuePlan,
+    RepositoryPlan,
+    SourcePlan,
+    SpendingPlan,
+)
 from planner.storage.types import StoragePlan
+from planner.teams import TeamPlan
+from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
 
 SubnetRole = Literal["public", "control-plane", "system", "gpu"]
@@ -55,7 +68,8 @@ class Plan:
     """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding.
 
     `gates` are the tests that a pool's nodes have to pass, `measured` is what does them, `sharing` is what services
-    leave of it, by the pool's name. Without the section of that name there is no `monitoring`.
+    leave of it, by the pool's name. Without the section of that name there is no `monitoring`, and no `gateway`;
+    without `experiments` no `trial_database`.
     """
 
     kubernetes_version: str
@@ -63,13 +77,17 @@ class Plan:
     totals: Totals
     pools: Mapping[str, PoolPlan]
     queues: tuple[QueuePlan, ...]
+    teams: tuple[TeamPlan, ...]
     gates: Mapping[str, tuple[Gate, ...]]
     measured: Mapping[str, GatePlan]
     datasets: Mapping[str, DatasetPlan]
     runs: Mapping[str, RunPlan]
+    experiments: Mapping[str, ExperimentPlan]
+    trial_database: DatabasePlan | None
     services: Mapping[str, ServicePlan]
     triton: Mapping[str, TritonPlan]
     sharing: Mapping[str, Sharing]
+    gateway: GatewayPlan | None
     monitoring: MonitoringPlan | None
     findings: tuple[Finding, ...]
 
@@ -100,10 +118,12 @@ class AwsPlan(Plan):
     pools: Mapping[str, AwsPoolPlan]
     subnets: tuple[Subnet, ...]
     nat_zones: tuple[str, ...]
+    vpc: VpcPlan
     storage: StoragePlan
     prices: Prices
     spending: SpendingPlan | None
     keeper: KeeperPlan | None
+    repositories: tuple[RepositoryPlan, ...]
     quotas: tuple[QuotaNeed, ...]
     bom: Bom
     checklist: tuple[Check, ...]

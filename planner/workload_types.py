@@ -29,7 +29,8 @@ class RunPlan:
 
     `net_plugin` is how NCCL is told to find the plugin of the fabric between its nodes, None where it brings its own.
     `training` and `forecast` where it names a model, `saving` and `tiers`, the places for checkpoints, where it saves.
-    `dataset` is the one that it reads, by name, `metrics_port` where its first rank tells Prometheus of itself.
+    `dataset` is the one that it reads, by name; as much as `staging` says comes to the nodes' own disks first.
+    `metrics_port` is set where its first rank tells Prometheus of itself. It is ended `deadline_s` after it was made.
     """
 
     name: str
@@ -50,7 +51,9 @@ class RunPlan:
     saving: Saving | None = None
     tiers: tuple[TierPlan, ...] = ()
     dataset: str | None = None
+    staging: Literal["none", "shard", "full"] = "none"
     metrics_port: int | None = None
+    deadline_s: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

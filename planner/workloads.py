@@ -9,7 +9,7 @@ from catalogue.calibration import Software
 from catalogue.image_types import find
 from catalogue.model_types import Model
 from catalogue.types import Gpu
-from catalogue.units import MIB_PER_GIB
+from catalogue.units import MIB_PER_GIB, SECONDS_PER_HOUR
 from catalogue.whole import Catalogue
 from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
@@ -129,7 +129,9 @@ def _run(
         saving=saved,
         tiers=_tiers(run, training, storage) if training and storage else (),
         dataset=run.dataset.name if run.dataset else None,
+        staging=run.dataset.staging if run.dataset else "none",
         metrics_port=run.metrics_port,
+        deadline_s=round(run.deadline_hours * SECONDS_PER_HOUR) if run.deadline_hours else None,
     )
 
 

@@ -80,7 +80,9 @@ def volumes_name_their_file_system(graph: Graph) -> Iterator[Finding]:
     """A static volume has DNS name and mount name of one file system, and a handle that no other has (KJ18)."""
     seen: dict[str, str] = {}
     for volume in graph.of_type("kubernetes:core/v1:PersistentVolume"):
-        csi = (volume.inputs.get("spec") or {}).get("csi") or {}
+        csi = (volume.inputs.get("spec") or {}).get("csi")
+        if not csi:
+            continue
         handle = str(csi.get("volumeHandle") or "")
         if UNKNOWN not in handle and seen.setdefault(handle, volume.name) != volume.name:
             yield volume.name, f"has the volume handle of {seen[handle]}, so that a node mounts one for both"

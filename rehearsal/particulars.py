@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rehearsal.keys import Account
+from rehearsal.kube.client import Kube
 from rehearsal.kubelet.images import Absent, Row
 
 PACKAGE = "rehearsed"
@@ -80,6 +82,8 @@ class Content:
     caller: str | None = None
     buckets: Sequence[Held] = ()
     """Those whose owner or key is not the usual one; a bucket of `objects` that is not among them is made, too."""
+    people: Sequence[str] = ()
+    """ARNs of roles and users whom the stack lets into its cluster and does not make."""
 
 
 def region(text: str) -> str:
@@ -113,6 +117,16 @@ def no_losses(job: Mapping[str, Any]) -> str | None:  # noqa: ARG001 - a job of 
     return None
 
 
+def no_failures(kube: Kube) -> Sequence[str]:  # noqa: ARG001 - as a program's own is called
+    """Nothing of the program writes down what failed."""
+    return ()
+
+
+def endless(text: str, account: Account, say: Callable[[str], None]) -> Sequence[str]:  # noqa: ARG001 - as a program's own is called
+    """A stack that does not end by itself."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Particulars:
     """What is particular to a program."""
@@ -128,9 +142,15 @@ class Particulars:
     typed: Callable[..., str] = rehearse
     """`typed(command, stack, flag="")`: what messages tell a person to type, where a program has its own way."""
     looks: Callable[[str, str, str], Sequence[str]] = no_looks
-    """From a stack, its Prometheus' address and the proxy by which that answers to commands that show more of it."""
+    """From a stack, its Prometheus' address and the proxy (in words of a shell) by which that answers to commands that
+    show more of it."""
     loses: Callable[[Mapping[str, Any]], str | None] = no_losses
     """From a job's object to a sentence about what is lost, and what kept, when it is deleted."""
+    failed: Callable[[Kube], Sequence[str]] = no_failures
+    """From a cluster to sentences about what failed in it lately, as the program's own parts have written it down."""
+    outlive: Callable[[str, Account, Callable[[str], None]], Sequence[str]] = endless
+    """From the text of a stack file, the account and where to say what is done: let the account's clock pass
+    the stack's own end, if it has one; what is not as it should be then, in sentences."""
     upstream: Path | None = None
     """Where vendors' charts and CRDs lie if GPUCLUSTER_UPSTREAM names no directory; relative to the program's root."""
 

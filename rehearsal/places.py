@@ -13,6 +13,7 @@ import json
 import os
 import random
 import socket
+import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,11 @@ class SiteDirectory:
         return self.path / "supervisor.lock"
 
     @property
+    def keys(self) -> Path:
+        """What whoever asks this site's account must know."""
+        return self.path / "keys.json"
+
+    @property
     def pulumi(self) -> Path:
         """PULUMI_HOME."""
         return self.path / "pulumi"
@@ -89,10 +95,19 @@ class SiteDirectory:
         return self.clusters / region / name
 
     def create(self) -> "SiteDirectory":
-        """Make the directory and those below it, readable by the owner only."""
-        for path in (self.path, self.logs, self.pulumi, self.backend, self.stacks, self.clusters):
-            private_directory(path)
+        """Make the directory and those below it, for the owner only. Raises PlaceError if it is somebody else's."""
+        for path in (*self._above(), self.path, self.logs, self.pulumi, self.backend, self.stacks, self.clusters):
+            own_directory(path)
         return self
+
+    def _above(self) -> tuple[Path, ...]:
+        """The directories of the state that this one lies in."""
+        root = state()
+        return (root, self.path.parent) if self.path.parent.parent == root else ()
+
+
+class PlaceError(Exception):
+    """A directory that somebody else may have prepared; the text says which and what to do."""
 
 
 _LONGEST = 80
@@ -123,6 +138,24 @@ def sites(root: Path) -> Path:
 def private_directory(path: Path) -> Path:
     """Make `path` and its missing parents, readable by the owner only."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def own_directory(path: Path) -> Path:
+    """Make `path` for its owner only, or make sure that it is that. Raises PlaceError if others could change it."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        found = os.fstat(handle)
+        if path.is_symlink() or found.st_uid != os.geteuid():
+            raise PlaceError(
+                f"{path} belongs to uid {found.st_uid} or is a link, so what a rehearsal keeps there is not its own: "
+                "remove it, or set GPUCLUSTER_HOME to a directory of yours"
+            )
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            os.fchmod(handle, 0o700)
+    finally:
+        os.close(handle)
     return path
 
 

@@ -22,7 +22,7 @@ from typing import Any, TextIO
 
 import urllib3
 
-from rehearsal import particulars, places, toolchain
+from rehearsal import keys, particulars, places, toolchain
 from rehearsal.eks.keeper import INTERVAL, Cloud, Clusters
 from rehearsal.images.table import known
 from rehearsal.kubelet.images import Images
@@ -55,6 +55,11 @@ class Site:
     supervisor: Identity
     cloud: Identity
     created: str
+
+    @property
+    def account(self) -> keys.Account:
+        """The account with the keys that it asks for. Raises KeysError."""
+        return keys.Account(self.cloud_url, keys.read(self.directory.keys))
 
 
 @dataclass(frozen=True)
@@ -196,6 +201,7 @@ class Supervisor:
         port_file.unlink(missing_ok=True)
         # A fixed port below the range for outgoing connections, because provider inputs in the state name it.
         options = ["--port", str(places.free_port()), "--port-file", str(port_file)]
+        options += ["--keys", str(self._place.keys)]
         argv = [sys.executable, "-m", "rehearsal.cloud", *options]
         process = Process("cloud", argv, log=self._place.log("cloud"), cwd=places.CODE)
         process.start()
@@ -205,7 +211,8 @@ class Supervisor:
             if self._ending.wait(0.05):
                 process.stop()
                 raise StartError("told to end while starting")
-        return process, Cloud(f"http://{places.LOOPBACK}:{int(port_file.read_text())}")
+        url = f"http://{places.LOOPBACK}:{int(port_file.read_text())}"
+        return process, Cloud(keys.Account(url, keys.read(self._place.keys)))
 
     def _record(self, process: Process, cloud: Cloud, ended: str | None = None) -> None:
         supervisor = Identity.from_record(places.read_json(self._place.lock))
@@ -225,6 +232,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--root", type=Path, required=True, help="the program's directory")
     options = parser.parse_args(arguments)
     place = SiteDirectory(options.dir.absolute()).create()
+    keys.make(place.keys)
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     with place.lock.open("a+") as lock:
@@ -240,7 +248,7 @@ def main(arguments: list[str]) -> int:
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, supervisor.end)
             return supervisor.run()
-        except (StartError, toolchain.BuildError, particulars.ParticularsError) as error:
+        except (StartError, toolchain.BuildError, particulars.ParticularsError, keys.KeysError) as error:
             log.error("%s", error)  # noqa: TRY400
             return 1
         finally:

@@ -5,7 +5,21 @@ from pathlib import Path
 from rehearsal.images import s3sync
 from rehearsal.kubelet.images import Row
 from rehearsal.particulars import Particulars
-from rehearsed import account, efa_counters, gate, losses, registry, saves, secrets, trainer, triton, vllm
+from rehearsed import (
+    account,
+    efa_counters,
+    ending,
+    gate,
+    losses,
+    registry,
+    run_watch,
+    saves,
+    secrets,
+    staging,
+    trainer,
+    triton,
+    vllm,
+)
 
 
 def make(command: str, stack: str, flag: str = "") -> str:
@@ -26,6 +40,8 @@ PROGRAM = Particulars(
         Row(r".*", efa_counters.run, container="efa"),
         Row(r"(.*/)?tritonserver", triton.run, port=triton.port),
         Row(r".*", gate.run, container="gate"),
+        Row(r".*", staging.run, container="stage"),
+        Row(r".*", run_watch.run, container="run-watch"),
         Row(r".*", trainer.run, container="pytorch", complaint=trainer.complaint),
         Row(r".*", trainer.run, command="torchrun", complaint=trainer.complaint),
     ),
@@ -35,5 +51,7 @@ PROGRAM = Particulars(
     typed=make,
     looks=looks,
     loses=losses.loses,
+    failed=run_watch.failed,
+    outlive=ending.outlive,
     upstream=Path("../shared/upstream"),
 )

@@ -63,7 +63,21 @@ def content(text: str) -> Content:
         instances(text),
         caller(text),
         tuple({**named, **declared}.values()),
+        people(text),
     )
+
+
+def people(text: str) -> tuple[str, ...]:
+    """The administrators and members of teams that the stack file names by their ARNs."""
+    config = _section(yaml.safe_load(text), "config")
+    named = list(_section(config, "gpucluster:security").get("adminArns") or ())
+    for team in _mappings(config.get("gpucluster:teams")):
+        named += [member["arn"] for member in _mappings(team.get("members")) if "arn" in member]
+    return tuple(dict.fromkeys(str(each) for each in named))
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def sources(text: str) -> Iterator[Held]:
@@ -140,20 +154,22 @@ def blocks(text: str) -> list[Block]:
     """The capacity blocks that a stack file names; what is not whole is left for the program to refuse."""
     found: dict[str, Block] = {}
     for pool in _pools(yaml.safe_load(text)):
-        block = _block(pool)
-        if block is not None:
+        for block in _blocks(pool):
             before = found.get(block.id)
             found[block.id] = replace(block, count=block.count + (before.count if before else 0))
     return list(found.values())
 
 
-def _block(pool: Mapping[str, Any]) -> Block | None:
-    try:
-        named = pool["reservation"]
-        start, end = (date.fromisoformat(str(named[key])) for key in ("start", "end"))
-        return Block(str(named["id"]), str(named["zone"]), str(pool["instanceType"]), int(pool["count"]), start, end)
-    except (KeyError, TypeError, ValueError):
-        return None
+def _blocks(pool: Mapping[str, Any]) -> Iterator[Block]:
+    """The one block of a pool, which holds all of its nodes, or each of several with its own."""
+    several = pool.get("reservations")
+    shares: list[tuple[Any, Any]] = [(pool.get("reservation"), pool.get("count"))]
+    if isinstance(several, list):
+        shares += [(each, each.get("count")) for each in several if isinstance(each, dict)]
+    for named, count in shares:
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            start, end = (date.fromisoformat(str(named[key])) for key in ("start", "end"))
+            yield Block(str(named["id"]), str(named["zone"]), str(pool["instanceType"]), int(count), start, end)
 
 
 def _pools(document: Any) -> Iterable[dict[str, Any]]:

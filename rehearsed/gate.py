@@ -29,6 +29,9 @@ from rehearsal.kubelet.process import RealProcess
 from rehearsal.kubelet.program import Ends, Exit, Launch, Program
 from rehearsed import registry
 
+SYSTEM = "infiniband"
+"""Where beside the tools the kernel's files about fabric cards lie."""
+
 LINK_FACTOR, CARD_FACTOR = 1.07, 1.2
 DISK_MIB_PER_SECOND = 1000
 ILL = frozenset(
@@ -63,7 +66,7 @@ def run(launch: Launch) -> Program:
         "KUBERNETES_SERVICE_HOST": api.hostname or "",
         "KUBERNETES_SERVICE_PORT": str(api.port),
     }
-    return RealProcess(launch, Path(sys.executable), launch.argv[1:], {}, env)
+    return RealProcess(launch, Path(sys.executable), [*launch.argv[1:], f"--system={tools / SYSTEM}"], {}, env)
 
 
 def _tools(launch: Launch) -> Path:
@@ -92,7 +95,8 @@ def lasting(launch: Launch, kind: str) -> list[Fault]:
 
 def outputs(launch: Launch) -> dict[str, str]:
     """What the tools print and leave, by file: a tool that measures nothing says why."""
-    host, tests = launch.world.hosts.get(launch.node), _tests(launch)
+    host, plan = launch.world.hosts.get(launch.node), _plan(launch)
+    tests: Sequence[Mapping[str, Any]] = plan.get("tests", ())
     gpu = gpus.find(host.machine) if host else None
     if host is None or gpu is None:
         return {
@@ -116,6 +120,8 @@ def outputs(launch: Launch) -> dict[str, str]:
         "alone.said": "",
         "between.said": "",
     }
+    if plan.get("provider") == "IB":
+        found |= ports(plan["devices"], len(lasting(launch, "ib-link")))
     inside = board.links * board.link_gbps * LINK_FACTOR * (0.5 if lasting(launch, "nvlink") else 1)
     found["alone/inside.txt"] = "".join(table(each, inside) for each in tests if each["nodes"] == 1)
     cards = launch.limit(nccl.EFA) * EFA_BYTES_PER_SECOND / 1e9 * CARD_FACTOR
@@ -156,20 +162,33 @@ def table(test: Mapping[str, Any], bus: float) -> str:
     return f"#  size count type redop root time algbw busbw #wrong\n  {row}\n# Avg bus bandwidth    : {bus:.3f}\n"
 
 
+def ports(count: int, down: int, gbps: int = 400) -> dict[str, str]:
+    """The kernel's files about the ports of so many InfiniBand cards (sysfs-class-infiniband); the first `down` of them
+    have no link.
+    """
+    found: dict[str, str] = {}
+    for index in range(count):
+        place, up = f"{SYSTEM}/mlx5_{index}/ports/1", index >= down
+        found[f"{place}/state"] = "4: ACTIVE\n" if up else "1: DOWN\n"
+        found[f"{place}/rate"] = f"{gbps if up else 40} Gb/sec (4X {'NDR' if up else 'QDR'})\n"
+        found[f"{place}/link_layer"] = "InfiniBand\n"
+    return found
+
+
 def _spoken(launch: Launch, rank: int) -> str:
     devices = max(0, launch.limit(nccl.EFA) - len(lasting(launch, "ib-link")))
     chosen = nccl.choose(registry.inside(str(launch.spec["image"])), launch.env, devices)
     return "".join(f"{launch.pod_name}:{rank + 1}:{rank + 1} [{rank}] NCCL INFO {line}\n" for line in chosen.lines)
 
 
-def _tests(launch: Launch) -> Sequence[Mapping[str, Any]]:
-    """The tests of the plan that the pod mounts."""
+def _plan(launch: Launch) -> Mapping[str, Any]:
+    """The plan that the pod mounts."""
     for volume in launch.pod["spec"].get("volumes") or []:
         found = launch.world.find("configmaps", (volume.get("configMap") or {}).get("name", ""), launch.namespace)
         if found and "plan.json" in (found.get("data") or {}):
-            tests: Sequence[Mapping[str, Any]] = json.loads(found["data"]["plan.json"])["tests"]
-            return tests
-    return []
+            plan: Mapping[str, Any] = json.loads(found["data"]["plan.json"])
+            return plan
+    return {}
 
 
 def _well(launch: Launch, asked: int) -> int:

@@ -1,29 +1,47 @@
-"""Checkpoints: the first one that a training process writes, and the newest one on its way to S3.
+"""Checkpoints: those that a training process writes and begins again at, and the newest one on its way to S3.
 
-Files are names and sizes here, so that a save whose hashes differ does not come up; the copier's script itself runs in
-tests/rehearsed/test_backup_script.py.
+Files are names and sizes here, so that a save whose hashes differ does not come up: whole is a save with its manifest,
+which is written last. The copier's script itself runs in tests/rehearsed/test_backup_script.py, the trainer's own saves
+and resumption in tests/node.
 """
 
 from __future__ import annotations
 
 import posixpath
+import re
 from string import Template
 
 from botocore.exceptions import ClientError
 
 from rehearsal.images import awscli, identity, s3sync
-from rehearsal.kubelet.program import Launch, Mount, Program
+from rehearsal.kubelet.program import TIME_SCALE, Launch, Mount, Program
 
 DIRECTORY = "CHECKPOINT_DIR"
 MANIFEST = "SHA256SUMS"
-FIRST = {"step-0/shard-0.pt": 1 << 30, f"step-0/{MANIFEST}": 1 << 10}
+SHARD, SHARD_BYTES, MANIFEST_BYTES = "shard-0.pt", 1 << 30, 1 << 10
+FIRST = {f"step-0/{SHARD}": SHARD_BYTES, f"step-0/{MANIFEST}": MANIFEST_BYTES}
 """What a run saves before its first step: it shows that it can."""
+
+STEP_SECONDS = 10.0
+"""What a step takes. Assumed."""
+
+INDEX = "training.kubeflow.org/replica-index"
+
+
+def first(launch: Launch) -> bool:
+    """Whether this is rank 0. Workers without a Master have no RANK; torchrun ranks them by address, for which their
+    index stands here.
+    """
+    labels = launch.pod["metadata"].get("labels") or {}
+    return str(launch.env.get("RANK", labels.get(INDEX, "0"))) == "0"
 
 
 def begin(launch: Launch) -> str | None:
-    """The first save of rank 0, where the process is told to save; why it cannot, in Python's words."""
+    """Rank 0 looks for a save to go on from, and writes its first one where it finds none; why it cannot, in Python's
+    words. Nothing where the process is not told to save.
+    """
     directory = launch.env.get(DIRECTORY)
-    if directory is None or launch.env.get("RANK", "0") != "0":
+    if directory is None or not first(launch):
         return None
     mount = launch.mount_of(directory)
     if mount is None:
@@ -31,8 +49,59 @@ def begin(launch: Launch) -> str | None:
     if mount.read_only:
         return f"OSError: [Errno 30] Read-only file system: '{directory}/step-0'"
     root = mount.inside(directory) or ""
-    launch.world.contents.add(mount.volume, {posixpath.join(root, name): size for name, size in FIRST.items()})
+    step, lines = resumed(launch, mount, directory)
+    for line in lines:
+        launch.log(line)
+    if step is None:
+        launch.world.contents.add(mount.volume, {posixpath.join(root, name): size for name, size in FIRST.items()})
     return None
+
+
+def resumed(launch: Launch, mount: Mount, directory: str) -> tuple[int | None, list[str]]:
+    """The step of the newest whole save, and what is said of it and of newer ones, as node/trainer says it."""
+    root = mount.inside(directory) or ""
+    found: dict[int, set[str]] = {}
+    for name in launch.world.contents.under(mount.volume, root):
+        step, _, file = posixpath.relpath(name, root).partition("/")
+        if known := re.fullmatch(r"step-(\d+)", step):
+            found.setdefault(int(known[1]), set()).add(file)
+    lines: list[str] = []
+    for number in sorted(found, reverse=True):
+        if MANIFEST in found[number]:
+            return number, [*lines, f"resumed from {directory}/step-{number}: step {number}"]
+        lines.append(f"skipped {directory}/step-{number}: half, it has no {MANIFEST}: it was never finished")
+    return None, [*lines, f"no whole save is in {directory}: the run begins at step 0"]
+
+
+class Saver:
+    """Writes a save every so often, as long as its process runs: first the shard, at its end the manifest."""
+
+    def __init__(self, launch: Launch) -> None:
+        directory, env = launch.env.get(DIRECTORY), launch.env
+        every, takes = env.get("CHECKPOINT_EVERY_SECONDS"), env.get("CHECKPOINT_WITHIN_SECONDS")
+        mount = launch.mount_of(directory) if directory else None
+        self._launch, self._mount, self._root = launch, mount, ""
+        self.due: float | None = None
+        """When it does something next; None where it saves nothing."""
+        if directory is None or mount is None or every is None or takes is None or not first(launch):
+            return
+        self._root = mount.inside(directory) or ""
+        self._every, self._takes = float(every), float(takes)
+        self._step = resumed(launch, mount, directory)[0] or 0
+        self._writes = False
+        self.due = launch.now + self._every / TIME_SCALE
+
+    def look(self, now: float) -> None:
+        """Does what is due."""
+        if self.due is None or now < self.due or self._mount is None:
+            return
+        if not self._writes:
+            self._step += max(1, round(self._every / STEP_SECONDS))
+        name, size = (MANIFEST, MANIFEST_BYTES) if self._writes else (SHARD, SHARD_BYTES)
+        path = posixpath.join(self._root, f"step-{self._step}", name)
+        self._launch.world.contents.add(self._mount.volume, {path: size})
+        self.due = now + (self._every if self._writes else self._takes) / TIME_SCALE
+        self._writes = not self._writes
 
 
 def sync(launch: Launch) -> Program:

@@ -10,10 +10,13 @@ PROJECT = "gpucluster"
 
 
 def secrets(text: str) -> Sequence[str]:
-    """Full keys of the secrets of receivers of alerts and of model services, each once."""
+    """Full keys of the secrets of receivers of alerts, of model services and of the trials' database, each once."""
     config = (yaml.safe_load(text) or {}).get("config") or {}
     receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
     services = (config.get(f"{PROJECT}:serving") or {}).get("services") or ()
     named = [str(each["secret"]) for each in receivers if "secret" in each]
     named += [str(key) for each in services for key in each.get("keys") or ()]
+    training = config.get(f"{PROJECT}:training") or {}
+    if training.get("experiments"):
+        named.append(str((training.get("trialDatabase") or {}).get("secret", "trialDatabase")))
     return [f"{PROJECT}:{key}" for key in dict.fromkeys(named)]

@@ -19,7 +19,7 @@ from rehearsal.kubelet import volumes
 from rehearsal.kubelet.allotted import Holder, Work
 from rehearsal.kubelet.answering import Answering
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Mount, Program
-from rehearsed import registry, run_metrics, saves
+from rehearsed import registry, run_metrics, saves, trials
 
 RENDEZVOUS_SECONDS = 900.0
 COMPUTE, MEMORY = 0.95, 0.9
@@ -36,6 +36,9 @@ def run(launch: Launch) -> Program:
     """Trains until it is stopped; ends at once without a command; times out where nodes can never meet."""
     if not launch.argv:
         return Ends(launch.now, Exit(0))
+    shell = trials.parse(launch.argv)
+    if shell is not None:
+        launch = trials.inner(launch, shell)
     if problem := rendezvous_problem(launch.argv, launch.env):
         launch.log(problem)
         return Ends(launch.now + RENDEZVOUS_SECONDS / TIME_SCALE, Exit(1, problem))
@@ -44,7 +47,7 @@ def run(launch: Launch) -> Program:
         launch.log(problem)
         return Ends(launch.now, Exit(1, problem))
     launch.log(f"training: {' '.join(launch.argv)}")
-    return Trainer(launch)
+    return trials.Trial(launch, shell) if shell else Trainer(launch)
 
 
 class Trainer(Answering):
@@ -57,6 +60,7 @@ class Trainer(Answering):
 
     def __init__(self, launch: Launch) -> None:
         super().__init__(launch, run_metrics.ports(launch))
+        self._saver = saves.Saver(launch)
         if launch.limit(GPU):
             holder = Holder(launch.namespace, launch.pod_name, str(launch.spec["name"]))
             launch.world.allotted.work(holder, lambda: Work(COMPUTE, MEMORY))
@@ -64,6 +68,14 @@ class Trainer(Answering):
     def listens(self, port: int, now: float) -> bool:  # noqa: ARG002 - the interface
         """On any port: those of the rendezvous and of NCCL are nobody's to know."""
         return True
+
+    def exited(self, now: float) -> Exit | None:
+        """It runs on; what it saves meanwhile is written when the kubelet looks."""
+        self._saver.look(now)
+        return None
+
+    def next_change(self, now: float) -> float | None:
+        return min((each for each in (super().next_change(now), self._saver.due) if each is not None), default=None)
 
     def struck(self, kind: str) -> Exit | None:
         words = WATCHDOG.format(rank=self._launch.env.get("RANK", "0")) if kind == "nccl-timeout" else cuda.error(kind)

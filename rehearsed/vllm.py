@@ -10,7 +10,7 @@ A model that is fetched from a hub has the size that its published name tells ("
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
@@ -150,6 +150,9 @@ def _missing(launch: Launch, serve: Serve) -> str | None:
         return None
     if not _held(launch, serve.model):
         return f"OSError: {serve.model} holds no model: no file named config.json found in directory {serve.model}"
+    if serve.load_format == "safetensors" and not any(name.endswith(".safetensors") for name in _files(launch, serve)):
+        # vllm/model_executor/model_loader/default_loader.py, _prepare_weights
+        return f"RuntimeError: Cannot find any model weights with `{serve.model}`"
     for name, path in serve.adapters:
         if not _held(launch, path):
             return f"vllm.exceptions.LoRAAdapterNotFoundError: Loading lora {name} failed: No adapter found for {path}"
@@ -161,9 +164,14 @@ def _held(launch: Launch, path: str) -> bool:
     return bool(mount and launch.world.contents.under(mount.volume, mount.inside(path) or ""))
 
 
-def _bytes(launch: Launch, serve: Serve) -> int:
+def _files(launch: Launch, serve: Serve) -> Mapping[str, int]:
+    """What lies below the model's path, with sizes."""
     mount = launch.mount_of(serve.model)
-    return sum(launch.world.contents.under(mount.volume, mount.inside(serve.model) or "").values()) if mount else 0
+    return launch.world.contents.under(mount.volume, mount.inside(serve.model) or "") if mount else {}
+
+
+def _bytes(launch: Launch, serve: Serve) -> int:
+    return sum(_files(launch, serve).values())
 
 
 def _rate(launch: Launch, mount: Mount) -> float:

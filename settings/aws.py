@@ -1,10 +1,12 @@
 """What a stack file says about AWS: where, which instances, which file system."""
 
+from collections.abc import Iterator
 from ipaddress import IPv4Network
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from settings.aws_network import VpcNetwork
 from settings.pools import Pool
 from settings.sections import Path, Section, SectionError
 from settings.types import (
@@ -69,6 +71,9 @@ class Aws(Section):
         Field(description="networks that may reach the Kubernetes API from outside; none = private"),
     ] = ()
     access: Annotated[Access | None, Field(description="the way to the private endpoint of the Kubernetes API")] = None
+    network: Annotated[VpcNetwork, Field(description="what the VPC has beyond its subnets")] = Field(
+        default_factory=VpcNetwork
+    )
 
     @model_validator(mode="after")
     def _zones_belong_together(self) -> Self:
@@ -115,6 +120,12 @@ class Reservation(Section):
         return self
 
 
+class BlockShare(Reservation):
+    """One of several blocks of a pool, and how many of the pool's nodes it holds."""
+
+    count: Annotated[int, Field(ge=1, le=4096, description="nodes of the pool that start in this block")]
+
+
 class AwsPool(Pool):
     """A node pool. GPU count, EFA interfaces, NVMe and price follow from the instance type (catalogue)."""
 
@@ -124,6 +135,10 @@ class AwsPool(Pool):
         Literal["on-demand", "spot", "capacity-block"], Field(description="how the instances are bought")
     ] = "on-demand"
     reservation: Annotated[Reservation | None, Field(description="the block, where capacity is capacity-block")] = None
+    reservations: Annotated[
+        tuple[BlockShare, ...],
+        Field(max_length=16, description="several blocks under one pool, instead of reservation"),
+    ] = ()
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
     repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
         True
@@ -133,16 +148,39 @@ class AwsPool(Pool):
     def _block_is_named(self) -> Self:
         problems: list[tuple[Path, str]] = []
         block = self.capacity == "capacity-block"
-        if block and self.reservation is None:
+        if block and self.reservation is None and not self.reservations:
             problems.append(
                 (("reservation",), "capacity-block needs the block that was bought; add id, zone, start, end")
             )
-        if not block and self.reservation is not None:
-            sentence = f"belongs to capacity capacity-block, and the capacity is {self.capacity}; remove it"
-            problems.append((("reservation",), sentence))
+        for key, value in (("reservation", self.reservation), ("reservations", self.reservations)):
+            if not block and value:
+                sentence = f"belongs to capacity capacity-block, and the capacity is {self.capacity}; remove it"
+                problems.append(((key,), sentence))
+        if self.reservation and self.reservations:
+            problems.append(
+                (("reservations",), "stands beside reservation; name each block here, or the only one there")
+            )
+        problems += self._shares()
         if problems:
             raise SectionError(problems)
         return self
+
+    def _shares(self) -> Iterator[tuple[Path, str]]:
+        """Several blocks are different ones, and hold all nodes of the pool between them."""
+        ids = [each.id for each in self.reservations]
+        for index, own in enumerate(ids):
+            if own in ids[:index]:
+                yield ("reservations", index, "id"), f"{own} is named twice; name each block once"
+        together = sum(each.count for each in self.reservations)
+        if self.reservations and together != self.count:
+            yield ("reservations",), f"the blocks hold {together} nodes and count is {self.count}; make them equal"
+
+    @property
+    def booked(self) -> tuple[tuple[Reservation, int], ...]:
+        """Every block of the pool, with the nodes that start in it."""
+        if self.reservation is not None:
+            return ((self.reservation, self.count),)
+        return tuple((each, each.count) for each in self.reservations)
 
 
 class FsxLustre(Section):

@@ -54,3 +54,10 @@ class Keeper(Section):
         Field(max_length=10, description="who is told; each confirms by a link that AWS sends"),
     ] = ()
     off_hours: Annotated[OffHours | None, Field(description="None = GPU pools stand day and night")] = None
+    blocks: Annotated[
+        bool,
+        Field(
+            description="pools in capacity blocks get their nodes when the block begins; 45 minutes before its end "
+            "their pods are told to save, 40 before they are emptied"
+        ),
+    ] = False

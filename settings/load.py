@@ -117,7 +117,9 @@ def _settings(values: Mapping[str, Any], problems: list[str], secret: list[Path]
 def _model(platform: Any) -> type[AwsSettings] | type[MetalSettings]:
     """What the sections are read as. Without a platform that is known, nothing else can be judged."""
     path, kinds = written(("platform", "kind")), " or ".join(PLATFORMS)
-    kind = platform.get("kind") if isinstance(platform, Mapping) else None
+    if platform is not None and not isinstance(platform, Mapping):
+        raise SettingsError([f"{written(('platform',))}: must hold keys, such as kind, and is {echo(platform)}"])
+    kind = platform.get("kind") if platform is not None else None
     if kind is None:
         raise SettingsError([f"{path}: is missing; type {kinds}"])
     if not isinstance(kind, str) or kind not in PLATFORMS:

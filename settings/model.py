@@ -13,15 +13,18 @@ from pydantic_core import InitErrorDetails
 
 from settings.aws import Aws, AwsPool, AwsSecurity, AwsStorage, HourlyBudget
 from settings.facility import Facility
+from settings.inventory import Inventory
 from settings.keeper import Keeper
 from settings.metal import FabricSection, Metal, MetalBudget, MetalPool
 from settings.metal_storage import MetalStorage
 from settings.monitoring import Monitoring
 from settings.pools import Pool
 from settings.references import across_sections
+from settings.registry import Registry
 from settings.sections import Section, SectionError
 from settings.serving import Serving
 from settings.site_rows import SiteRows
+from settings.teams import Team
 from settings.types import Day, RuleId
 from settings.workloads import Scheduling, Training
 
@@ -60,6 +63,9 @@ class Settings(Section):
     platform: Aws | Metal
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     scheduling: Scheduling
+    teams: Annotated[
+        tuple[Team, ...], Field(max_length=50, description="who shares the cluster, each with a namespace of its own")
+    ] = ()
     training: Training = Field(default_factory=Training)
     serving: Serving = Field(default_factory=Serving)
     monitoring: Annotated[Monitoring | None, Field(description="None = neither Prometheus nor log collection")] = None
@@ -98,6 +104,7 @@ class AwsSettings(Settings):
     storage: AwsStorage
     security: AwsSecurity = Field(default_factory=AwsSecurity)
     budget: HourlyBudget
+    registry: Annotated[Registry | None, Field(description="None = images come from elsewhere only")] = None
     keeper: Annotated[Keeper | None, Field(description="None = the stack never ends or sleeps by itself")] = None
 
 
@@ -110,6 +117,7 @@ class MetalSettings(Settings):
     storage: MetalStorage
     facility: Facility
     budget: MetalBudget | None = None
+    inventory: Annotated[Inventory | None, Field(description="None = the stack is planned, and not deployed")] = None
 
 
 PLATFORMS: Mapping[str, type[AwsSettings] | type[MetalSettings]] = {"aws": AwsSettings, "metal": MetalSettings}

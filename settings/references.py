@@ -9,6 +9,7 @@ from typing import Any
 
 from catalogue.echo import bare, echo
 from settings.sections import Path
+from settings.teams import about_teams
 
 Problem = tuple[Path, str]
 
@@ -19,21 +20,34 @@ def across_sections(data: Any) -> list[Problem]:
         return []
     pools, queues = _entries(data, "pools"), _entries(data, "scheduling", "queues")
     runs, services = _entries(data, "training", "runs"), _entries(data, "serving", "services")
+    teams = _entries(data, "teams")
     datasets, servers = _entries(data, "training", "datasets"), _entries(data, "serving", "triton")
+    experiments = _entries(data, "training", "experiments")
     return [
         *_repeated(("pools",), pools),
         *_missing_role(pools),
         *_blocks_elsewhere(data.get("platform"), pools),
         *_repeated(("scheduling", "queues"), queues),
+        *_repeated(("teams",), teams),
+        *_repeated(("registry", "repositories"), _entries(data, "registry", "repositories")),
+        *about_teams(data, teams),
+        *(
+            problem
+            for index, team in teams.items()
+            for problem in _queue(queues, ("teams", index, "queue"), team.get("queue"))
+        ),
         *_repeated(("training", "datasets"), datasets),
         *_sourceless(data.get("platform"), datasets),
         *_repeated(("storage", "sources"), _entries(data, "storage", "sources"), "bucket"),
         *_repeated(("training", "runs"), runs),
+        *_repeated(("training", "experiments"), experiments),
+        *_named_like_runs(runs, experiments),
         *_repeated(("serving", "services"), services),
         *_repeated(("monitoring", "receivers"), _entries(data, "monitoring", "receivers")),
         *_repeated(("serving", "triton"), servers),
         *_shared_names(services, servers),
         *_shared_keys(services),
+        *_published(data.get("serving"), services),
         *(
             problem
             for index, run in runs.items()
@@ -42,6 +56,14 @@ def across_sections(data: Any) -> list[Problem]:
                 *_queue(queues, ("training", "runs", index, "queue"), run.get("queue")),
                 *_dataset(datasets, ("training", "runs", index, "dataset", "name"), run.get("dataset")),
                 *_object_store(data, ("training", "runs", index, "checkpoint", "objectStoreHours"), run),
+            )
+        ),
+        *(
+            problem
+            for index, experiment in experiments.items()
+            for problem in (
+                *_run(runs, ("training", "experiments", index, "run"), experiment.get("run")),
+                *_queue(queues, ("training", "experiments", index, "queue"), experiment.get("queue", "experiments")),
             )
         ),
         *(
@@ -66,6 +88,29 @@ def _shared_keys(services: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]
             if isinstance(key, str) and owners.setdefault(key, index) != index:
                 sentence = f"{key!r} is a key of services[{owners[key]}] already; give each service a secret of its own"
                 yield ("serving", "services", index, "keys", place), sentence
+
+
+def _published(serving: Any, services: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+    """Public services without the gateway that has their TLS, and hostnames that lead nowhere or to two of them."""
+    gateway = serving.get("gateway") if isinstance(serving, Mapping) else None
+    domain = gateway.get("domain") if isinstance(gateway, Mapping) else None
+    taken: dict[str, int] = {}
+    for index, service in services.items():
+        path, named = ("serving", "services", index), service.get("hostname")
+        if service.get("public") is not True:
+            if named is not None:
+                yield (*path, "hostname"), "belongs to a public service; add public: true, or remove it"
+            continue
+        if gateway is None:
+            sentence = (
+                "is true, and there is no gateway with TLS before it; add serving.gateway: {domain: llm.example.com, "
+                "issuer: {kind: private-ca}, callers: [10.0.0.0/8]}, or remove public"
+            )
+            yield (*path, "public"), sentence
+        hostname = named if named is not None else f"{service.get('name')}.{domain}"
+        if isinstance(hostname, str) and taken.setdefault(hostname, index) != index:
+            sentence = f"{echo(hostname)} is where services[{taken[hostname]}] is found; choose another"
+            yield (*path, "hostname"), sentence
 
 
 def _entries(data: Mapping[str, Any], *path: str) -> dict[int, Mapping[str, Any]]:
@@ -97,11 +142,19 @@ def _blocks_elsewhere(platform: Any, pools: Mapping[int, Mapping[str, Any]]) -> 
     """Capacity blocks that AWS keeps in another zone than the one where the pool's subnet is."""
     zone = platform.get("gpuZone") if isinstance(platform, Mapping) else None
     for index, pool in pools.items():
-        block = pool.get("reservation")
-        there = block.get("zone") if isinstance(block, Mapping) else None
-        if isinstance(zone, str) and isinstance(there, str) and there != zone:
-            sentence = f"the block is in {there} and platform.gpuZone is {zone}; name the same zone in both"
-            yield ("pools", index, "reservation", "zone"), sentence
+        shares = pool.get("reservations")
+        blocks: dict[Path, Any] = {("reservation",): pool.get("reservation")}
+        blocks |= {
+            ("reservations", place): each
+            for place, each in enumerate(shares if isinstance(shares, list | tuple) else ())
+        }
+        for where, block in blocks.items():
+            there = block.get("zone") if isinstance(block, Mapping) else None
+            if isinstance(zone, str) and isinstance(there, str) and there != zone:
+                sentence = (
+                    f"the block is in {bare(there)} and platform.gpuZone is {bare(zone)}; name the same zone in both"
+                )
+                yield ("pools", index, *where, "zone"), sentence
 
 
 def _repeated(path: Path, entries: Mapping[int, Mapping[str, Any]], key: str = "name") -> Iterable[Problem]:
@@ -162,6 +215,21 @@ def _pool(pools: Mapping[int, Mapping[str, Any]], path: Path, name: Any, role: s
 def _queue(queues: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
     if isinstance(name, str) and queues and name not in _names(queues):
         yield path, _unknown(name, "queue", _names(queues))
+
+
+def _run(runs: Mapping[int, Mapping[str, Any]], path: Path, name: Any) -> Iterable[Problem]:
+    if isinstance(name, str) and name not in _names(runs):
+        yield path, _unknown(name, "run", _names(runs))
+
+
+def _named_like_runs(
+    runs: Mapping[int, Mapping[str, Any]], experiments: Mapping[int, Mapping[str, Any]]
+) -> Iterable[Problem]:
+    """Accounts and directories of checkpoints are named like the run, or the experiment."""
+    for index, experiment in experiments.items():
+        if experiment.get("name") in _names(runs):
+            sentence = f"{echo(str(experiment['name']))} is the name of a run; choose another"
+            yield ("training", "experiments", index, "name"), sentence
 
 
 def _object_store(data: Mapping[str, Any], path: Path, run: Mapping[str, Any]) -> Iterable[Problem]:

@@ -10,6 +10,15 @@ from settings.types import Matching
 HUB_TOKEN, API_TOKEN = "hfToken", "apiToken"
 """The token for gated models; and the secret that lets callers in where a service names none."""
 
+TRIAL_DATABASE = "trialDatabase"
+"""The password of the trials' database, where the stack file names no other secret for it."""
+
+SSH_KEY, CLUSTER_KEY = "sshKey", "clusterKey"
+"""The private key that machines of an inventory let in, and what the secrets of their cluster are derived from."""
+
+STORE_KEY_ID, STORE_KEY = "objectStoreKeyId", "objectStoreKey"
+"""The two halves of a key of an inventory's object store."""
+
 SecretKey = Annotated[
     str,
     Matching(
@@ -21,11 +30,29 @@ SecretKey = Annotated[
 
 
 def named_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The secrets that receivers of alerts and model services name, in sections as they are written."""
+    """The secrets that receivers of alerts, model services, the trials' database and an inventory name, in sections as
+    they are written."""
     receivers = (each.get("secret") for each in _entries(values, "monitoring", "receivers"))
     services = (each.get("keys") for each in _entries(values, "serving", "services"))
     keys = (key for each in services if isinstance(each, list | tuple) for key in each)
-    return tuple(dict.fromkeys(each for each in (*receivers, *keys) if isinstance(each, str)))
+    found = (*receivers, *keys, *_database(values), *_of_inventory(values))
+    return tuple(dict.fromkeys(each for each in found if isinstance(each, str)))
+
+
+def _database(values: Mapping[str, Any]) -> Iterable[Any]:
+    """The secret of the trials' database, which is there where there are experiments."""
+    training = values.get("training")
+    if isinstance(training, Mapping) and training.get("experiments"):
+        database = training.get("trialDatabase")
+        yield database.get("secret", TRIAL_DATABASE) if isinstance(database, Mapping) else TRIAL_DATABASE
+
+
+def _of_inventory(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The secrets without which no machine of an inventory can be reached, nor its object store."""
+    inventory = values.get("inventory")
+    if not isinstance(inventory, Mapping):
+        return ()
+    return (SSH_KEY, CLUSTER_KEY, *((STORE_KEY_ID, STORE_KEY) if inventory.get("objectStore") else ()))
 
 
 def _entries(values: Mapping[str, Any], section: str, key: str) -> Iterable[Mapping[str, Any]]:

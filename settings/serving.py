@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from catalogue.echo import echo
+from settings.gateway import Gateway, Hostname
 from settings.secrets import API_TOKEN, HUB_TOKEN, SecretKey
 from settings.sections import Path, Section, SectionError
 from settings.types import S3_PATTERN, Image, Name, s3_uri
@@ -117,6 +118,18 @@ class Service(Section):
             "change; the first is the one that the program itself sends",
         ),
     ] = (API_TOKEN,)
+    public: Annotated[
+        bool,
+        Field(
+            description="true: callers from outside reach it through serving.gateway; false: pods of the cluster alone"
+        ),
+    ] = False
+    hostname: Annotated[
+        Hostname | None, Field(description="where a public service is found; None = NAME.DOMAIN of the gateway")
+    ] = None
+    requests_per_minute: Annotated[
+        int, Field(ge=1, le=1_000_000, description="what the gateway lets through to a public service, of all callers")
+    ] = 600
     placement: Annotated[
         Literal["pack", "spread"],
         Field(description="pack = on the fullest node with room; spread = each replica on a node of its own"),
@@ -172,3 +185,6 @@ class Triton(Section):
 class Serving(Section):
     services: tuple[Service, ...] = ()
     triton: tuple[Triton, ...] = ()
+    gateway: Annotated[Gateway | None, Field(description="None = nothing is reached from outside of the cluster")] = (
+        None
+    )

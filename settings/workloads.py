@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from settings.experiments import Experiment, TrialDatabase
 from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
 from settings.sections import Path, Section, SectionError
 from settings.types import Image, Name, S3Uri, reserved
@@ -198,6 +199,14 @@ class TrainingRun(Section):
     restarts: Annotated[
         int, Field(ge=0, le=1000, description="times that the whole gang may begin again at a checkpoint")
     ] = 3
+    deadline_hours: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            le=8784,
+            description="the run is ended so many hours after it was made, its wait in the queue too; None = never",
+        ),
+    ] = None
     metrics_port: Annotated[
         int | None,
         Field(ge=1024, le=65_535, description="where the script of rank 0 answers /metrics; None = it tells nothing"),
@@ -272,3 +281,12 @@ class Training(Section):
     ] = None
     datasets: tuple[Dataset, ...] = ()
     runs: tuple[TrainingRun, ...] = ()
+    experiments: tuple[Experiment, ...] = ()
+    trial_database: Annotated[
+        TrialDatabase | None, Field(description="None = where there are experiments, one of the defaults below")
+    ] = None
+
+    @property
+    def database(self) -> TrialDatabase:
+        """The trials' database as it is, if there are experiments."""
+        return self.trial_database or TrialDatabase()

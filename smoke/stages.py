@@ -38,7 +38,7 @@ def stages(config: Mapping[str, Any], sections: Mapping[str, Any], today: date) 
     settings = _settings(sections)
     if settings.lifecycle.protect:
         raise Refused("lifecycle.protect is set, so it could not be torn down; take a stack of its own, like dev")
-    if blocks := [each.name for each in settings.pools if each.reservation is not None]:
+    if blocks := [each.name for each in settings.pools if each.booked]:
         raise Refused(f"pool {blocks[0]} takes a capacity block, which is paid whole; take another purchase")
     system = [each for each in settings.pools if each.role == "system"]
     gpus = [each for each in settings.pools if each.role != "system"]

@@ -12,11 +12,14 @@ from components.platform.network_rules import Reach, internet
 from components.platform.taints import tolerations_of_all_pools
 from components.serving.entry import Entry
 from planner.faces.outputs import aws_numbers
+from planner.serving.gateway import GatewayPlan
 from planner.stack import AwsDeployment
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground, ask_account, cluster_name, ground, key
 from stacks.aws_keeper import keeper
+from stacks.aws_people import EksPeople
 from stacks.aws_pools import gpu_pools, node_pools
+from stacks.aws_registry import registry
 from stacks.aws_spending import spending
 from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre
 from stacks.aws_watching import watching
@@ -61,7 +64,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         "cluster", _cluster_args(plan, base, stands=there is not None), pulumi.ResourceOptions(parent=kube)
     )
     kubernetes = kubernetes_provider(cluster, kube)
-    daemons = _addons("node-addons", NODE_ADDONS, cluster, base, kube)
+    daemons = _addons("node-addons", NODE_ADDONS, cluster, base, kube, after=base.endpoints)
     pools = node_pools(plan, base, cluster, hardware, after=daemons.installed["vpc-cni"])
     system = next(pools[name] for name, pool in plan.pools.items() if pool.role == "system")
     services = _addons("service-addons", SERVICE_ADDONS, cluster, base, kube, after=system.nodes)
@@ -76,6 +79,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     )
     file_system = lustre(plan, base.keys, _storage_place(base, cluster), storage)
     objects = bucket(plan, base.keys, base.account.id, storage)
+    images = registry(plan, base.keys, storage)
     numbers = aws_numbers(plan)
     return Platform(
         cluster=KubeCluster(
@@ -105,9 +109,10 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             cluster_name=cluster.name,
             partition=base.account.partition,
         ),
-        entry=Entry(),
+        entry=_entry(plan.gateway, base),
         watching=watching(plan, base, cluster.name),
-        connections=connections(plan.deployment.vpc_cidr),
+        connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.endpoints)),
+        people=EksPeople(cluster_name=cluster.name, opts=pulumi.ResourceOptions(parent=kube)),
         layer=kube,
         providers=[provider, kubernetes],
         outputs={
@@ -128,14 +133,16 @@ def deploy_aws(plan: AwsPlan) -> Platform:
                 "fileSystem": file_system.file_system_id,
                 "bucket": objects.bucket_name,
                 **numbers["storage"],
+                **({"repositories": images.urls} if images else {}),
             },
         },
     )
 
 
-def connections(vpc_cidr: str) -> Connections:
+def connections(vpc_cidr: str, *, services: bool = False) -> Connections:
     """Pods ask the API server at the Service's address and reach its interfaces in the VPC. S3's addresses are public
-    ones, to which a gateway endpoint leads; pod identity answers at one of the link.
+    ones, to which a gateway endpoint leads; pod identity answers at one of the link. Where other services of AWS have
+    endpoints, their names lead to addresses of the VPC.
 
     Source: EKS user guide, "Learn how EKS Pod Identity grants pods access": the agent at 169.254.170.23, port 80.
     """
@@ -144,6 +151,24 @@ def connections(vpc_cidr: str) -> Connections:
         nodes=Reach(cidrs=[vpc_cidr]),
         objects=internet(),
         identity=Reach(cidrs=["169.254.170.23/32"], ports=[80]),
+        services=Reach(cidrs=[vpc_cidr], ports=[443]) if services else None,
+    )
+
+
+def _entry(gateway: GatewayPlan | None, base: Ground) -> Entry:
+    """A network load balancer of the controller that EKS runs itself; it lets callers' networks in to the nodes' group.
+
+    Source: kubernetes/cloud-provider-aws, docs/service_controller.md; its default is a Classic Load Balancer.
+    """
+    internet = gateway is not None and gateway.internet
+    where = base.network.subnet_ids("public" if internet else "system")
+    begin = "service.beta.kubernetes.io/aws-load-balancer"
+    return Entry(
+        annotations={
+            f"{begin}-type": "nlb",
+            f"{begin}-subnets": pulumi.Output.all(*where).apply(",".join),
+            **({} if internet else {f"{begin}-internal": "true"}),
+        }
     )
 
 

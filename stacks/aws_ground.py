@@ -7,6 +7,8 @@ import pulumi_aws as aws
 
 from components._base import physical_name
 from components.aws.cluster import CLUSTER_NAME_LIMIT
+from components.aws.endpoints import Endpoints, EndpointsArgs
+from components.aws.flow_logs import FlowLogs, FlowLogsArgs
 from components.aws.keys import Keys, KeysArgs
 from components.aws.logs import log_group_prefix
 from components.aws.network import Network, NetworkArgs, SubnetSpec
@@ -26,12 +28,13 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """Network, key and EFA group. Without EFA nodes there is no group."""
+    """Network, key and EFA group. Without EFA nodes there is no group, without endpoints no service of AWS inside."""
 
     account: Account
     network: Network
     keys: Keys
     efa_group_id: pulumi.Output[str] | None
+    endpoints: Endpoints | None = None
 
 
 def cluster_name() -> str:
@@ -43,10 +46,11 @@ def ground(plan: AwsPlan, account: Account, keys: Keys, fabric: Fabric, after: p
     """Register the parts of the fabric. `after` is what is there before them and goes when they have gone."""
     inside = pulumi.ResourceOptions(parent=fabric)
     network = Network("network", _network_args(plan, after), inside)
-    if not any(pool.efa for pool in plan.pools.values()):
-        return Ground(account=account, network=network, keys=keys, efa_group_id=None)
-    efa = EfaGroup("efa", EfaGroupArgs(vpc_id=network.vpc_id), inside)
-    return Ground(account=account, network=network, keys=keys, efa_group_id=efa.group_id)
+    _flow_logs(plan, account, keys, network, inside)
+    reached = _endpoints(plan, network, inside)
+    efa = any(pool.efa for pool in plan.pools.values())
+    group = EfaGroup("efa", EfaGroupArgs(vpc_id=network.vpc_id), inside).group_id if efa else None
+    return Ground(account=account, network=network, keys=keys, efa_group_id=group, endpoints=reached)
 
 
 def key(plan: AwsPlan, account: Account, fabric: Fabric) -> Keys:
@@ -74,10 +78,47 @@ def _network_args(plan: AwsPlan, after: pulumi.Resource | None) -> NetworkArgs:
         subnets=[
             SubnetSpec(name=each.name, role=each.role, zone_id=each.zone_id, cidr=each.cidr) for each in plan.subnets
         ],
-        nat_zone_id=plan.nat_zones[0],
+        nat_zone_ids=plan.nat_zones,
+        internet=plan.gateway is not None and plan.gateway.internet,
         protect=plan.ownership.protect,
         after=after,
     )
+
+
+def _endpoints(plan: AwsPlan, network: Network, opts: pulumi.ResourceOptions) -> Endpoints | None:
+    """Register what brings services of AWS into the network; None where there is none."""
+    if not plan.vpc.endpoints:
+        return None
+    system = (each.zone_id for each in plan.subnets if each.role == "system")
+    by_zone = dict(zip(system, network.subnet_ids("system"), strict=True))
+    args = EndpointsArgs(
+        vpc_id=network.vpc_id,
+        region=plan.deployment.region,
+        services=plan.vpc.endpoints,
+        subnet_ids=[by_zone[zone] for zone in plan.vpc.endpoint_zones],
+        cidrs=[plan.deployment.vpc_cidr],
+    )
+    return Endpoints("endpoints", args, opts)
+
+
+def _flow_logs(
+    plan: AwsPlan, account: Account, keys: Keys, network: Network, opts: pulumi.ResourceOptions
+) -> FlowLogs | None:
+    """Register what records the network's traffic; None where nobody asks for it."""
+    wanted = plan.vpc.flow_logs
+    if wanted is None:
+        return None
+    args = FlowLogsArgs(
+        vpc_id=network.vpc_id,
+        cluster=cluster_name(),
+        region=plan.deployment.region,
+        partition=account.partition,
+        account_id=account.id,
+        key_arn=keys.arn,
+        days=wanted.days,
+        traffic=wanted.traffic,
+    )
+    return FlowLogs("flow-logs", args, opts)
 
 
 def _key_args(plan: AwsPlan, account: Account) -> KeysArgs:

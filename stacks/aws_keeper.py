@@ -12,8 +12,11 @@ from planner.types import AwsPlan
 from stacks.aws_ground import Account, cluster_name
 from stacks.providers import PROJECT_TAG, STACK_TAG
 
+_MOMENT = "%Y-%m-%dT%H:%M:%SZ"
 _HERE = Path(__file__).parents[1]
-_SHARED = ("sweep/__init__.py", "sweep/account.py", "sweep/ends.py", "sweep/found.py", "sweep/remove.py")
+_SHARED = tuple(
+    f"sweep/{name}.py" for name in ("__init__", "account", "controllers", "ends", "found", "remove", "things")
+)
 
 
 def code() -> dict[str, str]:
@@ -38,12 +41,15 @@ def keeper(plan: AwsPlan, account: Account, keys: Keys, layer: pulumi.Resource) 
         log_group=f"{log_group_prefix(cluster_name())}keeper",
         tags={PROJECT_TAG: pulumi.get_project(), STACK_TAG: pulumi.get_stack()},
         tag_key=STACK_TAG,
-        ends=kept.ends.strftime("%Y-%m-%dT%H:%M:%SZ") if kept.ends else "never",
+        ends=kept.ends.strftime(_MOMENT) if kept.ends else "never",
         warn_hours=kept.warn_hours,
         hourly_usd=round(kept.hourly_usd, 4),
         max_usd=kept.max_usd,
         emails=kept.emails,
         gpu_pools=kept.gpu_pools,
         off_hours=asdict(kept.off_hours) if kept.off_hours else None,
+        blocks=[
+            {**asdict(each), "start": f"{each.start:{_MOMENT}}", "end": f"{each.end:{_MOMENT}}"} for each in kept.blocks
+        ],
     )
     return Keeper("keeper", args, pulumi.ResourceOptions(parent=layer))

@@ -6,10 +6,12 @@ import pulumi
 
 from catalogue.types import Architecture
 from catalogue.versions import KUBERNETES
+from components.aws.block_pool import BlockPool, BlockPoolArgs
 from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
 from components.aws.nodes import CapacityBlock, NodePool, NodePoolArgs, NodeRole, NodeRoleArgs, Repair, RepairOverride
 from components.layers import HardwarePool
+from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
 from planner.types import AwsPlan
@@ -26,15 +28,15 @@ def ami_type(pool: AwsPoolPlan) -> str:
 
 def node_pools(
     plan: AwsPlan, ground: Ground, cluster: Cluster, hardware: HardwarePool, after: pulumi.Resource
-) -> Mapping[str, NodePool]:
+) -> Mapping[str, NodePool | BlockPool]:
     """Register the pools, by name. `after` is what a node needs before it can be Ready."""
     inside = pulumi.ResourceOptions(parent=hardware)
     may = NodeRoleArgs(partition=ground.account.partition, session_manager=plan.deployment.session_manager)
     role = NodeRole("node-role", may, inside)
 
-    def args(pool: AwsPoolPlan) -> NodePoolArgs:
+    def args(pool: AwsPoolPlan, share: BlockShare | None = None) -> NodePoolArgs:
         return NodePoolArgs(
-            pool=pool.name,
+            pool=share.group if share else pool.name,
             cluster_name=cluster.name,
             kubernetes_version=plan.kubernetes_version,
             ami_type=ami_type(pool),
@@ -44,7 +46,7 @@ def node_pools(
             security_group_ids=[cluster.security_group_id],
             efa_group_id=ground.efa_group_id,
             instance_type=pool.instance.type,
-            count=pool.count,
+            count=share.count if share else pool.count,
             capacity_type=pool.capacity_type,
             interfaces=pool.interfaces,
             placement_group=pool.placement_group,
@@ -55,18 +57,24 @@ def node_pools(
             tags=mandatory_tags(plan.ownership),
             update_strategy=pool.update_strategy,
             max_unavailable=MAX_UNAVAILABLE,
-            repair=_repair(pool.repair) if pool.repair else None,
-            block=CapacityBlock(reservation_id=pool.block.reservation, nodes=pool.nodes_now) if pool.block else None,
+            repair=_repair(pool.repair, share) if pool.repair else None,
+            block=CapacityBlock(reservation_id=share.reservation, nodes=share.nodes) if share else None,
             after=after,
         )
 
-    return {name: NodePool(f"pool-{name}", args(pool), inside) for name, pool in plan.pools.items()}
+    def made(pool: AwsPoolPlan) -> NodePool | BlockPool:
+        if len(pool.shares) > 1:
+            groups = BlockPoolArgs(groups=[args(pool, share) for share in pool.shares])
+            return BlockPool(f"pool-{pool.name}", groups, inside)
+        return NodePool(f"pool-{pool.name}", args(pool, *pool.shares), inside)
+
+    return {name: made(pool) for name, pool in plan.pools.items()}
 
 
-def _repair(plan: RepairPlan) -> Repair:
+def _repair(plan: RepairPlan, share: BlockShare | None) -> Repair:
     return Repair(
         parallel=plan.parallel,
-        max_unhealthy=plan.max_unhealthy,
+        max_unhealthy=share.max_unhealthy if share else plan.max_unhealthy,
         overrides=[
             RepairOverride(
                 condition=each.condition, reason=each.reason, wait_minutes=each.wait_minutes, action=each.action
@@ -76,7 +84,7 @@ def _repair(plan: RepairPlan) -> Repair:
     )
 
 
-def gpu_pools(plan: AwsPlan, nodes: Mapping[str, NodePool]) -> dict[str, GpuPool]:
+def gpu_pools(plan: AwsPlan, nodes: Mapping[str, NodePool | BlockPool]) -> dict[str, GpuPool]:
     """The pools with GPUs, as workloads know them."""
     return {
         name: gpu_pool(pool, efa_network(pool.efa), nodes[name].nodes)

@@ -9,11 +9,11 @@ import pulumi
 from catalogue import versions
 from catalogue.images import pinned
 from components.aws.bucket import Bucket, BucketArgs
-from components.aws.copier import AwsCli
 from components.aws.keys import Keys
 from components.aws.lustre import Lustre, LustreArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
+from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from planner.stack import FsxPlan, SourcePlan
@@ -70,6 +70,9 @@ class S3Store:
     @property
     def copier(self) -> AwsCli:
         return AwsCli(image=pinned(versions.AWS_CLI_IMAGE))
+
+    def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
+        """Nothing: pods get their identities by their accounts."""
 
     def reader(
         self, name: str, *, source: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions

@@ -7,33 +7,48 @@ import pulumi
 from planner.types import AwsPlan, Plan
 from stacks.autoscaling import deploy_autoscaling
 from stacks.aws import deploy_aws
+from stacks.gateway import deploy_gateway
 from stacks.monitoring import deploy_monitoring
 from stacks.outputs import layer_outputs
 from stacks.platform import Platform
 from stacks.services import deploy_services
+from stacks.teams import deploy_teams
 from stacks.workloads import deploy_workloads
 
 
 def deploy(plan: Plan, config: pulumi.Config) -> dict[str, dict[str, Any]]:
     """Register everything and return the stack's outputs by layer. `config` has the secrets."""
-    return deploy_on(platform_of(plan), plan, config)
+    return deploy_on(platform_of(plan, config), plan, config)
 
 
-def platform_of(plan: Plan) -> Platform:
-    """The platform that the plan is for: the one place that knows which there are. Raises RunError on metal."""
-    return deploy_aws(deployable(plan))
-
-
-def deployable(plan: Plan) -> AwsPlan:
-    """The plan, if there is a platform to deploy it on. Raises RunError on metal."""
+def platform_of(plan: Plan, config: pulumi.Config) -> Platform:
+    """The platform that the plan is for: the one place that knows which there are. Raises RunError for a plan that
+    cannot be deployed.
+    """
     if isinstance(plan, AwsPlan):
-        return plan
-    raise pulumi.RunError("gpucluster:platform.kind: metal can be planned but not deployed yet; type make plan")
+        return deploy_aws(plan)
+    from stacks.metal import deploy_metal
+
+    return deploy_metal(plan, config)
+
+
+def deployable(plan: Plan) -> None:
+    """Raises RunError with everything that a plan of machines of one's own lacks to be deployed."""
+    if isinstance(plan, AwsPlan):
+        return
+    from stacks.metal_lacking import lacking
+
+    if missing := list(lacking(plan)):
+        raise pulumi.RunError("\n".join(missing))
 
 
 def deploy_on(platform: Platform, plan: Plan, config: pulumi.Config) -> dict[str, dict[str, Any]]:
     """Register what runs on a platform, whichever it is."""
     services = deploy_services(plan, platform)
+    gateway = deploy_gateway(plan, platform, services)
     watched = deploy_monitoring(plan, platform, services, config)
     deploy_autoscaling(plan, platform, services)
-    return layer_outputs(plan, platform, services, watched, deploy_workloads(plan, platform, services, config))
+    teams = deploy_teams(plan, platform, services)
+    deployed = deploy_workloads(plan, platform, services, gateway, config)
+    shown = layer_outputs(plan, platform, services, watched, deployed)
+    return {**shown, "scheduling": {**shown["scheduling"], "teams": teams}} if teams else shown

@@ -2,14 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 
+from components.gateway.traefik import LABELS as TRAEFIK
+from components.gateway.traefik import PLAIN_PORT, TLS_PORT
 from components.platform.network_rules import DENY, JOB_KEY, NAMES, Flow, Pods, Reach, Rule, gang, internet
 from components.platform.taints import GATE_KEY
+from components.serving.arguments import PORT
 from components.training.gate_pods import NEWCOMERS_KEY
+from components.training.pod import RUN_KEY
+from components.training.run_watch import WATCH_KEY
+from planner.serving.gateway import GatewayPlan
 from planner.types import Plan
+from stacks.experiment_network import experiment_rules
 from stacks.platform import Connections
+
+SOLVER_KEY, SOLVER_PORT = "acme.cert-manager.io/http01-solver", 8089
+"""Of the pods that answer an authority (cert-manager, pkg/issuer/acme/http/solver and pkg/issuer/acme/http/pod.go)."""
 
 CALLER_KEY = "gpucluster/calls-models"
 """Label of namespaces whose pods may ask the model servers, where it is `true` (kubectl label namespace NAME ...)."""
+
+GATEWAY, CERTIFICATES = "gateway", "cert-manager"
+"""Namespaces of the way in from outside, and of what gets its certificates."""
 
 _SCRAPERS = Flow(peers=[Pods(namespace="monitoring")])
 
@@ -21,22 +34,45 @@ def mail_ports(plan: Plan) -> tuple[int, ...]:
 
 
 def network_rules(
-    known: Connections, mail: Sequence[int] = (), gates: Sequence[str] = ()
+    known: Connections,
+    mail: Sequence[int] = (),
+    gates: Sequence[str] = (),
+    *,
+    gateway: GatewayPlan | None = None,
+    experiments: bool = False,
 ) -> Mapping[str, Sequence[Rule]]:
-    """The rules by namespace; `gates` are the pools that are measured."""
-    return {
-        "training": [DENY, NAMES, _scraped(), _objects(known, Pods()), *_gates(known, gates)],
+    """The rules by namespace; `gates` are the pools that are measured. With `experiments` Katib is there."""
+    katib = experiment_rules(known.api) if experiments else {}
+    return (_way_in(known, gateway) if gateway else {}) | {
+        "training": [
+            DENY,
+            NAMES,
+            _scraped(),
+            _objects(known, Pods()),
+            *_gates(known, gates),
+            *_watched(known),
+            *katib.get("training", ()),
+        ],
         "inference": [
             DENY,
             NAMES,
             _scraped(),
             _objects(known, Pods(having=JOB_KEY)),
             _asked(known),
+            *([_asked_from_outside()] if gateway else []),
             Rule(name="jobs-ask-servers", pods=Pods(having=JOB_KEY), egress=[Flow(peers=[Pods()])]),
         ],
         "gpu-operator": [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known), _among_themselves()],
         "volcano-system": [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known)],
-        "kubeflow": [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known), _fetches()],
+        "kubeflow": [
+            DENY,
+            NAMES,
+            _scraped(),
+            _asks_api(known),
+            _webhooks(known),
+            _fetches(),
+            *katib.get("kubeflow", ()),
+        ],
         "monitoring": [
             DENY,
             NAMES,
@@ -49,6 +85,11 @@ def network_rules(
     }
 
 
+def team_rules(known: Connections) -> Sequence[Rule]:
+    """What pods of a team reach: each other, name service and object stores; Prometheus reads their metrics."""
+    return [DENY, NAMES, _scraped(), _objects(known, Pods()), _among_themselves()]
+
+
 def _at(reach: Reach) -> Flow:
     return Flow(peers=[reach], ports=reach.ports)
 
@@ -59,8 +100,13 @@ def _scraped() -> Rule:
 
 def _objects(known: Connections, pods: Pods) -> Rule:
     """Copiers, and runs that save by themselves."""
-    wanted = [known.objects, internet(), *([known.identity] if known.identity else [])]
+    wanted = [known.objects, internet(), *_platform(known)]
     return Rule(name="object-store", pods=pods, egress=[_at(each) for each in dict.fromkeys(map(_frozen, wanted))])
+
+
+def _platform(known: Connections) -> list[Reach]:
+    """What gives pods their rights, and the platform's services beside its object store."""
+    return [each for each in (known.identity, known.services) if each is not None]
 
 
 def _frozen(reach: Reach) -> Reach:
@@ -82,11 +128,58 @@ def _gates(known: Connections, pools: Sequence[str]) -> list[Rule]:
     ]
 
 
+def _watched(known: Connections) -> list[Rule]:
+    """What watches runs asks them for their step, and the API for the rest."""
+    watch, runs = Pods(having=WATCH_KEY), Pods(having=RUN_KEY)
+    return [
+        Rule(name="watches-runs", pods=watch, egress=[_at(known.api), Flow(peers=[runs])]),
+        Rule(name="watched", pods=runs, ingress=[Flow(peers=[watch])]),
+    ]
+
+
 def _asked(known: Connections) -> Rule:
     """By pods of the namespace's Jobs, of namespaces that are labelled as callers, and from where the platform says."""
     callers = Pods(namespace=None, namespace_labels={CALLER_KEY: "true"})
     outside = [known.callers] if known.callers else []
     return Rule(name="callers", ingress=[Flow(peers=[Pods(having=JOB_KEY), callers, *outside])])
+
+
+def _asked_from_outside() -> Rule:
+    """By the gateway's pods, which ask the door of each server."""
+    return Rule(name="gateway", ingress=[Flow(peers=[Pods(namespace=GATEWAY, labels=TRAEFIK)], ports=[PORT])])
+
+
+def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
+    """A load balancer hands on what it lets in, from callers' addresses or its own, and from those of nodes.
+
+    An authority's questions are answered by a pod beside the gateway, which cert-manager asks first from outside.
+    """
+    everywhere, traefik = Reach(cidrs=["0.0.0.0/0"]), Pods(labels=TRAEFIK)
+    listens = Flow(peers=[everywhere], ports=[PLAIN_PORT, TLS_PORT])
+    asks = Flow(peers=[Pods(namespace="inference")], ports=[PORT])
+    solver = Flow(peers=[Pods(having=SOLVER_KEY)], ports=[SOLVER_PORT])
+    answered = Rule(name="answers", pods=Pods(having=SOLVER_KEY), ingress=[Flow(peers=[traefik], ports=[SOLVER_PORT])])
+    acme = gateway.acme is not None
+    return {
+        GATEWAY: [
+            DENY,
+            NAMES,
+            _scraped(),
+            Rule(name="asks-the-api", pods=traefik, egress=[_at(known.api)]),
+            Rule(name="callers", pods=traefik, ingress=[listens]),
+            Rule(name="asks-servers", pods=traefik, egress=[asks, *([solver] if acme else [])]),
+            *([answered] if acme else []),
+        ],
+        CERTIFICATES: [
+            DENY,
+            NAMES,
+            _scraped(),
+            _asks_api(known),
+            _webhooks(known),
+            _among_themselves(),
+            *([Rule(name="authority", egress=[_at(internet((80, 443)))])] if acme else []),
+        ],
+    }
 
 
 def _asks_api(known: Connections) -> Rule:
@@ -110,4 +203,4 @@ def _fetches() -> Rule:
 
 def _outside(known: Connections, mail: Sequence[int]) -> list[Reach]:
     """Where alerts and logs go."""
-    return [internet((443, *mail)), *([known.identity] if known.identity else [])]
+    return [internet((443, *mail)), *_platform(known)]

@@ -34,8 +34,23 @@ def layer_outputs(
         **({"monitoring": {**shown["monitoring"], **watched.lines}} if watched else {}),
         "workloads": {
             "gangs": {name: {**shown["gangs"][name], "job": job} for name, job in deployed.gangs.items()},
+            **(
+                {
+                    "experiments": {
+                        name: {**shown["experiments"][name], "experiment": made}
+                        for name, made in deployed.experiments.items()
+                    }
+                }
+                if deployed.experiments
+                else {}
+            ),
             "services": {
-                name: {**shown["services"].get(name, {}), "url": url} for name, url in deployed.endpoints.items()
+                name: {
+                    **shown["services"].get(name, {}),
+                    "url": url,
+                    **({"publicUrl": deployed.public[name]} if name in deployed.public else {}),
+                }
+                for name, url in deployed.endpoints.items()
             },
         },
     }

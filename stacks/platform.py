@@ -158,6 +158,10 @@ class ObjectStore(Protocol):
     @property
     def copier(self) -> Copier: ...
 
+    def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
+        """Make in the namespaces, given by name, what every copier needs there, before the first right is asked for."""
+        ...
+
     def reader(
         self, name: str, *, source: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
     ) -> pulumi.Output[str]:
@@ -207,7 +211,8 @@ class Watching:
 class Connections:
     """With whom pods speak here besides each other: `api` is where the API server is asked, and asks webhooks from;
     `nodes` are the nodes' own addresses, `objects` the object store's, `identity` what gives pods their rights there.
-    `callers` ask model servers from outside of the cluster, None where nobody does.
+    `callers` ask model servers from outside of the cluster, None where nobody does. `services` are the platform's own
+    that stand inside its network, where pods that ask the Internet would ask them there; None where there are none.
     """
 
     api: Reach
@@ -215,15 +220,23 @@ class Connections:
     objects: Reach
     identity: Reach | None = None
     callers: Reach | None = None
+    services: Reach | None = None
+
+
+class People(Protocol):
+    """Who is known to the platform by themselves, not by a group of the identity provider."""
+
+    def admit(self, name: str, principals: Mapping[str, Sequence[str]]) -> None:
+        """Let people into the cluster, each principal as a member of groups that RBAC binds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Platform:
     """A platform with a running cluster, its pools and its storage. `pools` are those with GPUs, by name.
 
-    `block` is the storage class of single volumes, `entry` how services are published. `layer` is the parent of what
-    else runs the cluster, `providers` are those that the workloads' resources need, `outputs` the platform's own lines
-    in the stack's outputs, by layer.
+    `block` is the storage class of single volumes, `entry` what a gateway is published by, `people` None where only
+    groups are known. `layer` is the parent of what else runs the cluster, `providers` are those that the workloads'
+    resources need, `outputs` the platform's own lines in the stack's outputs, by layer.
     """
 
     cluster: KubeCluster
@@ -239,3 +252,4 @@ class Platform:
     layer: pulumi.Resource
     providers: Sequence[pulumi.ProviderResource]
     outputs: Mapping[str, Mapping[str, Any]]
+    people: People | None = None

@@ -7,6 +7,7 @@ from components.training import launch as launching
 from components.training.launch import Launch
 from components.training.recipe import Places, Recipe
 from components.training.saving import CHECKPOINTS, DATA, LOCAL
+from components.training.staging import SCRIPTS, staging_files
 from components.training.trainer import TRAINER, trainer_files
 from planner.workload_types import RunPlan
 
@@ -28,6 +29,8 @@ def started(run: RunPlan) -> Started:
     files = {launching.DIRECTORY: launch.files} if launch.files else {}
     if run.launch.framework == "reference":
         files[TRAINER] = trainer_files()
+    if run.staging != "none":
+        files[SCRIPTS] = staging_files()
     plugin = {"NCCL_NET_PLUGIN": run.net_plugin} if run.net_plugin else {}
     return Started(
         launch=launch, environment={**plugin, **launch.environment, **dict(run.launch.variables)}, files=files

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pulumi
 
 from planner.faces.findings import table
-from planner.types import Plan
+from planner.types import AwsPlan, Plan
 from settings.errors import SettingsError
 from stacks.deploy import deployable
 from stacks.serving import TOKENS
@@ -22,6 +22,8 @@ Source: pulumi sdk/python/cmd/pulumi-language-python/main.go, Run. After a RunEr
 MISSING = "{key}: model services need this secret, and it is not set; type pulumi config set --secret {key} VALUE"
 
 CLOSED = "{path}: nobody can ask {name}: {key} is not set; type pulumi config set --secret {key} VALUE"
+UNKEPT = "{path}: the trials' database has no password: {key} is not set; type pulumi config set --secret {key} VALUE"
+UNREACHED = "gpucluster:inventory: {why} {key} is not set; type pulumi config set --secret {key} VALUE"
 UNHEARD = "{path}: {name} cannot be told of alerts: {key} is not set; type pulumi config set --secret {key} VALUE"
 
 
@@ -38,7 +40,13 @@ def accepted(plan: Plan, config: pulumi.Config) -> Plan:
     deployable(plan)
     for finding in plan.warnings:
         pulumi.log.warn(f"{finding}" + (f" [waived: {finding.waiver}]" if finding.waiver else ""))
-    missing = [*_without_tokens(plan, config), *_without_keys(plan, config), *_without_receivers(plan, config)]
+    missing = [
+        *_without_tokens(plan, config),
+        *_without_keys(plan, config),
+        *_without_receivers(plan, config),
+        *_without_password(plan, config),
+        *_without_machines(plan, config),
+    ]
     if missing:
         raise pulumi.RunError("\n".join(missing))
     return plan
@@ -66,6 +74,23 @@ def _without_receivers(plan: Plan, config: pulumi.Config) -> Iterator[str]:
         if config.get_secret(receiver.secret) is None:
             path = config.full_key(f"monitoring.receivers[{index}].secret")
             yield UNHEARD.format(path=path, name=receiver.name, key=config.full_key(receiver.secret))
+
+
+def _without_password(plan: Plan, config: pulumi.Config) -> Iterator[str]:
+    database = plan.trial_database
+    if database is not None and config.get_secret(database.secret) is None:
+        path = config.full_key("training.trialDatabase.secret")
+        yield UNKEPT.format(path=path, key=config.full_key(database.secret))
+
+
+def _without_machines(plan: Plan, config: pulumi.Config) -> Iterator[str]:
+    if isinstance(plan, AwsPlan):
+        return
+    from stacks.metal_lacking import MACHINE_SECRETS
+
+    for key, why in MACHINE_SECRETS.items():
+        if config.get_secret(key) is None:
+            yield UNREACHED.format(why=why, key=config.full_key(key))
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from components.storage.claims import ClaimSpec
 from monitoring.counters import dcgm_csv
 from planner.mig import plugin_config
 from planner.types import Plan
-from stacks.network import mail_ports, network_rules
+from stacks.network import CERTIFICATES, GATEWAY, mail_ports, network_rules
 from stacks.platform import GpuPool, Platform
 
 SCRAPE_S = 30
@@ -53,7 +53,7 @@ class Services:
     gpus: Mapping[str, Sequence[pulumi.Resource]]
 
 
-def namespace_specs(pools: Sequence[GpuPool]) -> list[NamespaceSpec]:
+def namespace_specs(pools: Sequence[GpuPool], *, gateway: bool = False) -> list[NamespaceSpec]:
     """The namespaces. What the fabric's devices ask of training pods the baseline level forbids (NW03); operands of the
     GPU Operator mount the host. Neither side's pods may carry the other's priority, and inference has the GPUs of its
     pools and no more (A08). Among gangs the queues share, and priority decides: a quota would end preemption (M04).
@@ -79,6 +79,7 @@ def namespace_specs(pools: Sequence[GpuPool]) -> list[NamespaceSpec]:
         NamespaceSpec(name="kubeflow", pod_security="baseline"),
         # Exporter and log collector of a node look into it: its network, processes and directories.
         NamespaceSpec(name="monitoring", pod_security="privileged"),
+        *(NamespaceSpec(name=name, pod_security="baseline") for name in (GATEWAY, CERTIFICATES) if gateway),
     ]
 
 
@@ -92,9 +93,18 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     kubernetes = platform.cluster.provider
     at_platform = pulumi.ResourceOptions(parent=platform.layer, providers=[kubernetes])
     namespaces = Namespaces(
-        "namespaces", NamespacesArgs(namespaces=namespace_specs(list(platform.pools.values()))), at_platform
+        "namespaces",
+        NamespacesArgs(namespaces=namespace_specs(list(platform.pools.values()), gateway=plan.gateway is not None)),
+        at_platform,
     ).names
-    rules = network_rules(platform.connections, mail_ports(plan), tuple(plan.measured))
+    platform.objects.prepare(namespaces, at_platform)
+    rules = network_rules(
+        platform.connections,
+        mail_ports(plan),
+        tuple(plan.measured),
+        gateway=plan.gateway,
+        experiments=bool(plan.experiments),
+    )
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
     monitors = _monitors(platform, namespaces, at_platform)
     Chart(

@@ -23,10 +23,12 @@ from components.serving.tokens import SecretKey, Tokens, TokensArgs
 from components.serving.triton import TritonServer, TritonServerArgs
 from components.storage.staged import MODELS, Staged
 from planner.serving.drain import LEAVE_SECONDS
+from planner.serving.gateway import RoutePlan
 from planner.serving.sources import ClaimSource, ObjectSource, source_of
 from planner.types import Plan
 from planner.workload_types import ServicePlan, TritonPlan
 from stacks.copies import Copy, stage
+from stacks.gateway import WayIn, publish
 from stacks.platform import GpuPool, Platform
 from stacks.services import WEIGHTS, Services
 from stacks.shapes import shape
@@ -47,6 +49,13 @@ class _Model(NamedTuple):
     ready: pulumi.Resource
 
 
+class Served(NamedTuple):
+    """Addresses in the cluster by name, which resolve when they have answered, and those `public` ones from outside."""
+
+    urls: dict[str, pulumi.Output[str]]
+    public: dict[str, pulumi.Output[str]]
+
+
 class _Wanted(NamedTuple):
     """A model or an adapter to bring from `address`: its kind and name for people, the directory for its kind, and the
     budget in seconds.
@@ -60,18 +69,32 @@ class _Wanted(NamedTuple):
 
 
 def serve(
-    plan: Plan, platform: Platform, services: Services, config: pulumi.Config, inside: pulumi.ResourceOptions
-) -> dict[str, pulumi.Output[str]]:
-    """Register services and Triton servers; their addresses by name, which resolve when they have answered."""
+    plan: Plan,
+    platform: Platform,
+    services: Services,
+    way_in: WayIn | None,
+    config: pulumi.Config,
+    inside: pulumi.ResourceOptions,
+) -> Served:
+    """Register services and Triton servers."""
     tokens: Mapping[str, SecretKey] = {}
     if plan.services:
         values = {name: config.require_secret(key) for name, key in TOKENS.items()}
         tokens = Tokens("tokens", TokensArgs(namespace=services.namespaces["inference"], values=values), inside).keys
-    site = _Site(platform, services, tokens, config, inside)
-    return {
-        name: site.start(service, platform.pools[service.pool], site.bring_all(service))
+    site = _Site(platform, services, way_in, tokens, config, inside)
+    urls = {
+        name: site.start(
+            service,
+            platform.pools[service.pool],
+            site.bring_all(service),
+            plan.gateway.route(name) if plan.gateway else None,
+        )
         for name, service in plan.services.items()
-    } | {name: site.start_triton(server, platform.pools[server.pool]) for name, server in plan.triton.items()}
+    }
+    return Served(
+        urls | {name: site.start_triton(server, platform.pools[server.pool]) for name, server in plan.triton.items()},
+        site.public,
+    )
 
 
 @dataclass(frozen=True)
@@ -80,13 +103,17 @@ class _Site:
 
     platform: Platform
     services: Services
+    way_in: WayIn | None
     tokens: Mapping[str, SecretKey]
     config: pulumi.Config
     inside: pulumi.ResourceOptions
     claims: dict[str, k8s.core.v1.PersistentVolumeClaim] = field(default_factory=dict)
+    public: dict[str, pulumi.Output[str]] = field(default_factory=dict)
 
-    def start(self, service: ServicePlan, pool: GpuPool, models: Mapping[str, _Model]) -> pulumi.Output[str]:
-        """The servers, and a request to each of their models."""
+    def start(
+        self, service: ServicePlan, pool: GpuPool, models: Mapping[str, _Model], route: RoutePlan | None
+    ) -> pulumi.Output[str]:
+        """The servers, a request to each of their models, and the route to them from outside."""
         image, engine = pinned(service.image), _engine(service, models)
         compiled = compiled_path(service.image, service.model, service.gpu_product, service.pod.gpus)
         shared = {SHARED: self.services.claims[WEIGHTS]}
@@ -118,7 +145,6 @@ class _Site:
                 door=Door(image=pinned(versions.NGINX_IMAGE), keys=keys),
                 hub_token=self.tokens[HUB_TOKEN],
                 monitors=self.services.monitors,
-                entry=self.platform.entry,
             ),
             self.inside,
         )
@@ -133,6 +159,8 @@ class _Site:
             after=[server.service],
         )
         answered = SmokeRequest(f"smoke-{service.name}", smoke, self.inside).answered
+        if self.way_in is not None and route is not None:
+            self.public[service.name] = publish(route, self.way_in, self.services, server.service, self.inside)
         return pulumi.Output.all(server.url, answered.id).apply(lambda known: str(known[0]))
 
     def _keys(self, service: ServicePlan) -> CallerKeys:

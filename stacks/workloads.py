@@ -5,59 +5,74 @@ from dataclasses import dataclass
 import pulumi
 
 from catalogue.images import pinned
+from catalogue.versions import PYTHON_IMAGE
 from components.layers import Workloads
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs, gang
 from components.storage.staged import DATASETS
+from components.training import run_watch
 from components.training.backup import Backup, BackupArgs
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
 from components.training.pod import RUN_KEY
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
+from components.training.run_watch import RunWatch, RunWatchArgs, watch_files
 from planner.datasets import DatasetPlan
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.copies import Copy, stage
+from stacks.experiments import deploy_experiments
 from stacks.gates import deploy_gates
-from stacks.platform import GpuPool, Platform
+from stacks.gateway import WayIn
+from stacks.platform import Platform
 from stacks.recipes import started
 from stacks.services import CHECKPOINTS, DATA, Services
-from stacks.serving import serve
+from stacks.serving import Served, serve
 from stacks.shapes import shape
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
-    """Names of gangs and addresses of services, each resolving when the thing exists."""
+    """Names of gangs, addresses of services in the cluster, and those from outside, each resolving when it exists."""
 
     gangs: dict[str, pulumi.Output[str]]
+    experiments: dict[str, pulumi.Output[str]]
     endpoints: dict[str, pulumi.Output[str]]
+    public: dict[str, pulumi.Output[str]]
 
 
-def deploy_workloads(plan: Plan, platform: Platform, services: Services, config: pulumi.Config) -> Deployed:
+def deploy_workloads(
+    plan: Plan, platform: Platform, services: Services, way_in: WayIn | None, config: pulumi.Config
+) -> Deployed:
     """Register runs and services. A stack with services needs both secrets; Pulumi says which one is missing."""
     layer = Workloads("workloads", pulumi.ResourceOptions(providers=list(platform.providers)))
     inside = pulumi.ResourceOptions(parent=layer)
-    return Deployed(
-        gangs=_train(plan, platform, services, inside),
-        endpoints=serve(plan, platform, services, config, inside) if plan.services or plan.triton else {},
-    )
+    gangs, experiments = _train(plan, platform, services, config, inside)
+    served = Served({}, {})
+    if plan.services or plan.triton:
+        served = serve(plan, platform, services, way_in, config, inside)
+    return Deployed(gangs=gangs, experiments=experiments, endpoints=served.urls, public=served.public)
 
 
 def _train(
-    plan: Plan, platform: Platform, services: Services, inside: pulumi.ResourceOptions
-) -> dict[str, pulumi.Output[str]]:
-    """The runs. A run's pods may keep its checkpoints in the object store, and nothing else there (R07)."""
+    plan: Plan, platform: Platform, services: Services, config: pulumi.Config, inside: pulumi.ResourceOptions
+) -> tuple[dict[str, pulumi.Output[str]], dict[str, pulumi.Output[str]]]:
+    """Runs and experiments. A run's pods may keep its checkpoints in the object store, and nothing else there (R07)."""
     namespace, objects = services.namespaces["training"], platform.objects
     gates = deploy_gates(plan, platform, services, inside)
     data = {name: _dataset(each, platform, services, inside) for name, each in plan.datasets.items()}
 
-    def start(run: RunPlan, pool: GpuPool) -> pulumi.Output[str]:
+    def asked(run: RunPlan) -> TrainingJobArgs:
+        pool = platform.pools[run.pool]
         prefix = f"checkpoints/{run.name}"
         uri = pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, prefix)
         granted = objects.writer(
             f"run-{run.name}-identity", prefix=prefix, namespace=namespace, account=run.name, opts=inside
         )
+        among = NetworkRulesArgs(
+            rules={"training": [gang({RUN_KEY: run.name}, f"gang-{run.name}")]}, names=services.namespaces
+        )
+        NetworkRules(f"network-{run.name}", among, inside)
         begun = started(run)
-        args = TrainingJobArgs(
+        return TrainingJobArgs(
             run=run.name,
             namespace=namespace,
             nodes=run.pods,
@@ -81,16 +96,18 @@ def _train(
             measured=pool.name in gates,
             env={"CHECKPOINT_URI": uri, **begun.environment},
             data=data[run.dataset] if run.dataset else None,
+            staging=run.staging,
+            deadline_seconds=run.deadline_s,
+            lineage=lineage(plan, run),
             saving=run.saving,
             metrics_port=run.metrics_port,
             local=platform.local.volume(pool.local_gb),
             elastic=run.launch.least_pods if run.launch.elastic else None,
             files=begun.files,
         )
-        among = NetworkRulesArgs(
-            rules={"training": [gang({RUN_KEY: run.name}, f"gang-{run.name}")]}, names=services.namespaces
-        )
-        NetworkRules(f"network-{run.name}", among, inside)
+
+    def start(run: RunPlan) -> pulumi.Output[str]:
+        args = asked(run)
         job = TrainingJob(f"run-{run.name}", args, inside)
         if run.saving and run.saving.object_store_s:
             backup = BackupArgs(
@@ -99,15 +116,35 @@ def _train(
                 copier=objects.copier,
                 account=job.account,
                 checkpoint_claim=services.claims[CHECKPOINTS],
-                uri=uri,
+                uri=args.env["CHECKPOINT_URI"],
                 every_seconds=run.saving.object_store_s,
             )
             Backup(f"backup-{run.name}", backup, inside)
         return job.run
 
+    if plan.runs:
+        watch = RunWatchArgs(
+            namespace=namespace, image=pinned(PYTHON_IMAGE), files=watch_files(), table=run_watch.table()
+        )
+        RunWatch("run-watch", watch, inside)
     if any(run.metrics_port for run in plan.runs.values()):
         RunMonitor("run-monitor", RunMonitorArgs(namespace=namespace, monitors=services.monitors), inside)
-    return {name: start(run, platform.pools[run.pool]) for name, run in plan.runs.items()}
+    return (
+        {name: start(run) for name, run in plan.runs.items()},
+        deploy_experiments(plan, platform, services, config, asked, inside),
+    )
+
+
+def lineage(plan: Plan, run: RunPlan) -> dict[str, str]:
+    """What a run is made of, for whoever finds its results: nothing that changes with each deployment."""
+    dataset = plan.datasets[run.dataset] if run.dataset else None
+    return {
+        "stack": pulumi.get_stack(),
+        "owner": plan.ownership.owner,
+        "image": pinned(run.image),
+        **({"model": run.launch.architecture.name} if run.launch.architecture else {}),
+        **({"dataset": dataset.source or f"{DATASETS}/{dataset.name}"} if dataset else {}),
+    }
 
 
 def _dataset(dataset: DatasetPlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> RunData:

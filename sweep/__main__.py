@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from sweep.account import AwsAccount
-from sweep.found import Account, Found, look
+from sweep.found import look
 from sweep.price import hourly, total
 from sweep.remove import expired, removable, remove
+from sweep.things import Account, Found
 
 PRICED = "US list prices of the catalogue"
 

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from botocore.exceptions import ClientError
 
-from sweep.found import Account
+from sweep.things import Account
 
 NEVER = "never"
 _INSTANT = timedelta(microseconds=1)

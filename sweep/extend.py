@@ -17,9 +17,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from sweep.account import AwsAccount
 from sweep.ends import NEVER, ends_parameter
-from sweep.found import Account
+from sweep.things import Account
 
 MOST_HOURS = 24 * 31
+AGAIN = "to make a new one, destroy what is left of it, then run pulumi up"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +60,9 @@ def extended(now_is: Life, hours: float, now: datetime) -> datetime:
     if now_is.ends is None:
         raise RefusedError("it has no end, so there is nothing to extend")
     if now_is.stopped:
-        raise RefusedError(f"it was stopped ({now_is.stopped}) and is being removed; make a new one: pulumi up")
+        raise RefusedError(f"it was stopped ({now_is.stopped}) and is being removed; {AGAIN}")
     if now >= min(now_is.ends, now_is.latest or now_is.ends):
-        raise RefusedError(f"it ended at {_written(now_is.ends)} and is being removed; make a new one: pulumi up")
+        raise RefusedError(f"it ended at {_written(now_is.ends)} and is being removed; {AGAIN}")
     until = now_is.ends + timedelta(hours=hours)
     if now_is.latest and until > now_is.latest:
         most = max(0, math.floor((now_is.latest - now_is.ends) / timedelta(hours=0.1))) / 10

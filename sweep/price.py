@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from catalogue.tables import SHIPPED
 from catalogue.types import UsageClass
 from catalogue.whole import Catalogue
-from sweep.found import Found
+from sweep.things import Found
 
 
 def hourly(thing: Found, catalogue: Catalogue = SHIPPED) -> float | None:

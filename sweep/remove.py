@@ -11,8 +11,10 @@ from datetime import date
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from sweep import controllers
 from sweep.ends import last_day
-from sweep.found import Account, Found, look
+from sweep.found import by_name, look
+from sweep.things import Account, Found, Owner
 
 PAUSE_SECONDS = 15.0
 ROUNDS = 120
@@ -29,6 +31,11 @@ class Sweep:
     asked: list[str] = field(default_factory=list)
     left: list[Found] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def costs(self) -> bool:
+        """Whether anything is left that costs, rather than only stands in the network's way."""
+        return any(each.kind not in controllers.FREE for each in self.left)
 
 
 def expired(account: Account, things: Iterable[Found], today: date) -> list[Found]:
@@ -55,8 +62,10 @@ def remove(
 ) -> Sweep:
     """Remove what the expired stack of this name left. A stack whose day is not over is left alone."""
     sweep = Sweep()
+    known: dict[str, Owner] = {}
     for turn in range(rounds):
-        mine = [each for each in expired(account, look(account), today) if each.owner.stack == stack]
+        mine = [each for each in expired(account, look(account, known), today) if each.owner.stack == stack]
+        known = by_name(mine) | known
         if turn and removable(mine):
             pause(PAUSE_SECONDS)
         take_turn(account, mine, sweep)
@@ -77,14 +86,17 @@ def ready(going: Iterable[Found], there: Iterable[Found]) -> Iterator[Found]:
     """Of what is to go, that which can go now, while all of `there` is there.
 
     Nodes first, as they cost the most: node groups, then instances that belong to none, for a group would replace its
-    own. A load balancer waits for the cluster, whose controllers would make it again; file system and NAT gateway for
-    the nodes, whose pods still use them.
+    own. A load balancer waits for the cluster, whose controllers would make it again, and its security group for both;
+    file system and NAT gateway for the nodes, whose pods still use them.
     """
     kinds = {each.kind for each in there}
     held = {
         "instance": "node group" in kinds,
         "cluster": "node group" in kinds,
         "load balancer": "cluster" in kinds,
+        "classic load balancer": "cluster" in kinds,
+        "security group": not kinds.isdisjoint({"cluster", "load balancer", "classic load balancer"}),
+        "interface": not kinds.isdisjoint({"node group", "instance"}),
         "file system": not kinds.isdisjoint({"node group", "instance"}),
         "NAT gateway": not kinds.isdisjoint({"node group", "instance"}),
     }
@@ -97,6 +109,8 @@ def ready(going: Iterable[Found], there: Iterable[Found]) -> Iterator[Found]:
 def _ask(account: Account, thing: Found, sweep: Sweep) -> None:
     service, operation, request = _CALLS[thing.kind](thing)
     try:
+        if thing.kind == "security group":
+            controllers.release(account, thing.id)
         account.call(service, operation, **request)
     except ClientError as error:
         if "NotFound" not in error.response["Error"]["Code"]:
@@ -114,6 +128,9 @@ _CALLS: dict[str, Callable[[Found], tuple[str, str, dict[str, object]]]] = {
     "node group": lambda it: ("eks", "delete_nodegroup", {"clusterName": it.within, "nodegroupName": it.id}),
     "instance": lambda it: ("ec2", "terminate_instances", {"InstanceIds": [it.id]}),
     "load balancer": lambda it: ("elbv2", "delete_load_balancer", {"LoadBalancerArn": it.id}),
+    "classic load balancer": lambda it: ("elb", "delete_load_balancer", {"LoadBalancerName": it.id}),
+    "security group": lambda it: ("ec2", "delete_security_group", {"GroupId": it.id}),
+    "interface": lambda it: ("ec2", "delete_network_interface", {"NetworkInterfaceId": it.id}),
     "volume": lambda it: ("ec2", "delete_volume", {"VolumeId": it.id}),
     "file system": lambda it: ("fsx", "delete_file_system", {"FileSystemId": it.id}),
     "cluster": lambda it: ("eks", "delete_cluster", {"name": it.id}),

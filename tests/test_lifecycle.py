@@ -76,7 +76,10 @@ def test_a_second_pool_is_built_beside_the_first_and_takes_over() -> None:
     assert changed(before, both) == {CAP}
     assert only(before, both) == set()
     assert changed(both, moved) == {"run-llama-3-8b-sft-job"}
-    assert only(moved, both) | only(both, moved) == set()
+    measured, left = only(moved, both), only(both, moved)
+    assert measured
+    assert all("gate-training-b200" in name for name in measured), "the pool that runs come to is measured"
+    assert {name.replace("training-b200", "training") for name in measured} == left
     gone = only(moved, after)
     assert {name.replace("training-b200", "training") for name in added} == gone
     assert only(after, moved) == set()

@@ -80,13 +80,15 @@ class Addons(Component):
         self.register_outputs({"addons": sorted(self.installed)})
 
     def _install(self, spec: AddonSpec, args: AddonsArgs) -> aws.eks.Addon:
-        before = [args.after] if args.after else []
+        cluster = pulumi.Output.from_input(args.cluster_name)
         if spec.service_account and spec.policy:
-            before.append(self._grant(spec.name, spec.service_account, spec.policy, args))
+            # Pods made before the association is effective never get the role.
+            account = self._grant(spec.name, spec.service_account, spec.policy, args)
+            cluster = pulumi.Output.all(cluster, account).apply(lambda known: str(known[0]))
         return aws.eks.Addon(
             self.named(spec.name),
             aws.eks.AddonArgs(
-                cluster_name=args.cluster_name,
+                cluster_name=cluster,
                 addon_name=spec.name,
                 addon_version=args.versions.get(spec.name),
                 configuration_values=(
@@ -96,10 +98,13 @@ class Addons(Component):
                 resolve_conflicts_on_update="OVERWRITE",
                 tags=self.tags(spec.name),
             ),
-            self.child(depends_on=before, custom_timeouts=pulumi.CustomTimeouts(create="20m", update="20m")),
+            self.child(
+                depends_on=[args.after] if args.after else None,
+                custom_timeouts=pulumi.CustomTimeouts(create="20m", update="20m"),
+            ),
         )
 
-    def _grant(self, name: str, service_account: str, policy: str, args: AddonsArgs) -> pulumi.Resource:
+    def _grant(self, name: str, service_account: str, policy: str, args: AddonsArgs) -> pulumi.Output[str]:
         return PodIdentity(
             self.named(f"{name}-identity"),
             PodIdentityArgs(
@@ -109,4 +114,4 @@ class Addons(Component):
                 policy_arns={"driver": pulumi.Output.format("arn:{0}:iam::aws:policy/{1}", args.partition, policy)},
             ),
             self.child(),
-        ).association
+        ).service_account

@@ -18,6 +18,8 @@ from components.aws.keeper_rights import Holdings, invocation, rights
 from components.aws.spending import publish_policy
 
 RATE = "rate(10 minutes)"
+BLOCK_RATE = "rate(1 minute)"
+"""Where capacity blocks are kept: an hour of one can cost hundreds of USD, and its end is a matter of minutes."""
 RUNTIME, ARCHITECTURE = "python3.13", "arm64"
 TIMEOUT_SECONDS, MEMORY_MIB = 300, 256
 LOG_DAYS = 30
@@ -32,7 +34,8 @@ class KeeperArgs:
     `tags` are on everything that may be removed. `emails` are told `warn_hours` before the end. `gpu_pools` are node
     groups with their nodes, `off_hours` when they have none. With `max_usd`, at `hourly_usd` an hour, money is the
     second bound, and AWS Budgets' notice of it the third. `key_arn` encrypts `log_group`,
-    which it has to serve. `code` are the function's files, `handler.py` among them.
+    which it has to serve. `code` are the function's files, `handler.py` among them. `blocks` are capacity blocks and
+    their node groups: reservation, group, start, end, nodes, save_minutes, empty_minutes.
     """
 
     code: Mapping[str, str]
@@ -51,6 +54,7 @@ class KeeperArgs:
     emails: Sequence[str] = ()
     gpu_pools: Mapping[str, int] = field(default_factory=dict)
     off_hours: Mapping[str, Any] | None = None
+    blocks: Sequence[Mapping[str, Any]] = ()
 
 
 class Keeper(Component):
@@ -142,6 +146,7 @@ class Keeper(Component):
                 parameters=[ends, record],
                 topic=topic,
                 log_group=logs,
+                blocks=bool(self._args.blocks),
             )
         )
 
@@ -159,6 +164,7 @@ class Keeper(Component):
             "max_usd": args.max_usd,
             "gpu_pools": dict(args.gpu_pools),
             "off_hours": dict(args.off_hours) if args.off_hours else None,
+            **({"blocks": [dict(each) for each in args.blocks]} if args.blocks else {}),
         }
         return json.dumps(task, sort_keys=True)
 
@@ -187,7 +193,7 @@ class Keeper(Component):
             aws.scheduler.ScheduleArgs(
                 name=self.physical(self.pulumi_resource_name, limit=64),
                 group_name="default",
-                schedule_expression=RATE,
+                schedule_expression=BLOCK_RATE if self._args.blocks else RATE,
                 flexible_time_window=aws.scheduler.ScheduleFlexibleTimeWindowArgs(mode="OFF"),
                 target=aws.scheduler.ScheduleTargetArgs(
                     arn=function.arn,

@@ -11,6 +11,8 @@ LOOKS = (
     "ec2:DescribeAddresses",
     "ec2:DescribeInstances",
     "ec2:DescribeNatGateways",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSecurityGroups",
     "ec2:DescribeVolumes",
     "eks:DescribeCluster",
     "eks:DescribeNodegroup",
@@ -22,6 +24,7 @@ LOOKS = (
 )
 """The describe calls of EC2, ELB and FSx know no resources (Service Authorization Reference); those of EKS look at
 whose a cluster is by its tags."""
+BLOCK_LOOKS = ("ec2:DescribeCapacityReservations",)
 REMOVES = {
     "instance": "ec2:TerminateInstances",
     "volume": "ec2:DeleteVolume",
@@ -43,6 +46,7 @@ class Holdings:
     parameters: Sequence[str]
     topic: str
     log_group: str
+    blocks: bool = False
 
 
 def rights(of: Holdings) -> str:
@@ -52,10 +56,11 @@ def rights(of: Holdings) -> str:
     mine = {"StringEquals": owned, "StringNotEquals": {f"aws:ResourceTag/{PROTECT_TAG}": "true"}}
     ec2 = f"arn:{of.partition}:ec2:{where}"
     eks = f"arn:{of.partition}:eks:{where}"
-    balancers = f"arn:{of.partition}:elasticloadbalancing:{where}:loadbalancer/*"
+    network = ["elasticloadbalancing:DeleteLoadBalancer", "ec2:DeleteSecurityGroup"]
+    made = [f"arn:{of.partition}:elasticloadbalancing:{where}:loadbalancer/*", f"{ec2}:security-group/*"]
     return statement_document(
         [
-            _allow("Look", LOOKS, "*"),
+            _allow("Look", [*LOOKS, *(BLOCK_LOOKS if of.blocks else ())], "*"),
             _allow(
                 "EndNodes",
                 ["eks:DeleteNodegroup", "eks:UpdateNodegroupConfig"],
@@ -66,18 +71,30 @@ def rights(of: Holdings) -> str:
                 _allow(f"Remove{kind.title().replace('-', '')}", [action], f"{ec2}:{kind}/*", mine)
                 for kind, action in REMOVES.items()
             ),
+            _allow(
+                "ReleaseGroups",
+                ["ec2:RevokeSecurityGroupIngress", "ec2:RevokeSecurityGroupEgress"],
+                f"{ec2}:security-group/*",
+                mine,
+            ),
             _allow("RemoveScratch", ["fsx:DeleteFileSystem"], f"arn:{of.partition}:fsx:{where}:file-system/*", mine),
             _allow(
                 "RemoveControllersBalancers",
-                ["elasticloadbalancing:DeleteLoadBalancer"],
-                balancers,
+                network,
+                made,
                 {"StringEquals": {"aws:ResourceTag/elbv2.k8s.aws/cluster": of.cluster}},
             ),
             _allow(
                 "RemoveServicesBalancers",
-                ["elasticloadbalancing:DeleteLoadBalancer"],
-                balancers,
+                network,
+                made,
                 {"StringEquals": {f"aws:ResourceTag/kubernetes.io/cluster/{of.cluster}": "owned"}},
+            ),
+            _allow(
+                "RemoveInterfaces",
+                ["ec2:DeleteNetworkInterface"],
+                f"{ec2}:network-interface/*",
+                {"StringEquals": {"aws:ResourceTag/cluster.k8s.amazonaws.com/name": of.cluster}},
             ),
             _allow("Remember", ["ssm:GetParameter", "ssm:PutParameter"], list(of.parameters)),
             _allow("Tell", ["sns:Publish"], of.topic),

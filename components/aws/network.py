@@ -1,8 +1,10 @@
 """VPC, subnets by role and zone, and the ways out of them.
 
-Zones are given as zone ids: a zone's name stands for different places in different accounts. One NAT gateway serves
-all private subnets, in the zone of the GPU nodes: the cluster cannot outlive that zone, so further gateways would only
-add cost. S3 is reached through a gateway endpoint, which carries weights and checkpoints past the NAT.
+Zones are given as zone ids: a zone's name stands for different places in different accounts. Where one NAT gateway
+serves all private subnets, it is in the zone of the GPU nodes: the cluster cannot outlive that zone, so further ones
+would only add cost. With one in each zone a system node's way out does not end with another zone; without any there is
+no way out, and no internet gateway unless callers come in through it. S3 is reached through a gateway endpoint, which
+carries weights and checkpoints past the NAT.
 """
 
 from collections.abc import Sequence
@@ -32,20 +34,30 @@ class SubnetSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkArgs:
-    """`nat_zone_id` names the zone of the public subnet that holds the NAT gateway. The network is made after `after`,
-    and with all that stands in it gone before it.
+    """`nat_zone_ids` name the zones whose public subnets hold a NAT gateway: the first serves every zone that has none.
+    `internet`: load balancers answer the Internet, which takes a gateway even where nothing leads out. The network is
+    made after `after`, and with all that stands in it gone before it.
     """
 
     region: str
     cidr: str
     subnets: Sequence[SubnetSpec]
-    nat_zone_id: str
+    nat_zone_ids: Sequence[str]
+    internet: bool = False
     protect: bool = False
     after: pulumi.Resource | None = None
 
 
+@dataclass(frozen=True)
+class Table:
+    """A route table, and its route to everywhere else; None where nothing leads out."""
+
+    table: aws.ec2.RouteTable
+    default: aws.ec2.Route | None = None
+
+
 class Network(Component):
-    """A VPC whose private subnets reach the internet through one NAT gateway.
+    """A VPC whose private subnets reach the internet through NAT gateways, if at all.
 
     Subnet ids in the outputs resolve when the subnet's routes exist, so what starts in a subnet can reach out.
     """
@@ -66,13 +78,10 @@ class Network(Component):
             self.child(protect=args.protect, depends_on=[args.after] if args.after else None),
         )
         self._subnets = {spec.name: self._create_subnet(spec) for spec in args.subnets}
-        public, edge = self._create_public_routes()
-        private, egress = self._create_private_routes(args.nat_zone_id, edge)
-        self._create_s3_endpoint(args.region, private)
-        self._ready = {
-            spec.name: self._associate(spec.name, *((public, edge) if spec.role == "public" else (private, egress)))
-            for spec in args.subnets
-        }
+        self._public = self._create_public_routes(internet=args.internet or bool(args.nat_zone_ids))
+        self._private = self._create_private_routes(args, self._public)
+        self._create_s3_endpoint(args.region, list(dict.fromkeys(self._private.values())))
+        self._ready = {spec.name: self._associate(spec) for spec in args.subnets}
         self.vpc_id = self._vpc.id
         self.register_outputs({"vpcId": self.vpc_id})
 
@@ -93,7 +102,9 @@ class Network(Component):
             self.child(),
         )
 
-    def _create_public_routes(self) -> tuple[aws.ec2.RouteTable, aws.ec2.Route]:
+    def _create_public_routes(self, *, internet: bool) -> Table:
+        if not internet:
+            return self._create_routes("public")
         gateway = aws.ec2.InternetGateway(
             self.named("internet"),
             aws.ec2.InternetGatewayArgs(vpc_id=self._vpc.id, tags=self.tags("internet")),
@@ -101,23 +112,36 @@ class Network(Component):
         )
         return self._create_routes("public", gateway_id=gateway.id)
 
-    def _create_private_routes(self, zone_id: str, edge: aws.ec2.Route) -> tuple[aws.ec2.RouteTable, aws.ec2.Route]:
-        zones = {spec.zone_id: name for name, spec in self._specs.items() if spec.role == "public"}
-        if zone_id not in zones:
+    def _create_private_routes(self, args: NetworkArgs, public: Table) -> dict[str, Table]:
+        """By zone. The first gateway's names are without its zone, as those of an only one, so that it stays."""
+        zones = list(dict.fromkeys(spec.zone_id for spec in args.subnets))
+        if not args.nat_zone_ids:
+            return dict.fromkeys(zones, self._create_routes("private"))
+        made = {
+            zone: self._create_routes(
+                _of_zone("private", zone, first=index == 0), nat_gateway_id=self._create_nat(zone, index == 0, public)
+            )
+            for index, zone in enumerate(args.nat_zone_ids)
+        }
+        return {zone: made.get(zone, made[args.nat_zone_ids[0]]) for zone in zones}
+
+    def _create_nat(self, zone_id: str, first: bool, public: Table) -> pulumi.Output[str]:
+        beside = {spec.zone_id: name for name, spec in self._specs.items() if spec.role == "public"}
+        if zone_id not in beside:
             raise ValueError(f"{self.pulumi_resource_name}: no public subnet in {zone_id} for the NAT gateway; add one")
-        address = aws.ec2.Eip(
-            self.named("nat-address"),
-            aws.ec2.EipArgs(domain="vpc", tags=self.tags("nat-address")),
-            self.child(depends_on=[edge]),
+        nat, address = _of_zone("nat", zone_id, first=first), _of_zone("nat-address", zone_id, first=first)
+        held = aws.ec2.Eip(
+            self.named(address),
+            aws.ec2.EipArgs(domain="vpc", tags=self.tags(address)),
+            self.child(depends_on=[public.default] if public.default else None),
         )
-        nat = aws.ec2.NatGateway(
-            self.named("nat"),
+        return aws.ec2.NatGateway(
+            self.named(nat),
             aws.ec2.NatGatewayArgs(
-                allocation_id=address.id, subnet_id=self._subnets[zones[zone_id]].id, tags=self.tags("nat")
+                allocation_id=held.id, subnet_id=self._subnets[beside[zone_id]].id, tags=self.tags(nat)
             ),
             self.child(),
-        )
-        return self._create_routes("private", nat_gateway_id=nat.id)
+        ).id
 
     def _create_routes(
         self,
@@ -125,12 +149,15 @@ class Network(Component):
         *,
         gateway_id: pulumi.Input[str] | None = None,
         nat_gateway_id: pulumi.Input[str] | None = None,
-    ) -> tuple[aws.ec2.RouteTable, aws.ec2.Route]:
+    ) -> Table:
+        """A table, with a route to everywhere else where a gateway is given."""
         table = aws.ec2.RouteTable(
             self.named(f"{kind}-routes"),
             aws.ec2.RouteTableArgs(vpc_id=self._vpc.id, tags=self.tags(f"{kind}-routes")),
             self.child(),
         )
+        if gateway_id is None and nat_gateway_id is None:
+            return Table(table)
         default = aws.ec2.Route(
             self.named(f"{kind}-default-route"),
             aws.ec2.RouteArgs(
@@ -141,25 +168,31 @@ class Network(Component):
             ),
             self.child(),
         )
-        return table, default
+        return Table(table, default)
 
-    def _create_s3_endpoint(self, region: str, routes: aws.ec2.RouteTable) -> None:
+    def _create_s3_endpoint(self, region: str, routes: Sequence[Table]) -> None:
         aws.ec2.VpcEndpoint(
             self.named("s3"),
             aws.ec2.VpcEndpointArgs(
                 vpc_id=self._vpc.id,
                 service_name=f"com.amazonaws.{region}.s3",
                 vpc_endpoint_type="Gateway",
-                route_table_ids=[routes.id],
+                route_table_ids=[each.table.id for each in routes],
                 tags=self.tags("s3"),
             ),
             self.child(),
         )
 
-    def _associate(self, name: str, table: aws.ec2.RouteTable, default: aws.ec2.Route) -> pulumi.Output[str]:
+    def _associate(self, spec: SubnetSpec) -> pulumi.Output[str]:
+        routes = self._public if spec.role == "public" else self._private[spec.zone_id]
         association = aws.ec2.RouteTableAssociation(
-            self.named(f"subnet-{name}-routes"),
-            aws.ec2.RouteTableAssociationArgs(route_table_id=table.id, subnet_id=self._subnets[name].id),
+            self.named(f"subnet-{spec.name}-routes"),
+            aws.ec2.RouteTableAssociationArgs(route_table_id=routes.table.id, subnet_id=self._subnets[spec.name].id),
             self.child(),
         )
-        return pulumi.Output.all(self._subnets[name].id, association.id, default.id).apply(lambda ids: str(ids[0]))
+        there = [association.id, *([routes.default.id] if routes.default else [])]
+        return pulumi.Output.all(self._subnets[spec.name].id, *there).apply(lambda ids: str(ids[0]))
+
+
+def _of_zone(role: str, zone_id: str, *, first: bool) -> str:
+    return role if first else f"{role}-{zone_id}"

@@ -104,6 +104,7 @@ def write_prefix(*, partition: str, bucket: str, prefix: str, owner: str, key_ar
         "Effect": "Allow",
         "Action": ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:PutObject"],
         "Resource": f"arn:{partition}:s3:::{bucket}/{prefix}/*",
+        "Condition": {"StringEquals": {"s3:ResourceAccount": owner}},
     }
     key = {
         "Sid": "UseKey",

@@ -8,6 +8,9 @@ import pulumi_kubernetes as k8s
 
 from components.platform.confinement import confined
 
+ClientValue = pulumi.Input[str] | k8s.core.v1.EnvVarSourceArgs
+"""A client's variable: plain, or out of a Secret."""
+
 
 class Copier(Protocol):
     """An image with an object store's client and a shell, and what is typed into that shell.
@@ -19,7 +22,7 @@ class Copier(Protocol):
     def image(self) -> str: ...
 
     @property
-    def env(self) -> Mapping[str, pulumi.Input[str]]: ...
+    def env(self) -> Mapping[str, ClientValue]: ...
 
     def look(self, source: str) -> str:
         """Succeeds where an object lies below `source`, and prints nothing."""
@@ -43,7 +46,7 @@ def copying_container(
 ) -> k8s.core.v1.ContainerArgs:
     """One of the copier's image that says in its pod's status what it printed last, if it fails."""
     core = k8s.core.v1
-    clients = [core.EnvVarArgs(name=key, value=value) for key, value in sorted(copier.env.items())]
+    clients = [_variable(name, value) for name, value in sorted(copier.env.items())]
     return core.ContainerArgs(
         name=name,
         image=copier.image,
@@ -56,3 +59,9 @@ def copying_container(
         security_context=confined(),
         **rest,
     )
+
+
+def _variable(name: str, value: ClientValue) -> k8s.core.v1.EnvVarArgs:
+    if isinstance(value, k8s.core.v1.EnvVarSourceArgs):
+        return k8s.core.v1.EnvVarArgs(name=name, value_from=value)
+    return k8s.core.v1.EnvVarArgs(name=name, value=value)

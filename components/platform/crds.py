@@ -12,14 +12,14 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.platform.kubectl import FETCHED, Fetched, KubectlJobArgs, kubectl_job, rights
+from components.platform.kubectl import Fetched, KubectlJobArgs, kubectl_job, rights
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrdsArgs:
-    """`file` holds the CRDs `crds` (plural.group), `image` kubectl. `after` is what lets pods run."""
+    """`files` hold the CRDs `crds` (plural.group), `image` kubectl. `after` is what lets pods run."""
 
-    file: Fetched
+    files: Sequence[Fetched]
     crds: Sequence[str]
     namespace: pulumi.Input[str]
     image: str
@@ -27,7 +27,7 @@ class CrdsArgs:
 
 
 class Crds(Component):
-    """CRDs from a file. `established` is the resource that exists when they are served; deleting it leaves them."""
+    """CRDs from files. `established` is the resource that exists when they are served; deleting it leaves them."""
 
     established: k8s.batch.v1.Job
 
@@ -37,8 +37,8 @@ class Crds(Component):
             namespace=args.namespace,
             image=args.image,
             rights=_rights(args.crds),
-            file=args.file,
-            first={"apply": ["apply", "--server-side", "-f", FETCHED]},
+            files=args.files,
+            first={"apply": ["apply", "--server-side", *(word for each in args.files for word in ("-f", each.path))]},
             commands={
                 "wait": ["wait", "--for=condition=Established", "--timeout=120s", *(f"crd/{crd}" for crd in args.crds)],
             },

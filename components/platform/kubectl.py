@@ -11,18 +11,23 @@ from components._base import Component, physical_name
 from components.platform.confinement import NOBODY, confined
 from components.platform.jobs import one_off_job
 
-FILES, FETCHED = "/fetched", "/fetched/file"
+FILES = "/fetched"
 IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 _FETCH = 'wget -q -O "$2" "$1" && echo "$3  $2" | sha256sum -c -'
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fetched:
-    """A file at `url` that commands find at FETCHED, if it has this hash. `image` has a shell, wget and sha256sum."""
+    """A file at `url` that commands find at `path`, if it has this hash. `image` has a shell, wget and sha256sum."""
 
     url: str
     sha256: str
     image: str
+    name: str = "file"
+
+    @property
+    def path(self) -> str:
+        return f"{FILES}/{self.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +35,8 @@ class KubectlJobArgs:
     """`commands` of kubectl by name run all at once; where one fails all are tried again, six times. Those of `first`
     are a Job of their own before them, since Pulumi tells what main containers say and nothing of others (LF19).
 
-    `file` is fetched for those of `first`, by a container without an identity before them. `program` is what of the
-    image takes the commands.
+    `files` are fetched for those of `first`, each by a container without an identity before them. `program` is what of
+    the image takes the commands.
 
     `rights` are what they need, in the whole cluster. Another `revision` is another Job, as are other commands
     or another image: a Job's template cannot change. `minutes` is a Job's deadline. `after` are what lets pods run.
@@ -43,7 +48,7 @@ class KubectlJobArgs:
     commands: Mapping[str, Sequence[str]]
     minutes: int
     first: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    file: Fetched | None = None
+    files: Sequence[Fetched] = ()
     program: str = "kubectl"
     revision: str = ""
     after: Sequence[pulumi.Resource] = ()
@@ -66,7 +71,10 @@ def kubectl_job(parent: Component, role: str, args: KubectlJobArgs) -> k8s.batch
     account, binding = _account(parent, args)
 
     def job(
-        role: str, commands: Mapping[str, Sequence[str]], after: Sequence[pulumi.Resource], file: Fetched | None = None
+        role: str,
+        commands: Mapping[str, Sequence[str]],
+        after: Sequence[pulumi.Resource],
+        files: Sequence[Fetched] = (),
     ) -> k8s.batch.v1.Job:
         version = _version(args, {**args.first, **commands})
         return k8s.batch.v1.Job(
@@ -75,10 +83,10 @@ def kubectl_job(parent: Component, role: str, args: KubectlJobArgs) -> k8s.batch
                 name=physical_name(parent.pulumi_resource_name, version, limit=63),
                 namespace=args.namespace,
                 account=account,
-                before=[_fetch(file)] if file else (),
-                steps=[_step(name, args, arguments, file) for name, arguments in commands.items()],
-                volumes=_volumes() if file else (),
-                automount=not file,
+                before=[_fetch(each) for each in files],
+                steps=[_step(name, args, arguments, fetched=bool(files)) for name, arguments in commands.items()],
+                volumes=_volumes() if files else (),
+                automount=not files,
                 backoff_limit=6,
                 seconds=args.minutes * 60,
             ),
@@ -88,12 +96,12 @@ def kubectl_job(parent: Component, role: str, args: KubectlJobArgs) -> k8s.batch
             ),
         )
 
-    first = [job(f"{role}-first", args.first, args.after, args.file)] if args.first else []
+    first = [job(f"{role}-first", args.first, args.after, args.files)] if args.first else []
     return job(role, args.commands, [*args.after, *first])
 
 
 def _version(args: KubectlJobArgs, commands: Mapping[str, Sequence[str]]) -> str:
-    fetched = [args.file.image, args.file.url, args.file.sha256] if args.file else []
+    fetched = [word for each in args.files for word in (each.image, each.url, each.sha256)]
     said = " ".join(
         [args.image, args.program, args.revision, *fetched, *(word for words in commands.values() for word in words)]
     )
@@ -126,19 +134,20 @@ def _account(parent: Component, args: KubectlJobArgs) -> tuple[pulumi.Output[str
     return account.metadata.name.apply(str), binding
 
 
-def _step(name: str, args: KubectlJobArgs, arguments: Sequence[str], file: Fetched | None) -> k8s.core.v1.ContainerArgs:
+def _step(name: str, args: KubectlJobArgs, arguments: Sequence[str], *, fetched: bool) -> k8s.core.v1.ContainerArgs:
     mount = k8s.core.v1.VolumeMountArgs
     mounts = [
         mount(name="identity", mount_path=IDENTITY, read_only=True),
         mount(name="fetched", mount_path=FILES, read_only=True),
     ]
-    return _container(name, args.image, [args.program], arguments, mounts if file else None)
+    return _container(name, args.image, [args.program], arguments, mounts if fetched else None)
 
 
 def _fetch(file: Fetched) -> k8s.core.v1.ContainerArgs:
     mounts = [k8s.core.v1.VolumeMountArgs(name="fetched", mount_path=FILES)]
-    words = ["fetch", file.url, FETCHED, file.sha256]
-    return _container("fetch", file.image, ["sh", "-c", _FETCH], words, mounts)
+    words = ["fetch", file.url, file.path, file.sha256]
+    role = "fetch" if file.name == Fetched.name else f"fetch-{file.name}"
+    return _container(role, file.image, ["sh", "-c", _FETCH], words, mounts)
 
 
 def _volumes() -> list[k8s.core.v1.VolumeArgs]:

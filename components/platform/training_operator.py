@@ -63,7 +63,7 @@ class TrainingOperator(Component):
         crds = Crds(
             self.named("crds"),
             CrdsArgs(
-                file=Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.wait_image),
+                files=[Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.wait_image)],
                 crds=[CRD],
                 namespace=args.namespace,
                 image=args.kubectl_image,

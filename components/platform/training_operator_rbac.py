@@ -12,12 +12,13 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.rights import Rules, Within, granted
 
 WATCH = ["get", "list", "watch"]
 OWN = ["create", "delete", *WATCH, "patch", "update"]
 
 
-def cluster_rules(webhook: str) -> list[k8s.rbac.v1.PolicyRuleArgs]:
+def cluster_rules(webhook: str) -> Rules:
     """Rights that cannot be confined to a namespace: the rotator writes its CA into the webhook's configuration.
 
     A list cannot be confined to a name either (Kubernetes documentation, Using RBAC Authorization).
@@ -27,7 +28,7 @@ def cluster_rules(webhook: str) -> list[k8s.rbac.v1.PolicyRuleArgs]:
     return [rule(**kinds, verbs=WATCH), rule(**kinds, resource_names=[webhook], verbs=["update"])]
 
 
-def jobs_rules() -> list[k8s.rbac.v1.PolicyRuleArgs]:
+def jobs_rules() -> Rules:
     """Rights in the namespace of the jobs."""
     rule = k8s.rbac.v1.PolicyRuleArgs
     return [
@@ -42,7 +43,7 @@ def jobs_rules() -> list[k8s.rbac.v1.PolicyRuleArgs]:
     ]
 
 
-def namespace_rules(certificate: str) -> list[k8s.rbac.v1.PolicyRuleArgs]:
+def namespace_rules(certificate: str) -> Rules:
     """Rights in the operator's own namespace: its certificate's Secret, and a lease if it elects a leader."""
     rule = k8s.rbac.v1.PolicyRuleArgs
     return [
@@ -70,51 +71,9 @@ class OperatorAccount(Component):
 
     def __init__(self, name: str, args: OperatorAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        self._args = args
-        account = k8s.core.v1.ServiceAccount(
-            self.named("account"),
-            k8s.core.v1.ServiceAccountInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=args.account, namespace=args.namespace)
-            ),
-            self.child(),
-        )
-        bound = [
-            self._everywhere(cluster_rules(args.webhook)),
-            self._within("local", args.namespace, namespace_rules(args.certificate)),
-            self._within("jobs", args.jobs, jobs_rules()),
-        ]
-        self.name = pulumi.Output.all(account.metadata.name, *bound).apply(lambda known: str(known[0]))
+        within: dict[str, Within] = {
+            "local": (args.namespace, namespace_rules(args.certificate)),
+            "jobs": (args.jobs, jobs_rules()),
+        }
+        self.name = granted(self, args.account, args.namespace, cluster_rules(args.webhook), within)
         self.register_outputs({"name": self.name})
-
-    def _everywhere(self, rules: list[k8s.rbac.v1.PolicyRuleArgs]) -> pulumi.Output[str]:
-        metadata = k8s.meta.v1.ObjectMetaArgs(name=self._args.account)
-        role = k8s.rbac.v1.ClusterRole(
-            self.named("rights"), k8s.rbac.v1.ClusterRoleInitArgs(metadata=metadata, rules=rules), self.child()
-        )
-        reference = _reference("ClusterRole", role.metadata.name.apply(str))
-        return k8s.rbac.v1.ClusterRoleBinding(
-            self.named("binding"),
-            k8s.rbac.v1.ClusterRoleBindingInitArgs(metadata=metadata, role_ref=reference, subjects=[self._subject()]),
-            self.child(),
-        ).id
-
-    def _within(
-        self, where: str, namespace: pulumi.Input[str], rules: list[k8s.rbac.v1.PolicyRuleArgs]
-    ) -> pulumi.Output[str]:
-        metadata = k8s.meta.v1.ObjectMetaArgs(name=self._args.account, namespace=namespace)
-        role = k8s.rbac.v1.Role(
-            self.named(f"{where}-rights"), k8s.rbac.v1.RoleInitArgs(metadata=metadata, rules=rules), self.child()
-        )
-        reference = _reference("Role", role.metadata.name.apply(str))
-        return k8s.rbac.v1.RoleBinding(
-            self.named(f"{where}-binding"),
-            k8s.rbac.v1.RoleBindingInitArgs(metadata=metadata, role_ref=reference, subjects=[self._subject()]),
-            self.child(),
-        ).id
-
-    def _subject(self) -> k8s.rbac.v1.SubjectArgs:
-        return k8s.rbac.v1.SubjectArgs(kind="ServiceAccount", name=self._args.account, namespace=self._args.namespace)
-
-
-def _reference(kind: str, name: pulumi.Input[str]) -> k8s.rbac.v1.RoleRefArgs:
-    return k8s.rbac.v1.RoleRefArgs(api_group="rbac.authorization.k8s.io", kind=kind, name=name)

@@ -78,7 +78,11 @@ class Engine:
 
 
 def serve_command(engine: Engine) -> list[str]:
-    """Command line of the server, independent of the image's entry point."""
+    """Command line of the server, independent of the image's entry point.
+
+    Left to itself, vLLM takes a directory without safetensors for pickles, which run code of whoever wrote them
+    (vllm/model_executor/model_loader/default_loader.py, _prepare_weights; torch.load).
+    """
     given = {
         "quantization": engine.quantization,
         "kv-cache-dtype": engine.kv_cache_dtype,
@@ -92,6 +96,7 @@ def serve_command(engine: Engine) -> list[str]:
         f"--served-model-name={engine.name}",
         f"--tensor-parallel-size={engine.tensor_parallel}",
         f"--max-model-len={engine.max_model_len}",
+        "--load-format=safetensors",
         f"--gpu-memory-utilization={engine.gpu_memory_utilization}",
         *(f"--{name}={value}" for name, value in given.items() if value is not None),
         *([] if engine.prefix_caching else ["--no-enable-prefix-caching"]),

@@ -1,4 +1,4 @@
-"""How model servers are reached: inside the cluster, or through the platform's load balancers (Y11)."""
+"""How model servers are reached: by pods of the cluster at a Service, by others through the gateway (Y11)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,17 +11,14 @@ from components._base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """How a service is published: by load balancers of a class, with annotations for it. Without a class it answers
-    inside the cluster only.
-    """
+    """What the platform publishes a gateway by: load balancers of a class, None for its only one, with annotations."""
 
     load_balancer_class: str | None = None
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
 
 
 def published(
     owner: Component,
-    entry: Entry,
     *,
     name: str,
     namespace: pulumi.Input[str],
@@ -33,12 +30,9 @@ def published(
     return k8s.core.v1.Service(
         owner.named("service"),
         k8s.core.v1.ServiceInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(
-                name=name, namespace=namespace, labels=labels, annotations=dict(entry.annotations) or None
-            ),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace, labels=labels),
             spec=k8s.core.v1.ServiceSpecArgs(
-                type="LoadBalancer" if entry.load_balancer_class else "ClusterIP",
-                load_balancer_class=entry.load_balancer_class,
+                type="ClusterIP",
                 selector=labels,
                 ports=[k8s.core.v1.ServicePortArgs(name="http", port=port, target_port="http")],
             ),

@@ -6,7 +6,7 @@ service, not by its path (IN03). The startup probe waits for the weights to be r
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -18,7 +18,7 @@ from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint
 from components.serving import door
 from components.serving.arguments import PORT, Directory, Engine, serve_command
 from components.serving.autoscaler import Scaling, autoscaled
-from components.serving.entry import Entry, published
+from components.serving.entry import published
 from components.serving.monitor import service_monitor
 from components.serving.placement import Placement
 from components.serving.probes import probe, startup_probe
@@ -61,7 +61,6 @@ class InferenceServiceArgs:
     door: door.Door
     hub_token: SecretKey
     monitors: pulumi.Resource
-    entry: Entry = field(default_factory=Entry)
 
     def __post_init__(self) -> None:
         if self.engine.tensor_parallel > self.shape.gpus:
@@ -104,7 +103,6 @@ class InferenceService(Component):
         self._create_disruption_budget()
         self.service = published(
             self,
-            args.entry,
             name=args.service,
             namespace=args.namespace,
             labels=self._labels,

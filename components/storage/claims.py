@@ -1,8 +1,13 @@
-"""A claim on a shared file system, whatever makes it."""
+"""A claim on a shared file system, whatever makes it, and the volume that is kept for it."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,3 +22,51 @@ class ClaimSpec:
     name: str
     namespace: str
     namespace_ref: pulumi.Input[str]
+
+
+def static_claim(
+    owner: Component,
+    spec: ClaimSpec,
+    *,
+    capacity_gib: int,
+    request_gib: int,
+    source: Mapping[str, Any],
+    after: Sequence[pulumi.Resource],
+) -> pulumi.Output[str]:
+    """Register a volume that exists already, by its `source`, and the claim on it; the claim's name once it is there.
+
+    The volume waits for `after`, without which no pod could mount it, nor let go of it.
+    """
+    role = f"{spec.namespace}-{spec.name}"
+    volume = k8s.core.v1.PersistentVolume(
+        owner.named(f"{role}-volume"),
+        k8s.core.v1.PersistentVolumeInitArgs(
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=role),
+            spec=k8s.core.v1.PersistentVolumeSpecArgs(
+                capacity={"storage": f"{capacity_gib}Gi"},
+                access_modes=["ReadWriteMany"],
+                persistent_volume_reclaim_policy="Retain",
+                storage_class_name="",
+                volume_mode="Filesystem",
+                claim_ref=k8s.core.v1.ObjectReferenceArgs(
+                    api_version="v1", kind="PersistentVolumeClaim", namespace=spec.namespace, name=spec.name
+                ),
+                **source,
+            ),
+        ),
+        owner.child(depends_on=list(after)),
+    )
+    claim = k8s.core.v1.PersistentVolumeClaim(
+        owner.named(f"{role}-claim"),
+        k8s.core.v1.PersistentVolumeClaimInitArgs(
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=spec.name, namespace=spec.namespace_ref),
+            spec=k8s.core.v1.PersistentVolumeClaimSpecArgs(
+                access_modes=["ReadWriteMany"],
+                storage_class_name="",
+                volume_name=volume.metadata.name.apply(str),
+                resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": f"{request_gib}Gi"}),
+            ),
+        ),
+        owner.child(),
+    )
+    return claim.metadata.name.apply(str)

@@ -11,7 +11,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.storage.claims import ClaimSpec
+from components.storage.claims import ClaimSpec, static_claim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,49 +39,21 @@ class LustreClaims(Component):
 
     def __init__(self, name: str, args: LustreClaimsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        self.names = {(spec.namespace, spec.name): self._create_claim(spec, args) for spec in args.claims}
+        self.names = {(spec.namespace, spec.name): self._claim(spec, args) for spec in args.claims}
         self.register_outputs({"claims": sorted("/".join(key) for key in self.names)})
 
-    def _create_claim(self, spec: ClaimSpec, args: LustreClaimsArgs) -> pulumi.Output[str]:
-        role = f"{spec.namespace}-{spec.name}"
-        volume = self._create_volume(role, spec, args)
-        claim = k8s.core.v1.PersistentVolumeClaim(
-            self.named(f"{role}-claim"),
-            k8s.core.v1.PersistentVolumeClaimInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=spec.name, namespace=spec.namespace_ref),
-                spec=k8s.core.v1.PersistentVolumeClaimSpecArgs(
-                    access_modes=["ReadWriteMany"],
-                    storage_class_name="",
-                    volume_name=volume.metadata.name.apply(str),
-                    resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": f"{args.request_gib}Gi"}),
-                ),
-            ),
-            self.child(),
+    def _claim(self, spec: ClaimSpec, args: LustreClaimsArgs) -> pulumi.Output[str]:
+        csi = k8s.core.v1.CSIPersistentVolumeSourceArgs(
+            driver=args.csi_driver,
+            # Two volumes with one handle are one volume to the kubelet, and the second pod hangs.
+            volume_handle=pulumi.Output.format("{0}-{1}", args.handle, f"{spec.namespace}-{spec.name}"),
+            volume_attributes=dict(args.attributes),
         )
-        return claim.metadata.name.apply(str)
-
-    def _create_volume(self, role: str, spec: ClaimSpec, args: LustreClaimsArgs) -> k8s.core.v1.PersistentVolume:
-        return k8s.core.v1.PersistentVolume(
-            self.named(f"{role}-volume"),
-            k8s.core.v1.PersistentVolumeInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=role),
-                spec=k8s.core.v1.PersistentVolumeSpecArgs(
-                    capacity={"storage": f"{args.capacity_gib}Gi"},
-                    access_modes=["ReadWriteMany"],
-                    persistent_volume_reclaim_policy="Retain",
-                    storage_class_name="",
-                    volume_mode="Filesystem",
-                    mount_options=["flock", "noatime"],
-                    claim_ref=k8s.core.v1.ObjectReferenceArgs(
-                        api_version="v1", kind="PersistentVolumeClaim", namespace=spec.namespace, name=spec.name
-                    ),
-                    csi=k8s.core.v1.CSIPersistentVolumeSourceArgs(
-                        driver=args.csi_driver,
-                        # Two volumes with one handle are one volume to the kubelet, and the second pod hangs.
-                        volume_handle=pulumi.Output.format("{0}-{1}", args.handle, role),
-                        volume_attributes=dict(args.attributes),
-                    ),
-                ),
-            ),
-            self.child(depends_on=[args.driver]),
+        return static_claim(
+            self,
+            spec,
+            capacity_gib=args.capacity_gib,
+            request_gib=args.request_gib,
+            source={"mount_options": ["flock", "noatime"], "csi": csi},
+            after=[args.driver],
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pulumi
 
+from components.platform.confinement import confined_values
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GATE_KEY, GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 
@@ -126,7 +127,7 @@ def container(args: GateArgs, name: str, *, alone: bool = False) -> dict[str, An
         ],
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "resources": args.shape.resources(),
-        **({"securityContext": {"capabilities": {"add": list(network.capabilities)}}} if network.capabilities else {}),
+        "securityContext": confined_values(capabilities=network.capabilities),
         "volumeMounts": [
             {"name": "scripts", "mountPath": SCRIPTS, "readOnly": True},
             {"name": "plan", "mountPath": PLAN_DIRECTORY, "readOnly": True},

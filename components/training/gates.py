@@ -23,6 +23,10 @@ SUNDAYS = "0 3 * * 0"
 NOT_AWAITED = {"pulumi.com/skipAwait": "true"}
 """Pulumi would wait for pods behind a Service, which here come after it (pulumi-kubernetes, await/service.go)."""
 
+HELD = "gpucluster/holds"
+"""Names the claim that the Job's pods mount. A claim that is replaced waits for every pod that mounts it, also for
+those that have ended (Kubernetes, pvc_protection_controller.go), so the Job goes with it, though `spec` is ignored."""
+
 
 class Gate(Component):
     """The measurement. `measured` is what exists after the first one: each node that answered has its verdict."""
@@ -56,7 +60,9 @@ class Gate(Component):
             self.named("job"),
             k8s.batch.v1.JobInitArgs(
                 metadata=self._meta(
-                    physical_name(own, args.gpu_product.lower().replace(".", "-"), limit=52), args, REPLACED_UNLESS_DONE
+                    physical_name(own, args.gpu_product.lower().replace(".", "-"), limit=52),
+                    args,
+                    {**REPLACED_UNLESS_DONE, HELD: args.claim},
                 ),
                 spec=spec,  # type: ignore[arg-type]
             ),
@@ -104,7 +110,7 @@ class Gate(Component):
             self.child(),
         )
 
-    def _meta(self, name: str, args: GateArgs, annotations: Mapping[str, str] | None = None) -> Any:
+    def _meta(self, name: str, args: GateArgs, annotations: Mapping[str, pulumi.Input[str]] | None = None) -> Any:
         return k8s.meta.v1.ObjectMetaArgs(
             name=name, namespace=args.namespace, annotations=dict(annotations) if annotations else None
         )

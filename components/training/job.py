@@ -20,6 +20,7 @@ from components.platform.pods import PodShape
 from components.platform.taints import Taint
 from components.training.pod import pod_template
 from components.training.saving import SaveTimes
+from components.training.staging import Part
 
 OPERATORS_OWN = ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT")
 
@@ -48,8 +49,10 @@ class TrainingJobArgs:
     nodes at least, and has no fixed master. Claims, queue and priority are names that resolve when the things exist;
     `granted` resolves when pods of the account named like the run have their rights in the object store. `operator`
     accepts PyTorchJobs, `nodes_ready` is the pool's node group, and what shows that GPUs work. Without `data` there is
-    none for it. `local` is the source of the volume on a node's own disks, where saves go there first. On
-    `metrics_port` the script of rank 0 tells of the run (monitoring/run_metrics.py); None where it does not.
+    none for it. `local` is the source of the volume on a node's own disks: saves go there first where `saving` says so,
+    and with `staging` the data, or a node's shard of it, before the ranks start. On `metrics_port` the script of rank 0
+    tells of the run (monitoring/run_metrics.py); None where it does not. It is ended `deadline_seconds` after it was
+    made. `lineage` are words about what it is made of, kept with the job.
     """
 
     run: str
@@ -75,6 +78,9 @@ class TrainingJobArgs:
     metrics_port: int | None = None
     elastic: int | None = None
     measured: bool = False
+    staging: Part = "none"
+    deadline_seconds: int | None = None
+    lineage: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,6 +90,10 @@ class TrainingJobArgs:
             raise ValueError(f"{self.run}: elastic is {self.elastic}; it is one node at least and {self.nodes} at most")
         if self.saving and self.saving.local and self.local is None:
             raise ValueError(f"{self.run}: saves go to the nodes' own disks first; give local, a volume there")
+        if self.staging != "none" and (self.data is None or self.local is None):
+            raise ValueError(f"{self.run}: staging brings data to the nodes' own disks; give data, and local for it")
+        if self.staging == "shard" and self.elastic is not None:
+            raise ValueError(f"{self.run}: staging is shard, and an elastic run has no fixed number of nodes")
         for name in self.env:
             if name in OPERATORS_OWN or name.startswith("PET_"):
                 raise ValueError(f"{self.run}: {name} is set by the training operator; remove it from env")
@@ -100,6 +110,7 @@ def pytorch_job(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, 
             # The operator adds up the restarts of all pods, and each failure restarts every one of them (KJ08).
             "backoffLimit": args.restarts * args.nodes + 1,
             "cleanPodPolicy": "Running",
+            **({"activeDeadlineSeconds": args.deadline_seconds} if args.deadline_seconds else {}),
             "schedulingPolicy": {"minAvailable": least, "queue": args.queue, "priorityClass": args.priority},
         },
     }
@@ -175,7 +186,10 @@ class TrainingJob(Component):
                 name=args.run,
                 namespace=args.namespace,
                 # Pods go before the job does, or its queue is refused to be deleted while they still count.
-                annotations={"pulumi.com/deletionPropagationPolicy": "foreground"},
+                annotations={
+                    "pulumi.com/deletionPropagationPolicy": "foreground",
+                    **{f"gpucluster/{key}": value for key, value in args.lineage.items()},
+                },
             ),
             spec=pytorch_job(args, self.account),
             opts=self.child(

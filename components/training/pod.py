@@ -11,6 +11,7 @@ from components.platform.confinement import confined_values
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GATE_KEY, GPU_PRODUCT_KEY, POOL_KEY, tolerations
 from components.training.saving import CHECKPOINTS, DATA, LOCAL, grace_seconds, saves, told
+from components.training.staging import PLACE, SCRIPTS, container, name_of
 from monitoring.run_metrics import PORT_NAME, PORT_VARIABLE
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ MEASURED: Mapping[str, Any] = {
 }
 """Nodes that a gate was content with; a new one is measured first."""
 
+RECORDED = 20_000
+"""Collectives that a rank remembers (aws-samples' training jobs have as many)."""
+
 RUN_KEY = "gpucluster/run"
 """Label of a run's pods: its name."""
 
@@ -37,6 +41,21 @@ RUN_KEY = "gpucluster/run"
 def telling(port: int | None) -> dict[str, pulumi.Input[str]]:
     """What the script finds in its environment of where to tell of itself."""
     return {} if port is None else {PORT_VARIABLE: str(port)}
+
+
+def recorder(ranks: int) -> dict[str, pulumi.Input[str]]:
+    """NCCL's flight recorder: what each rank waited for when PyTorch's watchdog gave a collective up, beside the saves.
+
+    The watchdog does so after ten minutes by itself, and ends the process. Names of before PyTorch 2.10, which later
+    ones read too (torch/csrc/distributed/c10d, FlightRecorder.hpp, NCCLUtils.cpp: DebugInfoWriter).
+    """
+    if ranks < 2:
+        return {}
+    return {
+        "TORCH_NCCL_TRACE_BUFFER_SIZE": str(RECORDED),
+        "TORCH_NCCL_DUMP_ON_TIMEOUT": "1",
+        "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": f"{CHECKPOINTS}/nccl-trace-rank-",
+    }
 
 
 def environment(shape: PodShape, nodes: int, extra: Mapping[str, pulumi.Input[str]]) -> list[dict[str, Any]]:
@@ -59,11 +78,21 @@ def pod_template(
     claims = {"checkpoints": (args.checkpoint_claim, False)}
     mounts: list[dict[str, Any]] = [{"name": "checkpoints", "mountPath": CHECKPOINTS, "subPath": saves(args.run)}]
     saving, network = told(args.saving) if args.saving else {}, args.shape.network
+    staged = args.data if args.staging != "none" else None
     if args.data:
         claims["data"] = (args.data.claim, True)
-        mounts.append({"name": "data", "mountPath": DATA, "subPath": args.data.path, "readOnly": True})
+        mounts.append(
+            {"name": "local", "mountPath": DATA, "subPath": f"{PLACE}/{name_of(staged.path)}", "readOnly": True}
+            if staged
+            else {"name": "data", "mountPath": DATA, "subPath": args.data.path, "readOnly": True}
+        )
         saving["DATASET_DIR"] = DATA
-    local = [{"name": "local", **args.local}] if args.local and args.saving and args.saving.local else []
+    saves_there = bool(args.saving and args.saving.local)
+    local = [{"name": "local", **args.local}] if args.local and (saves_there or staged) else []
+    before: list[dict[str, Any]] = []
+    if staged:
+        worker, script = not first, (config_maps or {})[SCRIPTS]
+        before = [container(args.image, args.shape, staged.path, args.staging, args.nodes, script, worker=worker)]
     return {
         "metadata": {
             "labels": {RUN_KEY: args.run},
@@ -77,6 +106,7 @@ def pod_template(
             **({"affinity": MEASURED} if args.measured else {}),
             "tolerations": tolerations(args.taints),
             **({"terminationGracePeriodSeconds": grace_seconds(args.saving)} if args.saving else {}),
+            **({"initContainers": before} if before else {}),
             "containers": [
                 {
                     "name": CONTAINER,
@@ -84,7 +114,16 @@ def pod_template(
                     "command": ["torchrun"],
                     "args": list(args.script),
                     "terminationMessagePolicy": "FallbackToLogsOnError",
-                    "env": environment(args.shape, args.nodes, {**saving, **telling(args.metrics_port), **args.env}),
+                    "env": environment(
+                        args.shape,
+                        args.nodes,
+                        {
+                            **recorder(args.nodes * args.shape.gpus),
+                            **saving,
+                            **telling(args.metrics_port),
+                            **args.env,
+                        },
+                    ),
                     **(
                         {"ports": [{"name": PORT_NAME, "containerPort": args.metrics_port}]}
                         if args.metrics_port and first
@@ -94,7 +133,7 @@ def pod_template(
                     "securityContext": confined_values(capabilities=network.capabilities),
                     "volumeMounts": [
                         *mounts,
-                        *([{"name": "local", "mountPath": LOCAL}] if local else []),
+                        *([{"name": "local", "mountPath": LOCAL}] if saves_there else []),
                         {"name": "shm", "mountPath": SHM},
                         *(
                             {"name": name, "mountPath": directory, "readOnly": True}

@@ -4,7 +4,7 @@ from monitoring.failure import Action, Failure, Subject
 from monitoring.thresholds import Threshold
 
 _CORDON = Action(say="Keep gangs off the node", command="kubectl cordon NODE")
-_LINKS = "kubectl debug node/NODE -it --image=busybox -- chroot /host"
+_LINKS = "kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host"
 
 FABRIC = Subject(
     name="fabric",
@@ -35,13 +35,13 @@ FABRIC = Subject(
                 _CORDON,
                 Action(say="See which port is down", command=f"{_LINKS} ibstat; {_LINKS} rdma link"),
                 Action(
-                    say="On racks of your own: look at the whole fabric's links and errors from the subnet manager's"
-                    " host",
+                    say="On racks of your own: look at the links and errors of the whole fabric, on the"
+                    " subnet manager's host. On AWS: have the instance replaced",
                     command="ibdiagnet --pc -P all=1",
                 ),
             ),
-            over="Every port is active, the EFA devices are as many as the node offers. Measure the node with NCCL"
-            " before gangs get it back.",
+            over="Every port is active, and there are as many EFA devices as the node offered. Measure the"
+            " node with NCCL before gangs get it back; a gate of its pool does so.",
             link="https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband",
             guards=("V01", "V03", "V04", "PF18"),
             more="Do not unload the driver to reset a card: the modules are mlx5_ib and mlx5_core, and without"
@@ -103,8 +103,8 @@ FABRIC = Subject(
             owner="platform",
             summary="Port {{ $labels.device }} of node {{ $labels.node }} drops {{ $value | humanize }} packets a"
             " second.",
-            meaning="RDMA expects a fabric that loses nothing. Each loss costs a timeout, and a run that only looks"
-            " slow can stand still: no process reports an error.",
+            meaning="RDMA expects a fabric that loses nothing. Each loss costs a timeout: a run gets slower"
+            " or stands still, and no process reports an error.",
             causes=(
                 "RoCE: priority flow control (PFC) or ECN is missing on one port of the way",
                 "a buffer that fills because one receiver is slow: a hot GPU, a bad PCIe link",
@@ -124,17 +124,17 @@ FABRIC = Subject(
                     command="kubectl logs -n training POD | grep -i 'NCCL WARN'",
                 ),
             ),
-            over="Fewer drops than the limit for one evaluation.",
+            over="Fewer drops than the limit at one evaluation.",
             link="https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband",
             guards=("V05", "V09", "PF19", "P20"),
-            more="PFC is set on every switch port of the way, with the switch's own configuration, and on the cards"
-            " with `mlnx_qos`. A sender that is told to stop on a priority nobody uses loses as much as one that is"
-            " never told.",
+            more="PFC is set on every switch port of the way, with the switch's own configuration, and on"
+            " the cards with `mlnx_qos`. Cards and switches must name the same priority: a pause for"
+            " a priority that carries no traffic stops nobody, and packets are lost as without PFC.",
         ),
         Failure(
             id="run-on-tcp",
             alert="RunWithoutFabric",
-            title="A run computes, and its fabric is silent",
+            title="A run on several nodes does not use the fabric",
             signal="Tensor cores at work (dcgm-exporter) while the cards of its nodes send nothing (node_exporter,"
             " EFA)",
             expression="(gpucluster:run:tensor_active_ratio > $active and on (run)"
@@ -158,8 +158,8 @@ FABRIC = Subject(
             domains=("user", "system"),
             owner="run",
             summary="Run {{ $labels.run }} computes on several nodes, and its fabric carries almost nothing.",
-            meaning="NCCL found no RDMA device it can use and fell back to TCP sockets: it says so at level INFO only."
-            " The run is 5 to 20 times slower than it could be and looks healthy.",
+            meaning="NCCL found no RDMA device that it can use and took TCP sockets instead, which it says at"
+            " level INFO only. The run looks healthy and is 5 to 20 times slower than it could be.",
             causes=(
                 "the image has no aws-ofi-nccl plugin, or NCCL_NET_PLUGIN names another one",
                 "NCCL_IB_HCA or NCCL_SOCKET_IFNAME of an older recipe excludes the cards",

@@ -4,14 +4,15 @@ from monitoring.failure import Action, Failure, Subject
 from monitoring.failures import xids
 from monitoring.thresholds import Threshold
 
+_ON_HOST = "kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host"
 _CORDON = Action(say="Keep new pods off the node", command="kubectl cordon NODE")
 _XIDS = Action(
     say="Read which XIDs the driver wrote, and to which process",
-    command="kubectl debug node/NODE -it --image=busybox -- chroot /host dmesg --ctime | grep -i xid",
+    command=f"{_ON_HOST} dmesg --ctime | grep -i xid",
 )
 _DRAIN = Action(
-    say="Let the run save, move its pods, and reset the GPUs by rebooting the node (on machines with NVSwitch all GPUs"
-    " are reset together)",
+    say="Move the pods, so that the run saves, then reboot the node: that resets its GPUs (on machines with NVSwitch"
+    " all GPUs are reset together)",
     command="kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
 )
 _EXPORTER = "dcgm-exporter"
@@ -19,8 +20,10 @@ _EXPORTER = "dcgm-exporter"
 
 def _on_gpu(command: str) -> str:
     """A command in the device plugin's pod of the node, which sees every GPU."""
-    pod = "kubectl get pod -n gpu-operator -l app=nvidia-device-plugin-daemonset --field-selector spec.nodeName=NODE"
-    " -o name"
+    pod = (
+        "kubectl get pod -n gpu-operator -l app=nvidia-device-plugin-daemonset"
+        " --field-selector spec.nodeName=NODE -o name"
+    )
     return f"kubectl exec -n gpu-operator $({pod}) -- {command}"
 
 
@@ -62,9 +65,9 @@ GPU = Subject(
                 ),
                 _DRAIN,
             ),
-            over="`kubectl get node NODE -o jsonpath='{.status.allocatable}'` shows every GPU again; the alert ends"
-            " with the next evaluation. A second XID 79 of the same GPU after a reboot is a case for the hardware's"
-            " owner.",
+            over="`kubectl get node NODE -o jsonpath='{.status.allocatable}'` shows every GPU again; the"
+            " alert ends with the next evaluation. If the same GPU has XID 79 again after a reboot,"
+            " have the machine replaced.",
             link="https://docs.nvidia.com/deploy/xid-errors/",
             guards=("V01", "DC09"),
         ),
@@ -84,21 +87,23 @@ GPU = Subject(
             owner="hardware",
             summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} has uncorrectable memory errors ({{ $value |"
             " humanize }} in 5 minutes).",
-            meaning="HBM returned data that ECC could not repair, so that the process that read it was ended. The GPU"
-            " replaces the bad row at its next reset (XID 63 says that it has, and needs nobody); until then the error"
-            " can come back. Where no spare row is left the GPU has to be replaced.",
+            meaning="HBM returned data that ECC could not repair, so the process that read it was ended. The"
+            " GPU replaces the bad row by a spare one at its next reset (XID 63 says that it has, and"
+            " asks for nothing); until then the error can come back. Where no spare row is left the"
+            " GPU has to be replaced.",
             causes=("a defect or wear of the memory", "heat", "radiation: one error, never again"),
             actions=(
                 _CORDON,
                 Action(
-                    say="Look at remapped rows: a failure, or one that is pending after a reset, is a case for a"
-                    " replacement",
+                    say="Look at remapped rows: a remapping failure, or a row that is still pending after a"
+                    " reset, means that the GPU has to be replaced",
                     command=_on_gpu("nvidia-smi -q -d ROW_REMAPPER,ECC"),
                 ),
                 _DRAIN,
             ),
-            over="After the reset no row waits (`gpucluster:gpu:row_remap_pending` is 0) and 5 minutes passed without"
-            " a new error. Run `dcgmi diag -r 3` before gangs get the node back.",
+            over="After the reset no row waits for its replacement (`gpucluster:gpu:row_remap_pending` is"
+            " 0) and 5 minutes passed without a new error. Run `dcgmi diag -r 3` on the node before"
+            " gangs get it back.",
             link="https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/",
             guards=("V01", "DC09", "U02", "U10"),
         ),
@@ -114,8 +119,8 @@ GPU = Subject(
             domains=("hardware",),
             owner="platform",
             summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} contained a memory error: its process was ended.",
-            meaning="The error touched one process only, which has to start again; others on the GPU go on. The GPU"
-            " wants a reset when it is idle, so that the row is replaced.",
+            meaning="The error touched one process only, which has to start again; others on the GPU go on."
+            " Reset the GPU when it is idle: the reset replaces the bad row by a spare one.",
             causes=("a defect or wear of the memory", "radiation"),
             actions=(
                 Action(
@@ -123,9 +128,14 @@ GPU = Subject(
                     command="kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
                 ),
                 _XIDS,
-                Action(say="Reset when the run ends: keep new pods off, and drain then", command="kubectl cordon NODE"),
+                Action(
+                    say="Keep new pods off now; when the run has ended, drain and reboot the node, which"
+                    " resets the GPU",
+                    command="kubectl cordon NODE",
+                ),
             ),
-            over="5 minutes after the last XID 94. Count them: many in a day end in gpu-memory.",
+            over="No XID 94 for 5 minutes. Count them: a GPU that has many in a day will soon have errors"
+            " that it cannot contain (page gpu-memory), so have it replaced.",
             link="https://docs.nvidia.com/deploy/xid-errors/",
             guards=("DC09",),
         ),
@@ -143,13 +153,15 @@ GPU = Subject(
             owner="platform",
             summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} reports XID {{ $labels.xid }}: driver or"
             " firmware has to be reset.",
-            meaning="The GPU's own processor (GSP) or its driver no longer answers (119 and 120 are the GSP, 62 and"
-            " 109 the microcontroller and the scheduler of contexts). Work on the GPU hangs or has ended. XID 62 was"
-            " missing in DCGM for long (DCGM issue 235): the kernel's log has the last word.",
+            meaning="The GPU's own processor (GSP) or its driver no longer answers (119 and 120 are the GSP,"
+            " 62 and 109 the microcontroller and the scheduler of contexts). Work on the GPU hangs or"
+            " has ended. Older releases of DCGM do not report XID 62 (DCGM issue 235), so read the"
+            " kernel's log as well.",
             causes=("a defect of driver or firmware: known ones are in NVIDIA's release notes", "very high load"),
             actions=(_CORDON, _XIDS, _DRAIN),
-            over="No such XID for 5 minutes after the reset. If resets do not help, reboot; if it comes back on the"
-            " same driver, move the pool to another AMI or driver version.",
+            over="No such XID for 5 minutes after the reboot. If it comes back, have the machine replaced;"
+            " if it comes back on several nodes of one driver version, move the pool to another AMI"
+            " or driver version.",
             link="https://docs.nvidia.com/deploy/xid-errors/",
             guards=("V01", "DC09"),
         ),
@@ -192,7 +204,8 @@ GPU = Subject(
                 ),
                 _DRAIN,
             ),
-            over="The counters stand still for 5 minutes under load: `dcgmi diag -r 3` on the drained node makes some.",
+            over="The counters stand still for 5 minutes under load; `dcgmi diag -r 3` on the drained node"
+            " makes such load.",
             link="https://docs.nvidia.com/deploy/xid-errors/",
             guards=("V01", "U14", "DC09"),
         ),
@@ -215,8 +228,9 @@ GPU = Subject(
             severity="warning",
             domains=("hardware",),
             owner="hardware",
-            summary="The PCIe link of GPU {{ $labels.gpu }} of node {{ $labels.node }} is bad ({{ $value | humanize"
-            " }}: replays a minute, or the part of its lanes in use).",
+            summary="The PCIe link of GPU {{ $labels.gpu }} of node {{ $labels.node }} is bad: {{ $value |"
+            ' printf "%.2f" }} (above 1: packets sent again a minute; below 1: part of its lanes in'
+            " use).",
             meaning="The GPU talks to the host over fewer lanes than it has, or has to repeat what it sends. Copies"
             " between host and GPU, and RDMA between GPU and network card, are slow; XID 79 often follows.",
             causes=("a GPU that fails", "a poor contact in the slot or a riser", "a retimer"),
@@ -230,12 +244,12 @@ GPU = Subject(
                 ),
                 Action(
                     say="Look for corrected errors that the kernel wrote",
-                    command="kubectl debug node/NODE -it --image=busybox -- chroot /host dmesg --ctime | grep -i aer",
+                    command=f"{_ON_HOST} dmesg --ctime | grep -i aer",
                 ),
                 _CORDON,
             ),
-            over="Replays stand still for 4 minutes and the width is whole. A reseated or replaced GPU passes `dcgmi"
-            " diag -r 3` first.",
+            over="Nothing was sent again for 4 minutes, and all lanes are in use. A GPU that was reseated"
+            " or replaced passes `dcgmi diag -r 3` before gangs get it back.",
             link="https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/feature-overview.html#health-monitor",
             guards=("V01", "DC09"),
         ),

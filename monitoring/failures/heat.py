@@ -90,8 +90,8 @@ HEAT = Subject(
             severity="warning",
             domains=("hardware",),
             owner="hardware",
-            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} is near its limit ({{ $value }} C: temperature,"
-            " or margin left).",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} is near its temperature limit: {{"
+            " $value }} C (a small number is the margin that is left).",
             meaning="The GPU does not throttle yet. Training goes on at full speed, and there is time to look at the"
             " cooling.",
             causes=("a fan or pump that slows down", "warm supply air or water", "a load that is higher than planned"),
@@ -106,7 +106,7 @@ HEAT = Subject(
                     command="kubectl get node NODE -o wide",
                 ),
             ),
-            over="Below the limit for one evaluation.",
+            over="Temperature and margin are within their limits at one evaluation.",
             link="https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
             guards=("H14", "HW17", "ST17", "X02", "X13"),
         ),
@@ -132,9 +132,9 @@ HEAT = Subject(
             owner="hardware",
             summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} was braked by its server in {{ $value }} samples"
             " of the last 5 minutes.",
-            meaning="The server tells its GPUs to halve their clocks, because a power supply is lost or the node draws"
-            " more than what is left can give. The next supply that fails takes the node down, and a breaker more of"
-            " them.",
+            meaning="The server tells its GPUs to halve their clocks, because a power supply is lost or the"
+            " node draws more than the others can give. One more supply that fails takes this node"
+            " down; a breaker that trips takes every node behind it.",
             causes=(
                 "a power supply failed or lost its feed: redundancy is gone",
                 "a PDU or a circuit is loaded above what it can carry",
@@ -146,7 +146,8 @@ HEAT = Subject(
                     query='count by (node) (gpucluster:gpu:clock_event_samples{clock_event="hw_power_brake"} > 0)',
                 ),
                 Action(
-                    say="Read the supplies' state from the node's management controller",
+                    say="On racks of your own: read the supplies' state from the node's management"
+                    " controller. On AWS: have the instance replaced",
                     command="ipmitool -I lanplus -H BMC -U USER -E sdr type 'Power Supply'",
                 ),
                 _CORDON,
@@ -189,11 +190,13 @@ HEAT = Subject(
                     " Name=instance-status.status,Values=impaired,initializing",
                 ),
                 Action(
-                    say="Stop runs from starting again and again until the pool is back",
-                    command="kubectl get podgroups -A",
+                    say="Keep gangs off what is left of the pool until the shared part is found, so that runs"
+                    " do not start again and again",
+                    command="kubectl get nodes -l gpucluster/pool=POOL -o name | xargs kubectl cordon",
                 ),
             ),
-            over="All but one of the nodes report again; after 15 minutes those that do not are told one by one.",
+            over="All but one of the nodes report again. Each node that still does not after 15 minutes"
+            " has an alert of its own (NodeUnreachable).",
             link="https://kubernetes.io/docs/reference/node/node-status/#condition",
             guards=("V11", "T13"),
         ),

@@ -12,7 +12,9 @@ _CONDITIONS = Action(
 
 def _on_host(say: str, command: str) -> Action:
     """A command in the node's own file system and namespaces."""
-    return Action(say=say, command=f"kubectl debug node/NODE -it --image=busybox -- chroot /host {command}")
+    return Action(
+        say=say, command=f"kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host {command}"
+    )
 
 
 NODE = Subject(
@@ -40,14 +42,17 @@ NODE = Subject(
             causes=("a DIMM that wears out", "heat", "radiation: one page, never again"),
             actions=(
                 _CORDON,
-                _on_host("Find the DIMM", "dmesg --ctime"),
+                Action(
+                    say="Find the DIMM in the kernel's log",
+                    command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host dmesg"
+                    " --ctime | grep -iE 'edac|mce|hardware error'",
+                ),
                 Action(
                     say="Move the pods when the run has saved, and have the DIMM (or the instance) replaced",
                     command="kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
                 ),
             ),
-            over="The machine is another one, or was rebooted with a new DIMM: the count of corrupted bytes is 0"
-            " again.",
+            over="The machine was replaced, or was rebooted with a new DIMM: the count of corrupted bytes is 0 again.",
             link="https://docs.kernel.org/admin-guide/RAS/main.html",
             guards=("V01",),
         ),
@@ -74,12 +79,16 @@ NODE = Subject(
                 "the client's module and the server disagree after an update; a root that failed turns read-only",
             ),
             actions=(
-                _on_host("See which mounts there are, and what waits for one", "sh -c 'mount; ps -eo state,pid,comm'"),
+                Action(
+                    say="See which network mounts there are, and which processes wait for one (state D)",
+                    command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host sh -c"
+                    " 'mount -t lustre,nfs,nfs4,ceph; ps -eo state,pid,comm | grep ^D'",
+                ),
                 Action(
                     say="Ask whether other nodes have it too: if so, it is the storage",
                     query="gpucluster:node:mount_errors > 0 or gpucluster:node:root_readonly == 1",
                 ),
-                Action(say="One node alone: keep pods off and reboot it", command="kubectl cordon NODE"),
+                Action(say="Only one node has it: keep pods off, then reboot it", command="kubectl cordon NODE"),
             ),
             over="statfs of every mount answers again; the alert ends with the next evaluation.",
             link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/troubleshooting.html",
@@ -103,7 +112,11 @@ NODE = Subject(
             summary="{{ $value }} Ethernet links of node {{ $labels.node }} are down.",
             meaning="The node lost an interface that it had. Pods with addresses of that interface, storage or"
             " management traffic are cut off; the node may still be Ready over another one.",
-            causes=("a cable, plug or switch port", "the interface was taken away in the cloud", "a card that fails"),
+            causes=(
+                "a cable, plug or switch port",
+                "somebody detached the interface in the cloud",
+                "a card that fails",
+            ),
             actions=(
                 _on_host("See which interface has no carrier", "ip -brief link"),
                 _CONDITIONS,
@@ -113,7 +126,7 @@ NODE = Subject(
                     " 'Reservations[].Instances[].NetworkInterfaces[].[Attachment.DeviceIndex,Attachment.Status]'",
                 ),
             ),
-            over="The interface is up again. One that is taken away for good is forgotten after a day.",
+            over="The interface is up again. An interface that was removed for good stops counting after a day.",
             link="https://github.com/prometheus/node_exporter#enabled-by-default",
             guards=("V01",),
         ),
@@ -153,6 +166,9 @@ NODE = Subject(
             over="The unit runs and the condition is true again.",
             link="https://kubernetes.io/docs/reference/node/node-status/#condition",
             guards=("V01",),
+            more="Where no debug pod starts, the container runtime itself is down: take a shell by SSM or"
+            " SSH, or reboot the node. Where it comes back, move the pods first (`kubectl drain NODE"
+            " --ignore-daemonsets --delete-emptydir-data`), then reboot.",
         ),
         Failure(
             id="node-unreachable",
@@ -177,13 +193,14 @@ NODE = Subject(
             actions=(
                 _CONDITIONS,
                 Action(
-                    say="Does the machine run? On AWS",
+                    say="Does the machine run? On AWS, as below; on racks of your own `ipmitool -I lanplus -H"
+                    " BMC -U USER -E chassis power status` tells",
                     command="aws ec2 describe-instance-status --include-all-instances --filters"
                     " Name=instance-status.status,Values=impaired",
                 ),
                 Action(
-                    say="Do not count on pods of an unreachable node to have ended: let the node be replaced, then"
-                    " look at the gang",
+                    say="Its pods may still run, although Kubernetes shows them as ending: have the machine"
+                    " rebooted or replaced first, then see whether they started again elsewhere",
                     command="kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
                 ),
             ),
@@ -206,7 +223,8 @@ NODE = Subject(
             severity="warning",
             domains=("user", "system"),
             owner="platform",
-            summary="{{ $labels.mountpoint }} of node {{ $labels.node }} has {{ $value | humanizePercentage }} left.",
+            summary="{{ $labels.mountpoint }} of node {{ $labels.node }} has {{ $value | humanizePercentage"
+            " }} of its room left.",
             meaning="Soon the kubelet sets DiskPressure, deletes images and evicts pods: a gang loses a rank.",
             causes=("images and logs", "a run that writes to the container's own file system", "core dumps"),
             actions=(

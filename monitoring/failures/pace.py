@@ -26,13 +26,14 @@ PACE = Subject(
             severity="warning",
             domains=("user", "system"),
             owner="run",
-            summary="The GPUs of run {{ $labels.run }} are busy for {{ $value | humanizePercentage }} of the time.",
-            meaning="GPUs stand idle between steps. Either the loaders cannot make batches fast enough, or the storage"
-            " cannot give the files, or the run saves for longer than it should.",
+            summary="The GPUs of run {{ $labels.run }} are busy for only {{ $value | humanizePercentage }} of"
+            " the time.",
+            meaning="GPUs stand idle between steps. Either the loaders cannot make batches fast enough, or"
+            " the storage cannot give the files, or writing checkpoints takes longer than it should.",
             causes=(
-                "the shared file system is slow or busy: many small files, one stripe, another run's save",
-                "too few loader processes or processor cores for them",
-                "a validation or a save that stops all ranks",
+                "the shared file system is slow or busy: many small files, one stripe, another run's checkpoint",
+                "too few loader processes, or too few processor cores for them",
+                "a validation or a checkpoint that stops all ranks",
             ),
             actions=(
                 Action(
@@ -45,7 +46,7 @@ PACE = Subject(
                 ),
                 Action(say="Compare what it reads with what the plan says it needs", command="make plan STACK=NAME"),
             ),
-            over="Busy for more than half of the time again.",
+            over="The GPUs are busy for more than half of the time again.",
             link="https://pytorch.org/docs/stable/data.html#multi-process-data-loading",
             guards=("V10", "P20"),
             symptom=True,
@@ -93,7 +94,8 @@ PACE = Subject(
                     query="gpucluster:run:tokens_per_second / on (run) gpucluster:run:expected_tokens_per_second",
                 ),
             ),
-            over="Back within a tenth of its pace; a lasting change is its new pace after 6 hours.",
+            over="The run is back within a tenth of its pace. A lower pace that lasts counts as its own"
+            " after 6 hours, and the alert ends then, too.",
             link="https://arxiv.org/abs/2204.02311",
             guards=("C10", "NC20", "P20", "X14"),
             symptom=True,

@@ -19,12 +19,13 @@ PLATFORM = Subject(
             domains=("user", "system"),
             owner="platform",
             summary="{{ $value }} gangs of queue {{ $labels.queue }} were let in 15 minutes ago, and do not run.",
-            meaning="The queue has the resources on paper, and no set of nodes has them: GPUs are spread over nodes,"
-            " nodes are cordoned, a taint is not tolerated, or an image cannot be pulled. A gang starts whole or not"
-            " at all.",
+            meaning="The queue has room for the gang, and no set of nodes has: free GPUs are spread over too"
+            " many nodes, nodes are cordoned, a taint is not tolerated, or an image cannot be pulled."
+            " A gang starts whole or not at all.",
             causes=(
-                "free GPUs, but not enough on whole nodes",
-                "cordoned or sick nodes count in the queue",
+                "enough GPUs are free in all, and not on whole nodes",
+                "cordoned or sick nodes, which the queue still counts",
+                "a gate that has not measured the nodes yet, or found them bad: `kubectl get nodes -L gpucluster/gate`",
                 "a selector that no node meets",
             ),
             actions=(
@@ -35,7 +36,12 @@ PLATFORM = Subject(
                     say="Read why: the events of one of its pods",
                     command="kubectl describe pod -n training RUN-master-0",
                 ),
-                Action(say="Compare free GPUs by node", command="kubectl get nodes -L gpucluster/pool -o wide"),
+                Action(
+                    say="Compare what the pool's nodes have with what pods took of it, and see which are"
+                    " cordoned or tainted",
+                    command="kubectl describe nodes -l gpucluster/pool=POOL | grep -E"
+                    " '^(Name|Taints|Unschedulable):|nvidia.com/gpu'",
+                ),
             ),
             over="The gang runs.",
             link="https://volcano.sh/en/docs/podgroup/",
@@ -68,7 +74,7 @@ PLATFORM = Subject(
                 ),
                 Action(say="End what nobody needs", command="kubectl delete pytorchjob -n training RUN"),
             ),
-            over="The gang was let in.",
+            over="The gang was admitted to its queue.",
             link="https://volcano.sh/en/docs/queue/",
             guards=("V06", "SL18"),
         ),
@@ -84,8 +90,9 @@ PLATFORM = Subject(
             domains=("system",),
             owner="platform",
             summary="{{ $labels.namespace }}/{{ $labels.workload }} lacks {{ $value }} pods.",
-            meaning="What is there goes on; what is new does not happen. Without Volcano's scheduler no gang starts,"
-            " without the training operator no job is made, without a device plugin its node offers no GPU.",
+            meaning="What runs goes on, and nothing new starts. Without Volcano's scheduler no gang starts,"
+            " without the training operator a job gets no pods, without a device plugin its node"
+            " offers no GPU.",
             causes=(
                 "an image that cannot be pulled",
                 "no room on the system pool",
@@ -100,7 +107,7 @@ PLATFORM = Subject(
                 Action(say="Read what it said before it ended", command="kubectl logs -n NAMESPACE POD --previous"),
                 Action(say="Bring the release back to what the stack file says", command="pulumi up --refresh"),
             ),
-            over="Every pod is there.",
+            over="Every pod of the workload is ready.",
             link="https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/",
         ),
         Failure(
@@ -123,7 +130,7 @@ PLATFORM = Subject(
             owner="platform",
             summary="Certificate {{ $labels.namespace }}/{{ $labels.name }} should have been renewed {{ $value |"
             " humanizeDuration }} ago.",
-            meaning="It still works until it expires; then every client refuses the connection.",
+            meaning="The certificate works until it expires; from then on every client refuses the connection.",
             causes=(
                 "DNS no longer points here, so that the challenge fails",
                 "a rate limit of the issuer",
@@ -138,9 +145,12 @@ PLATFORM = Subject(
                     say="Read what cert-manager says",
                     command="kubectl logs -n cert-manager deploy/cert-manager --tail=100",
                 ),
-                Action(say="Ask for it again when the cause is gone", command="cmctl renew -n NAMESPACE NAME"),
+                Action(
+                    say="Ask for it again when the cause is gone (cmctl is cert-manager's own command)",
+                    command="cmctl renew -n NAMESPACE NAME",
+                ),
             ),
-            over="It was renewed: its time to renew lies ahead again.",
+            over="It was renewed: the time of its next renewal lies ahead again.",
             link="https://cert-manager.io/docs/troubleshooting/",
         ),
         Failure(
@@ -168,7 +178,10 @@ PLATFORM = Subject(
                     command="kubectl port-forward -n monitoring svc/kube-prometheus-stack-prometheus 9090 # then"
                     " http://localhost:9090/targets",
                 ),
-                Action(say="See the exporter's pods", command="kubectl get pods -A -o wide"),
+                Action(
+                    say="See which of the exporter's pods do not run, and on which nodes",
+                    command="kubectl get pods -n NAMESPACE -o wide",
+                ),
                 Action(say="Read its log", command="kubectl logs -n NAMESPACE POD --tail=50"),
             ),
             over="The next scrape succeeds.",
@@ -205,7 +218,7 @@ PLATFORM = Subject(
                 ),
                 Action(say="Is there a monitor for it?", command="kubectl get servicemonitors -n gpu-operator"),
             ),
-            over="Temperatures of the node are there.",
+            over="Prometheus has temperatures of the node's GPUs again.",
             link="https://docs.nvidia.com/datacenter/dcgm/latest/gpu-telemetry/dcgm-exporter.html",
             guards=("DC10", "X07"),
         ),
@@ -228,7 +241,7 @@ PLATFORM = Subject(
             domains=("system",),
             owner="platform",
             summary="Volume {{ $labels.persistentvolumeclaim }} is {{ $value | humanizePercentage }} full.",
-            meaning="A full disk ends Prometheus: no alerts, no autoscaling.",
+            meaning="A full disk ends Prometheus: then there are no alerts, and autoscalers have no metrics.",
             causes=("more series than planned: a label with many values", "retention longer than the disk holds"),
             actions=(
                 Action(

@@ -31,11 +31,12 @@ RUN = Subject(
             owner="run",
             summary="Container {{ $labels.container }} of pod {{ $labels.namespace }}/{{ $labels.pod }} was killed: it"
             " used more memory than its limit.",
-            meaning="This is main memory, /dev/shm included, not GPU memory: that ends in an exception of CUDA in the"
-            " pod's log. The kernel ended the process; a gang begins again from its last save.",
+            meaning="This is main memory, /dev/shm included, not GPU memory: that ends in an exception of"
+            " CUDA in the pod's log. The kernel ended the process; a gang begins again from its last"
+            " checkpoint.",
             causes=(
                 "data loaders with more workers or a deeper queue than the limit allows",
-                "a save that collects all shards in one process",
+                "a checkpoint that collects all shards in one process",
                 "a leak: memory that grows with every step",
             ),
             actions=(
@@ -45,8 +46,8 @@ RUN = Subject(
                     query='container_memory_working_set_bytes{namespace="NAMESPACE",pod="POD"}',
                 ),
                 Action(
-                    say="Lower workers and prefetching, or raise the pod's share in the stack file; the plan says what"
-                    " a node has",
+                    say="Lower workers and prefetching in the script, or raise `shmGib` in the stack file if"
+                    " /dev/shm is full; the plan says what a node has",
                     command="make plan STACK=NAME",
                 ),
             ),
@@ -77,7 +78,7 @@ RUN = Subject(
             causes=(
                 "one rank crashed or waits: its log ends earlier than the others'",
                 "ranks that run different collectives: a bug, or uneven data",
-                "a node, GPU or link that failed: then another alert names it",
+                "a node, GPU or link that failed: another alert names it then",
             ),
             actions=(
                 _LOGS,
@@ -92,8 +93,11 @@ RUN = Subject(
             link="https://pytorch.org/docs/stable/torch_nccl_environment_variables.html",
             guards=("V01", "V03"),
             symptom=True,
-            more="Hardware first: dcgmi asks the node's own engine (`dcgmi health --check` in the exporter's pod), not"
-            " a port over HTTP, and no script of DCGM takes nodes away by itself.",
+            more="What `run-watch` made of the failure - class, node, rank, next step - is kept for the"
+            " last ten of each run: `kubectl get configmap -n training run-failures -o yaml`. Ask the"
+            " hardware first: dcgmi asks the node's own engine (`dcgmi health --check` in the"
+            " exporter's pod), not a port over HTTP, and no script of DCGM takes nodes away by"
+            " itself.",
         ),
         Failure(
             id="run-hangs",
@@ -119,10 +123,10 @@ RUN = Subject(
             severity="critical",
             domains=("user", "system", "hardware"),
             owner="run",
-            summary="Run {{ $labels.run }} hangs: its GPUs are busy for 5 minutes and compute nothing.",
-            meaning="Every GPU waits in a collective for one that does not come. After PyTorch's timeout (10 minutes"
-            " unless set otherwise) the run ends and begins again from its last save; now the processes can still be"
-            " looked at.",
+            summary="Run {{ $labels.run }} hangs: its GPUs are busy and have computed nothing for 5 minutes.",
+            meaning="Every GPU waits in a collective for one that does not come. After PyTorch's timeout (10"
+            " minutes unless set otherwise) the run ends and begins again from its newest checkpoint;"
+            " until then its processes can still be looked at.",
             causes=(
                 "a throttled or sick GPU, or one that fell silent",
                 "a link that is down or loses packets; RoCE without PFC on one port",
@@ -130,9 +134,11 @@ RUN = Subject(
             ),
             actions=(
                 Action(
-                    say="See where each rank stands",
-                    command="kubectl exec -n training RUN-master-0 -- sh -c 'for each in $(pgrep -f train); do py-spy"
-                    " dump --pid $each; done'",
+                    say="See where each rank stands: by py-spy where the image has it, else by the last lines"
+                    " of each rank",
+                    command="kubectl exec -n training RUN-master-0 -- sh -c 'for each in $(pgrep -f train); do"
+                    " py-spy dump --pid $each; done' || kubectl logs -n training -l gpucluster/run=RUN"
+                    " --prefix --timestamps --tail=5",
                 ),
                 EVERY_NODE,
                 Action(
@@ -141,7 +147,8 @@ RUN = Subject(
                     " 0",
                 ),
             ),
-            over="The tensor cores work again, or the run began again.",
+            over="The tensor cores work again, or the run began again. What each rank waited for when the"
+            " timeout ended it lies in `/checkpoints/nccl-trace-rank-N`.",
             link="https://pytorch.org/docs/stable/torch_nccl_environment_variables.html",
             guards=("V03", "H15", "P20", "DC11"),
             symptom=True,
@@ -152,8 +159,8 @@ RUN = Subject(
         Failure(
             id="checkpoint-old",
             alert="CheckpointOld",
-            title="The newest save of a run is old",
-            signal="Time since the newest whole save (the run's own metrics) against the plan's interval",
+            title="The newest checkpoint of a run is old",
+            signal="Time since the newest whole checkpoint (the run's own metrics) against the plan's interval",
             expression="gpucluster:run:checkpoint_age_seconds > on (run) group_left (pool) $intervals *"
             " gpucluster:run:expected_checkpoint_seconds",
             limits={
@@ -167,28 +174,31 @@ RUN = Subject(
             severity="critical",
             domains=("user", "system"),
             owner="run",
-            summary="The newest save of run {{ $labels.run }} is {{ $value | humanizeDuration }} old.",
-            meaning="A failure now costs all work since then, on every GPU of the run.",
+            summary="The newest checkpoint of run {{ $labels.run }} is {{ $value | humanizeDuration }} old.",
+            meaning="A failure now costs all work since that checkpoint, on every GPU of the run.",
             causes=(
-                "the save fails or takes longer than its interval",
+                "writing a checkpoint fails, or takes longer than the interval between two",
                 "the file system is full or slow",
                 "the run hangs",
             ),
             actions=(
                 Action(
-                    say="See what the run says of its saves",
+                    say="See what the run says of its checkpoints",
                     command="kubectl logs -n training RUN-master-0 --tail=500 | grep -i checkpoint",
                 ),
                 Action(say="Is there room?", query="gpucluster:shared_files:used_ratio"),
-                Action(say="List the saves", command="kubectl exec -n training RUN-master-0 -- ls -lt /checkpoints"),
+                Action(
+                    say="List the checkpoints; one without SHA256SUMS was not finished",
+                    command="kubectl exec -n training RUN-master-0 -- ls -lt /checkpoints",
+                ),
             ),
-            over="A save was finished.",
+            over="A newer checkpoint is finished.",
             link="https://pytorch.org/docs/stable/distributed.checkpoint.html",
         ),
         Failure(
             id="gpu-memory-held",
             alert="GpuMemoryHeld",
-            title="A GPU holds memory for nobody",
+            title="A GPU holds memory that belongs to no pod",
             signal="Memory in use on GPUs that no pod has (dcgm-exporter)",
             expression="gpucluster:gpu:idle_memory_bytes > $bytes",
             limits={
@@ -203,10 +213,10 @@ RUN = Subject(
             severity="warning",
             domains=("user", "system"),
             owner="platform",
-            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} holds {{ $value | humanize1024 }}B, and no pod"
-            " has it.",
-            meaning="A process outlived its container. The next run on the GPU fails for lack of memory that looks as"
-            " if it were free.",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} holds {{ $value | humanize1024 }}B, and"
+            " no pod has it.",
+            meaning="A process outlived its container. Kubernetes counts the GPU as free, and the next run on"
+            " it fails for lack of memory.",
             causes=(
                 "a process that waits in the kernel, often for storage",
                 "a process outside Kubernetes",
@@ -215,7 +225,7 @@ RUN = Subject(
             actions=(
                 Action(
                     say="See which process it is",
-                    command="kubectl debug node/NODE -it --image=busybox -- chroot /host nvidia-smi"
+                    command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host nvidia-smi"
                     " --query-compute-apps=pid,name,used_memory --format=csv",
                 ),
                 Action(say="Keep gangs off the node", command="kubectl cordon NODE"),

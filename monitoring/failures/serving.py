@@ -34,14 +34,15 @@ SERVING = Subject(
             meaning="Users see errors now. At this rate a month's budget of errors is spent in two days.",
             causes=(
                 "a replica whose engine died while its server still listens",
-                "a replica that is stopped before its requests ended",
-                "a GPU of a replica that is sick: another alert names it",
+                "a replica that is stopped before its requests have ended",
+                "a sick GPU of a replica: another alert names it then",
             ),
             actions=(
                 _PODS,
                 _LOGS,
                 Action(
-                    say="Take the bad replica away; the others answer", command="kubectl delete pod -n inference POD"
+                    say="Delete the bad replica; the others answer meanwhile, if there are any",
+                    command="kubectl delete pod -n inference POD",
                 ),
             ),
             over="Fewer errors than the limit for 5 minutes.",
@@ -88,7 +89,7 @@ SERVING = Subject(
                     command="kubectl describe hpa -n inference SERVICE",
                 ),
             ),
-            over="Below the limit for one evaluation.",
+            over="Below the limit at one evaluation.",
             link="https://docs.vllm.ai/en/latest/design/metrics.html",
             guards=("V12", "X14"),
             symptom=True,
@@ -119,7 +120,7 @@ SERVING = Subject(
                 ),
                 _PODS,
             ),
-            over="Nothing waits for one evaluation.",
+            over="No request waits at one evaluation.",
             link="https://docs.vllm.ai/en/latest/design/metrics.html",
             guards=("V12",),
         ),
@@ -136,8 +137,7 @@ SERVING = Subject(
             domains=("user", "system", "hardware"),
             owner="service",
             summary="No replica of {{ $labels.service }} is ready.",
-            meaning="Every request fails. A service that scales to zero is meant to have none: then keep this alert"
-            " quiet for it.",
+            meaning="Every request to it fails. No service is meant to be without replicas: the least is one.",
             causes=(
                 "weights that are not there, or do not fit",
                 "no GPU left in its pool",
@@ -147,7 +147,9 @@ SERVING = Subject(
                 _PODS,
                 _LOGS,
                 Action(
-                    say="Go back to what ran before", command="kubectl rollout undo deployment -n inference SERVICE"
+                    say="Go back to what ran before, then correct the stack file: the next `pulumi up` would"
+                    " bring the bad version again",
+                    command="kubectl rollout undo deployment -n inference SERVICE",
                 ),
             ),
             over="One replica is ready.",
@@ -183,7 +185,7 @@ SERVING = Subject(
                 ),
                 Action(say="Is the service scraped?", query='up{namespace="inference"}'),
             ),
-            over="The condition is true again.",
+            over="The condition ScalingActive is true again.",
             link="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
         ),
     ),

@@ -24,17 +24,28 @@ STORAGE = Subject(
             domains=("user",),
             owner="platform",
             summary="The shared file system {{ $labels.device }} is {{ $value | humanizePercentage }} full.",
-            meaning="Lustre slows down as its targets fill, and one full target fails writes while others have room."
-            " The next save may be the one that does not fit.",
-            causes=("saves that nothing deletes", "datasets staged twice", "logs and caches of runs"),
+            meaning="Lustre slows down as its targets fill, and one full target fails writes while others"
+            " have room. The next checkpoint may be the one that does not fit.",
+            causes=(
+                "checkpoints that nothing deletes",
+                "datasets copied twice, or old ones that nobody deleted",
+                "logs and caches of runs",
+            ),
             actions=(
-                Action(say="See who uses the room", command="kubectl exec -n training POD -- lfs df -h"),
                 Action(
-                    say="See which runs keep saves", command="kubectl exec -n training POD -- du -sh /checkpoints/*"
+                    say="See how much room is left, as a run sees it",
+                    command="kubectl exec -n training RUN-master-0 -- df -h /checkpoints",
                 ),
                 Action(
-                    say="Make room by deleting saves that the bucket has, or raise the capacity and look at the plan",
-                    command="make preview STACK=NAME",
+                    say="See how much each run keeps in its own directory of checkpoints",
+                    command="for each in $(kubectl get pods -n training -l training.kubeflow.org/replica-index=0"
+                    " -o name); do echo $each; kubectl exec -n training $each -- du -sh /checkpoints;"
+                    " done",
+                ),
+                Action(
+                    say="Delete checkpoints that the bucket has as well, or raise the capacity in the stack"
+                    " file and look at the change",
+                    command="make plan STACK=NAME && pulumi preview --stack NAME",
                 ),
             ),
             over="Less than the limit is used.",
@@ -63,7 +74,8 @@ STORAGE = Subject(
                 Action(say="See which pod uses the claim", command="kubectl describe pvc -n NAMESPACE CLAIM"),
                 Action(say="See what takes the room", command="kubectl exec -n NAMESPACE POD -- df -h"),
                 Action(
-                    say="Make it larger in the stack file, and look at the change", command="make preview STACK=NAME"
+                    say="Make it larger in the stack file, and look at the change",
+                    command="make plan STACK=NAME && pulumi preview --stack NAME",
                 ),
             ),
             over="Less than the limit is used.",
@@ -87,8 +99,8 @@ STORAGE = Subject(
             domains=("system", "hardware"),
             owner="platform",
             summary="Ceph takes {{ $value | humanizeDuration }} for a {{ $labels.operation }}.",
-            meaning="Data loaders wait longer for each file, and a save takes longer than planned. A single slow disk"
-            " is enough: every write waits for its slowest copy.",
+            meaning="Data loaders wait longer for each file, and a checkpoint takes longer than planned. A"
+            " single slow disk is enough: every write waits for its slowest copy.",
             causes=("a disk that fails", "recovery or scrubbing beside the load", "its network has errors"),
             actions=(
                 Action(
@@ -104,7 +116,7 @@ STORAGE = Subject(
                     command="kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph osd out ID",
                 ),
             ),
-            over="Below the limit for one evaluation.",
+            over="Below the limit at one evaluation.",
             link="https://docs.ceph.com/en/latest/rados/troubleshooting/troubleshooting-osd/",
             guards=("X02", "ST16", "ST17"),
         ),

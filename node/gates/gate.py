@@ -47,8 +47,12 @@ def tool(*words: str, seconds: float = _TOOL_SECONDS) -> str:
     return done.stdout
 
 
-def alone(plan: Mapping[str, Any], out: Path, run: Run = tool) -> list[Verdict]:
-    """What the node shows by itself: NVLink's manager, disks that all share, GPUs at work, the network that NCCL takes.
+SYSTEM = Path("/sys/class/infiniband")
+
+
+def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SYSTEM) -> list[Verdict]:
+    """What the node shows by itself: NVLink's manager, disks that all share, GPUs at work, the ports of an InfiniBand
+    fabric, the network that NCCL takes. Where a port is missing NCCL's number of devices is not blamed too.
 
     GPUs whose manager does not run cannot be started: then nothing of theirs is measured, and one line says why.
     """
@@ -59,6 +63,9 @@ def alone(plan: Mapping[str, Any], out: Path, run: Run = tool) -> list[Verdict]:
     found.append(read("clocks", lambda: verdicts.clock(results.clocks(_text(out / CLOCKS, said)), plan["gpus"])))
     if plan["provider"]:
         wanted, devices = plan["provider"], plan["devices"]
+        if wanted == "IB":
+            found.append(read(verdicts.PORTS, lambda: verdicts.ports(results.ports(system), plan["devices"])))
+            devices = None if found[-1].state == "fail" else devices
 
         def networks() -> Verdict:
             return verdicts.provider(results.networks(_text(out / LOG, said)), plan["gpus"], wanted, devices)
@@ -153,12 +160,13 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--identity", type=Path, required=True, help="where the account's token and authority lie")
     parser.add_argument("--config-map", required=True)
     parser.add_argument("--peer", help="HOST:PORT of the first node; without it the node is measured alone")
+    parser.add_argument("--system", type=Path, default=SYSTEM, help="where the kernel tells of fabric cards")
     asked = parser.parse_args(list(words))
     plan = json.loads(asked.plan.read_text(encoding="utf-8"))
     node, index = os.environ["NODE_NAME"], os.environ.get("JOB_COMPLETION_INDEX", "0")
     with tempfile.TemporaryDirectory() as place:
         out = Path(place)
-        found = alone(plan, out)
+        found = alone(plan, out, system=asked.system)
         healthy = verdicts.worst(found) != "fail"
         if asked.peer:
             who = ("--peer", asked.peer, "--index", index, "--healthy" if healthy else "--ill")

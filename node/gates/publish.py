@@ -8,7 +8,7 @@ import re
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,15 @@ _TRIES = 10
 _CONFLICT = 409
 
 
+_GONE, _MISSING = 410, 404
+
+
 class ConflictError(OSError):
     """Somebody else changed the object since it was read."""
+
+
+class GoneError(OSError):
+    """What happened since that version is not known any more: read everything again."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +58,36 @@ class Api:
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """What the server answers. Raises ConflictError, or OSError with the server's sentence."""
+        with self._open(method, path, body) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
+
+    def text(self, path: str) -> str:
+        """What the server answers as it is, such as a log."""
+        with self._open("GET", path) as answer:
+            said: str = answer.read().decode(errors="replace")
+            return said
+
+    def lines(self, path: str, seconds: float) -> Iterator[dict[str, Any]]:
+        """What a watch tells, until the server or `seconds` of silence end it."""
+        with self._open("GET", path, seconds=seconds) as answer:
+            for line in answer:
+                found: dict[str, Any] = json.loads(line)
+                yield found
+
+    def _open(self, method: str, path: str, body: Mapping[str, Any] | None = None, seconds: float = _SECONDS) -> Any:
+        """The answer. Raises FileNotFoundError, ConflictError, GoneError or another OSError, with the server's
+        sentence.
+        """
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         request = urllib.request.Request(  # noqa: S310 - the address is https, or a test's
             self.address + path,
             data=json.dumps(body).encode() if body is not None else None,
-            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/merge-patch+json"},
+            headers={"Authorization": f"Bearer {self.token}", "Content-Type": kind},
             method=method,
         )
         try:
-            with urllib.request.urlopen(request, timeout=_SECONDS, context=self.context) as answer:  # noqa: S310
-                found: dict[str, Any] = json.load(answer)
-                return found
+            return urllib.request.urlopen(request, timeout=seconds, context=self.context)  # noqa: S310
         except urllib.error.HTTPError as error:
             with error:
                 said = error.read().decode(errors="replace")
@@ -68,7 +95,8 @@ class Api:
                 said = json.loads(said)["message"]
             except (ValueError, KeyError, TypeError):
                 said = said[:200]
-            raise (ConflictError if error.code == _CONFLICT else OSError)(f"{path}: {said}") from error
+            kinds = {_CONFLICT: ConflictError, _GONE: GoneError, _MISSING: FileNotFoundError}
+            raise kinds.get(error.code, OSError)(f"{path}: {said}") from error
 
 
 def node_patch(node: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 
 class UnreadableError(ValueError):
@@ -160,6 +161,37 @@ def fabric_states(text: str) -> list[tuple[str, str]]:
                 inside = False
         elif inside and not line.startswith("        "):
             inside = False
+    return found
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a fabric card as the kernel tells it; `gbps` is what it runs at."""
+
+    name: str
+    state: str
+    gbps: float
+
+
+def ports(root: Path) -> list[Port]:
+    """The InfiniBand ports below /sys/class/infiniband, by card and number.
+
+    `state` holds such as "4: ACTIVE", `rate` "400 Gb/sec (4X NDR)", `link_layer` InfiniBand or Ethernet (Linux,
+    Documentation/ABI/stable/sysfs-class-infiniband). Raises UnreadableError where there is none, or one cannot be read.
+    """
+    found = []
+    for place in sorted(root.glob("*/ports/*")):
+        name = f"{place.parents[1].name} port {place.name}"
+        try:
+            told = {each: (place / each).read_text(encoding="utf-8").strip() for each in ("state", "rate")}
+            layer = place / "link_layer"
+            if layer.exists() and layer.read_text(encoding="utf-8").strip() != "InfiniBand":
+                continue
+            found.append(Port(name, told["state"].partition(": ")[2], float(told["rate"].split()[0])))
+        except (OSError, ValueError, IndexError) as error:
+            raise UnreadableError(f"{name} cannot be read: {error}") from error
+    if not found:
+        raise UnreadableError(f"no InfiniBand port is in {root}: the cards' driver is not loaded, or not seen here")
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from results import Clock, Copy, Network, Row
+from results import Clock, Copy, Network, Port, Row
 
 CLOCK_PART = 0.85
 """Of its largest clock that a GPU keeps under load, else its power or heat is held back. Assumed."""
@@ -16,7 +16,7 @@ CLOCK_LEAST = 0.7
 STORAGE_PART = 0.5
 """Of its share that a node reaches while all others measure too. Assumed: less is looked at, and stops nobody."""
 
-PROVIDER, MANAGER = "network provider", "fabric manager"
+PROVIDER, MANAGER, PORTS = "network provider", "fabric manager", "fabric ports"
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,19 @@ def manager(found: Sequence[tuple[str, str]]) -> Verdict:
         said = ", ".join(waiting or failed)
         return Verdict(MANAGER, "fail", f"{said}: look at nvidia-fabricmanager on the node")
     return Verdict(MANAGER, "pass", f"{len(behind)} GPUs are registered with their NVSwitches")
+
+
+def ports(found: Sequence[Port], rails: int) -> Verdict:
+    """As many ports as the node has rails are active, all at one rate. Others may be storage's, or hang on nothing."""
+    active = [each for each in found if each.state == "ACTIVE"]
+    down = [f"{each.name} is {each.state}" for each in found if each.state != "ACTIVE"]
+    if len(active) < rails:
+        return Verdict(PORTS, "fail", f"{len(active)} ports are active, not {rails}: {', '.join(down) or 'no others'}")
+    most = max(each.gbps for each in active)
+    slow = [f"{each.name} at {each.gbps:g} of {most:g} Gb/s" for each in active if each.gbps < most]
+    if slow or down:
+        return Verdict(PORTS, "warn", ", ".join([*slow, *down]))
+    return Verdict(PORTS, "pass", f"{len(active)} ports are active at {most:g} Gb/s")
 
 
 def storage(written: Copy, again: Copy, size: int, planned: Mapping[str, Any]) -> Verdict:

@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from blocks import Block, Done
+
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 NEVER = "never"
 
@@ -53,6 +55,7 @@ class Task:
     max_usd: float | None = None
     gpu_pools: Mapping[str, int] = field(default_factory=dict)
     off_hours: OffHours | None = None
+    blocks: tuple[Block, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> "Task":
@@ -60,13 +63,15 @@ class Task:
         given: dict[str, Any] = json.loads(text)
         hours = given.pop("off_hours", None)
         sleeps = OffHours(**{**hours, "days": tuple(hours["days"])}) if hours else None
-        return cls(**given, off_hours=sleeps)
+        blocks = tuple(Block.of(each) for each in given.pop("blocks", ()))
+        return cls(**given, off_hours=sleeps, blocks=blocks)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """What the keeper remembers from one look to the next: its first look, the end that people were told of, why the
-    stack ended before its time, that it was told to be empty, and the pools that it has put to sleep.
+    stack ended before its time, that it was told to be empty, the pools that it has put to sleep, and what it did of
+    each capacity block, by its key.
     """
 
     started: datetime | None = None
@@ -74,6 +79,7 @@ class Record:
     stopped: str = ""
     emptied: bool = False
     asleep: tuple[str, ...] = ()
+    blocks: Mapping[str, Done] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str) -> "Record":
@@ -87,6 +93,7 @@ class Record:
                 stopped=str(given.get("stopped", "")),
                 emptied=bool(given.get("emptied", False)),
                 asleep=tuple(str(each) for each in given.get("asleep", ())),
+                blocks={str(name): Done.of(done) for name, done in given.get("blocks", {}).items()},
             )
         except (ValueError, TypeError, AttributeError):
             return cls()
@@ -94,7 +101,10 @@ class Record:
     def text(self) -> str:
         """As it is kept."""
         told = {"warnedOf": self.warned_of, "stopped": self.stopped, "emptied": self.emptied, "asleep": self.asleep}
-        return json.dumps({"started": written(self.started) if self.started else None, **told}, sort_keys=True)
+        blocks = {"blocks": {name: done.written() for name, done in self.blocks.items()}} if self.blocks else {}
+        return json.dumps(
+            {"started": written(self.started) if self.started else None, **told, **blocks}, sort_keys=True
+        )
 
     def begun(self, now: datetime) -> "Record":
         """With the moment of the first look."""

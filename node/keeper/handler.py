@@ -11,12 +11,21 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
+from blocks import SIGNAL, Block, Change, Done, Group, Reserved, turn
 from botocore.exceptions import ClientError
 from decide import Phase, Record, Sizes, Task, end, moment, phase, pools_to_change, written
 
 from sweep.account import AwsAccount
-from sweep.found import Account, Owner, look
+from sweep.found import look
 from sweep.remove import Sweep, take_turn
+from sweep.things import Account, Owner
+
+DESTROY = "PULUMI_K8S_DELETE_UNREACHABLE=true pulumi destroy --refresh"
+"""The refresh takes what was in the cluster out of the state; pulumi-kubernetes deletes no release of a cluster that is
+gone, whatever it is told (its issue 2675)."""
+
+CHANGEABLE = frozenset({"ACTIVE", "DEGRADED"})
+"""A block that lost a node is degraded, and has to be emptied all the same."""
 
 
 def handle(event: Mapping[str, Any], _: object = None) -> dict[str, object]:
@@ -66,6 +75,8 @@ def keep(account: Account, task: Task, now: datetime, stop: str = "") -> dict[st
             _tell(account, task, "ends soon", text + f"make extend STACK={task.stack} HOURS=2 gives it two hours more.")
             record = replace(record, warned_of=written(ends))
         done, record = _sleep(account, task, record, now)
+        kept, record = _keep_blocks(account, task, record, now)
+        done |= kept
     if record != before:
         _write(account, task, record)
     return {"phase": str(now_is), "ends": written(ends) if ends else None, **done}
@@ -79,12 +90,12 @@ def _end(account: Account, task: Task, record: Record) -> tuple[dict[str, object
     first = [each for each in mine if each.kind == "node group" and each.id in task.gpu_pools]
     sweep = Sweep()
     take_turn(account, [*first, *(each for each in mine if each not in first)], sweep)
-    empty = not sweep.left
+    empty = not sweep.costs
     if empty and not record.emptied:
         kept = [f"{each.kind} {each.id} stays: {each.stays or 'it is protected'}" for each in mine]
         why = record.stopped or "its time was over"
         text = f"{task.stack} has ended ({why}): nothing is left of it that costs by the hour and may go.\n"
-        rest = f"pulumi destroy --stack {task.stack} takes along what costs nothing, and what stands in its state."
+        rest = f"{DESTROY} --stack {task.stack} takes along what costs nothing, and what stands in its state."
         _tell(account, task, "has ended", "\n".join([text, *kept, rest]))
     done: dict[str, object] = {
         "asked": sweep.asked,
@@ -106,6 +117,59 @@ def _sleep(account: Account, task: Task, record: Record, now: datetime) -> tuple
             "eks", "update_nodegroup_config", clusterName=task.cluster, nodegroupName=name, scalingConfig=scaling
         )
     return {"pools": {name: sizes.wanted for name, sizes in changes.items()}}, after
+
+
+def _keep_blocks(account: Account, task: Task, record: Record, now: datetime) -> tuple[dict[str, object], Record]:
+    """One look at the capacity blocks. What was done is remembered when it was done: a call that fails comes again."""
+    stages: dict[str, str] = {}
+    for block in task.blocks:
+        known = record.blocks.get(block.key, Done())
+        taken = turn(block, _reserved(account, block), _group(account, task, block), known, now)
+        if taken.change:
+            _change(account, task, block, taken.change)
+        if taken.news:
+            _tell(account, task, f"capacity block: {taken.stage}", taken.news)
+        if taken.done != known:
+            record = replace(record, blocks={**record.blocks, block.key: taken.done})
+            _write(account, task, record)
+        stages[block.key] = str(taken.stage)
+    return ({"blocks": stages} if stages else {}), record
+
+
+def _reserved(account: Account, block: Block) -> Reserved | None:
+    """What AWS says of the block; None where it knows none of this id."""
+    try:
+        told = account.call("ec2", "describe_capacity_reservations", CapacityReservationIds=[block.reservation])
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "InvalidCapacityReservationId.NotFound":
+            raise
+        return None
+    found = told["CapacityReservations"][0]
+    return Reserved(state=found["State"], end=found.get("EndDate"))
+
+
+def _group(account: Account, task: Task, block: Block) -> Group | None:
+    """The block's node group, None while it is being made, changed or deleted: EKS would refuse another change."""
+    try:
+        told = account.call("eks", "describe_nodegroup", clusterName=task.cluster, nodegroupName=block.group)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ResourceNotFoundException":
+            raise
+        return None
+    group = told["nodegroup"]
+    if group["status"] not in CHANGEABLE:
+        return None
+    signalled = any(each["key"] == SIGNAL["key"] for each in group.get("taints") or ())
+    return Group(group["scalingConfig"]["minSize"], group["scalingConfig"]["desiredSize"], signalled)
+
+
+def _change(account: Account, task: Task, block: Block, change: Change) -> None:
+    asked: dict[str, object] = {}
+    if change.wanted is not None:
+        asked["scalingConfig"] = {"minSize": 0, "desiredSize": change.wanted}
+    if change.signal is not None:
+        asked["taints"] = {"addOrUpdateTaints" if change.signal else "removeTaints": [SIGNAL]}
+    account.call("eks", "update_nodegroup_config", clusterName=task.cluster, nodegroupName=block.group, **asked)
 
 
 def _sizes(account: Account, task: Task) -> dict[str, Sizes]:

@@ -1,6 +1,6 @@
 """What a stack on AWS costs while it stands, by the hour and by the month."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -15,7 +15,7 @@ from planner.pool_types import Role
 
 @dataclass(frozen=True, kw_only=True)
 class Purchase:
-    """Instances of a pool and how they are bought. `block` are the first and last day of its capacity block."""
+    """Instances of a pool and how they are bought: `blocks` by first day, last day and instances."""
 
     pool: str
     role: Role
@@ -23,13 +23,18 @@ class Purchase:
     count: int
     usage: UsageClass
     root_volume_gib: int
-    block: tuple[date, date] | None = None
+    blocks: tuple[tuple[date, date, int], ...] = ()
+
+    @property
+    def block_hours(self) -> int:
+        """Hours of its instances together in their blocks."""
+        return sum(count * hours(start, end) for start, end, count in self.blocks)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Around:
     """What a stack has beside its pools: a cluster, NAT gateways, an FSx file system (`fsx` as the price list has it),
-    single volumes of `volume_gib` together.
+    single volumes of `volume_gib` together, load balancers of a gateway, interfaces of endpoints.
 
     `extended_support`: EKS no longer supports the cluster's minor in the ordinary way.
     """
@@ -39,6 +44,8 @@ class Around:
     fsx_gib: int
     volume_gib: int = 0
     extended_support: bool = False
+    load_balancers: int = 0
+    endpoint_interfaces: int = 0
     traffic: Traffic = field(default_factory=Traffic)
 
 
@@ -60,7 +67,7 @@ def stack_prices(
     lines = (
         *(line for pool in placed if (line := _pool_line(pool)) is not None),
         *_standing(placed, around, services),
-        *_use(placed, around.traffic, rates),
+        *_use(placed, around, rates),
     )
     monthly = [line.usd_per_hour * line.hours_per_month for line in lines]
     return Prices(
@@ -72,7 +79,7 @@ def stack_prices(
         by_purpose=allocation(lines),
         by_layer=by_layer(lines),
         unpriced=tuple(pool.pool for pool in placed if pool.instance.price(pool.usage) is None),
-        blocks=tuple(block for pool in placed if (block := _block(pool)) is not None),
+        blocks=tuple(block for pool in placed for block in _blocks(pool)),
         assumptions=tuple(line.basis for line in lines if line.basis),
     )
 
@@ -98,16 +105,17 @@ def _pool_line(pool: Purchase) -> PriceLine | None:
     if price is None:
         return None
     name = f"pool {pool.pool}: {pool.instance.type}, {pool.usage}"
-    standing = min(HOURS_PER_MONTH, hours(*pool.block)) if pool.block else HOURS_PER_MONTH
+    standing = min(HOURS_PER_MONTH, pool.block_hours / pool.count) if pool.blocks else HOURS_PER_MONTH
     return _line(name, pool.role, "hardware", pool.count, price, hours_per_month=standing, pool=pool.pool)
 
 
-def _block(pool: Purchase) -> BlockPrice | None:
+def _blocks(pool: Purchase) -> Iterator[BlockPrice]:
     price = pool.instance.price(pool.usage)
-    if pool.block is None or price is None:
-        return None
-    whole: Amount = whole_price(price, pool.count, *pool.block)
-    return BlockPrice(pool=pool.pool, hours=hours(*pool.block), usd=whole.usd, low=whole.low, high=whole.high)
+    if price is None:
+        return
+    for start, end, count in pool.blocks:
+        whole: Amount = whole_price(price, count, start, end)
+        yield BlockPrice(pool=pool.pool, hours=hours(start, end), usd=whole.usd, low=whole.low, high=whole.high)
 
 
 def _standing(pools: Iterable[Purchase], around: Around, services: Mapping[str, Price]) -> Iterable[PriceLine]:
@@ -120,22 +128,29 @@ def _standing(pools: Iterable[Purchase], around: Around, services: Mapping[str, 
             "volumes of monitoring, GiB of gp3", "platform", "monitoring", around.volume_gib, services["gp3-gib"]
         )
     yield _line(support, "platform", "kubePlatform", 1, services[cluster])
-    yield _line("NAT gateway", "platform", "fabric", around.nat_gateways, services["nat"])
+    if around.nat_gateways:
+        yield _line("NAT gateway", "platform", "fabric", around.nat_gateways, services["nat"])
+    if around.endpoint_interfaces:
+        number, each = around.endpoint_interfaces, services["endpoint"]
+        yield _line("interfaces of VPC endpoints", "platform", "fabric", number, each)
+    if around.load_balancers:
+        yield _line("network load balancer", "inference", "workloads", around.load_balancers, services["nlb"])
     kind = around.fsx.removeprefix("fsx-").removesuffix("-gib")
     yield _line(f"FSx for Lustre, GiB of {kind}", "storage", "storage", around.fsx_gib, services[around.fsx])
 
 
-def _use(pools: Iterable[Purchase], traffic: Traffic, rates: Mapping[str, Rate]) -> Iterable[PriceLine]:
-    placed = list(pools)
+def _use(pools: Iterable[Purchase], around: Around, rates: Mapping[str, Rate]) -> Iterable[PriceLine]:
+    placed, traffic = list(pools), around.traffic
     nodes = sum(pool.count for pool in placed)
     system = sum(pool.count for pool in placed if pool.role == "system")
-    yield _used(
-        "GB a month through the NAT gateway",
-        "fabric",
-        nodes * traffic.nat_gb_per_node,
-        rates["nat-gb"],
-        f"{traffic.nat_gb_per_node:g} GB a month for each of {nodes} nodes through the NAT gateway: images",
-    )
+    if around.nat_gateways:
+        yield _used(
+            "GB a month through the NAT gateway",
+            "fabric",
+            nodes * traffic.nat_gb_per_node,
+            rates["nat-gb"],
+            f"{traffic.nat_gb_per_node:g} GB a month for each of {nodes} nodes through the NAT gateway: images",
+        )
     yield _used(
         "GB a month across zones",
         "fabric",
@@ -153,6 +168,14 @@ def _use(pools: Iterable[Purchase], traffic: Traffic, rates: Mapping[str, Rate])
         rates["logs-gb"],
         f"{traffic.log_gb:g} GB of logs a month",
     )
+    if traffic.flow_log_gb_per_node:
+        yield _used(
+            "GB of logs of the network a month",
+            "fabric",
+            nodes * traffic.flow_log_gb_per_node,
+            rates["logs-gb"],
+            f"{traffic.flow_log_gb_per_node:g} GB a month of flow logs for each of {nodes} nodes",
+        )
 
 
 def _line(

@@ -15,3 +15,4 @@ class Traffic:
     cross_zone_gb_per_system_node: float = 200
     object_gb: float = 1000
     log_gb: float = 20
+    flow_log_gb_per_node: float = 0

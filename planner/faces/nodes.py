@@ -12,6 +12,7 @@ from planner.faces.wording import counted
 from planner.placement import Room, Sharing
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.reliability.mttf import compared
+from planner.serving.gateway import GatewayPlan
 from planner.throughput import TYPICAL_MFU
 from planner.training.plan import TrainingPlan
 from planner.types import Plan
@@ -128,7 +129,7 @@ def services(plan: Plan) -> Iterator[RenderableType]:
         if pool.gpu:
             yield section(
                 f"service {service.name}",
-                facts(service_facts(service, pool)),
+                facts(service_facts(service, pool, plan.gateway)),
                 _memory(service_parts(service), device_gb(pool) * service.pod.gpus, "a replica"),
             )
 
@@ -158,7 +159,9 @@ def _room(left: Room | None) -> str:
     return f"{counted(left.free_gpus, 'GPU')} free{whole}" if left.free_gpus else "no GPU free"
 
 
-def service_facts(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, str | None]]:
+def service_facts(
+    service: ServicePlan, pool: PoolPlan, gateway: GatewayPlan | None
+) -> Iterator[tuple[str, str | None]]:
     gpu = pool.gpu.name if pool.gpu else "GPU"
     replicas = f"{service.min_replicas} to {service.max_replicas}"
     yield "replicas", f"{replicas} of {service.pod.gpus} {gpu} in pool {service.pool}"
@@ -169,6 +172,9 @@ def service_facts(service: ServicePlan, pool: PoolPlan) -> Iterator[tuple[str, s
     yield "start", f"weights in {quantity(round(service.load_seconds, 1))} s, probe waits {service.startup_seconds:,} s"
     stream = f"a stream of full length takes {service.longest_stream_seconds:,} s or more"
     yield "stop", f"streams have {service.drain_seconds:,} s; {stream}"
+    if gateway and (route := gateway.route(service.name)):
+        whom = ", ".join(gateway.callers)
+        yield "open to", f"{whom} at https://{route.hostname}, {route.requests_per_minute:,} requests a minute"
     if service.adapters:
         names = ", ".join(each.name for each in service.adapters)
         yield "adapters", f"{names}; {service.max_loras} at a time, of ranks up to {service.max_lora_rank}"

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.alias_generators import to_camel
 
+from planner.experiments import ExperimentPlan
 from planner.monitoring.types import MonitoringPlan
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.quotas import requests
+from planner.serving.gateway import GatewayPlan
 from planner.storage.types import StoragePlan
 from planner.types import AwsPlan, Plan
 from planner.workload_types import RunPlan, ServicePlan
@@ -27,11 +29,13 @@ def numbers(plan: AwsPlan | MetalPlan) -> dict[str, Any]:
 
 def on_any_platform(plan: Plan) -> dict[str, Any]:
     """The numbers that every stack has."""
+    experiments = {each.name: _experiment(each) for each in plan.experiments.values()}
     return {
         "totals": {to_camel(name): value for name, value in asdict(plan.totals).items()},
         "pools": {pool.name: _pool(pool) for pool in plan.pools.values()},
         "gangs": {run.name: _gang(run) for run in plan.runs.values()},
-        "services": {service.name: _service(service) for service in plan.services.values()},
+        **({"experiments": experiments} if experiments else {}),
+        "services": {service.name: _service(service, plan.gateway) for service in plan.services.values()},
         **({"monitoring": _monitoring(plan.monitoring)} if plan.monitoring else {}),
     }
 
@@ -71,12 +75,25 @@ def _gang(run: RunPlan) -> dict[str, Any]:
     }
 
 
-def _service(service: ServicePlan) -> dict[str, Any]:
+def _experiment(experiment: ExperimentPlan) -> dict[str, Any]:
+    times = {"trialHours": experiment.trial_hours, "hours": experiment.hours, "gpuHours": experiment.gpu_hours}
+    return {
+        "trials": experiment.most,
+        "parallel": experiment.parallel,
+        "gpusPerTrial": experiment.trial.gpus,
+        **{key: round(value, 1) for key, value in times.items() if value is not None},
+        **({"usd": round(experiment.usd)} if experiment.usd is not None else {}),
+    }
+
+
+def _service(service: ServicePlan, gateway: GatewayPlan | None) -> dict[str, Any]:
+    route = gateway.route(service.name) if gateway else None
     return {
         "replicas": [service.min_replicas, service.max_replicas],
         "gpusPerReplica": service.pod.gpus,
         "weightsGb": round(service.weights_gb, 1),
         "kvCacheTokens": service.kv_cache_tokens,
+        **({"hostname": route.hostname, "requestsPerMinute": route.requests_per_minute} if route else {}),
     }
 
 

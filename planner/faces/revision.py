@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -126,14 +126,28 @@ def commit(root: Path, revision: str) -> str:
 
 @contextmanager
 def checked_out(root: Path, revision: str) -> Iterator[Path]:
-    """The tree of a revision in a directory that is gone afterwards; the repository is not touched."""
+    """The tree of a revision in a directory that is gone afterwards; the repository is not touched.
+
+    A link that leads out of the tree is left out.
+    """
     with TemporaryDirectory(prefix="gpucluster-base-") as scratch:
         archive, tree = Path(scratch) / "base.tar", Path(scratch) / "tree"
         git(root, "archive", "--format=tar", f"--output={archive}", commit(root, revision))
         with tarfile.open(archive) as tar:
-            tar.extractall(tree, filter="data")
+            tar.extractall(tree, members=_within(tar, tree), filter="data")
         archive.unlink()
         yield tree
+
+
+def _within(tar: tarfile.TarFile, tree: Path) -> Iterator[tarfile.TarInfo]:
+    """Its members but links that lead out of the tree, by an absolute path or by `..`: what they name is no revision's.
+
+    Whatever else the filter "data" refuses stays refused. Source: Python's tarfile, "Extraction filters".
+    """
+    for member in tar:
+        with suppress(tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError):
+            tarfile.data_filter(member, str(tree))
+            yield member
 
 
 def git(root: Path, *words: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.faces import gates, money, nodes, room, watching
+from planner.faces import gates, money, nodes, room, tuning, watching
 from planner.faces.difference import Change, Difference, Value
 from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
@@ -28,6 +28,7 @@ def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
     yield Text(f"{name}: {totals}\n", "bold")
     yield nodes.pools(plan)
     yield from nodes.runs(plan)
+    yield from tuning.experiments(plan)
     yield from nodes.services(plan)
     if isinstance(plan, MetalPlan) and plan.fabric is not None:
         yield room.fabric(plan.fabric)

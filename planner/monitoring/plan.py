@@ -11,6 +11,7 @@ from planner.monitoring.room import requests, system_room
 from planner.monitoring.series import exporters, fleet
 from planner.monitoring.types import AlertsPlan, MailPlan, MonitoringPlan, ReceiverPlan, ThresholdPlan
 from planner.pool_types import PoolPlan
+from planner.serving.gateway import GatewayPlan
 from planner.workload_types import RunPlan, ServicePlan
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def plan_monitoring(
     runs: Mapping[str, RunPlan],
     services: Mapping[str, ServicePlan],
     queues: int,
+    gateway: GatewayPlan | None = None,
+    experiments: int = 0,
 ) -> MonitoringPlan | None:
     """The numbers; None without the section."""
     if wanted is None:
@@ -76,7 +79,9 @@ def plan_monitoring(
         receivers=_receivers(wanted.receivers),
         log_days=wanted.logs.retention_days,
         alerts=_alerts(wanted.alerts),
-        room=system_room(list(pools.values()), asked),
+        room=system_room(
+            list(pools.values()), asked, gateways=gateway.replicas if gateway else 0, experiments=experiments
+        ),
     )
 
 

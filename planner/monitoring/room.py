@@ -51,11 +51,19 @@ _SERVICES = (
     _Pods("training operator", 100, 128),
     _Pods("a copy of weights or data", 2000, 2048),
 )
+GATEWAY_REQUEST = (500, 256)
+"""Millicores and MiB of a pod of the gateway, which keeps TLS and streams open and buffers nothing."""
+CERTIFICATES = _Pods("cert-manager, its webhook and injector", 30, 192)
+_KATIB = (_Pods("Katib", 200, 384), _Pods("the trials' database", 250, 1024))
+_SEARCH = _Pods("an experiment's algorithm", 200, 512)
+"""As they are registered (components/kubeflow); an algorithm's service goes when its experiment has ended."""
+
 _DAEMONS = _Pods("daemons of a node", 300, 512)
 
 
-def system_room(pools: Sequence[PoolPlan], asked: Requests) -> SystemRoom:
-    """Sum up the system pools, with monitoring among what runs there."""
+def system_room(pools: Sequence[PoolPlan], asked: Requests, *, gateways: int = 0, experiments: int = 0) -> SystemRoom:
+    """Sum up the system pools, with monitoring among what runs there, `gateways` pods of a gateway, and what so many
+    experiments take."""
     system = [pool for pool in pools if pool.role == "system"]
     nodes = sum(pool.count for pool in system)
     prometheus = _together("Prometheus", asked.prometheus, asked.reloader)
@@ -70,7 +78,9 @@ def system_room(pools: Sequence[PoolPlan], asked: Requests) -> SystemRoom:
     daemons = _Pods(
         "daemons", own.cpu_millicores + _DAEMONS.cpu_millicores, own.memory_mib + _DAEMONS.memory_mib, nodes
     )
-    everything = (*_SERVICES, *watching, daemons)
+    way_in = (_Pods("gateway", *GATEWAY_REQUEST, gateways), CERTIFICATES) if gateways else ()
+    tuning = (*_KATIB, _SEARCH._replace(replicas=experiments)) if experiments else ()
+    everything = (*_SERVICES, *way_in, *watching, *tuning, daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
         asked_memory_mib=sum(each.memory_mib * each.replicas for each in everything),

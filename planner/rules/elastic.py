@@ -48,7 +48,14 @@ def elastic_cannot(draft: Draft) -> Iterable[Observation]:
                 remedy="remove it: data parallelism is what the other degrees leave of the GPUs there are",
                 subject=run.name,
             )
-        elif pool.gpus_per_node % replica:
+        if run.dataset is not None and run.dataset.staging == "shard":
+            yield Observation(
+                path=f"{path}.dataset.staging",
+                sentence="is shard, and a node that leaves takes its part of the data along",
+                remedy="set it to full, or to none",
+                subject=run.name,
+            )
+        if degrees.data is None and pool.gpus_per_node % replica:
             yield Observation(
                 path=f"{path}.elastic",
                 sentence=f"a replica of the model takes {replica} GPUs and a node has {pool.gpus_per_node}, so that "

@@ -12,13 +12,13 @@ from planner.keeper import end_of, ends_by_itself
 @aws_rule(
     "keeper-idle",
     "Z15",
-    formula="endsAt, lifecycle.expiry, maxUsd or offHours is set",
+    formula="endsAt, lifecycle.expiry, maxUsd, offHours or blocks is set",
     source="Definition of the stack file",
 )
 def keeper_idle(draft: AwsDraft) -> Iterable[Observation]:
     """A keeper that ends nothing and puts nothing to sleep is a mistake: whoever wrote it means to be kept."""
     keeper = draft.settings.keeper
-    if keeper and keeper.off_hours is None and not ends_by_itself(draft.settings):
+    if keeper and keeper.off_hours is None and not keeper.blocks and not ends_by_itself(draft.settings):
         yield Observation(
             path="keeper",
             sentence="the keeper has no end to bring about and no off-hours to keep",
@@ -88,12 +88,12 @@ def keeper_beyond_block(draft: AwsDraft) -> Iterable[Observation]:
     """A lab that outlives its block goes on paying for all but the nodes that it was for."""
     ends = end_of(draft.settings) if draft.settings.keeper else None
     for index, pool in enumerate(draft.settings.pools):
-        if ends is None or pool.reservation is None:
+        if ends is None or not pool.booked:
             continue
-        taken = block_times(pool.reservation.start, pool.reservation.end).taken
+        taken = min(block_times(block.start, block.end).taken for block, _ in pool.booked)
         if ends > taken:
             yield Observation(
-                path=f"pools[{index}].reservation.end",
+                path=f"pools[{index}].reservation" + ("s" if pool.reservations else ".end"),
                 sentence=f"AWS takes the nodes of {pool.name} at {taken:%Y-%m-%d %H:%M} UTC, and the stack ends "
                 f"{(ends - taken) / timedelta(hours=1):.1f} hours later",
                 remedy=f'set keeper.endsAt to "{taken:%Y-%m-%dT%H:%MZ}" or earlier',

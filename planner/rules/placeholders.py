@@ -23,8 +23,9 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(r"EXAMPLE|(?:cr-|vpc-|subnet-|sg-)0?123456789?|1234abcd-12ab-34cd-56ef-1234567890ab")
-_TEXT = frozenset({"reason", "source", "subject"})
-"""Keys of sentences, and of what is named elsewhere; a dataset's source is an address and begins like one."""
+_TEXT = frozenset({"kind", "reason", "source", "subject"})
+"""Keys of choices, of sentences, and of what is named elsewhere: ACME is a protocol, too. A dataset's source is an
+address and begins like one."""
 
 _MARK = "or say gpucluster:example: true, where nobody is to deploy it so"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -28,33 +29,46 @@ _MINUTE = "%Y-%m-%d %H:%M UTC"
 _RARE_FROM_EFA = 16
 
 
-def _booked(draft: AwsDraft) -> Iterator[tuple[str, AwsPool, Reservation]]:
-    """Pools in capacity blocks, each with its settings path."""
+@dataclass(frozen=True)
+class Booked:
+    """A block of a pool: its path in the settings, that of its nodes, and how many there are."""
+
+    path: str
+    count_path: str
+    pool: AwsPool
+    block: Reservation
+    count: int
+
+
+def _booked(draft: AwsDraft) -> Iterator[Booked]:
+    """The blocks of all pools."""
     for index, pool in enumerate(draft.settings.pools):
-        if pool.reservation is not None:
-            yield f"pools[{index}]", pool, pool.reservation
+        for place, (block, count) in enumerate(pool.booked):
+            path = f"pools[{index}].reservations[{place}]" if pool.reservations else f"pools[{index}].reservation"
+            count_path = f"{path}.count" if pool.reservations else f"pools[{index}].count"
+            yield Booked(path, count_path, pool, block, count)
 
 
 @aws_rule("block-size", "PF10", formula="count <= 64 per block; sum of counts <= 256", source=_BLOCKS)
 def block_size(draft: AwsDraft) -> Iterable[Observation]:
     """A block has at most 64 instances, and all blocks of an organization have at most 256 on one day."""
-    together = sum(pool.count for _, pool, _ in _booked(draft))
-    for path, pool, _ in _booked(draft):
-        if pool.count > MAX_INSTANCES:
+    together = sum(each.count for each in _booked(draft))
+    for each in _booked(draft):
+        if each.count > MAX_INSTANCES:
             yield Observation(
-                path=f"{path}.count",
-                sentence=f"{pool.count} nodes are more than the {MAX_INSTANCES} of a capacity block",
-                remedy=f"set it to at most {MAX_INSTANCES}, or divide the pool over several blocks",
-                subject=pool.name,
-                inputs={"count": str(pool.count), "limit": str(MAX_INSTANCES)},
+                path=each.count_path,
+                sentence=f"{each.count} nodes are more than the {MAX_INSTANCES} of a capacity block",
+                remedy=f"set it to at most {MAX_INSTANCES}, or name several blocks in reservations, with a count each",
+                subject=each.pool.name,
+                inputs={"count": str(each.count), "limit": str(MAX_INSTANCES)},
             )
         elif together > MAX_INSTANCES_TOGETHER:
             yield Observation(
-                path=f"{path}.count",
+                path=each.count_path,
                 sentence=f"the pools in blocks have {together} nodes together, and an organization may have "
                 f"{MAX_INSTANCES_TOGETHER} in blocks on one day",
                 remedy="shrink one of these pools, or buy part of it in another way",
-                subject=pool.name,
+                subject=each.pool.name,
                 inputs={"together": str(together), "limit": str(MAX_INSTANCES_TOGETHER)},
             )
 
@@ -62,12 +76,13 @@ def block_size(draft: AwsDraft) -> Iterable[Observation]:
 @aws_rule("block-length", "PF10", formula="1 <= days <= 14, or days = 7 n <= 182", source=_BLOCKS)
 def block_length(draft: AwsDraft) -> Iterable[Observation]:
     """A block lasts as long as blocks are sold for."""
-    for path, pool, booked in _booked(draft):
+    for each in _booked(draft):
+        path, pool, booked = each.path, each.pool, each.block
         length = days(booked.start, booked.end)
         if not is_sold(length):
             weeks = min(max(length // 7, MAX_DAYS_BY_DAY // 7), MAX_DAYS // 7)
             yield Observation(
-                path=f"{path}.reservation.end",
+                path=f"{path}.end",
                 sentence=f"no block lasts {length} days: they come in 1 to {MAX_DAYS_BY_DAY} days, then in weeks up to "
                 f"{MAX_DAYS} days",
                 remedy=f"correct start and end; {weeks * 7} days would end on {booked.start + timedelta(weeks=weeks)}",
@@ -80,10 +95,11 @@ def block_length(draft: AwsDraft) -> Iterable[Observation]:
 def block_too_early(draft: AwsDraft) -> Iterable[Observation]:
     """Blocks are sold up to eight weeks ahead, so one that starts later cannot have been bought."""
     latest = draft.today + timedelta(weeks=MAX_WEEKS_AHEAD)
-    for path, pool, booked in _booked(draft):
+    for each in _booked(draft):
+        path, pool, booked = each.path, each.pool, each.block
         if booked.start > latest:
             yield Observation(
-                path=f"{path}.reservation.start",
+                path=f"{path}.start",
                 sentence=f"the block starts on {booked.start}, and blocks are sold up to {MAX_WEEKS_AHEAD} weeks ahead "
                 f"({latest})",
                 remedy="type the day on which the block that was bought starts",
@@ -100,18 +116,24 @@ def block_too_early(draft: AwsDraft) -> Iterable[Observation]:
     formula="start <= today",
 )
 def block_not_started(draft: AwsDraft) -> Iterable[Observation]:
-    """Before the block starts the pool has no nodes, and nobody but the user raises their number."""
-    region = draft.settings.platform.region
-    for path, pool, booked in _booked(draft):
+    """Before the block starts the pool has no nodes, and nobody but the user raises their number, or the keeper."""
+    region, keeper = draft.settings.platform.region, draft.settings.keeper
+    groups = {(plan.name, share.reservation): share.group for plan in draft.pools.values() for share in plan.shares}
+    for each in _booked(draft):
+        path, pool, booked = each.path, each.pool, each.block
         if draft.today < booked.start:
+            group = groups.get((pool.name, booked.id), pool.name)
             command = (
                 f"aws eks update-nodegroup-config --region {region} --cluster-name gpucluster-STACK "
-                f"--nodegroup-name {pool.name} --scaling-config desiredSize={pool.count}"
+                f"--nodegroup-name {group} --scaling-config desiredSize={each.count}"
             )
+            kept = keeper is not None and keeper.blocks
             yield Observation(
-                path=f"{path}.reservation.start",
-                sentence=f"the block starts on {booked.start}, so the pool's {pool.count} nodes are not asked for yet",
-                remedy=f"from its start on, run: {command}",
+                path=f"{path}.start",
+                sentence=f"the block starts on {booked.start}, so the pool's {each.count} nodes are not asked for yet",
+                remedy="nothing to do: the keeper asks for them once it begins"
+                if kept
+                else f"from its start on, run: {command}, or set keeper.blocks to have it done",
                 subject=pool.name,
                 inputs={"start": booked.start.isoformat(), "today": draft.today.isoformat()},
             )
@@ -120,10 +142,11 @@ def block_not_started(draft: AwsDraft) -> Iterable[Observation]:
 @aws_rule("block-ended", "PF10", formula="today < end", source=_BLOCKS)
 def block_ended(draft: AwsDraft) -> Iterable[Observation]:
     """A block that is over has no nodes, and nothing brings them back."""
-    for path, pool, booked in _booked(draft):
+    for each in _booked(draft):
+        path, pool, booked = each.path, each.pool, each.block
         if booked.end <= draft.today:
             yield Observation(
-                path=f"{path}.reservation.end",
+                path=f"{path}.end",
                 sentence=f"the block ended on {booked.end} at 11:30 UTC, so pool {pool.name} gets no nodes any more",
                 remedy="buy another block and name it here, change capacity, or remove the pool and its runs",
                 subject=pool.name,

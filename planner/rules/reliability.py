@@ -1,9 +1,10 @@
 """Failures of training runs: checkpoints, restarts, capacity that AWS takes back."""
 
 from collections.abc import Iterable
+from math import ceil
 
 from catalogue.types import UsageClass
-from catalogue.units import SECONDS_PER_MINUTE
+from catalogue.units import HOURS_PER_DAY, SECONDS_PER_MINUTE
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.pool_types import AwsPoolPlan, PoolPlan
@@ -88,6 +89,27 @@ def restarts_run_out(draft: Draft) -> Iterable[Observation]:
                     "MTTF": f"{failing.hours:.1f} h",
                     "restarts": str(seen.run.restarts),
                 },
+            )
+
+
+@rule(
+    "deadline-before-end",
+    "T10",
+    severity=Severity.WARNING,
+    formula="deadline >= run, what failures take included",
+    source="Kubeflow training-operator v1, RunPolicy.activeDeadlineSeconds: at its end all pods are removed",
+)
+def deadline_before_end(draft: Draft) -> Iterable[Observation]:
+    """A run comes to the end of its tokens before its deadline ends it."""
+    for seen, _, days in timed_runs(draft):
+        deadline, hours = seen.run.deadline_hours, days * HOURS_PER_DAY
+        if deadline is not None and deadline < hours:
+            yield Observation(
+                path=f"{seen.path}.deadlineHours",
+                sentence=f"ends the run after {deadline:g} h, and its tokens take {hours:.0f} h once it runs",
+                remedy=f"set it to {ceil(hours)} and what it may wait in its queue, or train on fewer tokens",
+                subject=seen.run.name,
+                inputs={"run": f"{days:.1f} d"},
             )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from catalogue.images import PLATFORM_IMAGES, is_pinned
+from catalogue.images import EXPERIMENT_IMAGES, PLATFORM_IMAGES, is_pinned
 from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
@@ -66,7 +66,8 @@ def image_not_pinned(draft: Draft) -> Iterable[Observation]:
     servers = (
         (f"serving.triton[{index}].image", each.image) for index, each in enumerate(draft.settings.serving.triton)
     )
-    platform = (("lifecycle.protect", image) for image in PLATFORM_IMAGES)
+    own = (*PLATFORM_IMAGES, *(EXPERIMENT_IMAGES if draft.settings.training.experiments else ()))
+    platform = (("lifecycle.protect", image) for image in own)
     for path, image in (*users, *servers, *platform):
         if not is_pinned(image, draft.catalogue.digests):
             yield Observation(

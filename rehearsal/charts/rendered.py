@@ -13,7 +13,7 @@ import subprocess
 import tarfile
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +69,18 @@ def documents(text: str | bytes) -> list[Object]:
 class HelmChart:
     """A chart in a directory. Equal orders are rendered once: a preview asks several times."""
 
-    def __init__(self, directory: Path, source: str, named: bool = True) -> None:
-        """`named` charts are checked for values that they do not know. Raises ChartError if this is no chart."""
+    def __init__(self, directory: Path, source: str, named: bool = True, free: Collection[str] = ()) -> None:
+        """`named` charts are checked for values that they do not know, but those below `free`, which they hand on.
+
+        Raises ChartError if this is no chart.
+        """
         try:
             about = yaml.safe_load((directory / "Chart.yaml").read_text())
             self.name, self.version = str(about["name"]), str(about["version"])
         except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
             raise ChartError("chart", f"{directory} is no chart: its Chart.yaml cannot be read ({error})") from None
         self.app_version = str(about.get("appVersion") or "")
-        self.source, self._directory, self._named = source, directory, named
+        self.source, self._directory, self._named, self._free = source, directory, named, tuple(free)
         self._conditions = {
             str(each.get("alias") or each["name"]): str(each.get("condition") or "")
             for each in about.get("dependencies") or []
@@ -131,7 +134,11 @@ class HelmChart:
             return []
         known = [*self._conditions, "global"]
         found = names.unknown(self._directory, {key: value for key, value in values.items() if key not in known})
-        return [f"chart {self.name} {self.version} has no value {name}: see its values.yaml" for name in found]
+        return [
+            f"chart {self.name} {self.version} has no value {name}: see its values.yaml"
+            for name in found
+            if not name.startswith(self._free)
+        ]
 
     def unchecked(self) -> list[str]:
         said = [] if self._named else [f"{self.name}: the names of values are not checked (a chart of your own)"]

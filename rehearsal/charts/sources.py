@@ -16,7 +16,7 @@ from rehearsal.charts import played
 from rehearsal.charts.chart import Chart, ChartError
 from rehearsal.charts.rendered import HelmChart
 from rehearsal.charts.upstream import directory
-from rehearsal.toolchain import go
+from rehearsal.toolchain import go, versions
 from rehearsal.toolchain.build import copied, source
 from rehearsal.toolchain.families import FAMILIES
 
@@ -25,19 +25,36 @@ SUMS = "SHA256SUMS"
 
 @dataclass(frozen=True)
 class ModuleChart:
-    """A chart that lies in the Go module of a family, at `path`.
+    """A chart that lies in the Go module of a family, at `path`, or in `module`, which the family requires beside it.
 
     `tag` names the line of values.yaml that the vendor's release writes the version into, as it does into Chart.yaml
     (of Volcano: hack/generate-charts.sh and hack/bump-version.sh); in the module all three are those of an older one.
+    `written` is what it writes for version and appVersion, None where the module has both as they were released. Below
+    `free` are values that it hands on as they are.
     """
 
     family: str
     path: str
-    tag: str
+    tag: str | None = None
+    written: str | None = None
+    free: tuple[str, ...] = ()
+    module: str | None = None
+
+    @property
+    def version(self) -> str:
+        """Of the module that the chart lies in."""
+        family = FAMILIES[self.family]
+        return (
+            versions.required(self.family, self.module).removesuffix("+incompatible") if self.module else family.version
+        )
 
 
 IN_MODULES: Mapping[str, ModuleChart] = {
-    "volcano": ModuleChart("volcano", "installer/helm/chart/volcano", "image_tag_version"),
+    "volcano": ModuleChart("volcano", "installer/helm/chart/volcano", "image_tag_version", versions.VOLCANO),
+    "cert-manager": ModuleChart("cert-manager", "deploy/charts/cert-manager", written=f"v{versions.CERT_MANAGER}"),
+    "traefik": ModuleChart(
+        "traefik", "traefik", module="github.com/traefik/traefik-helm-chart", free=("service.spec.",)
+    ),
 }
 
 
@@ -66,16 +83,16 @@ def find(name: str, version: str) -> Chart:
 def in_module(name: str, version: str) -> Chart | None:
     """The chart from the module of the binaries that are built; None for another chart or version."""
     row = IN_MODULES.get(name)
-    if row is None or FAMILIES[row.family].version != version.removeprefix("v"):
+    if row is None or row.version != version.removeprefix("v"):
         return None
     family = FAMILIES[row.family]
     digest = hashlib.sha256((family.directory / "go.sum").read_bytes() + repr(row).encode()).hexdigest()[:12]
-    target = places.cache() / "charts" / f"{name}-{family.version}-{digest}"
+    target = places.cache() / "charts" / f"{name}-{row.version}-{digest}"
     if not target.is_dir():
         with go.locked(target.parent / ".lock"):
             if not target.is_dir():
                 _copy(row, target)
-    return HelmChart(target, f"the chart in {family.module} {family.version}")
+    return HelmChart(target, f"the chart in {row.module or family.module} {row.version}", free=row.free)
 
 
 def _copy(row: ModuleChart, target: Path) -> None:
@@ -83,16 +100,29 @@ def _copy(row: ModuleChart, target: Path) -> None:
     stage = target.with_name(f".{target.name}")
     shutil.rmtree(stage, ignore_errors=True)
     try:
-        copied(source(family, go.find(lambda _: None)) / row.path, stage)
+        copied(source(family, go.find(lambda _: None), row.module) / row.path, stage)
     except toolchain.BuildError as error:
         raise ChartError("chart", f"the chart in {family.module} cannot be had: {error}") from None
-    about = yaml.safe_load((stage / "Chart.yaml").read_text())
-    (stage / "Chart.yaml").write_text(
-        yaml.safe_dump({**about, "version": family.version, "appVersion": family.version})
-    )
-    values = (stage / "values.yaml").read_text()
-    (stage / "values.yaml").write_text(re.sub(rf"({row.tag}:) .*", rf'\1 "v{family.version}"', values))
+    for ignored in _ignored(stage):
+        if ignored.is_dir():
+            shutil.rmtree(ignored)
+        else:
+            ignored.unlink()
+    if row.written:
+        about = yaml.safe_load((stage / "Chart.yaml").read_text())
+        (stage / "Chart.yaml").write_text(yaml.safe_dump({**about, "version": row.written, "appVersion": row.written}))
+    if row.tag:
+        values = (stage / "values.yaml").read_text()
+        (stage / "values.yaml").write_text(re.sub(rf"({row.tag}:) .*", rf'\1 "v{family.version}"', values))
     stage.rename(target)
+
+
+def _ignored(chart: Path) -> list[Path]:
+    """What Helm leaves out of an archive: plain names and paths in .helmignore (pkg/ignore/rules.go)."""
+    file = chart / ".helmignore"
+    lines = [line.strip() for line in file.read_text().splitlines()] if file.is_file() else []
+    paths = [chart / line.strip("/") for line in lines if line and not line.startswith(("#", "!")) and "*" not in line]
+    return [path for path in paths if path.exists()]
 
 
 # -- the vendors' files

@@ -1,4 +1,4 @@
-"""``python -m rehearsal.cloud --port P [--port-file F] [--alone]``: serve one AWS account on loopback."""
+"""``python -m rehearsal.cloud --keys FILE [--port P] [--port-file F] [--alone]``: serve one AWS account on loopback."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m rehearsal.cloud", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
     parser.add_argument("--port-file", type=Path, help="file that receives the port once the server answers")
+    parser.add_argument("--keys", type=Path, required=True, help="file of the keys that it asks for; made if missing")
     parser.add_argument("--alone", action="store_true", help="EKS finishes by itself, for use without a supervisor")
     options = parser.parse_args()
 
     # The collector would walk moto's tables again and again as they are read, and find nothing, ever.
     gc.disable()
-    from rehearsal import awsmodels
+    from rehearsal import awsmodels, keys
     from rehearsal.cloud.offerings import load_lazily
 
     awsmodels.read_once()
@@ -36,7 +37,10 @@ def main() -> int:
     gc.enable()
     alone = options.alone or os.environ.get("GPUCLUSTER_CLOUD_ALONE") == "1"
     try:
-        server = bind(options.port, alone)
+        server = bind(keys.make(options.keys), options.port, alone)
+    except keys.KeysError as error:
+        print(f"rehearsal.cloud: {error}", file=sys.stderr)
+        return 2
     except OSError as error:
         reason = error.strerror or error
         print(

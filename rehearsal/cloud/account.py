@@ -12,6 +12,7 @@ from moto.kms.models import kms_backends
 from moto.logs.models import logs_backends
 from moto.moto_api._internal import mock_random
 from moto.s3.models import s3_backends
+from moto.sts.models import sts_backends
 
 ACCOUNT: str = DEFAULT_ACCOUNT_ID
 PARTITION = "aws"
@@ -42,6 +43,17 @@ def logs(region: str) -> Any:
 def s3() -> Any:
     """Moto's S3, which has no regions."""
     return s3_backends[ACCOUNT][PARTITION]
+
+
+def secret_of(key: str, token: str | None) -> str | None:
+    """The secret of a user's key that is active, or of a role's session with that token; None if there is none."""
+    if token is None:
+        keys = (each for user in iam().users.values() for each in user.access_keys)
+        found = (each.secret_access_key for each in keys if (each.access_key_id, each.status) == (key, "Active"))
+    else:
+        roles = sts_backends[ACCOUNT][PARTITION].assumed_roles
+        found = (each.secret_access_key for each in roles if (each.access_key_id, each.session_token) == (key, token))
+    return next(found, None)
 
 
 def hex_id(prefix: str, digits: int = 17) -> str:

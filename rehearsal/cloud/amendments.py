@@ -5,10 +5,12 @@ from __future__ import annotations
 from rehearsal.cloud import anomalies, buckets, budgets, dispatch, ecr, functions, iam, kms, logs, quotas, s3
 from rehearsal.cloud.ec2 import (
     addresses,
+    flows,
     groups,
     interfaces,
     launch,
     network,
+    offerings,
     placement,
     reservations,
     routes,
@@ -22,7 +24,21 @@ from rehearsal.eks.api import service as eks_service
 
 MODULES = (
     *(buckets, dispatch, ecr, functions, iam, kms, logs, s3, images),
-    *(addresses, groups, interfaces, launch, network, placement, reservations, routes, tags, templates, volumes),
+    *(
+        addresses,
+        flows,
+        groups,
+        interfaces,
+        launch,
+        network,
+        offerings,
+        placement,
+        reservations,
+        routes,
+        tags,
+        templates,
+        volumes,
+    ),
 )
 
 

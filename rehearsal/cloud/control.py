@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from http import HTTPStatus
 from ipaddress import IPv4Address
 from typing import Any
@@ -12,14 +13,17 @@ from urllib.parse import unquote
 
 from rehearsal.cloud.buckets import owner_of, set_bucket
 from rehearsal.cloud.ec2.capacity import grant, set_capacity
+from rehearsal.cloud.ec2.offerings import set_offering
 from rehearsal.cloud.ec2.reservations import set_reservation
 from rehearsal.cloud.faults import Fault
 from rehearsal.cloud.functions import function_told
+from rehearsal.cloud.iam import set_people
 from rehearsal.cloud.inventory import inventory
 from rehearsal.cloud.kms import key_told
 from rehearsal.cloud.quotas import set_quota
 from rehearsal.cloud.service import Refusal
 from rehearsal.eks.api import lifecycle
+from rehearsal.eks.api.calendar import advance
 from rehearsal.eks.api.store import all_clusters
 
 Reply = tuple[int, Any]
@@ -50,6 +54,9 @@ class Control:
             ("PUT", "capacity"): (2, lambda path, order: set_capacity(path[0], path[1], order)),
             ("PUT", "granted"): (1, lambda path, order: grant(path[0], order)),
             ("PUT", "reservations"): (2, lambda path, order: set_reservation(path[0], path[1], order)),
+            ("PUT", "offerings"): (2, lambda path, order: set_offering(path[0], path[1], order)),
+            ("PUT", "calendar"): (1, lambda path, order: advance(path[0], datetime.fromisoformat(order["now"]))),
+            ("PUT", "people"): (0, lambda _path, order: set_people([str(each) for each in order["arns"]])),
             ("PUT", "buckets"): (2, lambda path, order: set_bucket(path[0], path[1], order)),
             ("GET", "keys"): (3, lambda path, _order: key_told(path[0], path[1], path[2])),
             ("GET", "bucket-owners"): (1, lambda path, _order: {"owner": owner_of(path[0])}),

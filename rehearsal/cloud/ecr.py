@@ -1,7 +1,8 @@
 """ECR: keys that exist, policies in the form that ECR gives back, principals that exist.
 
-Sources: ECR API reference, CreateRepository (KmsException), EncryptionConfiguration, GetRepositoryPolicy (its example);
-terraform-provider-aws, repository_policy.go, for what ECR says to a role that it cannot find.
+Sources: ECR API reference, CreateRepository (KmsException), PutImage (ImageTagAlreadyExistsException),
+EncryptionConfiguration, GetRepositoryPolicy (its example); terraform-provider-aws, repository_policy.go, for what ECR
+says to a role that it cannot find.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from moto.core.exceptions import ServiceException
-from moto.ecr.exceptions import InvalidParameterException
+from moto.ecr.exceptions import ImageAlreadyExistsException, InvalidParameterException
 from moto.ecr.models import ECRBackend
 
 from rehearsal.cloud.account import ACCOUNT
@@ -38,6 +39,28 @@ def create_repository(original: Any, self: Any, **kwargs: Any) -> Any:
             raise KmsException(f"The KMS key {name} cannot be used: {key_fault(self.region_name, name)}")
         kwargs["encryption_config"] = {**encryption, "kmsKey": key.arn}
     return original(self, **kwargs)
+
+
+class ImageTagAlreadyExistsException(ServiceException):  # type: ignore[misc]
+    """A tag that must not move is pushed again."""
+
+    code = "ImageTagAlreadyExistsException"
+
+
+@AMENDMENTS.around(ECRBackend, "put_image")
+def put_image(original: Any, self: Any, repository_name: str, image_manifest: str, image_tag: str, *args: Any) -> Any:
+    """Another image under a tag that is immutable: moto says that the image exists, ECR that the tag does."""
+    try:
+        return original(self, repository_name, image_manifest, image_tag, *args)
+    except ImageAlreadyExistsException:
+        images = self.repositories[repository_name].images
+        if image_manifest in [each.image_manifest for each in images if image_tag in each.image_tags]:
+            raise
+        message = (
+            f"The image tag '{image_tag}' already exists in the '{repository_name}' repository and cannot be "
+            "overwritten because the tag is immutable."
+        )
+        raise ImageTagAlreadyExistsException(message) from None
 
 
 @AMENDMENTS.around(ECRBackend, "set_repository_policy")

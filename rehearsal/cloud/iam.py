@@ -54,9 +54,21 @@ def role_by_arn(arn: str) -> Any | None:
 
 
 def principal_exists(arn: str) -> bool:
-    """Whether an IAM role or user of that ARN exists in this account."""
+    """Whether an IAM role or user of that ARN exists, as far as this account can know."""
     users = (user.arn for user in iam().users.values())
-    return role_by_arn(arn) is not None or arn in users
+    return role_by_arn(arn) is not None or arn in users or arn in _people()
+
+
+def set_people(arns: list[str]) -> list[str]:
+    """Roles and users that were in the account, or in another one, before any stack: people, whom no stack makes."""
+    _people().update(arns)
+    return sorted(_people())
+
+
+def _people() -> set[str]:
+    """Kept on moto's backend, so that a reset clears them."""
+    found: set[str] = iam().__dict__.setdefault("people", set())
+    return found
 
 
 def trusts(role: Any, service: str, *actions: str) -> bool:

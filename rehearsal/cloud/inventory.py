@@ -31,6 +31,7 @@ OTHER_SERVICES = {
     "dynamodb:table": ("moto.dynamodb.models", "tables"),
     "ecr:repository": ("moto.ecr.models", "repositories"),
     "efs:file-system": ("moto.efs.models", "file_systems_by_id"),
+    "elasticloadbalancing:classic": ("moto.elb.models", "load_balancers"),
     "elasticloadbalancing:loadbalancer": ("moto.elbv2.models", "load_balancers"),
     "secretsmanager:secret": ("moto.secretsmanager.models", "secrets"),
     "sns:topic": ("moto.sns.models", "topics"),
@@ -72,6 +73,7 @@ def _networks(backend: Any) -> Iterator[Row]:
         if not acl.default or acl.vpc_id not in backend.vpcs:
             yield "ec2:network-acl", acl.id
     yield from (("ec2:internet-gateway", gateway) for gateway in backend.internet_gateways)
+    yield from (("ec2:flow-log", flow_log) for flow_log in backend.flow_logs)
     yield from (("ec2:vpc-endpoint", endpoint) for endpoint in backend.vpc_end_points)
     yield from (("ec2:elastic-ip", address.allocation_id) for address in backend.addresses)
     for gateway in backend.nat_gateways.values():

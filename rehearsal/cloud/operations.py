@@ -46,6 +46,8 @@ def identify(environ: dict[str, Any], body: bytes) -> Operation:
         action = parse_qs(body.decode("utf-8", "replace")).get("Action", [""])[0]
         if action:
             return Operation(service, action, "ec2" if service == "ec2" else "query")
+    elif service != "s3" and (asked := parse_qs(environ.get("QUERY_STRING", "")).get("Action")):
+        return Operation(service, asked[0], "ec2" if service == "ec2" else "query")
     protocol = "rest-xml" if service == "s3" else "rest-json"
     if service in MODELLED_REST:
         try:

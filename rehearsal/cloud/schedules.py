@@ -13,14 +13,13 @@ import re
 import subprocess
 import sys
 import tempfile
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import boto3
+from rehearsal.keys import Account
 
 RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 RUNTIME = """
@@ -61,7 +60,7 @@ class Schedules:
     after so many requests to AWS, as a crash of its machine does.
     """
 
-    url: str
+    account: Account
     region: str
     now: datetime
     throttle: int = 0
@@ -90,10 +89,15 @@ class Schedules:
             if self.now + step > until:
                 break
             self.now += step
+            self._advance()
             between()
             for each in enabled:
                 self._target(each["Target"])
         return self.calls[first:]
+
+    def _advance(self) -> None:
+        """What the account's capacity blocks are at this moment."""
+        self.account.ask("PUT", f"calendar/{self.region}", {"now": self.now.isoformat()})
 
     def notice(self, topic: str, subject: str) -> None:
         """A message to a topic, for the functions that are subscribed to it."""
@@ -123,9 +127,7 @@ class Schedules:
         return bool(line)
 
     def _start(self, name: str) -> subprocess.Popen[str]:
-        told = f"{self.url}/rehearsal/functions/{self.region}/{name}"
-        with urllib.request.urlopen(told, timeout=10) as reply:  # noqa: S310
-            function = json.load(reply)
+        function = self.account.ask("GET", f"functions/{self.region}/{name}").json()
         archive = Path(tempfile.mkdtemp(prefix="function-"), "function.zip")
         archive.write_bytes(base64.b64decode(function["archive"]))
         return subprocess.Popen(
@@ -142,20 +144,12 @@ class Schedules:
         return {
             "PATH": os.environ["PATH"],
             "AWS_REGION": self.region,
-            "AWS_ENDPOINT_URL": self.url,
-            "AWS_ACCESS_KEY_ID": "AKIAREHEARSAL0000000",
-            "AWS_SECRET_ACCESS_KEY": "secret",
+            **self.account.variables,
             **own,
         }
 
     def _client(self, service: str) -> Any:
-        return boto3.client(
-            service,
-            region_name=self.region,
-            endpoint_url=self.url,
-            aws_access_key_id="AKIAREHEARSAL0000000",
-            aws_secret_access_key="secret",  # noqa: S106 - any will do
-        )
+        return self.account.client(service, self.region)
 
 
 def period(expression: str) -> timedelta:

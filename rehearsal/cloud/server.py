@@ -1,7 +1,12 @@
-"""The server: moto behind one lock, with faults, request counts and the rehearsal's own routes in front of it."""
+"""The server: moto behind one lock, with faults, request counts and the rehearsal's own routes in front of it.
+
+Nothing is answered to who has no key of the account: other people of this machine reach the port too, and so does a
+page that a browser here has open, by a name of its own for this address (hence the look at Host).
+"""
 
 from __future__ import annotations
 
+import hmac
 import io
 import json
 import socket
@@ -16,14 +21,20 @@ from typing import Any
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import BaseWSGIServer, make_server
 
+from rehearsal import places
+from rehearsal.cloud import signatures
+from rehearsal.cloud.account import now, secret_of
 from rehearsal.cloud.agenda import AGENDA
 from rehearsal.cloud.control import Control
 from rehearsal.cloud.dispatch import Dispatcher
 from rehearsal.cloud.faults import Fault, error_body
 from rehearsal.cloud.operations import Operation, identify
+from rehearsal.keys import HEADER, Keys
 
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 Environ = dict[str, Any]
+LARGEST_BODY = 64 * 2**20
+_KEY = f"HTTP_{HEADER.upper().replace('-', '_')}"
 
 
 class CloudApp:
@@ -33,7 +44,8 @@ class CloudApp:
     one step for the sixteen connections of the AWS plugin. Reading requests and writing replies stay parallel.
     """
 
-    def __init__(self, alone: bool = False) -> None:
+    def __init__(self, keys: Keys, alone: bool = False) -> None:
+        self._keys = keys
         self._lock = RLock()
         self._moto = Dispatcher()
         self.faults: list[Fault] = []
@@ -41,20 +53,36 @@ class CloudApp:
         self._control = Control(self.faults, self.requests, alone)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        if not _addressed(environ):
+            return _plainly(start_response, HTTPStatus.FORBIDDEN, "this account answers to its own address only")
+        own = environ["PATH_INFO"].startswith(("/rehearsal/", "/moto-api/"))
+        if own and not hmac.compare_digest(environ.get(_KEY, "").encode(), self._keys.control.encode()):
+            return _plainly(start_response, HTTPStatus.FORBIDDEN, f"{HEADER} is not the key of this rehearsal")
         body = _read_body(environ)
+        if body is None:
+            return _plainly(start_response, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the body is too large")
         with self._lock:
             AGENDA.run_due()
             if environ["PATH_INFO"].startswith("/rehearsal/"):
                 status, reply = self._control.handle(environ["REQUEST_METHOD"], environ["PATH_INFO"], body)
                 return _reply(start_response, status, "application/json", json.dumps(reply, default=str).encode())
-            if environ["PATH_INFO"].startswith("/moto-api/"):
+            if own:
                 return list(self._moto(environ, start_response))
+            signed = signatures.parse(environ)
+            if signed and signed.presigned and signed.service != "s3":
+                environ["HTTP_AUTHORIZATION"] = signed.header  # where moto looks for the service
             operation = identify(environ, body)
+            if flaw := signatures.flaw(signed, environ, body, self._secret, now()):
+                code, status = signatures.told(flaw, operation.protocol)
+                return _refuse(start_response, operation, status, code, flaw.value)
             self.requests[operation.label] += 1
             fault = next((fault for fault in self.faults if fault.strikes(operation)), None)
             if fault:
                 return _refuse(start_response, operation, fault.status, fault.code, "Ordered by the rehearsal.")
             return self._answer(operation, environ, start_response)
+
+    def _secret(self, key: str, token: str | None) -> str | None:
+        return self._keys.secret if key == self._keys.access and token is None else secret_of(key, token)
 
     def _answer(self, operation: Operation, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         try:
@@ -68,10 +96,21 @@ class CloudApp:
             return _refuse(start_response, operation, HTTPStatus.BAD_REQUEST, "RehearsalInternalError", message)
 
 
-def _read_body(environ: Environ) -> bytes:
+def _addressed(environ: Environ) -> bool:
+    """Whether the request names the address that it was sent to, and not a name that leads here."""
+    return environ.get("HTTP_HOST") == f"{places.LOOPBACK}:{environ['SERVER_PORT']}"
+
+
+def _read_body(environ: Environ) -> bytes | None:
+    """The body; None if it is longer than any that a rehearsal sends."""
     stream = environ["wsgi.input"]
     chunked = environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked"
-    body: bytes = stream.read() if chunked else stream.read(int(environ.get("CONTENT_LENGTH") or 0))
+    length = LARGEST_BODY + 1 if chunked else int(environ.get("CONTENT_LENGTH") or 0)
+    if not chunked and length > LARGEST_BODY:
+        return None
+    body: bytes = stream.read(length)
+    if len(body) > LARGEST_BODY:
+        return None
     environ["wsgi.input"] = io.BytesIO(body)
     environ["CONTENT_LENGTH"] = str(len(body))
     return body
@@ -81,6 +120,10 @@ def _reply(start_response: StartResponse, status: int, content_type: str, body: 
     reason = HTTPStatus(status).phrase
     start_response(f"{int(status)} {reason}", [("Content-Type", content_type), ("Content-Length", str(len(body)))])
     return [body]
+
+
+def _plainly(start_response: StartResponse, status: int, reason: str) -> list[bytes]:
+    return _reply(start_response, status, "application/json", json.dumps({"error": reason}).encode())
 
 
 def _refuse(start: StartResponse, operation: Operation, status: int, code: str, message: str) -> list[bytes]:
@@ -97,7 +140,7 @@ class _Handler(MotoRequestHandler):  # type: ignore[misc]
         del code, size
 
 
-def bind(port: int = 0, alone: bool = False) -> BaseWSGIServer:
+def bind(keys: Keys, port: int = 0, alone: bool = False) -> BaseWSGIServer:
     """A server bound to ``127.0.0.1:port`` (0: a free port) with every amendment in place; call ``serve_forever``."""
     from rehearsal.cloud.amendments import apply_all
 
@@ -105,4 +148,4 @@ def bind(port: int = 0, alone: bool = False) -> BaseWSGIServer:
     listener = socket.create_server(("127.0.0.1", port), backlog=128)
     port = listener.getsockname()[1]
     descriptor = listener.detach()
-    return make_server("127.0.0.1", port, CloudApp(alone), threaded=True, request_handler=_Handler, fd=descriptor)
+    return make_server("127.0.0.1", port, CloudApp(keys, alone), threaded=True, request_handler=_Handler, fd=descriptor)

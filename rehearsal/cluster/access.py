@@ -7,27 +7,27 @@ header `x-k8s-aws-id` with the cluster's name. Source: kubernetes-sigs/aws-iam-a
 
 import base64
 import datetime
-import hashlib
-import hmac
-import threading
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
-import boto3
 import botocore.exceptions
 import urllib3
 from botocore.config import Config
 
 from rehearsal.cluster import awsauth
+from rehearsal.keys import Account
 
-# The access key every rehearsal works with. No secret: any key opens an account that lives on loopback.
-DEPLOYER_KEY, DEPLOYER_SECRET = "AKIAREHEARSAL0000000", "rehearsal"
 PREFIX = "k8s-aws-v1."
 CLUSTER_HEADER = "x-k8s-aws-id"
 ADMINISTRATORS = "system:masters"
 TOKEN_LIFETIME = datetime.timedelta(minutes=15)
+SKEW = datetime.timedelta(minutes=5)
+"""How far the clocks of who signs and of STS may be apart (IAM user guide, "Troubleshoot Signature Version 4")."""
+_ARN, _CODE = re.compile(r"<Arn>([^<]+)</Arn>"), re.compile(r"<Code>([^<]+)</Code>")
 # A new access entry, and a new policy of one, reach the API servers some seconds after the call that made them has
 # answered; no number is named (EKS user guide, "Grant IAM users access to Kubernetes with EKS access entries", things
 # to consider: eventually consistent). Until then the token is unknown, or known and without rights.
@@ -51,6 +51,8 @@ class Token:
 
     key_id: str
     host: str
+    text: str
+    """The query, as it was signed."""
     query: Mapping[str, str]
 
     @property
@@ -80,7 +82,7 @@ def decode(token: str, now: datetime.datetime) -> Token:
     key_id = query.get("X-Amz-Credential", "").partition("/")[0]
     if query.get("Action") != "GetCallerIdentity" or not key_id:
         raise RefusedError("the token is not a presigned GetCallerIdentity request")
-    decoded = Token(key_id, parts.netloc, query)
+    decoded = Token(key_id, parts.netloc, parts.query, query)
     if CLUSTER_HEADER not in decoded.signed_headers:
         raise RefusedError(f"the token's signature does not cover the header {CLUSTER_HEADER}")
     _check_age(query, now)
@@ -92,59 +94,37 @@ def _check_age(query: Mapping[str, str], now: datetime.datetime) -> None:
         signed = datetime.datetime.strptime(query.get("X-Amz-Date", ""), "%Y%m%dT%H%M%SZ")
     except ValueError as error:
         raise RefusedError("the token carries no date") from error
-    if now - signed.replace(tzinfo=datetime.UTC) > TOKEN_LIFETIME:
+    age = now - signed.replace(tzinfo=datetime.UTC)
+    if age > TOKEN_LIFETIME:
         raise RefusedError("the token is older than 15 minutes")
-
-
-def signature(token: Token, cluster: str, secret: str) -> str:
-    """What the token's signature must be if it is for this cluster (AWS Signature Version 4, query form)."""
-    headers = {"host": token.host, CLUSTER_HEADER: cluster}
-    query = sorted((name, value) for name, value in token.query.items() if name != "X-Amz-Signature")
-    request = "\n".join(
-        [
-            "GET",
-            "/",
-            "&".join(f"{quote(name, safe='-_.~')}={quote(value, safe='-_.~')}" for name, value in query),
-            *(f"{name}:{headers.get(name, '')}" for name in token.signed_headers),
-            "",
-            ";".join(token.signed_headers),
-            hashlib.sha256(b"").hexdigest(),
-        ]
-    )
-    scope = token.query["X-Amz-Credential"].split("/")[1:]
-    digest = hashlib.sha256(request.encode()).hexdigest()
-    text = "\n".join(["AWS4-HMAC-SHA256", token.query["X-Amz-Date"], "/".join(scope), digest])
-    key = f"AWS4{secret}".encode()
-    for part in scope:
-        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+    if age < -SKEW:
+        raise RefusedError("the token is of a time to come: a clock was set back, or this one runs late")
 
 
 class Access:
     """Answers for one cluster who may enter, by asking the account's STS and EKS.
 
-    A signature, and with it the cluster that a token is for, can be checked for the rehearsal's own key only: the
-    stand-in does not tell the secrets of others.
+    As EKS does, it sends the presigned request of the token to STS with this cluster's name in the header: only a token
+    made for this cluster, by a key that the account knows, has the signature for that.
     """
 
     def __init__(
-        self, cloud_url: str, region: str, cluster: str, config_map: Callable[[], awsauth.Object | None] = lambda: None
+        self,
+        account: Account,
+        region: str,
+        cluster: str,
+        config_map: Callable[[], awsauth.Object | None] = lambda: None,
     ) -> None:
-        self._cloud_url = cloud_url
+        self._account = account
         self._config_map = config_map
         self._region = region
         self._cluster = cluster
-        self._lock = threading.Lock()
-        self._eks = self._client("eks", "rehearsal")
+        self._eks = self._client()
 
     def user(self, token: str, now: datetime.datetime | None = None) -> User:
         """The user a token stands for. Raises RefusedError."""
         now = now or datetime.datetime.now(datetime.UTC)
         decoded = decode(token, now)
-        if decoded.key_id == DEPLOYER_KEY:
-            expected = signature(decoded, self._cluster, DEPLOYER_SECRET)
-            if not hmac.compare_digest(expected, decoded.query.get("X-Amz-Signature", "")):
-                raise RefusedError(f"the token's signature is wrong: it is not for cluster {self._cluster}")
         arn = self._identity(decoded)
         try:
             found = self._found(arn, now)
@@ -171,16 +151,27 @@ class Access:
 
     def _creator(self) -> str | None:
         """The principal that made a cluster which knows ConfigMap access only: no API of AWS tells."""
-        answer = urllib3.request("GET", f"{self._cloud_url}/rehearsal/clusters", timeout=10.0, retries=False)
+        answer = self._account.ask("GET", "clusters")
         rows = (each for each in answer.json() if (each["region"], each["name"]) == (self._region, self._cluster))
         return next((each["creator"] for each in rows), None)
 
     def _identity(self, token: Token) -> str:
-        sts = self._client("sts", token.key_id, token.query.get("X-Amz-Security-Token"))
+        if token.host != self._account.host:
+            raise RefusedError(f"the token is a request to {token.host}, which is not this account's STS")
+        # aws-iam-authenticator, pkg/token, Verify: the request as it was signed, and the cluster's name of its own.
+        url, headers = f"{self._account.url}/?{token.text}", {CLUSTER_HEADER: self._cluster}
         try:
-            return str(sts.get_caller_identity()["Arn"])
-        except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
-            raise RefusedError(f"STS does not know the token's key: {error}") from error
+            answer = urllib3.request("GET", url, headers=headers, timeout=10.0, retries=False)
+        except urllib3.exceptions.HTTPError as error:
+            raise RefusedError(f"STS does not answer: {error}") from error
+        found = _ARN.search(answer.data.decode(errors="replace"))
+        if answer.status != HTTPStatus.OK or found is None:
+            code = _CODE.search(answer.data.decode(errors="replace"))
+            reason = code[1] if code else f"status {answer.status}"
+            raise RefusedError(
+                f"STS refuses the token ({reason}): its key is not known, or it is not for cluster {self._cluster}"
+            )
+        return found[1]
 
     def _entry(self, arn: str) -> dict[str, Any] | None:
         """The access entry for an identity, if it has one."""
@@ -205,19 +196,9 @@ class Access:
         granted = [POLICY_GROUPS[policy] for policy in policies if policy in POLICY_GROUPS]
         return tuple(dict.fromkeys([*entry.get("kubernetesGroups", ()), *granted]))
 
-    def _client(self, service: str, key_id: str, session_token: str | None = None) -> Any:
-        with self._lock:  # boto3's default session is not safe to share while clients are made
-            return boto3.session.Session().client(
-                service,
-                region_name=self._region,
-                endpoint_url=self._cloud_url,
-                aws_access_key_id=key_id,
-                aws_secret_access_key="unused",  # noqa: S106 - the stand-in checks the id only
-                aws_session_token=session_token,
-                config=Config(
-                    retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=3, read_timeout=10
-                ),
-            )
+    def _client(self) -> Any:
+        retries = {"mode": "standard", "total_max_attempts": 3}
+        return self._account.client("eks", self._region, Config(retries=retries, connect_timeout=3, read_timeout=10))
 
 
 def same_principal(principal: str, arn: str) -> bool:

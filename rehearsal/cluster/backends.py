@@ -36,10 +36,10 @@ class Backends:
         self._lock = threading.Lock()
         self.server = Server()
 
-    def add(self, namespace: str, pod: str, port: int, local_port: int) -> None:
-        """From now on connections to the pod's port reach 127.0.0.1:local_port."""
+    def add(self, namespace: str, pod: str, port: int, local_port: int, host: str = places.LOOPBACK) -> None:
+        """From now on connections to the pod's port reach `local_port` of `host`, which is on loopback."""
         with self._lock:
-            self._addresses[namespace, pod, port] = (places.LOOPBACK, local_port)
+            self._addresses[namespace, pod, port] = (host, local_port)
 
     def answer(
         self,

@@ -20,6 +20,7 @@ from rehearsal.cluster.kept import KeptProcesses
 from rehearsal.cluster.layout import Layout
 from rehearsal.cluster.router import Router
 from rehearsal.cluster.webhook import Webhook
+from rehearsal.keys import Account
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.processes import Process, StartError, last_lines
 from rehearsal.toolchain import Tools
@@ -33,7 +34,7 @@ STOPPING_ORDER = (KWOK, SCHEDULER, CONTROLLERS, API_SERVER, ETCD)
 
 
 class ControlPlane:
-    """A control plane in `directory`, of the EKS cluster `name` in `region` of the account at `cloud_url`.
+    """A control plane in `directory`, of the EKS cluster `name` in `region` of `account`.
 
     Starting again in the same directory finds the same keys and data. `endpoint`, `ca` and `admin_kubeconfig` are valid
     after `start()`. Call `tend()` now and then: it restarts components that ended.
@@ -44,7 +45,7 @@ class ControlPlane:
         directory: Path,
         name: str,
         region: str,
-        cloud_url: str,
+        account: Account,
         tools: Tools,
         backends: Backends | None = None,
         logs: Path | None = None,
@@ -58,7 +59,7 @@ class ControlPlane:
         self._layout = Layout(directory)
         self._tools = tools
         self._processes = KeptProcesses(f"cluster {name}", self.record)
-        self._cloud_url = cloud_url
+        self._account = account
         self._webhook: Webhook | None = None
         self._egress: Egress | None = None
         self._probe: urllib3.PoolManager | None = None
@@ -106,7 +107,7 @@ class ControlPlane:
         begun = time.monotonic()
         layout.write_keys(self._layout)
         layout.write_configurations(self._layout)
-        access = Access(self._cloud_url, self.region, self.name, self._aws_auth)
+        access = Access(self._account, self.region, self.name, self._aws_auth)
         self._webhook = Webhook(self._layout, access.user)
         self._webhook.start()
         self._run(ETCD, components.etcd(self._tools))

@@ -22,6 +22,7 @@ SERVER_NAMES = (
 )
 MASTERS = "system:masters"
 FRONT_PROXY = "front-proxy-client"
+WEBHOOK_CALLER = "token-webhook-caller"
 USERS = {
     "admin": ("kubernetes-admin", (MASTERS,)),
     "controller-manager": ("system:kube-controller-manager", ()),
@@ -29,7 +30,7 @@ USERS = {
     "kwok": ("kwok", (MASTERS,)),
 }
 EGRESS_SOCKET = "egress.sock"
-PROXY = "proxy.url"
+PROXY, CURL = "proxy.url", "proxy.curl"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def write_keys(layout: Layout) -> None:
     pairs = {
         "apiserver": cluster.server("kube-apiserver", SERVER_NAMES, (places.LOOPBACK, API_SERVICE_IP)),
         "webhook": cluster.server("token-webhook", ("localhost",), (places.LOOPBACK,)),
+        "webhook-client": cluster.client(WEBHOOK_CALLER),
         "front-proxy": proxies.client(FRONT_PROXY),
         **{user: cluster.client(name, groups) for user, (name, groups) in USERS.items()},
     }
@@ -91,19 +93,13 @@ def write_kubeconfigs(layout: Layout, name: str, endpoint: str, webhook: str) ->
     for user in USERS:
         pair = Pair(layout.certificate(user).read_bytes(), layout.key(user).read_bytes())
         places.write_json(layout.kubeconfig(user), kubeconfig(name, endpoint, ca, pair))
-    places.write_json(layout.kubeconfig("webhook"), kubeconfig("webhook", webhook, ca, None))
+    caller = Pair(layout.certificate("webhook-client").read_bytes(), layout.key("webhook-client").read_bytes())
+    places.write_json(layout.kubeconfig("webhook"), kubeconfig("webhook", webhook, ca, caller))
 
 
-def kubeconfig(name: str, server: str, ca: bytes, pair: Pair | None) -> dict[str, Any]:
-    """A kubeconfig with one cluster and one user, known by a client certificate or not at all."""
-    user = (
-        {}
-        if pair is None
-        else {
-            "client-certificate-data": _base64(pair.certificate),
-            "client-key-data": _base64(pair.key),
-        }
-    )
+def kubeconfig(name: str, server: str, ca: bytes, pair: Pair) -> dict[str, Any]:
+    """A kubeconfig with one cluster and one user, known by a client certificate."""
+    user = {"client-certificate-data": _base64(pair.certificate), "client-key-data": _base64(pair.key)}
     return {
         "apiVersion": "v1",
         "kind": "Config",

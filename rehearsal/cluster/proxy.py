@@ -1,18 +1,24 @@
 """The cluster's network for real processes on this machine: an HTTP proxy that dials addresses of pods and Services.
 
 A process that scrapes `http://10.0.1.7:9400/metrics` asks this proxy for it, or for a tunnel (`CONNECT`) where TLS goes
-end to end. An address that nothing answers in the cluster is refused: 502, with the link that is missing.
+end to end. An address that nothing answers in the cluster is refused: 502, with the link that is missing. Who does not
+know the proxy's word, which its URL holds, is not in the cluster's network at all: 407 (RFC 9110, 11.7; RFC 7617).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import logging
+import secrets
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+import urllib3
+
 from rehearsal import places
+from rehearsal.cluster import socks
 from rehearsal.cluster.backends import Address
 from rehearsal.cluster.pages import (
     IDLE_SECONDS,
@@ -33,41 +39,76 @@ log = logging.getLogger(__name__)
 UNREACHED = "X-Unreached"
 """A header of our own 502: nobody answered, which a server's own 502 does not say."""
 
+_STRANGER = (
+    b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="rehearsal"\r\n'
+    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+)
+KINDS = ("http", "socks5")
 PATIENCE = 10.0
 CHUNK = 65_536
 # Of one connection only (RFC 9110, 7.6.1), and what a client says to a proxy.
 _HOP = ("connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "upgrade", "transfer-encoding")
 
 
+USER = "rehearsal"
+
+
+def admitting(url: str) -> dict[str, str]:
+    """The header by which a client of the proxy at `url` is let through."""
+    parts = urlsplit(url)
+    return urllib3.make_headers(proxy_basic_auth=f"{parts.username}:{parts.password}") if parts.username else {}
+
+
 class Proxy:
-    """Listens on a free port of loopback, in the thread of `server`; `url` is valid after `start()`."""
+    """Listens on two free ports of loopback, in the thread of `server`: HTTP at `url`, SOCKS5 at `socks`.
+
+    Both are valid after `start()`.
+    """
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._listening: asyncio.Server | None = None
-        self.url = ""
+        self._listening: list[asyncio.Server] = []
+        self._word = self._admitted = ""
+        self.url = self.socks = ""
 
     def start(self, route: Router) -> None:
         """Begins, following addresses by `route`: it asks the API server, so other threads do."""
 
+        self._word = secrets.token_urlsafe(24)
+        (self._admitted,) = urllib3.make_headers(proxy_basic_auth=f"{USER}:{self._word}").values()
+
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await self._serve(reader, writer, route)
 
-        async def listen() -> asyncio.Server:
-            return await asyncio.start_server(serve, places.LOOPBACK, 0, limit=LONGEST_HEAD, backlog=128)
+        async def serve_socks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with contextlib.closing(writer):
+                await self._relay(reader, writer, route)
+
+        async def listen() -> list[asyncio.Server]:
+            return [
+                await asyncio.start_server(each, places.LOOPBACK, 0, limit=LONGEST_HEAD, backlog=128)
+                for each in (serve, serve_socks)
+            ]
 
         self._listening = asyncio.run_coroutine_threadsafe(listen(), self._server.loop).result()
-        self.url = f"http://{places.LOOPBACK}:{self._listening.sockets[0].getsockname()[1]}"
+        ports = [each.sockets[0].getsockname()[1] for each in self._listening]
+        self.url, self.socks = (
+            f"{kind}://{USER}:{self._word}@{places.LOOPBACK}:{port}" for kind, port in zip(KINDS, ports, strict=True)
+        )
 
     def stop(self) -> None:
-        if self._listening is not None:
-            self._server.loop.call_soon_threadsafe(self._listening.close)
-            self._listening = None
+        for each in self._listening:
+            self._server.loop.call_soon_threadsafe(each.close)
+        self._listening = []
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, route: Router) -> None:
         try:
             while (head := await asyncio.wait_for(read_head(reader), IDLE_SECONDS)) is not None:
                 method, target, headers = head
+                if not hmac.compare_digest(headers.get("proxy-authorization", "").encode(), self._admitted.encode()):
+                    writer.write(_STRANGER)
+                    await writer.drain()
+                    return
                 if method == "CONNECT":
                     await self._tunnel(route, target, reader, writer)
                     return
@@ -116,13 +157,40 @@ class Proxy:
             return
         with contextlib.closing(outgoing):
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await writer.drain()
-            ways = [asyncio.create_task(_copy(reader, outgoing)), asyncio.create_task(_copy(upstream, writer))]
-            try:
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for way in ways:
-                    way.cancel()
+            await _both_ways(reader, writer, upstream, outgoing)
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, route: Router) -> None:
+        """A connection by SOCKS5, until one side ends it."""
+        try:
+            host, port = await asyncio.wait_for(socks.wanted(reader, writer, USER, self._word), PATIENCE)
+        except (socks.SocksError, OSError, TimeoutError, EOFError) as error:
+            log.debug("a connection by SOCKS5 ended: %s", error)
+            return
+        try:
+            upstream, outgoing = await _dial(route, host, port)
+        except (NoRouteError, ApiError, Unreachable, OSError, TimeoutError) as error:
+            log.debug("%s:%d refused: %s", host, port, error)
+            writer.write(socks.reply(socks.REFUSED))
+            return
+        with contextlib.closing(outgoing):
+            writer.write(socks.reply(socks.SUCCEEDED))
+            await _both_ways(reader, writer, upstream, outgoing)
+
+
+async def _both_ways(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    upstream: asyncio.StreamReader,
+    outgoing: asyncio.StreamWriter,
+) -> None:
+    """Carries bytes between a client and whom it reached, until one of them ends."""
+    await writer.drain()
+    ways = [asyncio.create_task(_copy(reader, outgoing)), asyncio.create_task(_copy(upstream, writer))]
+    try:
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for way in ways:
+            way.cancel()
 
 
 async def _dial(route: Router, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

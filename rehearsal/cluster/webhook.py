@@ -1,4 +1,7 @@
-"""The API server's token webhook: a TLS server on loopback that answers TokenReview with `access`."""
+"""The API server's token webhook: a TLS server on loopback that answers TokenReview with `access`.
+
+Only who has a client certificate of the cluster is answered: the API server.
+"""
 
 import json
 import logging
@@ -70,6 +73,8 @@ class Webhook:
 
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(self._layout.certificate("webhook"), self._layout.key("webhook"))
+        tls.load_verify_locations(self._layout.ca)
+        tls.verify_mode = ssl.CERT_REQUIRED
         self._server = TlsServer((places.LOOPBACK, 0), Handler, tls)
         threading.Thread(target=self._server.serve_forever, name="token-webhook", daemon=True).start()
 

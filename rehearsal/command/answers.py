@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rehearsal import processes
+from rehearsal.keys import Account
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.supervisor import Site
 
@@ -23,7 +24,7 @@ def trouble(site: Site, kubeconfigs: Mapping[str, Path]) -> str:
     """Which parts do not answer, what is known of them and what to type; empty if all do (LF28)."""
     halted = processes.halted(site.supervisor.pid)
     patience = HALTED_SECONDS if halted else PATIENCE_SECONDS
-    silent = [] if _account_answers(site.cloud_url, patience) else [f"its AWS account ({site.cloud_url})"]
+    silent = [] if _account_answers(site.account, patience) else [f"its AWS account ({site.cloud_url})"]
     silent += [
         f"the API server of its cluster {label}"
         for label, path in kubeconfigs.items()
@@ -48,9 +49,9 @@ def given_up(console: Console, trouble: str, name: str) -> bool:
     return input(f"Type {name} to throw it away and start clean; anything else leaves it: ") == name
 
 
-def _account_answers(url: str, patience: float) -> bool:
+def _account_answers(account: Account, patience: float) -> bool:
     try:
-        return urllib3.request("GET", f"{url}/rehearsal/health", timeout=patience, retries=False).status == 200
+        return account.ask("GET", "health", timeout=patience).status == 200
     except urllib3.exceptions.HTTPError:
         return False
 

@@ -20,6 +20,8 @@ WAIT_SECONDS = 180.0
 STILL_SECONDS = 60.0
 """Without any change for so long nothing more will come: a kubelet's patience passes here 20 times as fast."""
 LOOK_SECONDS = 1.0
+LOCKED = "the stack is currently locked by"
+"""What Pulumi says where another engine was faster (pulumi, pkg/backend/diy, lock.go)."""
 
 
 def up(session: Session, text: str) -> Outcome:
@@ -38,9 +40,14 @@ def up(session: Session, text: str) -> Outcome:
     for sentence in endings(preview.events, session.program.loses):
         console.print(f"  {escape(sentence)}", style="bold red", highlight=False)
     build_for(session, preview)
+    _alone(session)
     with meter.phase("update"):
         console.print("update")
         outcome = session.engine.up(watch=session.lines())
+    if outcome.status and LOCKED in outcome.explain():
+        # Pulumi's own advice, `pulumi cancel`, would take the lock from the one that works.
+        _alone(session)
+        raise CommandError("another command worked on the stack at the same moment and has ended: try again.")
     _require(outcome)
     return outcome
 
@@ -59,8 +66,7 @@ def build_for(session: Session, preview: Outcome) -> None:
 def recover_if_needed(session: Session) -> None:
     """Settle what a killed engine left. Raises CommandError if an engine still works on the stack."""
     engine = session.engine
-    if pid := session.locked_by():
-        raise CommandError(f"pulumi (pid {pid}) works on stack {engine.stack} now: let it end, or interrupt it.")
+    _alone(session)
     stale = locks(session.directory.backend, engine.stack)
     if not stale and not state.pending(engine.export()):
         return
@@ -68,6 +74,15 @@ def recover_if_needed(session: Session) -> None:
     recovery = run_recovery(session)
     if not recovery.complete:
         raise CommandError(undecided(session.program, engine.stack))
+
+
+def _alone(session: Session) -> None:
+    """Raises CommandError if an engine works on the stack."""
+    if pid := session.locked_by():
+        raise CommandError(
+            f"pulumi (pid {pid}) works on stack {session.engine.stack} now, started by another command: let it end, or "
+            "interrupt that one. Nothing was changed here."
+        )
 
 
 def undecided(program: Particulars, stack: str) -> str:
@@ -86,17 +101,22 @@ def run_recovery(session: Session, *, clear_rest: bool = False) -> Recovery:
 
 
 def wait_until_running(session: Session) -> tuple[list[ClusterView], list[str]]:
-    """Wait until all that the program declared is there and as asked; returns what there is, and what is not."""
+    """Wait until all that the program declared is there and as asked; returns what there is, and what is not.
+
+    What the account has lost does not come by waiting, nor does what would run on it.
+    """
     moved = time.monotonic()
     deadline = moved + WAIT_SECONDS
     said: list[str] = []
+    guard = session.guard(lambda *_: None)
     with session.meter.phase("what was declared"):
         while True:
-            views = session.views()
-            missing = [sentence for view in views for sentence in view.unready()]
+            guard.look()
+            gone, views = session.gone(), session.views()
+            missing = gone + [sentence for view in views for sentence in view.unready()]
             now = time.monotonic()
             moved = moved if missing == said else now
-            if not missing or now > min(deadline, moved + STILL_SECONDS):
+            if gone or not missing or now > min(deadline, moved + STILL_SECONDS):
                 return views, missing
             for sentence in missing:
                 if sentence not in said:

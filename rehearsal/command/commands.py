@@ -4,23 +4,21 @@ import argparse
 import contextlib
 import os
 import shutil
+import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 from rich.console import Console
 
 from rehearsal import particulars, places, supervisor, toolchain
-from rehearsal.cluster.layout import PROXY
+from rehearsal.cluster.layout import CURL, PROXY
 from rehearsal.command import apply, asked, difference, ordering, preflight, removal
-from rehearsal.command.errors import CommandError
+from rehearsal.command.errors import CommandError, StateLostError
 from rehearsal.command.meter import Meter
-from rehearsal.command.session import Session, forget, kubeconfigs, open_session, views, watched
-from rehearsal.engine.recover import recover as recover_stack
-from rehearsal.engine.run import Engine, EngineError
+from rehearsal.command.session import Session, absent, failed, forget, kubeconfigs, open_session, views, watched
+from rehearsal.engine.run import EngineError
 from rehearsal.engine.stackfile import stack_file
-from rehearsal.engine.table import closing, cluster_tables, console, phases_table, recovery_table
+from rehearsal.engine.table import closing, cluster_tables, console, phases_table
 from rehearsal.engine.view import ClusterView
 from rehearsal.engine.watching import Watching
 
@@ -59,9 +57,25 @@ def down(options: argparse.Namespace) -> int:
         return 0
     preflight.check(root, options.stack)
     with _nothing_left(directory, screen):
-        session = open_session(name, root, options.stack, screen, meter)
-        _remove(session)
+        try:
+            _remove(open_session(name, root, options.stack, screen, meter))
+        except StateLostError as error:
+            return _end_without_state(directory, str(error), screen)
     screen.print(phases_table(meter.phases))
+    return 0
+
+
+def _end_without_state(directory: places.SiteDirectory, reason: str, screen: Console) -> int:
+    """Stop a site whose stack cannot be destroyed in order: all that it made lives in it."""
+    screen.print(f"{reason}", style="yellow", highlight=False, soft_wrap=True, markup=False)
+    supervisor.stop(directory.path)
+    shutil.rmtree(directory.path, ignore_errors=True)
+    screen.print(
+        "the rehearsal is ended without its state: account and clusters lived in it alone, so nothing is left, but "
+        "that the program destroys itself in order was not proven",
+        highlight=False,
+        soft_wrap=True,
+    )
     return 0
 
 
@@ -76,7 +90,7 @@ def rehearse(options: argparse.Namespace) -> int:
             session = open_session(name, root, options.stack, screen, meter)
             outcome = apply.up(session, stack_file(root, options.stack).read_text())
             seen, missing = apply.wait_until_running(session)
-            problems = [*missing, *_unstable(session)]
+            problems = [*missing, *_unstable(session), *_outlived(session)]
             _remove(session)
         except (CommandError, EngineError) as error:
             raise CommandError(f"{error}{_again(options)}") from error
@@ -104,29 +118,6 @@ def preview(options: argparse.Namespace) -> int:
     return 0
 
 
-def recover(options: argparse.Namespace) -> int:
-    """Settle what a killed engine left; 1 if something needs a decision."""
-    root = options.root
-    preflight.stack_file_readable(root, options.stack)
-    screen, meter = console(), Meter()
-    if options.real:
-        return _recover_real(root, options, screen)
-    name = options.site or options.stack
-    now = supervisor.status(places.site(name, root).path)
-    if now.state is not supervisor.State.RUNNING:
-        typed = particulars.load(root).typed
-        raise CommandError(
-            f"no rehearsal {name} runs ({now.reason}), so there is nothing to recover: `{typed('up', options.stack)}` "
-            f"starts one; for the real stack of your own account: `{typed('recover', options.stack, 'real')}`."
-        )
-    session = open_session(name, root, options.stack, screen, meter)
-    if pid := session.locked_by():
-        raise CommandError(f"pulumi (pid {pid}) works on stack {options.stack} now: let it end, or interrupt it.")
-    if apply.run_recovery(session, clear_rest=options.clear).complete:
-        return 0
-    raise CommandError(apply.undecided(session.program, options.stack))
-
-
 def status(options: argparse.Namespace) -> int:
     """Print what runs; 1 if nothing does, or if something declared is not there or not as asked."""
     name = options.site or options.stack
@@ -139,22 +130,25 @@ def status(options: argparse.Namespace) -> int:
     for label, path in kubeconfigs(directory).items():
         screen.print(f"cluster {label}: kubeconfig {path}", highlight=False, soft_wrap=True)
         if (proxy := path.with_name(PROXY)).exists():
-            ask = f"curl -x {proxy.read_text()} http://SERVICE.NAMESPACE:PORT/"
+            ask = f"curl -K {proxy.with_name(CURL)} http://SERVICE.NAMESPACE:PORT/"
             screen.print(f"cluster {label}: its Services and pods answer to `{ask}`", highlight=False, soft_wrap=True)
     for sentence in ordering.present(directory):
         screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
     seen = views(directory, program)
     for table in (each for cluster in seen for each in cluster_tables(cluster)):
         screen.print(table)
+    for sentence in failed(directory, program):
+        screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
     _point(screen, watched(directory), program, options.stack)
-    return _complain(screen, seen, [sentence for cluster in seen for sentence in cluster.unready()])
+    lost = absent(now.site, program, options.stack)
+    return _complain(screen, seen, lost + [sentence for cluster in seen for sentence in cluster.unready()])
 
 
 def _point(screen: Console, found: Iterable[Watching], program: particulars.Particulars, stack: str) -> None:
     """Say where to look: Prometheus, what the program shows of it, and the alerts that reach people now."""
     for each in found:
-        lines = [f"Prometheus of {each.cluster}: curl -x {each.proxy} {each.prometheus}/api/v1/targets"]
-        lines += program.looks(stack, each.prometheus, each.proxy)
+        lines = [f"Prometheus of {each.cluster}: curl -K {each.proxy.with_name(CURL)} {each.prometheus}/api/v1/targets"]
+        lines += program.looks(stack, each.prometheus, f"$(cat {each.proxy})")
         for line in lines:
             screen.print(line, highlight=False, soft_wrap=True, markup=False)
         style = "green" if each.alerts == [] else "yellow"
@@ -221,19 +215,15 @@ def _unstable(session: Session) -> list[str]:
     return [f"a second preview fails: {outcome.explain()}"] if outcome.status else []
 
 
-def _recover_real(root: Path, options: argparse.Namespace, screen: Console) -> int:
-    cli, stack = shutil.which("pulumi"), options.stack
-    if cli is None:
-        raise CommandError("`pulumi` is not on PATH: install it as for any real deployment.")
-    question = f"This frees the lock of {stack}. If no pulumi works on it anywhere, type its name: "
-    if not options.yes and input(question) != stack:
-        raise CommandError("nothing was done.")
-    with tempfile.TemporaryDirectory(prefix="rehearsal-recover-") as logs:
-        found = recover_stack(Engine(Path(cli), os.environ, root, stack, Path(logs)), clear_rest=options.clear)
-    screen.print(recovery_table(found))
-    if not found.complete:
-        raise CommandError(apply.undecided(particulars.load(root), stack))
-    return 0
+def _outlived(session: Session) -> Sequence[str]:
+    """A stack that ends by itself does so before it is taken away; what remains of it then has to be destroyed too."""
+    text = stack_file(session.engine.root, session.engine.stack).read_text()
+
+    def say(sentence: str) -> None:
+        session.console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+    with session.meter.phase("its own end"):
+        return session.program.outlive(text, session.site.account, say)
 
 
 @contextlib.contextmanager
@@ -242,6 +232,8 @@ def _nothing_left(directory: places.SiteDirectory, screen: Console) -> Iterator[
     try:
         yield
     except KeyboardInterrupt:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C would swallow what is said below
         screen.print("interrupted: stopping everything", style="yellow")
         supervisor.stop(directory.path)
         shutil.rmtree(directory.path, ignore_errors=True)

@@ -98,7 +98,10 @@ def _against(root: Path, stack: str, base: str, console: Console, meter: Meter, 
 
 
 def checkout(root: Path, revision: str, target: Path) -> Path:
-    """The tree of a git revision below `target`, without touching the repository; raises CommandError."""
+    """The tree of a git revision below `target`, without touching the repository; raises CommandError.
+
+    A link that leads out of the tree is left out.
+    """
     archive = target.with_suffix(".tar")
     command = ["git", "-C", str(root), "archive", "--format=tar", "--output", str(archive), revision]
     try:
@@ -108,9 +111,20 @@ def checkout(root: Path, revision: str, target: Path) -> Path:
     if done.returncode:
         raise CommandError(f"revision {places.bare(revision)} cannot be read from git: {done.stderr.strip()}")
     with tarfile.open(archive) as tar:
-        tar.extractall(target, filter="data")
+        tar.extractall(target, members=_within(tar, target), filter="data")
     archive.unlink()
     return target
+
+
+def _within(tar: tarfile.TarFile, tree: Path) -> Iterator[tarfile.TarInfo]:
+    """Its members but links that lead out of the tree, by an absolute path or by `..`: what they name is no revision's.
+
+    Whatever else the filter "data" refuses stays refused. Source: Python's tarfile, "Extraction filters".
+    """
+    for member in tar:
+        with contextlib.suppress(tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError):
+            tarfile.data_filter(member, str(tree))
+            yield member
 
 
 def _show(session: Session, wanted: Wanted) -> None:

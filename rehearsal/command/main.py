@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rehearsal import places
-from rehearsal.command import commands, ordering
+from rehearsal.command import commands, mending, ordering
 from rehearsal.command.errors import CommandError
 from rehearsal.engine.run import EngineError
 from rehearsal.engine.stackfile import StackFileError, program_root
@@ -67,11 +67,17 @@ def parser() -> argparse.ArgumentParser:
     rehearse = _command(sub, "rehearse", commands.rehearse, "up, assertions, a preview without changes, down")
     _stack(rehearse)
     _verbose(rehearse)
-    recover = _command(sub, "recover", commands.recover, "clean up what a killed engine left; also on a real stack")
+    recover = _command(sub, "recover", mending.recover, "clean up what a killed engine left; also on a real stack")
     _stack(recover)
     recover.add_argument("--real", action="store_true", help="the stack of your own backend and account")
     recover.add_argument("--yes", action="store_true", help="with --real: no engine works on it, do not ask")
     recover.add_argument("--clear", action="store_true", help="clear also what cannot be found out")
+    recover.add_argument("--restore", action="store_true", help="first replace a damaged state by its newest backup")
+    refresh = _command(
+        sub, "refresh", mending.refresh, "show what was changed behind the stack's back, and take it into the state"
+    )
+    _stack(refresh)
+    refresh.add_argument("--yes", action="store_true", help="do not ask")
     preview = _command(sub, "preview", commands.preview, "what the tree would change")
     _stack(preview)
     preview.add_argument("--base", help="a git revision: show what the tree changes against it")

@@ -1,9 +1,15 @@
 """`down`: destroy the stack, prove that nothing is left, stop everything."""
 
+from dataclasses import replace
+
 from rehearsal.command.apply import recover_if_needed
 from rehearsal.command.errors import CommandError
 from rehearsal.command.session import Session, kubeconfigs
-from rehearsal.engine import state
+from rehearsal.engine import declared, state
+from rehearsal.engine.run import Outcome
+
+GONE = {"PULUMI_K8S_DELETE_UNREACHABLE": "true"}
+"""For a cluster that is gone for good (pulumi-kubernetes, provider.go, Configure)."""
 
 
 def destroy(session: Session) -> None:
@@ -25,9 +31,24 @@ def destroy(session: Session) -> None:
             session.engine.unprotect()
             for cluster in session.control("DELETE", "deletion-protection"):
                 session.console.print(f"  and EKS' own deletion protection off {cluster}", style="yellow")
-        outcome = session.engine.destroy(watch=session.lines())
+        outcome = _destroy(session)
     if outcome.status:
         raise CommandError(f"pulumi destroy failed:\n{outcome.explain()}\nThe rehearsal still runs: try again.")
+
+
+def _destroy(session: Session) -> Outcome:
+    """Of a cluster that is gone a destroy alone gives up at the first Helm release, whatever it is told: the provider's
+    Delete knows no way (pulumi-kubernetes, issue 2675), its Read does, so a refresh goes first.
+    """
+    if kubeconfigs(session.directory) or not declared.declared(session.engine.export()):
+        return session.engine.destroy(watch=session.lines())
+    session.console.print(
+        "  the cluster is gone, and what the state has of it goes: as with PULUMI_K8S_DELETE_UNREACHABLE=true "
+        "pulumi destroy --refresh",
+        highlight=False,
+    )
+    engine = replace(session.engine, env={**session.engine.env, **GONE})
+    return engine.destroy("--refresh", watch=session.lines())
 
 
 def prove_empty(session: Session) -> None:

@@ -11,20 +11,19 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import boto3
 import urllib3
 from rich.console import Console
 
-from rehearsal import particulars, places, supervisor, toolchain, virtualenv
+from rehearsal import keys, particulars, places, supervisor, toolchain, virtualenv
 from rehearsal.cluster.layout import PROXY
-from rehearsal.command import answers
-from rehearsal.command.errors import CommandError
+from rehearsal.command import alarm, answers
+from rehearsal.command.errors import CommandError, StateLostError
 from rehearsal.command.meter import Meter
-from rehearsal.engine import declared, home, installed, seeds, stackfile
+from rehearsal.engine import declared, gone, home, installed, seeds, stackfile, stored
 from rehearsal.engine.locks import locks
 from rehearsal.engine.look import Look
 from rehearsal.engine.progress import Lines
-from rehearsal.engine.run import Engine
+from rehearsal.engine.run import Engine, Watcher
 from rehearsal.engine.view import ClusterView, view
 from rehearsal.engine.waits import waits
 from rehearsal.engine.watching import Watching, watching
@@ -41,6 +40,7 @@ STANDS_IN_THE_WAY = (
     stackfile.StackFileError,
     particulars.ParticularsError,
     installed.NotInstalledError,
+    places.PlaceError,
 )
 """What keeps a site or a stack on it from being opened, with one sentence for the person."""
 
@@ -69,8 +69,13 @@ class Session:
         """The inventory from before the first `up`."""
         return self.directory.path / "baseline.json"
 
-    def lines(self, *, steps: bool = True) -> Lines:
-        return Lines(self.console, steps=steps, waits=lambda: waits(self.views()))
+    def lines(self, *, steps: bool = True) -> Watcher:
+        """Tells what the engine does, and ends it when a part of the site died or the disk is full."""
+        return self.guard(Lines(self.console, steps=steps, waits=lambda: waits(self.views())))
+
+    def guard(self, then: Watcher) -> alarm.Watch:
+        """A look at the site once a second, which raises EngineError."""
+        return alarm.Watch(self.directory.path, then)
 
     def inventory(self) -> Inventory:
         """What the account holds now."""
@@ -78,8 +83,7 @@ class Session:
 
     def control(self, method: str, path: str, body: Any = None) -> Any:
         """One control route of the account; raises CommandError with what it answers to an order it cannot take."""
-        url, data = f"{self.site.cloud_url}/rehearsal/{path}", None if body is None else json.dumps(body)
-        answer = urllib3.request(method, url, body=data, timeout=30.0, retries=False)
+        answer = self.site.account.ask(method, path, body, timeout=30.0)
         if answer.status >= HTTPStatus.BAD_REQUEST:
             raise CommandError(f"the account refuses {path}: {answer.data.decode(errors='replace')}")
         return json.loads(answer.data)
@@ -90,14 +94,7 @@ class Session:
         Returns what is new there, in words: objects by their prefix, and reservations, which follow the calendar.
         """
         content = self.program.account(text)
-        env = self.engine.env
-        s3 = boto3.client(
-            "s3",
-            region_name=content.region,
-            endpoint_url=self.site.cloud_url,
-            aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"],
-        )
+        s3 = self.site.account.client("s3", content.region)
         for bucket in content.buckets:
             self.control("PUT", f"buckets/{content.region}/{bucket.name}", bucket.order)
         strangers = {bucket.name: bucket.owner for bucket in content.buckets if bucket.owner}
@@ -106,6 +103,7 @@ class Session:
         )
         for each in content.reservations:
             self.control("PUT", f"reservations/{content.region}/{each.id}", each.order)
+        self.control("PUT", "people", {"arns": list(content.people)})
         self.control("PUT", f"granted/{content.region}", content.instances)
         self.control("PUT", "caller", {"address": content.caller})
         if not self.baseline.exists():
@@ -128,6 +126,10 @@ class Session:
     def views(self) -> list[ClusterView]:
         """What runs in each cluster, beside what the stacks of the site declare of it."""
         return views(self.directory, self.program)
+
+    def gone(self) -> list[str]:
+        """What the stacks of the site declare of the account and the account does not have."""
+        return absent(self.site, self.program, self.engine.stack)
 
     def watched(self) -> list[Watching]:
         """What watches each cluster, and the alerts that fire."""
@@ -152,7 +154,10 @@ def kubeconfigs(directory: places.SiteDirectory) -> dict[str, Path]:
 
 def views(directory: places.SiteDirectory, program: particulars.Particulars) -> list[ClusterView]:
     """What runs in each cluster of a site, beside what its stacks declare; one that does not answer says so."""
-    images, objects = known(program.images), declared.stored(directory.backend)
+    try:
+        images, objects = known(program.images), declared.stored(directory.backend)
+    except stored.StateError as error:
+        return [ClusterView(directory.path.name, missed=[str(error)])]
     with contextlib.ExitStack() as closing:
         kubes: dict[str, Kube] = {}
         for label, path in kubeconfigs(directory).items():
@@ -165,14 +170,36 @@ def views(directory: places.SiteDirectory, program: particulars.Particulars) -> 
         return [_view(label, kube, images, shares[label]) for label, kube in kubes.items()]
 
 
+def absent(site: supervisor.Site, program: particulars.Particulars, stack: str) -> list[str]:
+    """One sentence for each thing of the account that was deleted behind a stack's back."""
+    try:
+        kept = list(gone.entries(site.directory.backend))
+        inventory = site.account.ask("GET", "inventory", timeout=30.0).json()
+    except (stored.StateError, keys.KeysError, urllib3.exceptions.HTTPError, ValueError) as error:
+        return [f"what the account holds cannot be compared with the state: {error}"]
+    return list(gone.gone(kept, inventory, program.typed("refresh", stack)))
+
+
 def watched(directory: places.SiteDirectory) -> list[Watching]:
     """What watches each cluster of a site; nothing of one that does not answer."""
     found: list[Watching] = []
     for label, path in kubeconfigs(directory).items():
         with contextlib.suppress(Unreachable, ApiError, ValueError, FileNotFoundError):
-            proxy = path.with_name(PROXY).read_text()
+            proxy = path.with_name(PROXY)
             with contextlib.closing(Kube.from_kubeconfig(str(path))) as kube:
                 found += watching(label.partition("/")[2], Look(kube), proxy)
+    return found
+
+
+def failed(directory: places.SiteDirectory, program: particulars.Particulars) -> list[str]:
+    """What failed lately in the clusters of a site, in the program's own words; nothing of one that does not answer."""
+    found: list[str] = []
+    for path in kubeconfigs(directory).values():
+        with (
+            contextlib.suppress(Unreachable, ApiError, ValueError, FileNotFoundError),
+            contextlib.closing(Kube.from_kubeconfig(str(path))) as kube,
+        ):
+            found += program.failed(kube)
     return found
 
 
@@ -203,19 +230,25 @@ def open_session(
         with meter.phase("site"):
             site = _start(directory, root, console)
             meter.watch(site.supervisor.pid)
+    except keys.KeysError as error:
+        raise StateLostError(str(error)) from error
     except STANDS_IN_THE_WAY as error:
         raise CommandError(str(error)) from error
-    prepared = home.prepare(
-        directory,
-        tools["pulumi"],
-        site.cloud_url,
-        tuple(tools.directories()),
-        environment=environment,
-        variables=particulars.upstream(root),
-        official=official,
-    )
     try:
+        stored.check(directory.backend, program.typed("recover", stack, "restore"), program.typed("down", stack))
+        alarm.keep_reserve(directory.path)
+        prepared = home.prepare(
+            directory,
+            tools["pulumi"],
+            site.cloud_url,
+            tuple(tools.directories()),
+            environment=environment,
+            variables=particulars.upstream(root),
+            official=official,
+        )
         workspace = open_workspace(directory, prepared, tree or root, stack)
+    except stored.StateError as error:
+        raise StateLostError(str(error)) from error
     except stackfile.StackFileError as error:
         raise CommandError(str(error)) from error
     return Session(site, workspace.engine, workspace.replaced, tools, program, console, meter)

@@ -8,10 +8,13 @@ import threading
 from rehearsal import places
 from rehearsal.cloud.seen.aws import Aws
 from rehearsal.cluster.control_plane import ControlPlane
+from rehearsal.cluster.layout import CURL
 from rehearsal.cluster.proxy import Proxy
 from rehearsal.eks.addons import Addons
+from rehearsal.eks.balancers import Balancers
 from rehearsal.eks.nodegroups import NodeGroups
 from rehearsal.eks.nodeserver import NodeServers
+from rehearsal.keys import Account
 from rehearsal.kube.informer import Informer
 from rehearsal.kubelet import orders, services
 from rehearsal.kubelet.allotted import Allotted
@@ -38,7 +41,7 @@ class Inside:
     """
 
     def __init__(
-        self, cluster: ControlPlane, cloud_url: str, region: str, name: str, tools: Tools, images: Images
+        self, cluster: ControlPlane, account: Account, region: str, name: str, tools: Tools, images: Images
     ) -> None:
         directory = cluster.directory / "effects"
         self._told = cluster.proxy
@@ -48,7 +51,7 @@ class Inside:
         stores = {store: Informer(self._watching, *kind) for store, kind in KINDS.items()}
         self.world = World(
             kube=kube,
-            aws=Aws(cloud_url, region),
+            aws=Aws(account, region),
             cluster=name,
             region=region,
             endpoint=cluster.endpoint,
@@ -71,6 +74,7 @@ class Inside:
         NodeServers(self.world)
         self._nodegroups = NodeGroups(self.world)
         self._addons = Addons(self.world)
+        self._balancers = Balancers(self.world)
 
     def start(self) -> None:
         """Begins; returns once the present objects are known, so that nothing is done twice."""
@@ -82,14 +86,18 @@ class Inside:
         self.world.events.start()
         self.world.tasks.start()
         self.world.proxy.start(self._network)
-        places.write(self._told, self.world.proxy.url.encode())
+        places.write(self._told, self.world.proxy.url)
+        # A configuration of curl's: words on its command line are seen by everybody on the machine.
+        places.write(self._told.with_name(CURL), f'proxy = "{self.world.proxy.url}"\n')
         self._kubelet.start()
         self._nodegroups.start()
         self._addons.start()
+        self._balancers.start()
 
     def stop(self) -> None:
         """Ends every thread and process of the effects; the cluster keeps what it shows."""
         self._stop.set()
+        self._balancers.stop()
         self._addons.stop()
         self._nodegroups.stop()
         for informer in self.world.stores.values():

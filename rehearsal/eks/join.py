@@ -87,10 +87,13 @@ def pulls(it: Situation) -> str | None:
     """The node must reach ECR, EC2, STS and S3: by a default route out, or by endpoints in the VPC."""
     if it.routes.way_out(it.host.subnet, it.host.vpc, it.host.public):
         return None
-    missing = ENDPOINTS_WITHOUT_INTERNET - it.routes.services_inside(it.host.vpc)
+    missing = ENDPOINTS_WITHOUT_INTERNET - it.routes.services_inside(
+        it.host.vpc, it.host.subnet, it.host.primary, it.groups
+    )
     if not missing:
         return None
-    return f"subnet {it.host.subnet} has no way out and {it.host.vpc} lacks endpoints for {', '.join(sorted(missing))}"
+    lacks = f"{it.host.vpc} lacks endpoints that it reaches for {', '.join(sorted(missing))}"
+    return f"subnet {it.host.subnet} has no way out and {lacks}"
 
 
 def is_worker(it: Situation) -> str | None:

@@ -15,6 +15,7 @@ from rehearsal.cluster.control_plane import ControlPlane
 from rehearsal.eks import reach
 from rehearsal.eks.front import Front
 from rehearsal.eks.inside import Inside
+from rehearsal.keys import Account
 from rehearsal.kubelet.images import Images
 from rehearsal.processes import StartError
 from rehearsal.toolchain import Tools
@@ -28,9 +29,10 @@ Key = tuple[str, str]
 class Cloud:
     """The routes of the AWS stand-in by which a rehearsal tells it what became of a cluster."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self._pool = urllib3.PoolManager(retries=False, timeout=10.0)
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.url = account.url
+        self._pool = urllib3.PoolManager(retries=False, timeout=10.0, headers=account.headers)
 
     def healthy(self) -> bool:
         try:
@@ -65,7 +67,7 @@ class Keeper:
         self._tools = tools
         self._images = images
         self._directory = directory
-        self._plane = ControlPlane(directory, name, region, cloud.url, tools, logs=logs)
+        self._plane = ControlPlane(directory, name, region, cloud.account, tools, logs=logs)
         self._ending = threading.Event()
         self._release = False
         self._thread = threading.Thread(target=self._run, name=f"cluster {name}", daemon=True)
@@ -119,11 +121,11 @@ class Keeper:
     def _tend(self) -> None:
         try:
             self._plane.tend()
-        except StartError as error:
+        except (StartError, OSError) as error:  # of a full disk nothing can be started now, but once there is room
             log.warning("%s", error)
 
     def _effects(self) -> Inside:
-        return Inside(self._plane, self._cloud.url, self.region, self.name, self._tools, self._images)
+        return Inside(self._plane, self._cloud.account, self.region, self.name, self._tools, self._images)
 
     def _report(self, state: Mapping[str, Any]) -> None:
         try:

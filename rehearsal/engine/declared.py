@@ -1,6 +1,5 @@
 """What a program declared of a cluster: the Kubernetes objects of its state, and those that its Releases brought."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal.engine import state
+from rehearsal.engine import stored as state_files
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.plugins.kubernetes.objects import dig, kind_of_token, split_identifier
 
@@ -41,8 +41,8 @@ class Declared:
 
 
 def stored(backend: Path) -> list[Declared]:
-    """The Kubernetes objects in every stack of a file backend."""
-    found = (json.loads(path.read_text()) for path in sorted((backend / ".pulumi" / "stacks").rglob("*.json")))
+    """The Kubernetes objects in every stack of a file backend. Raises StateError for one that is damaged."""
+    found = (state_files.read(path) for path in state_files.files(backend))
     latest = (dig(document, "checkpoint", "latest", default={}) for document in found)
     return [each for deployment in latest for each in declared({"deployment": deployment})]
 

@@ -3,6 +3,10 @@
 from rehearsal.engine.events import Diagnostic
 
 REMEDIES = {
+    "incorrect passphrase": (
+        "The state's secrets are sealed with another passphrase than the file `pulumi/passphrase` of this rehearsal "
+        "holds: put the right one back; `down` ends the rehearsal also without it"
+    ),
     "asked for the client to provide credentials": (
         "Map the principal behind these credentials to the cluster (on EKS an access entry), then run `up` again"
     ),

@@ -16,15 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from rehearsal import places, virtualenv
+from rehearsal import keys, places, virtualenv
+from rehearsal.engine import stored
 from rehearsal.engine.installed import HOST, Official
+from rehearsal.metal.record import HALL
 
-PLUGINS = {"aws": "pulumi-aws", "kubernetes": "pulumi-kubernetes"}
+PLUGINS = {"aws": "pulumi-aws", "command": "pulumi-command", "kubernetes": "pulumi-kubernetes"}
 """Resource plugins and the Python distributions whose versions they answer for."""
 
 DROPPED = ("KUBECONFIG", "GOROOT", "PYTHONPATH", "PYTHONHOME", "PULUMI_STACK", "PULUMI_ACCESS_TOKEN")
 DROPPED_PREFIXES = ("AWS_", "PULUMI_", "KUBE_")
-ACCESS_KEY, SECRET_KEY = "AKIAREHEARSAL0000000", "rehearsal"
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,10 @@ def wanted(environment: Path | None) -> dict[str, set[str]]:
 
 
 def _resource(name: str, installed: Path | None) -> str:
-    """The official Kubernetes plugin has ours beside it, for charts whose repository is not reached."""
-    if installed is None:
+    """The official Kubernetes plugin has ours beside it, for charts whose repository is not reached; only our command
+    plugin finds the way to rehearsed hosts.
+    """
+    if installed is None or name == "command":
         return _ours(f"rehearsal.plugins.{name}")
     return _ours("rehearsal.plugins.beside", str(installed)) if name == "kubernetes" else _theirs(installed)
 
@@ -133,9 +136,8 @@ def _environment(site: places.SiteDirectory, cloud_url: str, tools: tuple[Path, 
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",
         "PULUMI_DEBUG_COMMANDS": "true",  # it unlocks --event-log
-        "AWS_ENDPOINT_URL": cloud_url,
-        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        HALL: str(site.path / "hall" / "hall.json"),
+        **keys.Account(cloud_url, keys.make(site.keys)).variables,
         "AWS_CONFIG_FILE": str(profiles),
         "AWS_SHARED_CREDENTIALS_FILE": str(profiles),
         "AWS_EC2_METADATA_DISABLED": "true",
@@ -146,14 +148,22 @@ def _environment(site: places.SiteDirectory, cloud_url: str, tools: tuple[Path, 
 
 def allow_profile(home: Home, name: str) -> None:
     """Let AWS clients find the profile `name`, as the user's own configuration does on a real deployment."""
-    keys = f"aws_access_key_id = {ACCESS_KEY}\naws_secret_access_key = {SECRET_KEY}\n"
+    own = "".join(f"{each.lower()} = {home.env[each]}\n" for each in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
     section = "default" if name == "default" else f"profile {name}"
-    places.write(Path(home.env["AWS_CONFIG_FILE"]), f"[{section}]\n{keys}")
+    places.write(Path(home.env["AWS_CONFIG_FILE"]), f"[{section}]\n{own}")
 
 
 def passphrase(site: places.SiteDirectory) -> Path:
-    """The file with the passphrase of the rehearsal's secrets, made on first use, readable by the owner only."""
+    """The file with the passphrase of the rehearsal's secrets, made on first use, readable by the owner only.
+
+    Raises StateError if it is gone and a state is there, whose secrets another one would not open.
+    """
     path = site.pulumi / "passphrase"
+    if not path.exists() and (sealed := stored.files(site.backend)):
+        raise stored.StateError(
+            f"{path} is gone, and the secrets in {sealed[0]} are sealed with what it held: put it back; without it no "
+            "command can read them, and `down` ends the rehearsal"
+        )
     with contextlib.suppress(FileExistsError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w") as file:

@@ -14,8 +14,8 @@ from pathlib import Path
 VARIABLE = "PLUGINS"
 OFFICIAL = "official"
 HOST = "pulumi-language-python"
-OPTIONAL = frozenset({"aws"})
-"""The stand-in serves where the official one is not installed: AWS' is 700 MB."""
+OPTIONAL = frozenset({"aws", "command"})
+"""The stand-in serves where the official one is not installed: AWS' is 700 MB, and command's is never used."""
 
 
 class NotInstalledError(Exception):

@@ -10,7 +10,7 @@ from rehearsal.engine import runs
 from rehearsal.engine.declared import RELEASE, Declared
 from rehearsal.engine.look import Look, Object, because
 from rehearsal.plugins.kubernetes.helm_store import Store
-from rehearsal.plugins.kubernetes.objects import condition, dig, holds
+from rehearsal.plugins.kubernetes.objects import SKIP_AWAIT, condition, dig, holds
 
 Named = tuple[str, str | None, str]
 """Kind, namespace and name."""
@@ -172,7 +172,12 @@ def _pod(item: Declared, live: Object, look: Look) -> Iterator[str]:
 
 
 def _service(item: Declared, live: Object, look: Look) -> Iterator[str]:
-    """A Service that selects pods leads to one that is ready; pods that are not are told of by whoever keeps them."""
+    """A Service that selects pods leads to one that is ready; pods that are not are told of by whoever keeps them.
+
+    One that is not awaited has pods now and then, such as those of a Job.
+    """
+    if live["metadata"].get("annotations", {}).get(SKIP_AWAIT) == "true":
+        return
     selector = dig(live, "spec", "selector", default={})
     slices = (
         each

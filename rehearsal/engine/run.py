@@ -23,6 +23,8 @@ PARALLEL = 16
 """Operations at once: a Service waits for its endpoints, and several of them fill the default of 8 on two cores."""
 LOOK_SECONDS = 0.1
 SHORT_SECONDS = 120.0
+PATIENCE_SECONDS = 20.0
+"""How long operations in flight may take to end when the engine is told to end them; then it stops at once."""
 
 Watcher = Callable[[Step | Diagnostic | None, Record], None]
 """Called for each step that begins or ends and each diagnostic, and with None about ten times a second."""
@@ -30,6 +32,9 @@ Watcher = Callable[[Step | Diagnostic | None, Record], None]
 
 class EngineError(Exception):
     """The CLI refused or failed; the text is its own."""
+
+    at_once = True
+    """Whether the engine is ended at once if a watcher raises this; else it ends what is in flight."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ class Outcome:
         """Why it failed, in full: the errors of the engine, the plugins and the program, else the CLI's last words."""
         errors = self.record.errors()
         if not errors:
-            return last_lines(self.log, 20)
+            said = last_lines(self.log, 20)
+            return "\n".join(filter(None, (said, remedy(said))))
         program = [each.message for each in self.record.diagnostics if each.severity == "info#err"]
         remedies = dict.fromkeys(sentence for each in errors if (sentence := remedy(each.message)))
         return "\n".join([*map(str, errors), *remedies, *program])
@@ -82,7 +88,9 @@ class Engine:
         return self._operate("preview", *flags, watch=watch)
 
     def refresh(self, *flags: str, watch: Watcher | None = None) -> Outcome:
-        return self._operate("refresh", "--yes", "--skip-preview", *flags, watch=watch)
+        """Take what there is into the state; with the flag `--preview-only` show it."""
+        flags = flags if "--preview-only" in flags else ("--yes", "--skip-preview", *flags)
+        return self._operate("refresh", *flags, watch=watch)
 
     def destroy(self, *flags: str, watch: Watcher | None = None) -> Outcome:
         """Delete everything; with the flag `--preview-only` show it, and what forbids it."""
@@ -127,7 +135,8 @@ class Engine:
         except subprocess.TimeoutExpired as error:
             raise EngineError(f"pulumi {words[0]} gave no answer within {SHORT_SECONDS:.0f} s.") from error
         if done.returncode:
-            raise EngineError(f"pulumi {' '.join(words[:2])}: {done.stderr.strip() or done.stdout.strip()}")
+            said = done.stderr.strip() or done.stdout.strip()
+            raise EngineError("\n".join(filter(None, (f"pulumi {' '.join(words[:2])}: {said}", remedy(said)))))
         return done.stdout
 
     def _operate(self, operation: str, *flags: str, watch: Watcher | None) -> Outcome:
@@ -152,10 +161,14 @@ def _ignore(_: Step | Diagnostic | None, __: Record) -> None:
 
 
 def _follow(process: Process, events: Path, watch: Watcher) -> Record:
-    """Start the process and read its event log until it has ended; KeyboardInterrupt is passed on after that."""
+    """Start the process and read its event log until it has ended; KeyboardInterrupt is passed on after that.
+
+    So is an EngineError of the watcher, which makes the process end: what is in flight first, unless `at_once`.
+    """
     record = Record()
     reader = _Tail(events)
-    interrupted = False
+    interrupted: KeyboardInterrupt | EngineError | None = None
+    hurry = float("inf")
     identity = process.start()
     try:
         while True:
@@ -168,14 +181,23 @@ def _follow(process: Process, events: Path, watch: Watcher) -> Record:
                 watch(None, record)
                 if ended:
                     break
-            except KeyboardInterrupt:
-                interrupted = True
+                if time.monotonic() > hurry:
+                    hurry = float("inf")
+                    _send(identity, signal.SIGINT)
+            except KeyboardInterrupt as interrupt:
+                interrupted = interrupt
+                _send(identity, signal.SIGINT)
+            except EngineError as alarm:
+                interrupted = alarm
+                if alarm.at_once:
+                    break
+                hurry = time.monotonic() + PATIENCE_SECONDS
                 _send(identity, signal.SIGINT)
     finally:
         process.stop()
         reader.close()
     if interrupted:
-        raise KeyboardInterrupt
+        raise interrupted
     return record
 
 

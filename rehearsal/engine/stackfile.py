@@ -46,9 +46,13 @@ def program_root(start: Path) -> Path:
 
 
 def stack_file(root: Path, stack: str) -> Path:
-    """The committed file of a stack; raises StackFileError naming the stacks that exist."""
+    """The committed file of a stack. Raises StackFileError naming the stacks that exist, or the line that is broken."""
     path = root / f"Pulumi.{stack}.yaml"
     if path.is_file():
+        try:
+            yaml.compose(path.read_bytes(), Loader=yaml.SafeLoader)
+        except yaml.YAMLError as error:
+            raise StackFileError(f"{path.name} is not valid YAML: {error}") from error
         return path
     known = sorted(
         each.name.removeprefix("Pulumi.").removesuffix(".yaml")

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import urllib3
 
+from rehearsal.cluster.proxy import admitting
 from rehearsal.engine.look import Look
 
 GROUP = "monitoring.coreos.com/v1"
@@ -24,11 +26,13 @@ QUIET = "none"
 
 @dataclass(frozen=True)
 class Watching:
-    """A cluster's Prometheus at `prometheus`, reached by `proxy`; `alerts` are sentences, None if nobody answers."""
+    """A cluster's Prometheus at `prometheus`, reached by the proxy whose address lies in the file `proxy`; `alerts` are
+    sentences, None if nobody answers.
+    """
 
     cluster: str
     prometheus: str
-    proxy: str
+    proxy: Path
     alerts: Sequence[str] | None
 
     @property
@@ -39,11 +43,11 @@ class Watching:
         return f"alerts: {len(self.alerts)} firing" if self.alerts else "alerts: none firing"
 
 
-def watching(cluster: str, look: Look, proxy: str) -> Iterator[Watching]:
+def watching(cluster: str, look: Look, proxy: Path) -> Iterator[Watching]:
     """What watches one cluster; nothing where no Prometheus was asked for."""
     managers = {each["metadata"]["namespace"] for each in look.all(GROUP, "Alertmanager")}
     for namespace in sorted({each["metadata"]["namespace"] for each in look.all(GROUP, "Prometheus")}):
-        told = _alerts(_address(ALERTMANAGER, namespace), proxy) if namespace in managers else None
+        told = _alerts(_address(ALERTMANAGER, namespace), proxy.read_text()) if namespace in managers else None
         yield Watching(cluster, _address(PROMETHEUS, namespace), proxy, told)
 
 
@@ -55,7 +59,7 @@ def _alerts(url: str, proxy: str) -> list[str] | None:
     """What fires, is not silenced and is not kept quiet by a cause; None without an answer."""
     fields = {"active": "true", "silenced": "false", "inhibited": "false"}
     try:
-        with urllib3.ProxyManager(proxy) as pool:
+        with urllib3.ProxyManager(proxy, proxy_headers=admitting(proxy)) as pool:
             answer = pool.request("GET", f"{url}/api/v2/alerts", fields=fields, timeout=PATIENCE_SECONDS, retries=False)
             return sentences(answer.json()) if answer.status == 200 else None
     except (urllib3.exceptions.HTTPError, ValueError):

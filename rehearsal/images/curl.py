@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from rehearsal.cluster.proxy import UNREACHED
+from rehearsal.cluster.proxy import UNREACHED, admitting
 from rehearsal.kubelet.images import unknown
 from rehearsal.kubelet.program import TIME_SCALE, Exit, Launch, Program
 
@@ -157,7 +157,7 @@ def ask(proxy: str, asked: Asked) -> Answered:
     way = urlsplit(proxy)
     connection = http.client.HTTPConnection(way.hostname or "", way.port, timeout=PATIENCE)
     try:
-        connection.request(asked.method, asked.url, asked.body, dict(asked.headers))
+        connection.request(asked.method, asked.url, asked.body, {**asked.headers, **admitting(proxy)})
         answer = connection.getresponse()
         body = answer.read().decode(errors="replace")
         return Answered(0 if answer.getheader(UNREACHED) else answer.status, body)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rehearsal import places
+from rehearsal.images import words
 from rehearsal.images.published import NotFoundError, behind
 from rehearsal.kubelet.process import FILES, RealProcess
 from rehearsal.kubelet.program import Ends, Exit, Launch, Program
@@ -20,8 +21,8 @@ def run(launch: Launch) -> Program:
         text = f'exec: "{launch.argv[0]}": executable file not found in $PATH'
         return Ends(launch.now, Exit(127, text, "ContainerCannotRun"))
     try:
-        given = [local(launch, word) for word in argv]
-    except NotFoundError as error:
+        given = [local(launch, word) for word in words.kubectl(launch, argv)]
+    except (NotFoundError, words.OutsideError) as error:
         launch.log(str(error))
         return Ends(launch.now, Exit(1, str(error)))
     cache = places.private_directory(launch.directory / FILES) / "kubectl-cache"
@@ -33,10 +34,10 @@ def arguments(argv: Sequence[str]) -> list[str] | None:
 
     The image holds kubectl alone, as its entry point (source: kubernetes, build/server-image/kubectl).
     """
-    words = list(argv)
-    if words and words[0] in _SHELLS:
+    given = list(argv)
+    if given and given[0] in _SHELLS:
         return None
-    return words[1:] if words and Path(words[0]).name == "kubectl" else words
+    return given[1:] if given and Path(given[0]).name == "kubectl" else given
 
 
 def local(launch: Launch, word: str) -> str:

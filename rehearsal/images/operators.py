@@ -9,15 +9,18 @@ from collections.abc import Mapping, Sequence
 
 from rehearsal import places
 from rehearsal.images import admission_secret as secret
+from rehearsal.images import words
 from rehearsal.kubelet.process import SCRATCH, RealProcess, free_port
 from rehearsal.kubelet.program import Launch, Program
 
 
+@words.operator
 def volcano_scheduler(launch: Launch) -> Program:
     """Volcano's scheduler with the pod's arguments and scheduler configuration."""
     return _volcano(launch, "vc-scheduler", {"--healthz-address": 11251, "--listen-address": 8080})
 
 
+@words.operator
 def volcano_controllers(launch: Launch) -> Program:
     """Volcano's controllers, which also make the queues `default` and `root`."""
     return _volcano(launch, "vc-controller-manager", {"--healthz-address": 11251, "--listen-address": 8081})
@@ -31,6 +34,7 @@ def _volcano(launch: Launch, binary: str, addresses: Mapping[str, int]) -> Progr
     return RealProcess(launch, launch.world.tools[binary], argv, ports, {"GOGC": "50"})
 
 
+@words.operator
 def volcano_admission(launch: Launch) -> Program:
     """Volcano's webhooks, which read their certificate once, when they start; or the script that makes it."""
     if launch.argv and launch.argv[0].endswith(secret.SCRIPT):
@@ -42,6 +46,7 @@ def volcano_admission(launch: Launch) -> Program:
     return RealProcess(launch, tools["vc-webhook-manager"], argv, {**health, **webhook}, {"GOGC": "50"})
 
 
+@words.operator
 def training_operator(launch: Launch) -> Program:
     """Kubeflow's training operator v1 with its webhook."""
     argv, ports = relocate(
@@ -73,10 +78,10 @@ def extract(argv: Sequence[str], flag: str) -> tuple[str | None, list[str]]:
     """The value of a flag (`--flag=value` or `--flag value`) and the arguments without it."""
     value: str | None = None
     rest: list[str] = []
-    words = iter(argv)
-    for word in words:
+    left = iter(argv)
+    for word in left:
         if word == flag:
-            value = next(words, None)
+            value = next(left, None)
         elif word.startswith(flag + "="):
             value = word.partition("=")[2]
         else:

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from rehearsal.toolchain import versions
 from rehearsal.toolchain.manifests import manifest
 
-# Where the training operator's manifests are published: tag and path.
-_TRAINING = re.compile(
-    r"https://raw\.githubusercontent\.com/kubeflow/(?:training-operator|trainer)/(?P<tag>[^/]+)/(?P<path>manifests/.+)"
+
+@dataclass(frozen=True)
+class _Published:
+    """Files of a repository, which lie in a family's module, or in another `module` that it requires."""
+
+    address: re.Pattern[str]
+    family: str
+    version: str
+    module: str | None = None
+
+
+_RAW = r"https://raw\.githubusercontent\.com"
+_PUBLISHED = (
+    _Published(
+        re.compile(_RAW + r"/kubeflow/(?:training-operator|trainer)/(?P<tag>[^/]+)/(?P<path>manifests/.+)"),
+        "training",
+        versions.TRAINING_OPERATOR,
+    ),
+    _Published(
+        re.compile(_RAW + r"/kubernetes-sigs/gateway-api/(?P<tag>[^/]+)/(?P<path>config/crd/.+)"),
+        "traefik",
+        versions.GATEWAY_API,
+        "sigs.k8s.io/gateway-api",
+    ),
 )
 
 
@@ -20,12 +42,12 @@ class NotFoundError(Exception):
 
 def behind(url: str) -> Path:
     """The file at an address, byte by byte the vendor's. Raises NotFoundError."""
-    found = _TRAINING.fullmatch(url)
-    if found is None:
-        raise NotFoundError("rehearsal has nothing behind it")
-    if found["tag"] == f"v{versions.TRAINING_OPERATOR}":
-        try:
-            return manifest("training", found["path"])
-        except FileNotFoundError:
-            raise NotFoundError("404 Not Found") from None
-    raise NotFoundError(f"404 Not Found (rehearsal has the files of v{versions.TRAINING_OPERATOR})")
+    for each in _PUBLISHED:
+        if found := each.address.fullmatch(url):
+            if found["tag"] != f"v{each.version}":
+                raise NotFoundError(f"404 Not Found (rehearsal has the files of v{each.version})")
+            try:
+                return manifest(each.family, found["path"], each.module)
+            except FileNotFoundError:
+                raise NotFoundError("404 Not Found") from None
+    raise NotFoundError("rehearsal has nothing behind it")

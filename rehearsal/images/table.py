@@ -11,6 +11,7 @@ from rehearsal.images import (
     curl,
     ebs,
     fetch,
+    gateway,
     grafana,
     kubectl,
     managecrds,
@@ -21,6 +22,8 @@ from rehearsal.images import (
     prometheus,
     s3sync,
 )
+from rehearsal.images.katib import algorithms, collector, database
+from rehearsal.images.katib import controller as katib
 from rehearsal.kubelet.images import Absent, Images, Row
 
 TABLE: tuple[Row, ...] = (
@@ -45,6 +48,12 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/vc-controller-manager", operators.volcano_controllers),
     Row(r".*/vc-webhook-manager", operators.volcano_admission),
     Row(r".*/training-v1/training-operator|.*/kubeflow/training-operator", operators.training_operator),
+    Row(r".*/katib/katib-controller", katib.run),
+    Row(r".*/katib/katib-db-manager", database.manager, port=lambda _: database.MANAGER_PORT),
+    Row(r".*/katib/file-metrics-collector", collector.run),
+    Row(r".*/katib/suggestion-.*", algorithms.suggestion),
+    Row(r".*/katib/earlystopping-medianstop", algorithms.early_stopping),
+    Row(r"(.*/)?mysql", database.mysql),
     Row(r".*/metrics-server", metrics.run),
     Row(r".*/node-exporter", node_exporter.run, port=node_exporter.port),
     Row(r".*/prometheus-operator", prometheus.operator),
@@ -53,6 +62,9 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/alertmanager", prometheus.alertmanager, container="alertmanager"),
     Row(r".*/prometheus-adapter", prometheus.adapter),
     Row(r".*/kube-state-metrics", prometheus.kube_state_metrics),
+    Row(r"(.*/)?traefik", gateway.traefik),
+    Row(r".*/cert-manager-(controller|cainjector|webhook)", gateway.cert_manager),
+    Row(r".*/cert-manager-startupapicheck", gateway.api_check),
     Row(r".*/kube-webhook-certgen", certgen.run),
     Row(r".*/grafana/grafana", grafana.run, container="grafana"),
     Row(r".*/kubectl|kubectl", kubectl.run),

@@ -6,9 +6,11 @@ import base64
 import contextlib
 import hashlib
 import http.client
+import ipaddress
 import json
 import os
 import re
+import secrets
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +28,10 @@ FILES = "fs"
 CURRENT, KUBECONFIG = "current", "kubeconfig"
 """In a container's directory the link to that of its newest run; in a run's, what its process is to the API server."""
 SCRATCH = f"{FILES}/tmp"  # noqa: S108 - relative to the process's own directory
+_LOADING = ("LD_", "KUBECTL_", "PYTHON", "GIT_", "SSL_CERT_", "GCONV_", "BASH_FUNC_", "HTTP_PROXY", "HTTPS_PROXY")
+_KEPT = {"PATH", "HOME", "ENV", "BASH_ENV", "EDITOR", "VISUAL", "SHELL", "IFS", "KUBECONFIG", "KUBE_EDITOR"}
+_KEPT |= {"KUBECACHEDIR", "ALL_PROXY"}
+"""Variables of a pod that a real program on this machine does not get, by how they begin and by name."""
 Convert = Callable[[str, bytes], bytes]
 """From a path in the container and what lies there to what the process on this machine is to read."""
 
@@ -37,11 +43,22 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def free_host(ports: Sequence[int]) -> str:
+    """An address on loopback on which all of these ports are free: for a process that is known by its port."""
+    while True:
+        host = str(ipaddress.IPv4Address("127.1.0.0") + secrets.randbelow(2**22))
+        with contextlib.suppress(OSError), contextlib.ExitStack() as taken:
+            for port in ports:
+                taken.enter_context(socket.socket()).bind((host, port))
+            return host
+
+
 class RealProcess(Program):
     """Runs a built binary for a container. The end of the process is the end of the container.
 
-    `ports` maps container ports to loopback ports; they are what the site's proxy and the probes reach. Paths of mounts
-    become paths below the process's own directory, relative to it (sockets there must have short names).
+    `ports` maps container ports to ports of `host`, an address on loopback; they are what the site's proxy and the
+    probes reach. Paths of mounts become paths below the process's own directory, relative to it (sockets there must
+    have short names).
     """
 
     time_scale = 1.0
@@ -54,8 +71,9 @@ class RealProcess(Program):
         ports: Mapping[int, int],
         env: Mapping[str, str],
         convert: Convert = lambda _, held: held,
+        host: str = places.LOOPBACK,
     ) -> None:
-        self._launch, self._ports, self._convert = launch, dict(ports), convert
+        self._launch, self._ports, self._convert, self._host = launch, dict(ports), convert, host
         self._directory = places.private_directory(launch.directory)
         self._written: dict[str, set[Path]] = {}
         self._lock = threading.Lock()
@@ -66,7 +84,7 @@ class RealProcess(Program):
         _link(launch.directory.parent / CURRENT, self._directory)
         environment = {
             **_inherited(),
-            **{name: self._inside(value) for name, value in launch.env.items()},
+            **{name: self._inside(value) for name, value in launch.env.items() if variable(name)},
             "KUBECONFIG": str(kubeconfig),
             "TMPDIR": SCRATCH,
             **env,
@@ -84,7 +102,7 @@ class RealProcess(Program):
             raise LaunchError(str(error)) from error
         threading.Thread(target=self._await_end, name=f"wait-{launch.pod_name}", daemon=True).start()
         for port, local in self._ports.items():
-            launch.world.backends.add(launch.namespace, launch.pod_name, port, local)
+            launch.world.backends.add(launch.namespace, launch.pod_name, port, local, host)
 
     def _await_end(self) -> None:
         self._process.wait()
@@ -155,7 +173,7 @@ class RealProcess(Program):
         local = self._ports.get(port)
         if local is None:
             return False
-        with contextlib.suppress(OSError), socket.create_connection((places.LOOPBACK, local), 0.5):
+        with contextlib.suppress(OSError), socket.create_connection((self._host, local), 0.5):
             return True
         return False
 
@@ -170,7 +188,7 @@ class RealProcess(Program):
         scheme = str(probe["httpGet"].get("scheme") or "HTTP").lower()
         path = probe["httpGet"].get("path") or "/"
         try:
-            status = probes.status(scheme, (places.LOOPBACK, local), path)
+            status = probes.status(scheme, (self._host, local), path)
         except (OSError, http.client.HTTPException) as error:
             return f"Get {scheme}://:{port}{path}: {error}"
         return None if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
@@ -237,6 +255,11 @@ def _link(path: Path, target: Path) -> None:
     partial.unlink(missing_ok=True)
     partial.symlink_to(target)
     partial.replace(path)
+
+
+def variable(name: str) -> bool:
+    """Whether a variable of the pod is for its program: those that load other code, or lead elsewhere, are not."""
+    return name.upper() not in _KEPT and not name.upper().startswith(_LOADING)
 
 
 def _inherited() -> dict[str, str]:

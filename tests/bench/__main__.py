@@ -21,7 +21,7 @@ from rehearsal import places, supervisor
 from rehearsal.command import apply
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import open_session
-from tests.bench import flat
+from tests.bench import flat, passing
 from tests.graph.stackfiles import graph_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,6 +114,36 @@ def rehearsal(stack: str = "dev") -> list[Figure]:
     ]
 
 
+def review_share(stack: str = "dev") -> Figure:
+    """Wall time of `make review` of a stack over that of a plain preview against the same base, one after the other."""
+    with tempfile.TemporaryDirectory(prefix="gpucluster-bench-") as scratch:
+        environment = os.environ | {"GPUCLUSTER_HOME": scratch}
+        against = ["--stack", stack, "--base", "HEAD"]
+        took = []
+        for words in (["rehearsal", "preview"], ["review"]):
+            began = time.monotonic()
+            argv = [sys.executable, "-m", *words, *against]
+            subprocess.run(argv, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=1200)
+            took.append(time.monotonic() - began)
+    plain, comment = took
+    how = f"{comment:.0f} s against {plain:.0f} s for the preview alone; toolchain present"
+    return Figure(f"comment on a pull request, {stack}", comment / plain, 1.3, "", how)
+
+
+def keeper() -> list[Figure]:
+    """The keeper's package, and one look over an account of 2,048 GPUs at AWS' rates."""
+    from rehearsal.plugins.aws.types.lambda_ import archive
+    from stacks.aws_keeper import code
+
+    packed = archive({"assets": {name: {"text": text} for name, text in code().items()}})
+    seen, found = passing.passed(passing.Size())
+    simulated = f"simulated: {sum(seen.requests.values())} requests for {found:,} things, each {passing.LATENCY} s"
+    return [
+        Figure("the keeper's package", len(packed) / 1e6, 1, "MB", "the function's archive as it is uploaded"),
+        Figure("one look over 2,048 GPUs", seen.seconds, 30, "s", simulated),
+    ]
+
+
 def quick_tier() -> Figure:
     """Wall time of `make quick`."""
     began = time.monotonic()
@@ -156,7 +186,7 @@ def report(figures: list[Figure], counting: tuple[float, float]) -> str:
 def main() -> int:
     """Measure, print, write the report."""
     before = counting_seconds()
-    figures = [*planning(), program_share(), *rehearsal(), quick_tier()]
+    figures = [*planning(), program_share(), *keeper(), *rehearsal(), review_share(), quick_tier()]
     counting = before, counting_seconds()
     table = Table("what", "measured", "budget", "how", title="benchmarks")
     for figure in figures:

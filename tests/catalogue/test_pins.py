@@ -1,6 +1,7 @@
 """Resolving digests against a registry on loopback that behaves like the public ones."""
 
 import json
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,8 +18,16 @@ DIGEST = f"sha256:{sha256(MANIFEST).hexdigest()}"
 TOKEN = "anonymous"
 
 
+class Server(ThreadingHTTPServer):
+    """A registry, and the address to which it sends people."""
+
+    realm = ""
+
+
 class Registry(BaseHTTPRequestHandler):
     """The token dance, a redirect as registry.k8s.io does, a missing tag, and a lying one."""
+
+    server: Server
 
     def do_GET(self) -> None:
         """Answer one request."""
@@ -34,6 +43,12 @@ class Registry(BaseHTTPRequestHandler):
         elif self.path.startswith("/v2/fenced/") and self.headers.get("Authorization") != f"Bearer {TOKEN}":
             challenge = f'Bearer realm="http://{host}/token",service="r",scope="repository:fenced/app:pull"'
             self._answer(401, b"", {"WWW-Authenticate": challenge})
+        elif self.path.startswith("/v2/realm/"):
+            self._answer(401, b"", {"WWW-Authenticate": f'Bearer realm="{self.server.realm}",service="r"'})
+        elif self.path.startswith("/v2/away/"):
+            self._answer(307, b"", {"Location": self.server.realm})
+        elif self.path.startswith("/v2/large/"):
+            self._answer(200, b" " * (4 * 2**20 + 1))
         elif self.path.startswith("/v2/lying/"):
             self._answer(200, MANIFEST, {"Docker-Content-Digest": f"sha256:{'0' * 64}"})
         else:
@@ -54,7 +69,7 @@ class Registry(BaseHTTPRequestHandler):
 @pytest.fixture
 def registry() -> Iterator[str]:
     """A registry's HOST:PORT."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Registry)
+    server = Server(("127.0.0.1", 0), Registry)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield f"127.0.0.1:{server.server_port}"
@@ -98,6 +113,37 @@ def test_registry_that_gives_no_digest_is_named_with_its_reason(registry: str, n
         pins.digest(f"{registry}/{name}:1")
 
 
+@pytest.mark.parametrize(
+    ("realm", "why"),
+    [
+        ("file:///etc/hostname#", "file:///etc/hostname# is not https"),
+        ("ftp://127.0.0.1/token", "is not https"),
+        ("data:application/json,{}", "is not https"),
+        ("http://auth.example.com/token", "http://auth.example.com/token is not https"),
+        ("https://auth.example.com/token", "auth.example.com is not of 127.0.0.1"),
+    ],
+)
+def test_a_realm_is_asked_only_where_the_registry_is(
+    registry: str, monkeypatch: pytest.MonkeyPatch, realm: str, why: str
+) -> None:
+    """A registry once had a local file read, and was sent what it held as a token."""
+    monkeypatch.setattr(Server, "realm", realm)
+    with pytest.raises(pins.RegistryError, match=f"names a realm that is not asked: .*{re.escape(why)}"):
+        pins.digest(f"{registry}/realm/app:1")
+
+
+@pytest.mark.parametrize("location", ["file:///etc/hostname", "http://example.com/v2/open/manifests/1", "ftp://a/b"])
+def test_a_redirect_leads_nowhere_but_to_https(registry: str, monkeypatch: pytest.MonkeyPatch, location: str) -> None:
+    monkeypatch.setattr(Server, "realm", location)
+    with pytest.raises(pins.RegistryError, match=r"cannot be reached|answers 307"):
+        pins.digest(f"{registry}/away/app:1")
+
+
+def test_an_answer_without_an_end_is_not_read_to_it(registry: str) -> None:
+    with pytest.raises(pins.RegistryError, match="sends more than 4 MiB"):
+        pins.digest(f"{registry}/large/app:1")
+
+
 @pytest.fixture
 def digests(tmp_path: Path) -> Path:
     """A digests file with one old entry."""
@@ -111,6 +157,7 @@ def test_answers_are_written_beside_older_ones(
 ) -> None:
     """`make pin-images` adds what it learned and keeps the rest."""
     monkeypatch.setattr(pins, "PLATFORM_IMAGES", (f"{registry}/open:1",))
+    monkeypatch.setattr(pins, "EXPERIMENT_IMAGES", ())
     assert pins.main([f"{registry}/fenced/app:1"], digests) == 0
     assert json.loads(digests.read_text(encoding="utf-8")) == {
         "old:1": "sha256:kept",
@@ -126,6 +173,7 @@ def test_unreachable_registry_leaves_the_file_untouched(
     """Offline: one sentence per registry, however many images it has, and no half-written file."""
     before = digests.read_bytes()
     monkeypatch.setattr(pins, "PLATFORM_IMAGES", ("127.0.0.1:1/a:1", "127.0.0.1:1/b:1", f"{registry}/open:1"))
+    monkeypatch.setattr(pins, "EXPERIMENT_IMAGES", ())
     assert pins.main([], digests) == 1
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1

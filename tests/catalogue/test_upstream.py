@@ -55,7 +55,12 @@ def repository(tmp_path: Path) -> Iterator[str]:
     (root / "thing-1.2.0.tgz").write_bytes(archive)
     (root / "outside-1.0.0.tgz").write_bytes(_archive(**{"..__x": "evil"}))
     (root / "broken-1.0.0.tgz").write_bytes(b"not an archive")
+    for number, group in enumerate(("../../../x", "a/b", "A.example", "")):
+        crd = CRD.format(plural="queues", group=group or "''")
+        (root / f"climbing-{number}.tgz").write_bytes(_archive(**{"crds__climbs.yaml": crd}))
     entries = {
+        **{f"climbing{number}": [{"version": "1.0.0", "urls": [f"climbing-{number}.tgz"]}] for number in range(4)},
+        "away": [{"version": "1.0.0", "urls": ["file:///etc/hostname"]}],
         "thing": [{"version": "1.2.0", "urls": ["thing-1.2.0.tgz"], "digest": digest}],
         "swapped": [{"version": "1.2.0", "urls": ["thing-1.2.0.tgz"], "digest": "0" * 64}],
         "outside": [{"version": "1.0.0", "urls": ["outside-1.0.0.tgz"]}],
@@ -132,3 +137,25 @@ def test_each_chart_that_cannot_be_had_is_one_sentence(repository: str, tmp_path
     assert "which is no file of a chart" in said[3]
     assert "cannot be read here" in said[4]
     assert "is not https" in said[5]
+
+
+@pytest.mark.parametrize("name", [f"climbing{number}" for number in range(4)])
+def test_a_definition_whose_group_is_no_name_is_not_written(repository: str, tmp_path: Path, name: str) -> None:
+    """A group of `../../../x` once chose the file that the vendor's bytes were written to."""
+    into = tmp_path / "some" / "where" / "upstream"
+    (said,) = upstream.fetch([Chart(name=name, version="1.0.0", repository=repository)], into)
+    assert "names no definition" in said
+    assert not [path for path in tmp_path.rglob("*_queues.yaml") if "repository" not in path.parts]
+
+
+def test_an_index_does_not_lead_to_a_file_of_this_machine(repository: str, tmp_path: Path) -> None:
+    (said,) = upstream.fetch([Chart(name="away", version="1.0.0", repository=repository)], tmp_path / "upstream")
+    assert "file:///etc/hostname is not https" in said
+
+
+def test_an_archive_that_unpacks_without_an_end_is_left(
+    repository: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream, "LARGEST", 1024)
+    (said,) = upstream.fetch([Chart(name="thing", version="1.2.0", repository=repository)], tmp_path / "upstream")
+    assert "its archive holds more than" in said

@@ -7,25 +7,44 @@ from typing import Any
 
 import pulumi
 import pulumi_aws as aws
+import pulumi_command as command
 import pulumi_kubernetes as k8s
 
 from catalogue.types import Interface, InterfaceType
+from catalogue.versions import KATIB_IMAGES
 from components import layers
 from components.aws.addons import NODE_ADDONS, Addons, AddonsArgs
 from components.aws.block import BlockStorage, BlockStorageArgs
+from components.aws.block_pool import BlockPool, BlockPoolArgs
 from components.aws.bucket import Bucket, BucketArgs
 from components.aws.cluster import Cluster, ClusterArgs
-from components.aws.copier import AwsCli
 from components.aws.devices import efa_network
+from components.aws.endpoints import Endpoints, EndpointsArgs
+from components.aws.flow_logs import FlowLogs, FlowLogsArgs
 from components.aws.keeper import Keeper, KeeperArgs
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import Lustre, LustreArgs
 from components.aws.network import Network, NetworkArgs, SubnetSpec
-from components.aws.nodes import NodePool, NodePoolArgs, NodeRole, NodeRoleArgs
+from components.aws.nodes import CapacityBlock, NodePool, NodePoolArgs, NodeRole, NodeRoleArgs
+from components.aws.people import People, PeopleArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs
 from components.aws.pod_logs import PodLogs, PodLogsArgs
+from components.aws.registry import Registry, RegistryArgs, RepositorySpec
 from components.aws.security_groups import EfaGroup, EfaGroupArgs, LustreGroup, LustreGroupArgs
 from components.aws.spending import Spending, SpendingArgs
+from components.gateway.gateway import Gateway, GatewayArgs
+from components.gateway.issuer import Issuer, IssuerArgs
+from components.gateway.route import PublicRoute, PublicRouteArgs
+from components.kubeflow.experiment import REFERENCE_FORMAT, Experiment, ExperimentArgs, Range
+from components.kubeflow.katib import Katib, KatibArgs
+from components.kubeflow.katib_config import CollectorRoom
+from components.kubeflow.katib_rbac import KatibAccount, KatibAccountArgs
+from components.kubeflow.trial_database import TrialDatabase, TrialDatabaseArgs
+from components.metal.credentials import Credentials, CredentialsArgs
+from components.metal.host import Host, HostArgs, Login
+from components.metal.local_volumes import LocalVolumes, LocalVolumesArgs
+from components.metal.object_store import StoreKey, StoreKeyArgs
+from components.metal.pool import Overseer, Pool, PoolArgs
 from components.monitoring.dashboards import Dashboards, DashboardsArgs
 from components.monitoring.monitors import Monitors, MonitorsArgs, Target
 from components.monitoring.rules import Rules, RulesArgs
@@ -55,6 +74,8 @@ from components.platform.pods import PodNetwork, PodShape
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.taints import GPU_TAINT
+from components.platform.team_rights import TeamRights
+from components.platform.teams import Teams, TeamsArgs, TeamSpec
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.training_operator_rbac import OperatorAccount, OperatorAccountArgs
 from components.serving.arguments import Directory, Engine
@@ -67,14 +88,17 @@ from components.serving.placement import Placement
 from components.serving.smoke import SmokeRequest, SmokeRequestArgs
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
 from components.serving.triton import TritonServer, TritonServerArgs
+from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
+from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
 from components.storage.staged import Staged, StagedArgs
 from components.training.backup import Backup, BackupArgs
 from components.training.gate_pods import GateArgs, GateTest
 from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
+from components.training.run_watch import RunWatch, RunWatchArgs
 from monitoring.dashboards.model import Dashboard
 from tests.graph.harness import Recorded, record
 
@@ -88,12 +112,37 @@ DEPLOYER = "arn:aws:iam::123456789012:role/deployer"
 FILE = Fetched(url="https://crds/a.yaml", sha256="cd" * 32, image="alpine:1")
 SHAPE = PodShape(gpus=1, cpu_millicores=14000, memory_mib=200_000, shm_mib=65_536, network=efa_network(1))
 CLI = AwsCli(image="aws-cli:2")
+LOGIN = Login(user="ops", port=2222, private_key="-----BEGIN OPENSSH PRIVATE KEY-----")
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
 BOARD = Dashboard(uid="gpucluster-heat", title="Heat", description="How warm.", sections=())
 
 
 def done(name: str = "before") -> pulumi.Resource:
     """Something to come after."""
     return k8s.core.v1.Namespace(name, k8s.core.v1.NamespaceInitArgs(), Options(provider=_current["kubernetes"]))
+
+
+def host_args(**changes: Any) -> HostArgs:
+    """Arguments of a machine."""
+    known: dict[str, Any] = {
+        "login": LOGIN,
+        "address": "10.20.0.21",
+        "host_key": HOST_KEY,
+        "text": "run_concerns checks\n",
+        "after": [done()],
+    }
+    return HostArgs(**{**known, **changes})
+
+
+def machines_args(**changes: Any) -> PoolArgs:
+    """Arguments of a pool with one machine of its own and one of the control plane's."""
+    known: dict[str, Any] = {
+        "hosts": {"dgx-01": host_args()},
+        "overseer": Overseer(login=LOGIN, address="10.20.0.11", host_key=HOST_KEY),
+        "network": done("network"),
+        "standing": {"cp-1": done("cp-1")},
+    }
+    return PoolArgs(**{**known, **changes})
 
 
 def network_args(**changes: Any) -> NetworkArgs:
@@ -103,8 +152,33 @@ def network_args(**changes: Any) -> NetworkArgs:
         SubnetSpec(name="control-a", role="control-plane", zone_id="use2-az1", cidr="10.64.2.0/24"),
         SubnetSpec(name="gpu", role="gpu", zone_id="use2-az1", cidr="10.64.128.0/17"),
     ]
-    known = {"region": "us-east-2", "cidr": "10.64.0.0/16", "subnets": subnets, "nat_zone_id": "use2-az1"}
+    known = {"region": "us-east-2", "cidr": "10.64.0.0/16", "subnets": subnets, "nat_zone_ids": ["use2-az1"]}
     return NetworkArgs(**{**known, **changes})
+
+
+def endpoints_args(**changes: Any) -> EndpointsArgs:
+    known: dict[str, Any] = {
+        "vpc_id": "vpc-1",
+        "region": "us-east-2",
+        "services": ["ec2", "ecr.api"],
+        "subnet_ids": ["subnet-1"],
+        "cidrs": ["10.64.0.0/16"],
+    }
+    return EndpointsArgs(**{**known, **changes})
+
+
+def flow_logs_args(**changes: Any) -> FlowLogsArgs:
+    known: dict[str, Any] = {
+        "vpc_id": "vpc-1",
+        "cluster": "lab",
+        "region": "us-east-2",
+        "partition": "aws",
+        "account_id": "123456789012",
+        "key_arn": KEY_ARN,
+        "days": 30,
+        "traffic": "ALL",
+    }
+    return FlowLogsArgs(**{**known, **changes})
 
 
 def cluster_args(**changes: Any) -> ClusterArgs:
@@ -214,6 +288,50 @@ def job_args(**changes: Any) -> TrainingJobArgs:
     }
     known.setdefault("nodes_ready", [known["operator"]])
     return TrainingJobArgs(**{**known, **changes})
+
+
+def katib_args() -> KatibArgs:
+    return KatibArgs(
+        images={name: f"{name}:1" for name in KATIB_IMAGES},
+        database_image="mysql:8",
+        namespace="kubeflow",
+        trials="training",
+        password=pulumi.Output.secret("hush"),
+        storage_class="block",
+        gib=7,
+        room=CollectorRoom(millicores=50, memory_mib=100),
+        operator=done(),
+    )
+
+
+def experiment_args(**changes: Any) -> ExperimentArgs:
+    trial = changes.pop("trial", {})
+    known: dict[str, Any] = {
+        "trial": job_args(
+            run="rates",
+            priority="experiments",
+            granted="rates",
+            script=["/train.py", "--note", "two words"],
+            env={"CHECKPOINT_URI": "s3://artefacts/checkpoints/rates"},
+            files={"/etc/plan": {"plan.json": "{}"}},
+            **trial,
+        ),
+        "parallel": 2,
+        "most": 6,
+        "failed": 3,
+        "metric": "loss",
+        "lowest": True,
+        "parameters": [
+            Range(name="learning-rate", kind="double", low="1e-05", high="0.001", log=True),
+            Range(name="warmup-steps", kind="int", low="10", high="100", step="10"),
+            Range(name="schedule", kind="categorical", listed=("cosine", "linear")),
+        ],
+        "algorithm": "tpe",
+        "settings": (),
+        "printed": REFERENCE_FORMAT,
+    }
+    known["controller"] = known["trial"].operator
+    return ExperimentArgs(**{**known, **changes})
 
 
 def backup_args(every_seconds: int = 7200) -> BackupArgs:
@@ -378,6 +496,8 @@ def service_args(**changes: Any) -> InferenceServiceArgs:
 
 
 SAMPLES: Mapping[str, Make] = {
+    "endpoints": lambda opts: Endpoints("sample", endpoints_args(), opts),
+    "flow-logs": lambda opts: FlowLogs("sample", flow_logs_args(), opts),
     "network": lambda opts: Network("sample", network_args(), opts),
     "efa": lambda opts: EfaGroup("sample", EfaGroupArgs(vpc_id="vpc-1"), opts),
     "lustre-group": lambda opts: LustreGroup("sample", LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1"), opts),
@@ -427,6 +547,22 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "node-role": lambda opts: NodeRole("sample", NodeRoleArgs(partition="aws", session_manager=False), opts),
     "pool": lambda opts: NodePool("sample", pool_args(), opts),
+    "block-pool": lambda opts: BlockPool(
+        "sample",
+        BlockPoolArgs(
+            groups=[
+                pool_args(
+                    pool=f"training-{number}",
+                    count=count,
+                    capacity_type="CAPACITY_BLOCK",
+                    placement_group=False,
+                    block=CapacityBlock(reservation_id=f"cr-{number}", nodes=count),
+                )
+                for number, count in ((1, 64), (2, 8))
+            ]
+        ),
+        opts,
+    ),
     "identity": lambda opts: PodIdentity(
         "sample", PodIdentityArgs(cluster_name="lab", namespace="training", service_account="sft"), opts
     ),
@@ -450,6 +586,39 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "priorities": lambda opts: Priorities("sample", opts),
+    "team-rights": lambda opts: TeamRights("sample", opts),
+    "teams": lambda opts: Teams(
+        "sample",
+        TeamsArgs(
+            teams=[
+                TeamSpec(
+                    name="vision",
+                    namespace="team-vision",
+                    queue="vision",
+                    gpus=3,
+                    storage_gib=70,
+                    groups={"viewer": ["research", "gpucluster:vision:viewer"], "operator": ["leads"]},
+                    withheld=["inference"],
+                )
+            ],
+            roles={"viewer": "look", "operator": "operate"},
+        ),
+        opts,
+    ),
+    "registry": lambda opts: Registry(
+        "sample",
+        RegistryArgs(
+            repositories=[RepositorySpec(name="ml/llama-trainer", keep_images=40, untagged_days=9)],
+            key_arn=KEY_ARN,
+            disposable=True,
+        ),
+        opts,
+    ),
+    "people": lambda opts: People(
+        "sample",
+        PeopleArgs(cluster_name="lab", principals={"arn:aws:iam::123456789012:role/ml/ana": ["b", "a"]}),
+        opts,
+    ),
     "chart": lambda opts: Chart(
         "sample",
         ChartArgs(
@@ -463,7 +632,7 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "crds": lambda opts: Crds(
-        "sample", CrdsArgs(file=FILE, crds=["a.b"], namespace="kubeflow", image="kubectl:1"), opts
+        "sample", CrdsArgs(files=[FILE], crds=["a.b"], namespace="kubeflow", image="kubectl:1"), opts
     ),
     "gang-admission": lambda opts: GangAdmission(
         "sample",
@@ -543,6 +712,27 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "katib": lambda opts: Katib("sample", katib_args(), opts),
+    "katib-account": lambda opts: KatibAccount(
+        "sample",
+        KatibAccountArgs(
+            account="katib", namespace="kubeflow", trials="training", certificate="certificate", webhook="hook"
+        ),
+        opts,
+    ),
+    "trial-database": lambda opts: TrialDatabase(
+        "sample",
+        TrialDatabaseArgs(
+            namespace="kubeflow",
+            password=pulumi.Output.secret("hush"),
+            storage_class="block",
+            gib=7,
+            image="mysql:8",
+            manager_image="manager:1",
+        ),
+        opts,
+    ),
+    "experiment": lambda opts: Experiment("sample", experiment_args(), opts),
     "network-rules": lambda opts: NetworkRules(
         "sample",
         NetworkRulesArgs(
@@ -592,9 +782,64 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "backup": lambda opts: Backup("sample", backup_args(), opts),
     "weights": lambda opts: Staged("sample", weights_args(), opts),
+    "host": lambda opts: Host("sample", host_args(), opts),
+    "machines": lambda opts: Pool("sample", machines_args(), opts),
+    "credentials": lambda opts: Credentials(
+        "sample",
+        CredentialsArgs(login=LOGIN, address="10.20.0.11", host_key=HOST_KEY, after=[done()]),
+        opts,
+    ),
+    "local-volumes": lambda opts: LocalVolumes("sample", LocalVolumesArgs(provisioner=done()), opts),
+    "store-key": lambda opts: StoreKey(
+        "sample", StoreKeyArgs(namespace="training", key_id="AKIAEXAMPLE", key="not-a-secret"), opts
+    ),
+    "mounted-claims": lambda opts: MountedClaims(
+        "sample",
+        MountedClaimsArgs(
+            path="/mnt/shared",
+            capacity_gib=5000,
+            claims=[ClaimSpec(name="data", namespace="training", namespace_ref="training")],
+        ),
+        opts,
+    ),
     "gate": lambda opts: Gate("sample", gate_args(after=[done()]), opts),
+    "run-watch": lambda opts: RunWatch(
+        "sample",
+        RunWatchArgs(namespace="training", image="python:3.13", files={"watch.py": "import ends"}, table="{}"),
+        opts,
+    ),
     "run-monitor": lambda opts: RunMonitor("sample", RunMonitorArgs(namespace="training", monitors=done()), opts),
     "dashboards": lambda opts: Dashboards("sample", DashboardsArgs(namespace="monitoring", boards=[BOARD]), opts),
+    "issuer": lambda opts: Issuer(
+        "sample",
+        IssuerArgs(namespace="gateway", acme=None, common_name="lab CA", after=[done("webhook")]),
+        opts,
+    ),
+    "gateway": lambda opts: Gateway(
+        "sample",
+        GatewayArgs(
+            namespace="gateway",
+            routes="inference",
+            hostnames={"chat": "chat.example.com"},
+            controller=done("traefik"),
+            issuer=done("issuer"),
+        ),
+        opts,
+    ),
+    "route": lambda opts: PublicRoute(
+        "sample",
+        PublicRouteArgs(
+            service="chat",
+            namespace="inference",
+            port=8000,
+            hostname="chat.example.com",
+            requests_per_minute=300,
+            burst=50,
+            gateways="gateway",
+            after=[done("gateway"), done("service")],
+        ),
+        opts,
+    ),
     **{
         layer.__name__: partial(layer, "sample")
         for layer in (
@@ -626,6 +871,7 @@ def _built_plainly(make: Make, preview: bool) -> Recorded:
 def _built(make: Make, preview: bool, options: Mapping[str, Any]) -> Recorded:
     def program() -> None:
         _current["aws"] = aws.Provider("aws", region="us-east-2")
+        _current["command"] = command.Provider("command")
         _current["kubernetes"] = k8s.Provider("kubernetes", kubeconfig="{}")
         make(Options(providers=list(_current.values()), **options))
 

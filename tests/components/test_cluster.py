@@ -230,6 +230,22 @@ def test_pods_under_a_new_association_are_made_when_it_is_effective_lf17(monkeyp
     assert not waited
 
 
+def test_a_driver_with_rights_is_registered_once_its_association_is_effective_lf17(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its controller's pods would come a moment before it, never find credentials, and no volume would be made."""
+
+    async def late(account: str, role_made_at: str) -> str:
+        await asyncio.sleep(0.2)
+        pulumi.ComponentResource("sample:test:Moment", "effective")
+        return account
+
+    monkeypatch.setattr("components.aws.pod_identity.effective", late)
+    args = AddonsArgs(cluster_name="waits", partition="aws", addons=SERVICE_ADDONS, versions={})
+    order = [each.name for each in built(lambda opts: Addons("sample", args, opts)).resources.values()]
+    assert order.index("sample-coredns") < order.index("effective") < order.index("sample-aws-ebs-csi-driver")
+
+
 def test_a_log_group_without_its_cluster_is_taken_over_lf09(monkeypatch: pytest.MonkeyPatch) -> None:
     there = {"arns": [], "id": "us-east-2", "logGroupNames": ["/aws/eks/lab/cluster", "/aws/eks/lab/cluster-2"]}
     assert cluster().one("sample-logs").imported == ""

@@ -45,6 +45,6 @@ def test_names_of_jobs_are_names_of_pods_too() -> None:
     """A Job's name becomes a label of its pods, of 63 characters at most."""
     graph = built(lambda opts: Staged("sample", replace(weights_args(), name=LONG), opts))
     assert len(job_name(graph, "sample-copy")) == 63
-    crds = CrdsArgs(file=FILE, crds=["a.b"], namespace="kubeflow", image="kubectl:1")
+    crds = CrdsArgs(files=[FILE], crds=["a.b"], namespace="kubeflow", image="kubectl:1")
     graph = built(lambda opts: Crds(LONG, crds, opts))
     assert len(job_name(graph, f"{LONG}-apply")) == 63

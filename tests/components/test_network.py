@@ -57,7 +57,7 @@ def test_weights_and_checkpoints_reach_s3_past_the_nat() -> None:
 
 def test_a_nat_without_a_public_subnet_in_its_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="no public subnet in use2-az3 for the NAT gateway; add one"):
-        built(lambda opts: Network("sample", network_args(nat_zone_id="use2-az3"), opts))
+        built(lambda opts: Network("sample", network_args(nat_zone_ids=["use2-az3"]), opts))
 
 
 def test_efa_passes_between_members_both_ways_and_by_every_protocol_nw10() -> None:

@@ -325,7 +325,7 @@ def test_another_file_is_another_job() -> None:
     """A Job's template cannot be changed, so an update in place would be refused."""
 
     def job_name(**changes: str) -> str:
-        args = CrdsArgs(file=replace(FILE, **changes), crds=["a.b"], namespace="kubeflow", image="kubectl:1")
+        args = CrdsArgs(files=[replace(FILE, **changes)], crds=["a.b"], namespace="kubeflow", image="kubectl:1")
         job = built(lambda opts: Crds("sample", args, opts)).one("sample-apply")
         return str(job.inputs["metadata"]["name"])
 

@@ -118,6 +118,7 @@ def test_the_model_is_served_under_the_services_name_q02_in03() -> None:
         "--served-model-name=llama",
         "--tensor-parallel-size=2",
         "--max-model-len=8192",
+        "--load-format=safetensors",
         "--gpu-memory-utilization=0.9",
         "--shutdown-timeout=90",
         "--host=127.0.0.1",

@@ -8,7 +8,9 @@ import pytest
 
 from components.platform.pods import PodNetwork, PodShape
 from components.training import run_monitor
-from components.training.job import TrainingJob
+from components.training.job import RunData, TrainingJob
+from components.training.pod import recorder
+from components.training.staging import SCRIPTS
 from planner.reliability.checkpoints import Saving
 from tests.components.samples import built, job_args
 
@@ -93,7 +95,7 @@ def test_pods_without_efa_ask_for_none_and_name_no_provider_nc01() -> None:
     container = pod(shape=plain)["containers"][0]
     assert set(container["resources"]["limits"]) == {"cpu", "memory", "nvidia.com/gpu"}
     assert "add" not in container["securityContext"]["capabilities"]
-    assert set(env(shape=plain, data=None)) == {"NCCL_DEBUG"}
+    assert set(env(shape=plain, data=None, nodes=1)) == {"NCCL_DEBUG"}
 
 
 def test_a_pod_gets_what_its_fabric_needs_and_no_more() -> None:
@@ -111,7 +113,7 @@ def test_a_pod_gets_what_its_fabric_needs_and_no_more() -> None:
     (container,) = template["spec"]["containers"]
     assert container["resources"]["limits"]["example.com/rdma"] == "4"
     assert container["securityContext"]["capabilities"]["add"] == ["IPC_LOCK", "SYS_RESOURCE"]
-    assert env(shape=shape, data=None) == {"NCCL_DEBUG": "WARN", "NCCL_IB_HCA": "card_"}
+    assert env(shape=shape, data=None, nodes=1) == {"NCCL_DEBUG": "WARN", "NCCL_IB_HCA": "card_"}
 
 
 def test_the_script_is_told_when_and_where_to_save_t01() -> None:
@@ -147,9 +149,23 @@ def test_nccl_keeps_its_defaults_nc01_nc02_nc03_nc04_nc05_nc06_nc07_nc08_nc09_nc
     assert env(nodes=1, data=None) == {"NCCL_DEBUG": "WARN", "FI_PROVIDER": "efa"}
 
 
+@pytest.mark.parametrize(("nodes", "gpus", "records"), [(1, 1, False), (1, 8, True), (2, 1, True)])
+def test_ranks_that_wait_for_others_remember_what_for(nodes: int, gpus: int, records: bool) -> None:
+    """NCCL's flight recorder, written where saves are when PyTorch's watchdog gives up: it outlives the pod."""
+    shape = PodShape(gpus=gpus, cpu_millicores=1000, memory_mib=2048, shm_mib=1024)
+    found = {key: value for key, value in env(nodes=nodes, shape=shape).items() if key.startswith("TORCH_NCCL_")}
+    assert bool(found) == records
+    assert found == recorder(nodes * gpus)
+    if records:
+        assert found["TORCH_NCCL_DUMP_ON_TIMEOUT"] == "1"
+        assert found["TORCH_NCCL_DEBUG_INFO_TEMP_FILE"].startswith("/checkpoints/")
+        over = {"TORCH_NCCL_DUMP_ON_TIMEOUT": "0"}
+        assert env(nodes=nodes, shape=shape, env=over)["TORCH_NCCL_DUMP_ON_TIMEOUT"] == "0"
+
+
 def test_a_gang_on_efa_ends_where_it_would_take_sockets_and_names_its_provider_lf04() -> None:
     """What NCCL must be told so that a missing plugin is no silent fall to TCP; nothing of it is tuning."""
-    between = {"NCCL_NET": "AWS Libfabric", "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET"}
+    between = {"NCCL_NET": "AWS Libfabric", "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET", **recorder(2)}
     assert env(nodes=2, data=None) == {"FI_PROVIDER": "efa", **between}
     assert env(nodes=2, data=None, env={"NCCL_NET_PLUGIN": "ofi"}) == {
         "FI_PROVIDER": "efa",
@@ -286,3 +302,43 @@ def test_rank_0_is_scraped_wherever_it_may_be_and_no_pod_that_never_has_it() -> 
     assert _scraped(nodes=8, metrics_port=9464) == ["Master"]
     assert _scraped(nodes=8, metrics_port=9464, elastic=6) == ["Worker"]
     assert _scraped(nodes=8, elastic=6) == []
+
+
+def test_a_shard_comes_to_the_nodes_own_disks_before_the_ranks_start() -> None:
+    """Each pod of the gang takes another one: the Master the first, workers those after it."""
+    local: dict[str, Any] = {"emptyDir": {}}
+    data = RunData(claim="data", path="datasets/chats-1234")
+    found = job(nodes=4, data=data, local=local, staging="shard", files={SCRIPTS: {"stage.py": "# brings"}})
+    for role, first in (("Master", 0), ("Worker", 1)):
+        spec = found["pytorchReplicaSpecs"][role]["template"]["spec"]
+        (stage,), (container,) = spec["initContainers"], spec["containers"]
+        assert stage["args"][-3:] == ["--parts=4", "--part=$(REPLICA_INDEX)", f"--first={first}"]
+        assert "nvidia.com/gpu" not in stage["resources"]["limits"]
+        mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
+        assert mounts["/data"] == {
+            "name": "local",
+            "mountPath": "/data",
+            "subPath": "data/chats-1234",
+            "readOnly": True,
+        }
+        there = {each["mountPath"]: each for each in stage["volumeMounts"]}
+        assert there["/staged"] == {"name": "local", "mountPath": "/staged", "subPath": "data"}
+        assert there["/shared-data"]["subPath"] == "datasets/chats-1234"
+        assert {"name": "local", **local} in spec["volumes"]
+    whole = job(nodes=4, data=data, local=local, staging="full", files={SCRIPTS: {"stage.py": "# brings"}})
+    (stage,) = whole["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["initContainers"]
+    assert not [each for each in stage["args"] if each.startswith("--part")]
+
+
+def test_staging_needs_disks_and_a_shard_a_fixed_number_of_nodes() -> None:
+    with pytest.raises(ValueError, match="sft: staging brings data to the nodes' own disks; give data, and local"):
+        job(staging="full")
+    with pytest.raises(ValueError, match="sft: staging is shard, and an elastic run has no fixed number of nodes"):
+        job(staging="shard", local={"emptyDir": {}}, nodes=4, elastic=2)
+
+
+def test_a_run_ends_at_its_deadline_and_keeps_what_it_is_made_of() -> None:
+    assert "activeDeadlineSeconds" not in job()["runPolicy"]
+    assert job(deadline_seconds=7200)["runPolicy"]["activeDeadlineSeconds"] == 7200
+    made = built(lambda opts: TrainingJob("sample", job_args(lineage={"owner": "ml"}), opts)).one("sample-job")
+    assert made.inputs["metadata"]["annotations"]["gpucluster/owner"] == "ml"

@@ -8,14 +8,17 @@ import pulumi
 from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
 from components.aws.bucket import Bucket, BucketArgs
 from components.aws.cluster import Cluster
-from components.aws.copier import AwsCli
 from components.aws.devices import efa_network
+from components.aws.flow_logs import FlowLogs
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import Lustre
 from components.aws.network import Network
 from components.aws.nodes import CapacityBlock, NodePool, NodeRole, NodeRoleArgs, Repair, RepairOverride
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
+from components.gateway.gateway import Gateway, GatewayArgs
+from components.gateway.issuer import Acme, Issuer, IssuerArgs
+from components.gateway.route import PublicRoute, PublicRouteArgs
 from components.monitoring.alerting import Mail, Receiver
 from components.monitoring.counters import NodeCounters
 from components.monitoring.stack import MonitoringStack
@@ -30,7 +33,6 @@ from components.platform.taints import GPU_TAINT, Taint
 from components.serving.arguments import Directory, LoraModule
 from components.serving.autoscaler import Scaling
 from components.serving.door import Door
-from components.serving.entry import Entry
 from components.serving.hub import HubCopy
 from components.serving.inference import InferenceService
 from components.serving.keys import CallerKeys
@@ -38,6 +40,7 @@ from components.serving.placement import Placement
 from components.serving.smoke import SmokeRequest
 from components.serving.tokens import SecretKey
 from components.serving.triton import TritonServer
+from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.staged import Staged
@@ -53,6 +56,7 @@ from tests.components.samples import (
     cluster_args,
     done,
     engine,
+    flow_logs_args,
     hub_args,
     job_args,
     lustre_args,
@@ -98,6 +102,9 @@ def granted() -> pulumi.Output[str]:
 
 VARIANTS: Mapping[str, Make] = {
     "network-protected": lambda opts: Network("sample", network_args(protect=True, region="eu-north-1"), opts),
+    "flow-logs-rejected": lambda opts: FlowLogs(
+        "sample", flow_logs_args(days=90, traffic="REJECT", partition="aws-cn", region="cn-north-1"), opts
+    ),
     "lustre-group-efa": lambda opts: LustreGroup(
         "sample", LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1", efa_group_id="sg-2"), opts
     ),
@@ -261,11 +268,59 @@ VARIANTS: Mapping[str, Make] = {
     "crds-after": lambda opts: Crds(
         "sample",
         CrdsArgs(
-            file=Fetched(url="https://crds/b.yaml", sha256="ef" * 32, image="box:2"),
+            files=[Fetched(url="https://crds/b.yaml", sha256="ef" * 32, image="box:2")],
             crds=["a.b", "c.d"],
             namespace="operators",
             image="kubectl:2",
             after=done(),
+        ),
+        opts,
+    ),
+    "crds-of-two-files": lambda opts: Crds(
+        "sample",
+        CrdsArgs(
+            files=[
+                Fetched(name="b", url="https://crds/b.yaml", sha256="ef" * 32, image="box:2"),
+                Fetched(name="d", url="https://crds/d.yaml", sha256="ab" * 32, image="box:2"),
+            ],
+            crds=["a.b", "c.d"],
+            namespace="operators",
+            image="kubectl:2",
+        ),
+        opts,
+    ),
+    "issuer-acme": lambda opts: Issuer(
+        "sample",
+        IssuerArgs(
+            namespace="entry",
+            acme=Acme(server="https://ca.example.com/acme", email="ops@example.com", gateway="gate"),
+            common_name="unused",
+            after=[done("webhook"), done("more")],
+        ),
+        opts,
+    ),
+    "gateway-of-two-names": lambda opts: Gateway(
+        "sample",
+        GatewayArgs(
+            namespace="entry",
+            routes="models",
+            hostnames={"chat": "chat.example.org", "code": "code.example.org"},
+            controller=done("controller"),
+            issuer=done("other-issuer"),
+        ),
+        opts,
+    ),
+    "route-of-another": lambda opts: PublicRoute(
+        "sample",
+        PublicRouteArgs(
+            service="code",
+            namespace="models",
+            port=9000,
+            hostname="code.example.org",
+            requests_per_minute=4,
+            burst=1,
+            gateways="entry",
+            after=[done("gate")],
         ),
         opts,
     ),
@@ -398,7 +453,6 @@ VARIANTS: Mapping[str, Make] = {
             ready=[done("weights"), done("adapters")],
             nodes_ready=[done("nodes"), done("gpus")],
             monitors=done("monitors"),
-            entry=Entry(load_balancer_class="example.com/balancer", annotations={"example.com/pool": "office"}),
         ),
         opts,
     ),

@@ -72,9 +72,7 @@ def environment(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {
-        "AWS_ENDPOINT_URL": cloud.url,
-        "AWS_ACCESS_KEY_ID": "AKIAREHEARSAL0000000",
-        "AWS_SECRET_ACCESS_KEY": "secret",
+        **cloud.account.variables,
         "AWS_CONFIG_FILE": "/nonexistent/config",
         "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent/credentials",
         "AWS_EC2_METADATA_DISABLED": "true",

@@ -9,9 +9,11 @@ from pathlib import Path
 import boto3
 import pytest
 
+from catalogue.instances import INSTANCES
 from doctor.account import Account
 from doctor.case import Case
 from doctor.examination import examine
+from doctor.offers import Wanted, offers
 from doctor.policy import ACTIONS, ALWAYS_ALLOWED, FILE, action, document, main
 from doctor.results import Status
 from rehearsal.tests.cloud.conftest import Cloud, start, until
@@ -23,7 +25,9 @@ READS = re.compile(r"\w+:(Describe|Get|Head|List)[A-Z]\w+")
 
 
 def test_every_call_reads(cloud: Cloud, whole: Case, calls: list[Call]) -> None:
-    """Both what this side sends and what the account counts: reading calls, and all that the policy allows."""
+    """Both what this side sends, the search for blocks too, and what the account counts: reading calls, and all of what
+    the policy allows.
+    """
     ec2, eks = client(cloud, "ec2"), client(cloud, "eks")
     role = make_role(cloud, "doctor-theirs", "eks.amazonaws.com")
     subnets = [each["SubnetId"] for each in ec2.describe_subnets()["Subnets"]][:2]
@@ -32,7 +36,10 @@ def test_every_call_reads(cloud: Cloud, whole: Case, calls: list[Call]) -> None:
     cloud.call("POST", "faults", fault)
     cloud.call("DELETE", "requests")
     calls.clear()
-    examine(whole, Account(whole.settings.platform, attempts=1))
+    account = Account(whole.settings.platform, attempts=1)
+    examine(whole, account)
+    looked = Wanted(pool="training", instance=INSTANCES["p5.48xlarge"], count=2, days=7, first=whole.now.date())
+    offers(account, looked, 2, {})
     sent = {f"{service}:{operation}" for service, operation, _ in calls}
     counted = {label.replace(".", ":") for label in cloud.call("GET", "requests")}
     eks.delete_cluster(name="theirs")

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from rich.console import Console
 
@@ -126,14 +125,7 @@ class Rehearsed:
 
     def aws(self, service: str) -> Any:
         """A boto3 client of the site's account, in the stack's region."""
-        env = self.session.engine.env
-        return boto3.session.Session().client(
-            service,
-            region_name=self.region,
-            endpoint_url=self.session.site.cloud_url,
-            aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"],
-        )
+        return self.session.site.account.client(service, self.region)
 
     @property
     def kubeconfig(self) -> Path:

@@ -57,6 +57,8 @@ CHANGES = {
         [
             ("update", "aws:eks:NodeGroup", "pool-training-nodes"),
             ("update", "scheduling.volcano.sh/v1beta1:Queue", "queues-training"),
+            *replaced("core/v1:ConfigMap", "gate-training-plan"),  # the weekly gate measures the newcomer, too
+            ("update", "batch/v1:CronJob", "gate-training-weekly"),
             *dashboard("cluster"),
             *dashboard("energy"),
             *dashboard("fabric"),
@@ -264,6 +266,9 @@ def test_a_smaller_file_system_is_a_new_one_and_what_mounts_it_starts_again(chan
             *replaced("batch/v1:Job", "dataset-instructions-copy"),
             *replaced("batch/v1:Job", "weights-llama-3-8b-copy"),
             *replaced("apps/v1:Deployment", "service-llama-3-8b-deployment"),
+            *replaced("core/v1:ConfigMap", "gate-training-plan"),
+            *replaced("batch/v1:Job", "gate-training-job"),
+            *replaced("apps/v1:DaemonSet", "gate-training-newcomers"),
             *dashboard("storage"),
             *dashboard("cost"),
         ]

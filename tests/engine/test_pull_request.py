@@ -1,14 +1,16 @@
 """`preview --base`: what a pull request changes, without an account."""
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from .rehearsed import command
-from .trees import Tree
+from .trees import ROOT, Tree
 
 pytestmark = pytest.mark.engine
 
@@ -57,3 +59,24 @@ def test_the_base_is_applied_and_the_trees_change_shown(repository: Tree, tmp_pa
     assert re.fullmatch(r"same \d+, update 5", said.splitlines()[-1])
     assert not list((tmp_path / "state").glob("gpucluster/*/*")), "something of the site is left"
     assert git(repository.root, "status", "--porcelain") == f" M Pulumi.{NAME}.yaml\n"
+
+
+def test_the_policies_verdicts_stand_in_the_comment(repository: Tree, tmp_path: Path) -> None:
+    """The pack runs in its own environment, over what the tree registers; a policy that is broken stops the update."""
+    pack = repository.root / "policy" / "pack"
+    subprocess.run([sys.executable, "-m", "venv", pack / ".venv"], check=True)
+    words = ["pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r", "requirements.txt"]
+    subprocess.run([pack / ".venv/bin/python", "-m", *words], cwd=pack, check=True)
+    repository.edit("components/aws/nodes.py", 'http_tokens="required"', 'http_tokens="optional"')
+    done = subprocess.run(
+        [sys.executable, "-m", "review", "--base", "HEAD", "--stack", NAME, "--root", str(repository.root)],
+        cwd=ROOT,
+        env=os.environ | {"GPUCLUSTER_HOME": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    decision = next(line for line in done.stdout.splitlines() if line.startswith(f"- **{NAME}**"))
+    assert "**1 policy broken**" in decision
+    assert "- **stops** `instances-hardened`: " in done.stdout

@@ -18,6 +18,7 @@ import urllib3
 
 from monitoring.failures import failures
 from rehearsal.cluster.layout import PROXY
+from rehearsal.cluster.proxy import admitting
 from rehearsal.command import ordering
 from rehearsal.kubelet import faults
 from tests.rehearsed.test_alerts_fire import ALERTS
@@ -108,7 +109,7 @@ def told(site: Rehearsed) -> set[tuple[str, str]]:
     proxy = site.kubeconfig.with_name(PROXY).read_text()
     url = "http://alertmanager-operated.monitoring:9093/api/v2/alerts"
     fields = {"active": "true", "silenced": "false", "inhibited": "false"}
-    with urllib3.ProxyManager(proxy) as pool:
+    with urllib3.ProxyManager(proxy, proxy_headers=admitting(proxy)) as pool:
         answer = pool.request("GET", url, fields=fields, timeout=60.0)
     assert answer.status == 200, answer.data
     every = [each["labels"] for each in answer.json()]

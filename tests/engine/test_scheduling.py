@@ -10,6 +10,7 @@ from components.platform.pods import PodShape
 from components.serving.inference import InferenceService
 from components.serving.placement import Placement
 from rehearsal.cluster import ControlPlane
+from rehearsal.keys import Account, Keys
 from rehearsal.kube.client import Kube
 from rehearsal.toolchain import ensure
 from tests.components.samples import built, engine, service_args
@@ -19,7 +20,7 @@ from .rehearsed import until
 pytestmark = pytest.mark.engine
 
 GPUS = 8
-NOWHERE = "http://127.0.0.1:9"
+NOWHERE = Account("http://127.0.0.1:9", Keys("AKIANOBODY", "none", "none"))
 """No account: nobody asks for tokens here."""
 
 

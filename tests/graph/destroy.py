@@ -24,7 +24,7 @@ NO_PRICE = "no price"
 LATE_LOGS = "EKS delivers a cluster's last events after its end, and makes the group again: delete it"
 STRANDED = "its claim goes with the namespace; if the cluster is gone before, it stays: make sweep finds it by its tags"
 INTERFACES = "VPC CNI makes them; they go with their node, but one whose node died holds its subnet: delete it"
-BALANCER = "a controller makes it; delete its Service before the cluster, or it stays: make sweep finds it by its tags"
+BALANCER = "made for a Service: make vacate before the destroy, or it may stay; make sweep finds it by its tags"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,6 +44,23 @@ TEXTS = {
 GLOBAL_ARNS = {"aws:iam/role:Role": "arn:{partition}:iam::{account}:role/{id}"}
 """ARNs of what has no region; other services' models look at their form."""
 
+ADMIN_CONF = json.dumps(
+    {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": "gpucluster-metal",
+                "cluster": {"server": "https://10.20.3.250:6443", "certificate-authority-data": "LS0tLS1CRUdJTg=="},
+            }
+        ],
+        "contexts": [{"name": "admin", "context": {"cluster": "gpucluster-metal", "user": "kubernetes-admin"}}],
+        "current-context": "admin",
+        "users": [{"name": "kubernetes-admin", "user": {"client-key-data": "c2VjcmV0"}}],
+    }
+)
+"""What kubeadm leaves at /etc/kubernetes/admin.conf."""
+
 Inputs = Mapping[str, Any]
 
 
@@ -56,6 +73,8 @@ def outputs_of(token: str, name: str, inputs: Inputs) -> tuple[str, dict[str, An
         return _digest(name, 8), {}
     if token.startswith("aws:"):
         return _aws(token, name, inputs)
+    if token == "command:remote:Command":
+        return _digest(name, 8), {"stdout": ADMIN_CONF if inputs["create"].endswith("admin.conf") else "", "stderr": ""}
     if token == "kubernetes:helm.sh/v3:Release":
         return f"{inputs['namespace']}/{inputs['name']}", {"status": {"status": "deployed"}}
     if token in CUSTOM_KINDS or token.startswith(tuple(f"kubernetes:{group}/" for group in BUILT_IN_GROUPS)):
@@ -158,12 +177,20 @@ BUILT_IN_GROUPS = (
     "storage.k8s.io",
     "policy",
     "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
 )
 CUSTOM_KINDS = (
     "kubernetes:scheduling.volcano.sh/v1beta1:Queue",
     "kubernetes:kubeflow.org/v1:PyTorchJob",
+    "kubernetes:kubeflow.org/v1beta1:Experiment",
     "kubernetes:monitoring.coreos.com/v1:PrometheusRule",
     "kubernetes:monitoring.coreos.com/v1:PodMonitor",
     "kubernetes:monitoring.coreos.com/v1:ServiceMonitor",
+    "kubernetes:gateway.networking.k8s.io/v1:Gateway",
+    "kubernetes:gateway.networking.k8s.io/v1:HTTPRoute",
+    "kubernetes:traefik.io/v1alpha1:Middleware",
+    "kubernetes:cert-manager.io/v1:Certificate",
+    "kubernetes:cert-manager.io/v1:Issuer",
     "kubernetes:example.com/v1:FabricPolicy",
+    "kubernetes:mellanox.com/v1alpha1:NicClusterPolicy",
 )

@@ -69,6 +69,9 @@ ENVIRONMENT: Mapping[str, str] = {
     "pytorch NCCL_NET": "the network that NCCL must use: it ends rather than fall back to TCP",
     "pytorch NCCL_NET_PLUGIN": "name of the plugin by which it does",
     "pytorch TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "seconds that torchrun leaves to processes that are told to stop",
+    "pytorch TORCH_NCCL_DEBUG_INFO_TEMP_FILE": "where each rank leaves what it waited for when a collective timed out",
+    "pytorch TORCH_NCCL_DUMP_ON_TIMEOUT": "that it does",
+    "pytorch TORCH_NCCL_TRACE_BUFFER_SIZE": "collectives that it remembers",
     "vllm HF_TOKEN": "secret: token of huggingface.co",
     "vllm VLLM_CACHE_ROOT": "directory of compiled graphs, on the shared file system",
 }

@@ -12,6 +12,7 @@ import kubernetes_validate
 import yaml
 
 from policy.graph import Resource
+from rehearsal.plugins.kubernetes.objects import dashed
 from tests.graph.stackfiles import ROOT
 
 VALIDATED_VERSION = "1.36"
@@ -23,6 +24,13 @@ CUSTOM = {
     "PrometheusRule": "monitoring.coreos.com_prometheusrules.yaml",
     "PodMonitor": "monitoring.coreos.com_podmonitors.yaml",
     "ServiceMonitor": "monitoring.coreos.com_servicemonitors.yaml",
+    "NicClusterPolicy": "mellanox.com_nicclusterpolicies.yaml",
+    "Gateway": "gateway.networking.k8s.io_gateways.yaml",
+    "HTTPRoute": "gateway.networking.k8s.io_httproutes.yaml",
+    "Middleware": "traefik.io_middlewares.yaml",
+    "Certificate": "cert-manager.io_certificates.yaml",
+    "Issuer": "cert-manager.io_issuers.yaml",
+    "Experiment": "kubeflow.org_experiments.yaml",
 }
 
 
@@ -73,7 +81,7 @@ def manifest(resource: Resource) -> dict[str, Any]:
     """The object as the API server would get it."""
     group, kind = resource.token.removeprefix("kubernetes:").rsplit(":", 1)
     content = {key: value for key, value in resource.inputs.items() if value is not None}
-    return {**content, "apiVersion": group.removeprefix("core/"), "kind": kind}
+    return {**dashed(content), "apiVersion": group.removeprefix("core/"), "kind": kind}
 
 
 def problems(resource: Resource) -> list[str]:

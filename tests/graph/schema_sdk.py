@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 import pulumi_aws  # noqa: F401 - registers its modules with the runtime
+import pulumi_command  # noqa: F401
 import pulumi_kubernetes  # noqa: F401
 from pulumi import _types
 from pulumi.runtime import rpc

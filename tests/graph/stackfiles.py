@@ -25,9 +25,11 @@ SECRETS = {
 SHIPPED = ("dev", "lab", "metal", "prod")
 """Stacks of which the tests know what they come to. A stack of one's own beside them is nobody's fixture."""
 
+every_shipped = pytest.mark.parametrize("stack", SHIPPED)
+
 
 def stack_names() -> list[str]:
-    """Shipped stacks that can be deployed. Those on metal register nothing: they are planned only."""
+    """Shipped stacks on AWS."""
     return [name for name in SHIPPED if isinstance(from_file(ROOT / f"Pulumi.{name}.yaml"), AwsSettings)]
 
 
@@ -40,7 +42,7 @@ def stack_config(stack: str) -> dict[str, Any]:
 def secrets_of(config: Mapping[str, Any]) -> dict[str, str]:
     """The secrets of a stack: those of every stack, and those that its receivers of alerts name."""
     sections = {key.partition(":")[2]: value for key, value in config.items()}
-    return SECRETS | {f"gpucluster:{key}": f"{key}-secret-for-tests" for key in stack_secrets(sections)}
+    return SECRETS | {f"gpucluster:{key}": f"{key}-secret-for-tests-long-enough" for key in stack_secrets(sections)}
 
 
 def run_program(config: Mapping[str, Any], *, stack: str, preview: bool = False) -> Recorded:

@@ -11,6 +11,7 @@ from rehearsal.charts.played.values import laid
 from rehearsal.charts.values import COMMENTED, not_in
 from tests.graph.schema_kubernetes import upstream
 from tests.graph.stackfiles import graph_of
+from tests.stacks.test_gateway import graph as with_gateway
 
 SUB_CHARTS = {"kube-prometheus-stack": ("kube-state-metrics", "prometheus-node-exporter")}
 """Charts with values of their own below their names, where ours give them any."""
@@ -38,14 +39,17 @@ def all_values(chart: str) -> tuple[dict[str, Any], set[str]]:
 
 
 def released() -> dict[str, list[Resource]]:
-    """Releases by chart: those of prod, and of dev what prod has no use for, such as what only autoscalers need."""
+    """Releases by chart: those of prod, of dev what prod has no use for, such as what only autoscalers need, and a
+    gateway's.
+    """
     found: dict[str, list[Resource]] = {}
     for stack in ("dev", "prod"):
         here = graph_of(stack).of_type("Release")
         found |= {
             each.inputs["chart"]: [one for one in here if one.inputs["chart"] == each.inputs["chart"]] for each in here
         }
-    return found
+    gateway = {each.inputs["chart"]: [each] for each in with_gateway().of_type("Release")}
+    return {**gateway, **found}
 
 
 @pytest.mark.parametrize("chart", CHARTS)

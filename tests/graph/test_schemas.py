@@ -1,5 +1,7 @@
 """Every registered resource against every schema there is for it, and what each check finds."""
 
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -7,9 +9,27 @@ import pytest
 from policy.graph import Resource
 from tests.graph import schema_aws, schema_kubernetes, schema_sdk
 from tests.graph.changes import changed
-from tests.graph.stackfiles import graph_of, stack_names
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import SHIPPED, run_program
+from tests.graph.stackfiles import graph_of as graph_of_file
+from tests.stacks import test_gateway
+from tests.stacks.test_corpus import CORPUS, config_in
 
-every_stack = pytest.mark.parametrize("stack", stack_names())
+OTHERS: Mapping[str, Callable[[], Recorded]] = {
+    "a gateway": cache(test_gateway.graph),
+    "a gateway with an authority": cache(partial(test_gateway.graph, acme=True)),
+    "experiments": cache(
+        partial(run_program, config_in(CORPUS / "good" / "experiment-with-a-winner.yaml"), stack="dev")
+    ),
+}
+"""What no committed stack has."""
+STACKS = (*SHIPPED, *OTHERS)
+every_stack = pytest.mark.parametrize("stack", STACKS)
+
+
+def graph_of(stack: str) -> Recorded:
+    """What a committed stack registers, or one with what no committed stack has."""
+    return OTHERS[stack]() if stack in OTHERS else graph_of_file(stack)
 
 
 @every_stack
@@ -39,7 +59,7 @@ def test_kubernetes_would_take_every_custom_object_kj05(stack: str, kind: str) -
 
 @pytest.mark.parametrize("kind", schema_kubernetes.CUSTOM)
 def test_every_custom_kind_is_in_some_stack(kind: str) -> None:
-    assert [stack for stack in stack_names() if graph_of(stack).of_type(kind)]
+    assert [stack for stack in STACKS if graph_of(stack).of_type(kind)]
 
 
 @pytest.mark.parametrize(

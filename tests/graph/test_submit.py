@@ -24,8 +24,9 @@ def test_the_job_is_the_one_that_the_stack_registers() -> None:
     meta = dict(registered.inputs["metadata"])
     assert meta.pop("name") == RUN
     marks = meta.pop("annotations")
-    assert all(mark.startswith("pulumi.com/") for mark in marks)
-    assert sent["metadata"] == {**meta, "generateName": f"{RUN}-"}
+    kept = {mark: value for mark, value in marks.items() if not mark.startswith("pulumi.com/")}
+    assert set(kept) == {f"gpucluster/{each}" for each in ("stack", "owner", "image", "dataset")}
+    assert sent["metadata"] == {**meta, "generateName": f"{RUN}-", "annotations": kept}
     assert sent["apiVersion"] == "kubeflow.org/v1"
     assert sent["spec"]["runPolicy"]["schedulingPolicy"]["queue"]
 

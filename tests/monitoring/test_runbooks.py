@@ -39,7 +39,7 @@ def test_a_page_tells_what_to_do(failure: Failure) -> None:
 
 def test_a_page_names_its_numbers_and_who_says_so() -> None:
     page = runbooks.pages()["gpu-hot.md"]
-    assert "> GPU {gpu} of node {node} is near its limit ({value} C: temperature, or margin left)." in page
+    assert "> GPU {gpu} of node {node} is near its temperature limit: {value} C (a small number is the" in page
     assert "| celsius | 85 C | requirement H14 as corrected by HW17" in page
     assert "gpucluster:gpu:temperature_celsius >= 85" in page
     assert "monitoring.alerts.thresholds" in page

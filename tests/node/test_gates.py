@@ -1,8 +1,11 @@
 """What the tools of a gate print, whole, cut and broken, and what it means (P16, P17, P19, LF04, NC13, NC14)."""
 
+from pathlib import Path
+
 import pytest
-from results import Clock, Network, Row, UnreadableError, clocks, nccl_rows, networks
-from verdicts import Verdict, bandwidth, clock, provider, worst
+from results import Clock, Network, Port, Row, UnreadableError, clocks, nccl_rows, networks
+from results import ports as read_ports
+from verdicts import Verdict, bandwidth, clock, ports, provider, worst
 
 NCCL = """\
 # nThread 1 nGpus 1 minBytes 1073741824 maxBytes 8589934592 step: 8(factor) warmup iters: 5 iters: 20 agg iters: 1
@@ -110,3 +113,32 @@ def test_the_worst_line_counts_and_no_line_is_a_failure() -> None:
         "pass",
         "fail",
     )
+
+
+def _card(root: Path, name: str, state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)", **more: str) -> None:
+    place = root / name / "ports" / "1"
+    place.mkdir(parents=True)
+    for file, text in {"state": state, "rate": rate, **more}.items():
+        (place / file).write_text(f"{text}\n")
+
+
+def test_ports_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
+    _card(tmp_path, "mlx5_0", link_layer="InfiniBand")
+    _card(tmp_path, "mlx5_1", "2: INIT", "100 Gb/sec (4X EDR)")
+    _card(tmp_path, "mlx5_bond_0", link_layer="Ethernet")
+    assert read_ports(tmp_path) == [Port("mlx5_0 port 1", "ACTIVE", 400), Port("mlx5_1 port 1", "INIT", 100)]
+    _card(tmp_path, "mlx5_2", rate="")
+    with pytest.raises(UnreadableError, match="mlx5_2 port 1 cannot be read"):
+        read_ports(tmp_path)
+    with pytest.raises(UnreadableError, match="no InfiniBand port is in"):
+        read_ports(tmp_path / "nowhere")
+
+
+def test_ports_are_judged_by_the_rails_that_the_node_should_have() -> None:
+    rails = [Port(f"mlx5_{each} port 1", "ACTIVE", 400) for each in range(4)]
+    storage = Port("mlx5_9 port 1", "ACTIVE", 200)
+    assert ports(rails, 4) == Verdict("fabric ports", "pass", "4 ports are active at 400 Gb/s")
+    assert ports([*rails, storage], 4) == Verdict("fabric ports", "warn", "mlx5_9 port 1 at 200 of 400 Gb/s")
+    assert ports([*rails, Port("mlx5_5 port 1", "DOWN", 40)], 4).state == "warn"
+    found = ports([*rails[:3], Port("mlx5_3 port 1", "INIT", 400)], 4)
+    assert found == Verdict("fabric ports", "fail", "3 ports are active, not 4: mlx5_3 port 1 is INIT")

@@ -67,8 +67,11 @@ def planned(
 def planned_metal(
     changes: Mapping[str, Any] | None = None, *, catalogue: Catalogue = SHIPPED, today: date = TODAY
 ) -> MetalPlan:
-    """The plan of the committed stack on metal with values replaced."""
-    found = changed("metal", changes)
+    """The plan of the committed stack on metal with values replaced; without its machines, which are as many as its
+    pools count, unless the changes are about them.
+    """
+    unsaid = not any(path.startswith("inventory") for path in changes or ())
+    found = changed("metal", {**({"inventory": None} if unsaid else {}), **(changes or {})})
     assert isinstance(found, MetalSettings)
     return plan(found, catalogue=catalogue, today=today)
 

@@ -7,9 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.addressing import subnets
+from planner.vpc import VpcPlan
 from tests.planner.stacks import planned, rules
 
 ZONES = tuple(f"use1-az{index}" for index in range(1, 7))
+
+
+NOTHING = VpcPlan(flow_logs=None, endpoints=(), endpoint_zones=())
 
 
 @given(
@@ -21,7 +25,7 @@ ZONES = tuple(f"use1-az{index}" for index in range(1, 7))
 def test_subnets_divide_the_vpc(prefix: int, network: int, zones: int, gpu: int) -> None:
     """F02: for every VPC that settings allow: inside it, apart from each other, none below AWS's /28."""
     vpc = IPv4Network((int(IPv4Network("10.0.0.0/8").network_address) + (network << 16), prefix))
-    placed = subnets(str(vpc), ZONES[:zones], ZONES[gpu % zones], ())
+    placed = subnets(str(vpc), ZONES[:zones], ZONES[gpu % zones], (), ZONES[:zones], NOTHING)
     networks = [IPv4Network(subnet.cidr) for subnet in placed]
     assert all(part.subnet_of(vpc) and part.prefixlen <= 28 for part in networks)
     assert not any(a.overlaps(b) for index, a in enumerate(networks) for b in networks[:index])

@@ -136,17 +136,26 @@ def test_waiver_that_covers_nothing_is_mentioned() -> None:
     assert (rules(stale), stale.errors) == (["waiver-unused"], ())
 
 
+@pytest.mark.parametrize(("day", "found"), [("2027-02-21", []), ("2027-02-22", ["waiver-far"])])
+def test_a_waiver_of_ones_own_stack_ends_within_90_days(day: str, found: list[str]) -> None:
+    """Examples are nobody's stack: theirs would make the committed files wrong with time."""
+    changes = {**TCP, **_waiver(until=day)}
+    assert rules(planned(changes=changes, today=date(2026, 11, 23))) == []
+    mine = planned(changes={**changes, "example": False}, today=date(2026, 11, 23))
+    assert [rule for rule in rules(mine) if rule.startswith("waiver")] == found
+
+
 def test_images_are_waived_one_by_one() -> None:
     """I03, IN01: in production a waiver names its image; a blanket one is refused and covers nothing."""
     blanket = {"waivers": [{"rule": "image-not-pinned", "reason": "we trust all of them", "until": "2027-12-31"}]}
-    assert rules(planned("prod", blanket)) == [*["image-not-pinned"] * 9, "waiver-unnamed"]
+    assert rules(planned("prod", blanket)) == [*["image-not-pinned"] * 10, "waiver-unnamed"]
 
 
 def test_production_is_clean_by_named_waivers_only() -> None:
     """I03: the committed prod stack has no standing error; its waivers name the images it really uses."""
     production = planned("prod")
     assert production.errors == ()
-    assert [finding.rule for finding in production.warnings] == ["image-not-pinned"] * 9
+    assert [finding.rule for finding in production.warnings] == ["image-not-pinned"] * 10
     assert all(finding.waiver for finding in production.warnings)
     assert planned("dev").findings == ()
 

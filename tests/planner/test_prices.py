@@ -85,7 +85,7 @@ def test_spot_is_priced_as_spot() -> None:
 
 def test_block_counts_by_the_hour_and_is_paid_as_a_whole() -> None:
     """PF10, T3.9: 4 x p5e for 7 days: 159.20 USD/h, 168 of the month's 730 hours, 26,745.60 USD in advance."""
-    block = purchase("p5e.48xlarge", 4, usage=BLOCK, block=(date(2026, 12, 1), date(2026, 12, 8)))
+    block = purchase("p5e.48xlarge", 4, usage=BLOCK, blocks=((date(2026, 12, 1), date(2026, 12, 8), 4),))
     prices_ = prices(block)
     (paid,) = prices_.blocks
     assert (paid.pool, paid.hours) == ("training", 168)
@@ -152,9 +152,12 @@ def test_file_systems_have_a_price(type_: str, tier: int | None, key: str) -> No
 )
 def test_more_nodes_never_cost_less(type_: str, usage: UsageClass, count: int, more: int) -> None:
     """A07, PW14: growing a pool lowers no line, neither by the hour nor by the month nor in advance."""
-    block = (date(2026, 12, 1), date(2026, 12, 15)) if usage is BLOCK else None
-    before = prices(purchase(type_, count, usage=usage, block=block))
-    after = prices(purchase(type_, count + more, usage=usage, block=block))
+
+    def booked(nodes: int) -> tuple[tuple[date, date, int], ...]:
+        return ((date(2026, 12, 1), date(2026, 12, 15), nodes),) if usage is BLOCK and nodes else ()
+
+    before = prices(purchase(type_, count, usage=usage, blocks=booked(count)))
+    after = prices(purchase(type_, count + more, usage=usage, blocks=booked(count + more)))
     assert after.hourly >= before.hourly
     assert after.hourly_low >= before.hourly_low
     assert after.monthly >= before.monthly

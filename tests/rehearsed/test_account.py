@@ -71,6 +71,33 @@ def test_a_file_without_pools_names_no_block(text: str) -> None:
     assert account.blocks(text) == []
 
 
+def test_several_blocks_of_a_pool_are_in_the_account_each_with_its_own_nodes() -> None:
+    """PF10: the pool's count is that of all of them."""
+    several = """config:
+  gpucluster:pools:
+    - name: a
+      instanceType: p5.48xlarge
+      count: 72
+      reservations:
+        - {id: cr-0, zone: use2-az1, start: "2026-11-20", end: "2026-11-27", count: 64}
+        - {id: cr-1, zone: use2-az1, start: "2026-11-20", end: "2026-11-27", count: 8}
+        - {id: cr-2, zone: use2-az1, start: "2026-11-20", end: "2026-11-27"}
+"""
+    assert [(block.id, block.count) for block in account.blocks(several)] == [("cr-0", 64), ("cr-1", 8)]
+
+
+def test_people_whom_the_stack_lets_in_are_there() -> None:
+    """EKS refuses an access entry of a principal that does not exist."""
+    text = """config:
+  gpucluster:security: {adminArns: [arn:one]}
+  gpucluster:teams:
+    - {name: a, members: [{role: viewer, arn: arn:two}, {role: viewer, group: g}]}
+    - {name: b, members: [{role: viewer, arn: arn:two}]}
+"""
+    assert account.people(text) == ("arn:one", "arn:two")
+    assert account.people("config: {}") == ()
+
+
 def test_the_account_has_quotas_for_pools_outside_of_blocks_lf07() -> None:
     """LF07: what a pool's nodes take, by how they are bought; blocks take from none."""
     text = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from components.aws.copier import AwsCli
+from components.storage.aws_cli import AwsCli
 from components.training.backup import script
 from rehearsal.tests.cloud.conftest import REGION, ROOT, Cloud
 
@@ -50,10 +50,8 @@ def copy(cloud: Cloud, directory: Path) -> subprocess.CompletedProcess[str]:
         "PATH": f"{ROOT / '.venv/bin'}:/usr/bin:/bin",
         "CHECKPOINT_DIR": str(directory),
         "CHECKPOINT_URI": f"s3://{BUCKET}/{PREFIX}",
-        "AWS_ENDPOINT_URL": cloud.url,
+        **cloud.account.variables,
         "AWS_DEFAULT_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": "AKIAREHEARSAL0000000",
-        "AWS_SECRET_ACCESS_KEY": "secret",
     }
     return subprocess.run(
         ["sh", "-c", script(AwsCli(image="aws-cli:2"))], env=env, capture_output=True, text=True, timeout=60

@@ -17,6 +17,7 @@ from typing import Any
 import gate
 import publish
 import pytest
+import verdicts
 
 from components.training.gate_pods import GateTest, demanded, gate_files
 from rehearsal.tests.inside.simulated import GPU, Node
@@ -88,7 +89,8 @@ def measured(tmp_path: Path) -> Measured:
     def measure(*kinds: str, image: str = IMAGE, efa: int = 32, **plan: Any) -> dict[str, Any]:
         node = Node(tmp_path)
         pod = node.pod("gate-0", **{GPU: "8", EFA: str(efa)})
-        args = gate_args(shape=replace(gate_args().shape, gpus=8), provider="efa", devices=32, tests=TESTS, **plan)
+        wanted = {"provider": "efa", "devices": 32, **plan}
+        args = gate_args(shape=replace(gate_args().shape, gpus=8), tests=TESTS, **wanted)
         asked = demanded(args)
         pod["spec"]["volumes"] = [{"name": "plan", "configMap": {"name": "plan"}}]
         pod["metadata"]["labels"] = {"batch.kubernetes.io/job-name": "gate"}
@@ -106,7 +108,7 @@ def measured(tmp_path: Path) -> Measured:
 
         out = tmp_path / "out"
         out.mkdir(exist_ok=True)
-        alone = gate.alone(asked, out, run)
+        alone = gate.alone(asked, out, run, tools / played.SYSTEM)
         others = gate.between(asked, out, (), run) if all(each.state != "fail" for each in alone) else []
         return {each.test: each for each in (*alone, *others)}
 
@@ -146,6 +148,14 @@ def test_missing_efa_interfaces_and_an_image_without_the_plugin_fail_the_provide
     assert failed(measured(image="pytorch/pytorch:2.9")) == {
         "network provider": "ranks 0, 1, 2, 3, 4, 5, 6, 7 use Socket, not efa"
     }
+
+
+def test_a_dead_rail_of_infiniband_fails_the_line_of_its_ports(measured: Measured) -> None:
+    whole = measured(provider="IB", devices=8)
+    assert (whole[verdicts.PORTS].state, whole[verdicts.PORTS].why) == ("pass", "8 ports are active at 400 Gb/s")
+    found = failed(measured("ib-link", provider="IB", devices=8))
+    assert found[verdicts.PORTS] == "7 ports are active, not 8: mlx5_0 port 1 is DOWN"
+    assert "devices" not in found.get(verdicts.PROVIDER, ""), "NCCL is not blamed for the card"
 
 
 def test_what_is_told_of_a_node_is_its_labels_and_a_taint_where_it_failed(api: Told) -> None:

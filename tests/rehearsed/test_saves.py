@@ -36,7 +36,7 @@ def copied(cloud: Cloud, role: str, tmp_path: Path, rights: list[dict[str, Any]]
     cloud.client("iam").put_role_policy(RoleName="saver", PolicyName="write", PolicyDocument=document)
     contents = Contents(tmp_path / "contents")
     contents.add("csi:fsx:fs-1", {"checkpoints/sft/step-0/shard-0.pt": 1, "checkpoints/sft/step-0/SHA256SUMS": 1})
-    world: Any = SimpleNamespace(aws=Aws(cloud.url, REGION), contents=contents)
+    world: Any = SimpleNamespace(aws=Aws(cloud.account, REGION), contents=contents)
     launch = Launch(
         world=world,
         pod={"metadata": {"name": "p", "namespace": "training"}, "spec": {}},

@@ -58,6 +58,13 @@ def test_vllm_on_loopback_is_reached_by_no_probe(launch: Launch) -> None:
     assert vllm.port([*VLLM, "--host=0.0.0.0", "--port=8001"]) == 8001
 
 
+def test_vllm_takes_no_pickles_where_it_is_told_to_take_safetensors(launch: Launch) -> None:
+    words = [each for each in VLLM if "sql" not in each and each != "--lora-modules"] + ["--load-format=safetensors"]
+    model = {"models/chat/config.json": 1, "models/chat/pytorch_model.bin": 10}
+    assert "Cannot find any model weights with `/models/chat`" in said(started(launch, words, model))
+    assert said(started(launch, words, {**model, "models/chat/model.safetensors": 10})) == ""
+
+
 def test_triton_needs_its_repository_and_is_ready_on_its_own_path(launch: Launch) -> None:
     assert "failed to stat file /triton/vision" in said(started(launch, TRITON, {}))
     server, later = started(launch, TRITON, {"triton/vision/cat/config.pbtxt": 1}), time.monotonic() + 100

@@ -3,11 +3,14 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from planner.__main__ import main as plan
+from planner.faces.revision import checked_out
+from rehearsal.command.difference import checkout
 from review.__main__ import main as review
 from tests.review.stacks import stack_text
 from tests.typed import handed
@@ -91,6 +94,29 @@ def test_the_base_is_planned_by_its_own_code(repository: Path, capsys: pytest.Ca
     shown = capsys.readouterr().out
     assert "lab against cheaper" in shown
     assert "+1" in next(line for line in shown.splitlines() if "priceUsd.hourly " in line)
+
+
+def test_a_base_with_links_that_lead_out_of_it_is_planned_without_them(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Links within the tree stay; a stack file that is a link to elsewhere is not the revision's."""
+    git(repository, "checkout", "--quiet", "-B", "linked", "main")
+    (tmp_path / "secret").write_text("not the repository's")
+    for name, target in {
+        "outside": tmp_path / "secret",
+        "above": Path("../../elsewhere"),
+        "within": Path("Pulumi.dev.yaml"),
+        "Pulumi.lent.yaml": tmp_path / "secret",
+    }.items():
+        (repository / name).symlink_to(target)
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--message", "links")
+    assert plan(["--stack", "dev", "--base", "linked"]) == 0
+    assert "dev against linked" in capsys.readouterr().out
+    for tree in (checked_out(repository, "linked"), nullcontext(checkout(repository, "linked", tmp_path / "tree"))):
+        with tree as there:
+            assert (there / "within").resolve() == (there / "Pulumi.dev.yaml").resolve()
+            assert not any((there / name).is_symlink() for name in ("outside", "above", "Pulumi.lent.yaml"))
 
 
 def test_files_are_written_beside(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,6 +56,7 @@ LOG_OUTPUTS = (
     "[OUTPUT]\n    Name http\n    Match *\n    Host logs.example.com\n    URI /insert/jsonline\n    Format json_lines\n"
 )
 COUNTERS = NodeCounters(name="rails", image="registry.example.com/rails:2.0.0", script="rails --print")
+GATEWAY = {"domain": "models.example.com", "issuer": {"kind": "private-ca"}, "callers": ["10.7.0.0/16", "192.0.2.0/24"]}
 ENTRY = Entry(load_balancer_class="example.com/balancer", annotations={"example.com/pool": "office"})
 
 
@@ -86,6 +87,9 @@ class Casks:
     bucket: pulumi.Output[str]
     scheme: str = "cask"
     copier: CaskClient = field(default_factory=CaskClient)
+
+    def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
+        """A client finds all it needs in its environment."""
 
     def reader(
         self, name: str, *, source: str, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
@@ -255,10 +259,29 @@ def _storage_class(name: str, opts: pulumi.ResourceOptions) -> pulumi.Output[str
     return made.metadata.name.apply(str)
 
 
+def rates() -> dict[str, Any]:
+    """An experiment with one parameter of each kind."""
+    return {
+        "name": "rates",
+        "run": "small",
+        "trialHours": 1.5,
+        "objective": {"metric": "accuracy", "best": "highest", "until": 0.9},
+        "parameters": [
+            {"name": "learning-rate", "floatRange": {"min": 1e-5, "max": 1e-3, "scale": "log"}},
+            {"name": "warmup-steps", "intRange": {"min": 10, "max": 100, "step": 10}},
+            {"name": "dropout", "numbers": [0, 0.1]},
+            {"name": "schedule", "words": ["cosine", "linear"]},
+        ],
+        "earlyStopping": {"afterTrials": 2, "afterReports": 6},
+        "trials": {"parallel": 1, "most": 5, "failed": 2},
+        "budgetGpuHours": 100,
+    }
+
+
 @cache
 def fake_plan() -> Plan:
     """Racks as the planner knows them: a pool with the fabric, one without, and one whose GPUs are cut into slices."""
-    told = sections("metal")
+    told = {key: value for key, value in sections("metal").items() if key != "inventory"}
     gpus = {"server": "DGX H100"}
     told["pools"] += [
         {"name": "alone", "role": "training", "count": 1, **gpus},
@@ -288,8 +311,10 @@ def fake_plan() -> Plan:
         "maxReplicas": 3,
         "waitingPerReplica": 9,
         "kvCacheDtype": "fp8",
+        "public": True,
+        "requestsPerMinute": 90,
     }
-    told["serving"] = {"services": [service]}
+    told["serving"] = {"services": [service], "gateway": GATEWAY}
     mail = {
         "to": "ops@example.com",
         "sender": "cluster@example.com",
@@ -305,7 +330,13 @@ def fake_plan() -> Plan:
     }
     told["facility"]["racks"]["count"] = 5
     told["storage"]["objectStoreGbPerS"] = 1.0
-    told["scheduling"] = {"queues": [{"name": "training", "weight": 3, "gpus": 64, "reclaimable": False}]}
+    told["scheduling"] = {
+        "queues": [
+            {"name": "training", "weight": 3, "gpus": 64, "reclaimable": False},
+            {"name": "experiments", "weight": 1},
+        ]
+    }
+    told["training"]["experiments"] = [rates()]
     found = plan(from_sections(told))
     # The stack file knows S3 addresses only; the plan is where a platform's own begin.
     own = {name: replace(each, weights="cask://models/llama") for name, each in found.services.items()}
@@ -325,5 +356,6 @@ def fake_graph(preview: bool = False) -> Recorded:
         "gpucluster:hfToken": "hf-secret-for-tests",
         "gpucluster:apiToken": "api-secret-for-tests",
         "gpucluster:mailPassword": "mail-secret-for-tests",
+        "gpucluster:trialDatabase": "database-secret-for-tests",
     }
     return record(program, stack="fake", config=config_of(tokens), secrets=tuple(tokens), preview=preview)

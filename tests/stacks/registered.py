@@ -312,6 +312,12 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         graph.one("spending-anomalies").inputs["thresholdExpression"]["dimension"]["values"][0]
     ),
     "spending.monthlyUsd": lambda graph: float(graph.one("spending-budget").inputs["limitAmount"]),
+    "vpc.endpointInterfaces": lambda graph: sum(
+        len(each.inputs["subnetIds"])
+        for each in graph.of_type("VpcEndpoint")
+        if each.inputs["vpcEndpointType"] == "Interface"
+    ),
+    "vpc.flowLogs.days": lambda graph: graph.one("flow-logs-group").inputs["retentionInDays"],
     "keeper.hourlyUsd": lambda graph: round(keeper_task(graph)["hourly_usd"], 2),
     "keeper.warnHours": lambda graph: keeper_task(graph)["warn_hours"],
     "keeper.gpuPools.training": lambda graph: keeper_task(graph)["gpu_pools"]["training"],
@@ -332,6 +338,11 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "monitoring.scrapeS": _scraped,
     "ownership.protect": _protected,
     "pools.*.block.nodes": lambda graph, pool: _scaling(graph, pool)["desiredSize"],
+    "pools.*.block.shares.*.count": lambda graph, pool, _: _scaling(graph, pool)["maxSize"],
+    "pools.*.block.shares.*.maxUnhealthy": lambda graph, pool, _: _repair("maxUnhealthyNodeThresholdCount")(
+        graph, pool
+    ),
+    "pools.*.block.shares.*.nodes": lambda graph, pool, _: _scaling(graph, pool)["desiredSize"],
     "pools.*.count": lambda graph, pool: _scaling(graph, pool)["maxSize"],
     "pools.*.efa": _efa,
     "pools.*.gpus": lambda graph, pool: graph.outputs["hardware"]["pools"][pool]["gpus"],
@@ -365,6 +376,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "runs.*.restarts": lambda graph, run: (
         (run_spec(graph, run)["runPolicy"]["backoffLimit"] - 1) / _replicas(graph, run)
     ),
+    "runs.*.deadlineS": lambda graph, run: run_spec(graph, run)["runPolicy"]["activeDeadlineSeconds"],
     "runs.*.saving.everyS": lambda graph, run: int(told(graph, run)["CHECKPOINT_EVERY_SECONDS"]),
     "runs.*.saving.fileSystemS": lambda graph, run: int(
         told(graph, run).get("CHECKPOINT_FILE_SYSTEM_SECONDS") or told(graph, run)["CHECKPOINT_EVERY_SECONDS"]

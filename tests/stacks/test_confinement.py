@@ -19,6 +19,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
     "weights-": {AS_ROOT: COPIES},
     "backup-": {AS_ROOT: COPIES},
     "service-": {AS_ROOT: SERVERS},
+    "gate-": {AS_ROOT: FRAMEWORKS, "the capabilities IPC_LOCK in": RDMA, "capabilities that are not dropped in": RDMA},
     "run-": {AS_ROOT: FRAMEWORKS, "the capabilities IPC_LOCK in": RDMA, "capabilities that are not dropped in": RDMA},
 }
 """What of `restricted` the pods do not keep whose owner's name begins so, and why."""

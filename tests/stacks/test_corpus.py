@@ -17,7 +17,7 @@ SEEN_IN_THE_FILE_ONLY = {"day-without-quotes", "default-providers-on", "key-twic
 
 
 def files(kind: str, on_metal: bool | None = None) -> list[Any]:
-    """Files of the corpus; `on_metal` chooses between those of racks, which are planned only, and the others."""
+    """Files of the corpus; `on_metal` chooses between those of racks, which name no machines, and the others."""
     paths = sorted((CORPUS / kind).glob("*.yaml"))
     chosen = [path for path in paths if on_metal is None or path.stem.startswith("metal-") is on_metal]
     return [pytest.param(path, id=path.stem) for path in chosen if path.stem not in SEEN_IN_THE_FILE_ONLY]
@@ -36,8 +36,8 @@ def sentences(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("path", files("good", on_metal=True))
-def test_a_good_file_on_metal_is_refused_by_one_sentence(path: Path) -> None:
-    assert "metal can be planned but not deployed yet" in refusal(config_in(path), stack="corpus")
+def test_a_good_file_without_machines_is_refused_by_one_sentence(path: Path) -> None:
+    assert "names no machines, so the stack can be planned only" in refusal(config_in(path), stack="corpus")
 
 
 @pytest.mark.parametrize("path", files("good", on_metal=False))

@@ -38,12 +38,15 @@ def dev() -> tuple[Network, dict[str, End]]:
 
 
 Dev = tuple[Network, dict[str, End]]
+WATCH = "run-watch-deployment"
 RUN, SERVER = "run-llama-3-8b-sft-job", "service-llama-3-8b-deployment"
 NEEDED = (
     ("a gang's ranks among themselves", RUN, RUN, 23456),
     ("a run saves", RUN, S3, 443),
     ("a run gets its role", RUN, IDENTITY, 80),
     ("a run's metrics", PROMETHEUS, RUN, 9464),
+    ("a run is asked for its step", WATCH, RUN, 9464),
+    ("what watches runs asks the API", WATCH, API, 443),
     ("a dataset is copied", "dataset-instructions-copy", S3, 443),
     ("its copier gets its role", "dataset-instructions-copy", IDENTITY, 80),
     ("weights are copied", "weights-llama-3-8b-copy", S3, 443),
@@ -99,6 +102,8 @@ REFUSED = (
     ("a GPU check goes out", "gpu-checks-training-smoke", S3, 443),
     ("somebody on the Internet asks a server", S3, SERVER, 8000),
     ("a node's address asks a run", NODE, RUN, 23456),
+    ("a run asks what watches it", RUN, WATCH, 9464),
+    ("what watches runs asks a server", WATCH, SERVER, 8000),
     ("another run", RUN, End(namespace="training", labels={"gpucluster/run": "other"}), 23456),
 )
 
@@ -155,7 +160,10 @@ def test_gates_meet_tell_the_api_and_speak_with_nobody_else(gated: Dev) -> None:
 
 
 def test_where_nothing_is_measured_no_rule_speaks_of_it() -> None:
-    assert not [each.name for each in graph("dev").of_type("NetworkPolicy") if "gate" in each.name]
+    config = deepcopy(stack_config("dev"))
+    del config["gpucluster:training"]["gates"]
+    made = run_program(config, stack="dev")
+    assert not [each.name for each in made.of_type("NetworkPolicy") if "gate" in each.name]
 
 
 @pytest.mark.parametrize("stack", ["dev", "prod"])

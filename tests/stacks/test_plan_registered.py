@@ -44,12 +44,18 @@ def _everything() -> dict[str, Any]:
         "objectStore": {"checkpointDays": 17},
         "sources": [{"bucket": "acme-model-weights"}, {"bucket": "acme-datasets"}],
     }
+    config["gpucluster:platform"]["network"] = {
+        "flowLogs": {"retentionDays": 60},
+        "endpoints": ["logs", "sts", "kms"],
+        "endpointsPerZone": True,
+    }
     config["gpucluster:scheduling"]["queues"][0] |= {"gpus": 16, "reclaimable": False}
     config["gpucluster:training"]["runs"][0] |= {
         "framework": "fsdp2",
         "tokensBillion": 2,
         "profile": {"fromStep": 12, "toStep": 15},
         "restarts": 5,
+        "deadlineHours": 400,
         "metricsPort": 9222,
         "shmGib": 96,
         "checkpoint": {

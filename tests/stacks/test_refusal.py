@@ -40,16 +40,45 @@ def test_all_findings_come_at_once() -> None:
     assert "budget.maxHourlyUsd" in message
 
 
-def test_metal_is_planned_and_not_deployed() -> None:
-    message = refusal(stack_config("metal"), stack="dev")
-    assert message == "gpucluster:platform.kind: metal can be planned but not deployed yet; type make plan"
+def without(section: str, **sections: Any) -> dict[str, Any]:
+    """The stack on metal without a section, or with parts of others left out."""
+    config = {key: value for key, value in deepcopy(stack_config("metal")).items() if key != f"gpucluster:{section}"}
+    return {**config, **{f"gpucluster:{key}": value for key, value in sections.items()}}
+
+
+def test_metal_without_machines_is_planned_and_not_deployed() -> None:
+    assert refusal(without("inventory"), stack="dev") == (
+        "gpucluster:inventory: names no machines, so the stack can be planned only (make plan); add it to deploy"
+    )
+
+
+def test_what_an_inventory_leaves_open_is_said_at_once() -> None:
+    """Where nodes have nothing to mount, pods would wait for their claims; without a store weights have no source."""
+    inventory = stack_config("metal")["gpucluster:inventory"]
+    bare = {key: value for key, value in inventory.items() if key not in ("sharedFiles", "objectStore")}
+    monitored = {"retentionDays": 9, "diskGib": 77, "scrapeSeconds": 20, "logs": {"retentionDays": 5}}
+    said = refusal(without("", inventory=bare, monitoring=monitored), stack="dev").splitlines()
+    assert [each.partition(": ")[0] for each in said] == [
+        "gpucluster:inventory.objectStore",
+        "gpucluster:inventory.sharedFiles",
+        "gpucluster:inventory.logs",
+    ]
+
+
+@pytest.mark.parametrize("key", ["sshKey", "clusterKey", "objectStoreKeyId", "objectStoreKey"])
+def test_a_secret_that_machines_need_is_named(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = stackfiles.secrets_of
+    monkeypatch.setattr(
+        stackfiles, "secrets_of", lambda config: {k: v for k, v in told(config).items() if k != f"gpucluster:{key}"}
+    )
+    assert f"type pulumi config set --secret gpucluster:{key} VALUE" in refusal(stack_config("metal"), stack="dev")
 
 
 def test_the_reason_stands_before_any_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     """C13: nobody reads warnings about a stack that is not deployed at all."""
     warned: list[str] = []
     monkeypatch.setattr(pulumi.log, "warn", warned.append)
-    config = stack_config("metal")
+    config = without("inventory")
     assert plan(
         from_sections({key.removeprefix("gpucluster:"): config[key] for key in config if "gpuc" in key})
     ).warnings
@@ -57,8 +86,13 @@ def test_the_reason_stands_before_any_warning(monkeypatch: pytest.MonkeyPatch) -
     assert warned == []
 
 
+def clashing() -> dict[str, Any]:
+    """The platform with its management controllers' addresses among those of the hosts."""
+    return {"gpucluster:platform": stack_config("metal")["gpucluster:platform"] | {"bmcCidr": "10.20.0.0/24"}}
+
+
 def test_metal_that_cannot_work_is_refused_for_that_first() -> None:
-    message = refusal(changed("metal", platform={"bmcCidr": "10.20.0.0/24"}), stack="dev")
+    message = refusal({**without("inventory"), **clashing()}, stack="dev")
     assert "1 finding; nothing was registered" in message
     assert "10.20.0.0/24 overlaps 10.20.0.0/22" in message
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from components.storage.staged import look_script
 from components.training.backup import script
+from components.training.job import FILES_KEY
 from policy.pods import pods
 from tests.stacks.platforms import Deployed, deployed, every_platform
 
@@ -27,14 +28,15 @@ def test_a_run_takes_whole_nodes_with_all_of_their_fabric_l07_n04(stack: str) ->
         assert limits["nvidia.com/gpu"] == str(found.plan.pools[run.pool].devices_per_node)
         fabric = {key: int(value) for key, value in limits.items() if "/" in key and key != "nvidia.com/gpu"}
         assert fabric == ({network.resource: network.count} if network.resource else {})
-        assert template["metadata"].get("annotations", {}) == network.annotations
+        annotations = template["metadata"].get("annotations", {})
+        assert {key: value for key, value in annotations.items() if key != FILES_KEY} == network.annotations
         capabilities = container.get("securityContext", {}).get("capabilities", {}).get("add", [])
         assert capabilities == list(network.capabilities)
         assert {key: value for key, value in env(container).items() if key in network.env} == network.env
         between = network.between if run.pods > 1 else {}
         assert {key: value for key, value in env(container).items() if key in between} == between
         named = {"NCCL_NET_PLUGIN"} if run.net_plugin else set()
-        ours = ("CHECKPOINT_", "DATASET_", "METRICS_", "TORCH_ELASTIC_", "RUN_PLAN")
+        ours = ("CHECKPOINT_", "DATASET_", "METRICS_", "TORCH_ELASTIC_", "TORCH_NCCL_", "RUN_PLAN")
         told = {key for key in env(container) if not key.startswith(ours)}
         assert told == {"NCCL_DEBUG", *network.env, *between, *named}
 
@@ -164,12 +166,22 @@ def test_datasets_come_by_the_platforms_copier_before_the_runs_that_read_them_lf
             assert "/data" not in mounts
             continue
         dataset = found.plan.datasets[run.dataset]
-        assert mounts["/data"]["subPath"].startswith(f"datasets/{dataset.name}")
+        shared = mounts["/data"]
+        if run.staging != "none":
+            (stage,) = found.gang(name)["spec"]["initContainers"]
+            assert (mounts["/data"]["name"], mounts["/data"]["readOnly"]) == ("local", True)
+            (shared,) = [each for each in stage["volumeMounts"] if each["mountPath"] == "/shared-data"]
+            staged = mounts["/data"]["subPath"].removeprefix("data/")
+            assert f"--name={staged}" in stage["args"]
+            assert (f"--parts={run.pods}" in stage["args"]) == (run.staging == "shard")
+            assert shared["subPath"] == f"datasets/{staged}"
+            assert shared["readOnly"]
+        assert shared["subPath"].startswith(f"datasets/{dataset.name}")
         if dataset.source is None:
             continue
         copy = found.graph.one(f"dataset-{dataset.name}-copy")
         fetch, _ = sorted(copy.inputs["spec"]["template"]["spec"]["containers"], key=lambda each: str(each["name"]))
-        path = f"/{mounts['/data']['subPath']}"
+        path = f"/{shared['subPath']}"
         assert [*fetch["command"], *fetch["args"]] == found.copier.fetch(dataset.source, path)
         assert copy.timeouts["create"] == f"{dataset.copy_seconds}s"
         assert copy.urn in found.graph.one(f"run-{name}-job").depends_on
@@ -193,14 +205,10 @@ def test_no_pod_sees_the_root_of_a_shared_claim_lf14(stack: str) -> None:
 
 
 @every_platform
-def test_a_service_is_published_as_the_platform_does_y11(stack: str) -> None:
+def test_a_server_itself_is_reached_inside_the_cluster_alone_y11(stack: str) -> None:
     found = deployed(stack)
     for name in found.plan.services:
-        service = found.graph.one(f"service-{name}-service").inputs
-        spec = service["spec"]
-        assert spec.get("loadBalancerClass") == found.entry.load_balancer_class
-        assert spec["type"] == ("LoadBalancer" if found.entry.load_balancer_class else "ClusterIP")
-        assert service["metadata"].get("annotations", {}) == found.entry.annotations
+        assert found.spec(f"service-{name}-service")["type"] == "ClusterIP"
 
 
 @every_platform

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +21,14 @@ OVER, NOT_YET = "2026-11-22", "2026-11-23"
 
 @pytest.fixture(scope="package")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
-    process, running = start(tmp_path_factory.mktemp("cloud"), "--alone")
+    with running_cloud(tmp_path_factory.mktemp("cloud")) as running:
+        yield running
+
+
+@contextmanager
+def running_cloud(directory: Path) -> Iterator[Cloud]:
+    """An account with the roles that a lab needs."""
+    process, running = start(directory, "--alone")
     for role, service in (("sweep-cluster", "eks.amazonaws.com"), ("sweep-node", "ec2.amazonaws.com")):
         make_role(running, role, service)
     yield running
@@ -33,9 +42,7 @@ def environment(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {
-        "AWS_ENDPOINT_URL": cloud.url,
-        "AWS_ACCESS_KEY_ID": "AKIAREHEARSAL0000000",
-        "AWS_SECRET_ACCESS_KEY": "secret",
+        **cloud.account.variables,
         "AWS_DEFAULT_REGION": REGION,
         "AWS_CONFIG_FILE": "/nonexistent/config",
         "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent/credentials",
@@ -52,6 +59,11 @@ def account() -> AwsAccount:
 
 @pytest.fixture(scope="package")
 def network(cloud: Cloud) -> Network:
+    return lab_network(cloud)
+
+
+def lab_network(cloud: Cloud) -> Network:
+    """A network with a way out."""
     made, ec2 = make_network(cloud), cloud.client("ec2")
     gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
     ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=made.vpc)
@@ -103,10 +115,68 @@ class Lab:
             AvailabilityZone="us-east-1a", Size=50, VolumeType="gp3", TagSpecifications=self._spec("volume")
         )
 
+    def instance(self) -> None:
+        """One that belongs to no node group."""
+        self.cloud.client("ec2").run_instances(
+            ImageId="ami-12345678",
+            InstanceType="m7i.large",
+            MinCount=1,
+            MaxCount=1,
+            SubnetId=self.network.subnets[0],
+            TagSpecifications=self._spec("instance"),
+        )
+
     def load_balancer(self) -> None:
         made = [{"Key": f"kubernetes.io/cluster/gpucluster-{self.stack}", "Value": "owned"}]
         self.cloud.client("elbv2").create_load_balancer(
             Name=f"k8s-{self.stack}", Subnets=list(self.network.subnets), Type="network", Tags=made
+        )
+
+    def classic_load_balancer(self) -> None:
+        """As the cloud provider makes one for a Service that says nothing else, with its security group."""
+        owned = {"Key": f"kubernetes.io/cluster/gpucluster-{self.stack}", "Value": "owned"}
+        self.cloud.client("elb").create_load_balancer(
+            LoadBalancerName=f"a-{self.stack}",
+            Listeners=[{"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 30080}],
+            Subnets=list(self.network.subnets),
+            Tags=[owned],
+        )
+        self.cloud.client("ec2").create_security_group(
+            GroupName=f"k8s-elb-a-{self.stack}",
+            Description="for the load balancer",
+            VpcId=self.network.vpc,
+            TagSpecifications=[{"ResourceType": "security-group", "Tags": [owned]}],
+        )
+
+    def cluster_group(self) -> str:
+        """The group that EKS made for a cluster and could not remove, as rules of a group of the stack's name it."""
+        ec2, name = self.cloud.client("ec2"), f"gpucluster-{self.stack}"
+        made = [
+            {"Key": "aws:eks:cluster-name", "Value": name},
+            {"Key": f"kubernetes.io/cluster/{name}", "Value": "owned"},
+        ]
+        groups = [
+            str(
+                ec2.create_security_group(
+                    GroupName=f"{stem}-{self.stack}",
+                    Description="d",
+                    VpcId=self.network.vpc,
+                    TagSpecifications=[{"ResourceType": "security-group", "Tags": tags}],
+                )["GroupId"]
+            )
+            for stem, tags in (("eks-cluster-sg", made), ("lustre-nodes", listed(self.tags)))
+        ]
+        rule = {"IpProtocol": "tcp", "FromPort": 988, "ToPort": 988, "UserIdGroupPairs": [{"GroupId": groups[0]}]}
+        ec2.authorize_security_group_ingress(GroupId=groups[1], IpPermissions=[rule])
+        ec2.authorize_security_group_egress(GroupId=groups[1], IpPermissions=[rule])
+        return groups[0]
+
+    def interface(self) -> None:
+        """One that the VPC CNI made for pods of a node that died."""
+        named = {"Key": "cluster.k8s.amazonaws.com/name", "Value": f"gpucluster-{self.stack}"}
+        self.cloud.client("ec2").create_network_interface(
+            SubnetId=self.network.subnets[0],
+            TagSpecifications=[{"ResourceType": "network-interface", "Tags": [named]}],
         )
 
     def file_system(self, **lustre: Any) -> None:
@@ -128,6 +198,8 @@ class Lab:
         self.nat_gateway()
         self.volume()
         self.load_balancer()
+        self.classic_load_balancer()
+        self.interface()
         self.file_system()
 
     def _spec(self, kind: str) -> list[dict[str, Any]]:

@@ -31,13 +31,23 @@ CODE = archive({"assets": {name: {"text": text} for name, text in code().items()
 class Kept:
     """A lab with its keeper, made by the calls that an `up` makes."""
 
-    def __init__(self, cloud: Cloud, network: Network, stack: str, **task: Any) -> None:
+    def __init__(
+        self,
+        cloud: Cloud,
+        network: Network,
+        stack: str,
+        rate: str = "rate(10 minutes)",
+        *,
+        expires: bool = False,
+        **task: Any,
+    ) -> None:
+        """It ends at END, or, if it `expires` by a clock that begins now, in a year that is far away."""
         self.cloud, self.stack = cloud, stack
         self.lab = Lab(cloud, network, stack, tags(stack, "2026-11-23"))
         self.ends, self.record = f"/gpucluster/{stack}/keeper/ends", f"/gpucluster/{stack}/keeper/record"
-        self.clock = Schedules(cloud.url, REGION, END - timedelta(minutes=80))
+        self.clock = Schedules(cloud.account, REGION, END - timedelta(minutes=80))
         ssm, sns = cloud.client("ssm"), cloud.client("sns")
-        self.extend(END)
+        self.extend(datetime(2099, 1, 1, tzinfo=UTC) if expires else END)
         ssm.put_parameter(Name=self.record, Value="{}", Type="String")
         told, self.stop = (sns.create_topic(Name=f"{stack}-{name}")["TopicArn"] for name in ("told", "stop"))
         given = {"project": "gpucluster", "stack": stack, "cluster": f"gpucluster-{stack}", "topic": told}
@@ -55,7 +65,7 @@ class Kept:
         target = {"Arn": function, "RoleArn": f"arn:aws:iam::123456789012:role/keeper-{stack}"}
         cloud.client("scheduler").create_schedule(
             Name=f"gpucluster-{stack}-keeper",
-            ScheduleExpression="rate(10 minutes)",
+            ScheduleExpression=rate,
             FlexibleTimeWindow={"Mode": "OFF"},
             Target={
                 **target,
@@ -111,6 +121,21 @@ def test_a_lab_ends_at_its_time_and_nothing_of_it_costs(make: Any, cloud: Cloud,
     assert kept.left() == {}
     assert kept.told().emptied
     assert [each.owner.stack for each in look(AwsAccount()) if each.owner.stack == "kept"] == ["kept"]
+
+
+def test_people_are_told_though_something_free_of_charge_cannot_go_yet(make: Any, cloud: Cloud) -> None:
+    """A group that a rule still names: nothing costs any more, and it is tried again at each look."""
+    kept: Kept = make("held")
+    kept.lab.classic_load_balancer()
+    refused = {"action": "DeleteSecurityGroup", "code": "DependencyViolation", "status": 400, "times": 1000}
+    cloud.call("POST", "faults", refused)
+    named = [{"Name": "group-name", "Values": ["k8s-elb-a-held"]}]
+    kept.until(1)
+    assert len(cloud.client("ec2").describe_security_groups(Filters=named)["SecurityGroups"]) == 1
+    assert kept.told().emptied
+    cloud.call("DELETE", "faults")
+    kept.until(1.4)
+    assert cloud.client("ec2").describe_security_groups(Filters=named)["SecurityGroups"] == []
 
 
 def test_expiry_while_up_runs_and_half_is_there(make: Any) -> None:

@@ -15,9 +15,10 @@ from rehearsal.tests.cloud.world import Network
 from sweep.__main__ import main
 from sweep.account import AwsAccount
 from sweep.ends import ends_parameter
-from sweep.found import Found, Owner, look, owner_of
+from sweep.found import look
 from sweep.price import hourly, total
 from sweep.remove import Sweep, ready, remove
+from sweep.things import Found, Owner, owner_of
 from tests.sweep.conftest import NOT_YET, TODAY, Lab, tags
 
 MINE = Owner(project="gpucluster", stack="lab", expiry=date(2026, 11, 22), protected=False)
@@ -28,6 +29,9 @@ WHOLE = {
     "address": 1,
     "volume": 1,
     "load balancer": 1,
+    "classic load balancer": 1,
+    "security group": 1,
+    "interface": 1,
     "file system": 1,
 }
 
@@ -110,7 +114,7 @@ def test_an_expired_lab_goes_and_nothing_else_does(cloud: Cloud, network: Networ
     assert there(account, "over") == WHOLE
     assert swept(account, "today").asked == []
     done = swept(account, "over")
-    assert (done.left, done.refused, len(done.asked)) == ([], {}, 7)
+    assert (done.left, done.refused, len(done.asked)) == ([], {}, len(WHOLE))
     assert there(account, "over") == {}
     assert there(account, "today") == {"NAT gateway": 1, "address": 1}
     volumes = cloud.client("ec2").describe_volumes()["Volumes"]
@@ -213,6 +217,47 @@ def test_what_aws_refuses_is_told_and_tried_again(cloud: Cloud, network: Network
     assert "UnauthorizedOperation" in done.refused[done.left[0].id]
     cloud.call("DELETE", "faults")
     assert swept(account, "denied").left == []
+
+
+def test_a_load_balancer_that_is_the_last_of_a_lab_is_known_by_what_was_there(
+    cloud: Cloud, network: Network, account: AwsAccount
+) -> None:
+    """It carries no tag of the stack's: when it is refused until all else is gone, it still goes in the same run."""
+    lab = Lab(cloud, network, "alone", tags("alone"))
+    lab.volume()
+    lab.load_balancer()
+    cloud.call("POST", "faults", {"action": "DeleteLoadBalancer", "code": "Throttling", "status": 400, "times": 3})
+    assert swept(account, "alone").left == []
+    names = [each["LoadBalancerName"] for each in cloud.client("elbv2").describe_load_balancers()["LoadBalancers"]]
+    assert "k8s-alone" not in names
+
+
+def test_one_protected_thing_does_not_protect_what_controllers_made(
+    cloud: Cloud, network: Network, account: AwsAccount
+) -> None:
+    """Not even when it is the last of the stack's own: a load balancer would cost for ever."""
+    lab = Lab(cloud, network, "mixed", tags("mixed"))
+    lab.nat_gateway()
+    Lab(cloud, network, "mixed", tags("mixed", **{"gpucluster:protect": "true"})).volume()
+    lab.classic_load_balancer()
+    cloud.call("POST", "faults", {"action": "DeleteLoadBalancer", "code": "Throttling", "status": 400, "times": 9})
+    assert swept(account, "mixed").left == []
+    assert there(account, "mixed") == {"volume": 1}
+    names = [
+        each["LoadBalancerName"] for each in cloud.client("elb").describe_load_balancers()["LoadBalancerDescriptions"]
+    ]
+    assert "a-mixed" not in names
+
+
+def test_the_group_that_eks_left_goes_though_rules_name_it(cloud: Cloud, network: Network, account: AwsAccount) -> None:
+    """Else it would hold the network that the next destroy is to take."""
+    lab = Lab(cloud, network, "grouped", tags("grouped"))
+    lab.volume()
+    group = lab.cluster_group()
+    done = swept(account, "grouped")
+    assert (done.left, done.refused) == ([], {})
+    there = {each["GroupId"] for each in cloud.client("ec2").describe_security_groups()["SecurityGroups"]}
+    assert group not in there
 
 
 def test_the_command_lists_asks_and_removes(

@@ -121,7 +121,7 @@ def _services(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
     for index, service in enumerate(plan.services.values()):
         pool = plan.pools[service.pool]
         yield element("h3", service.name)
-        yield facts(service_facts(service, pool))
+        yield facts(service_facts(service, pool, plan.gateway))
         parts, capacity = service_parts(service), device_gb(pool) * service.pod.gpus
         yield memory_bar(f"service-{index}-memory", "a replica", parts, capacity)
     if plan.sharing:

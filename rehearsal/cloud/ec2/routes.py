@@ -1,7 +1,9 @@
 """Route tables, routes and VPC endpoints.
 
 Sources: Amazon VPC user guide, "Configure route tables" and "Gateway endpoints for Amazon S3"; EC2 API reference,
-CreateRoute, DeleteRouteTable, CreateVpcEndpoint, DeleteVpcEndpoints.
+CreateRoute, DeleteRouteTable, CreateVpcEndpoint, DeleteVpcEndpoints; PrivateLink guide, "Access an AWS service using an
+interface VPC endpoint" (private DNS asks for both DNS attributes of the VPC, and a name leads to one endpoint only; one
+subnet in a zone).
 """
 
 from __future__ import annotations
@@ -83,6 +85,8 @@ def create_vpc_endpoint(
     for table_id in kwargs.get("route_table_ids") or (args[1] if len(args) > 1 else None) or []:
         if self.get_route_table(table_id).vpc_id != vpc_id:
             raise refusal("InvalidParameter", f"Route table {table_id} does not belong to {vpc_id}")
+    if not gateway:
+        _check_interfaces(self, vpc_id, service_name, kwargs)
     endpoint = original(self, vpc_id, service_name, endpoint_type, *args, **kwargs)
     for interface_id in endpoint.network_interface_ids:
         interface = self.enis[interface_id]
@@ -91,6 +95,35 @@ def create_vpc_endpoint(
         carried = [self.get_security_group_from_id(group) for group in endpoint.security_group_ids]
         interface._group_set = carried or interface._group_set
     return endpoint
+
+
+def _check_interfaces(backend: Any, vpc_id: str, service_name: str, wanted: dict[str, Any]) -> None:
+    """What EC2 refuses of an interface endpoint; moto makes it wherever and however often it is asked to."""
+    subnets = [backend.get_subnet(subnet_id) for subnet_id in wanted.get("subnet_ids") or []]
+    for subnet in subnets:
+        if subnet.vpc_id != vpc_id:
+            raise refusal("InvalidParameter", f"The subnet ID '{subnet.id}' does not belong to {vpc_id}")
+    zones = [subnet.availability_zone for subnet in subnets]
+    if len(set(zones)) < len(zones):
+        raise refusal("DuplicateSubnetsInSameZone", "Found another VPC endpoint subnet in the availability zone")
+    if not wanted.get("private_dns_enabled"):
+        return
+    vpc = backend.get_vpc(vpc_id)
+    if not (vpc.enable_dns_support and vpc.enable_dns_hostnames):
+        message = (
+            "Enabling private DNS requires both enableDnsSupport and enableDnsHostnames VPC attributes set to true "
+            f"for {vpc_id}"
+        )
+        raise refusal("InvalidParameter", message)
+    for other in backend.vpc_end_points.values():
+        taken = other.vpc_id == vpc_id and other.service_name == service_name and other.private_dns_enabled
+        if taken and other.state != "deleting":
+            name = f"{service_name.split('.', 3)[3]}.{service_name.split('.')[2]}.amazonaws.com"
+            message = (
+                f"private-dns-enabled cannot be set because there is already a conflicting DNS domain for {name} in "
+                f"the VPC {vpc_id}"
+            )
+            raise refusal("InvalidParameter", message)
 
 
 @AMENDMENTS.around(EC2Backend, "modify_vpc_endpoint")

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import boto3
 import urllib3
 from botocore.config import Config
 
 from rehearsal.cloud.seen import iam
 from rehearsal.cloud.seen.hardware import Machine, machine
 from rehearsal.cloud.seen.network import Groups, Routes
+from rehearsal.keys import Account
 
 Described = dict[str, Any]
 
@@ -39,23 +39,20 @@ class CloudError(Exception):
 class Aws:
     """One account in one region. Thread-safe. Reads that many ask for are kept for a moment."""
 
-    def __init__(self, url: str, region: str) -> None:
-        self.url, self.region = url.rstrip("/"), region
+    def __init__(self, account: Account, region: str) -> None:
+        self.url, self.region = account.url, region
         self._pool = urllib3.PoolManager(maxsize=8, retries=False)
-        session = boto3.session.Session(
-            aws_access_key_id="rehearsal",
-            aws_secret_access_key="rehearsal",  # noqa: S106 - the stand-in takes any
-            region_name=region,
-        )
+        self._headers = {"Content-Type": "application/json", **account.headers}
+        session = account.session(region)
         config = Config(
             retries={"mode": "standard", "max_attempts": 5},
             max_pool_connections=16,
             read_timeout=READ_SECONDS,
             s3={"addressing_style": "path"},
         )
-        self.ec2, self.eks, self.iam, self.fsx, self.s3 = (
+        self.ec2, self.eks, self.iam, self.fsx, self.s3, self.elbv2 = (
             session.client(service, endpoint_url=self.url, config=config)
-            for service in ("ec2", "eks", "iam", "fsx", "s3")
+            for service in ("ec2", "eks", "iam", "fsx", "s3", "elbv2")
         )
         self._cache: dict[object, tuple[float, Any]] = {}
         self._machines: dict[str, Machine] = {}
@@ -70,7 +67,7 @@ class Aws:
                 method,
                 f"{self.url}/rehearsal/{path}",
                 body=None if body is None else json.dumps(body).encode(),
-                headers={"Content-Type": "application/json"},
+                headers=self._headers,
                 timeout=READ_SECONDS,
             )
         except urllib3.exceptions.HTTPError as error:

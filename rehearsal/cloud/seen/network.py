@@ -109,7 +109,26 @@ class Routes:
                 return True
         return False
 
-    def services_inside(self, vpc: str) -> set[str]:
-        """Short names ("ecr.api") of the AWS services that have an endpoint in the VPC."""
+    def services_inside(self, vpc: str, subnet: str, node: End, groups: Groups) -> set[str]:
+        """Short names ("ecr.api") of the AWS services that a node reaches by an endpoint of its VPC.
+
+        An interface endpoint answers to the service's own name where private DNS is on, and whom its groups let in on
+        443; a gateway endpoint the subnets whose route table it is in.
+        Source: PrivateLink guide, "Access an AWS service using an interface VPC endpoint" and "Gateway endpoints".
+        """
         live = [e for e in self.endpoints if e["VpcId"] == vpc and e.get("State", "available").lower() == "available"]
-        return {str(endpoint["ServiceName"]).split(".", 3)[-1] for endpoint in live}
+        table = (self.table(subnet, vpc) or {}).get("RouteTableId")
+        return {
+            str(endpoint["ServiceName"]).split(".", 3)[-1]
+            for endpoint in live
+            if (
+                _answers(endpoint, node, groups)
+                if endpoint["VpcEndpointType"] == "Interface"
+                else table in endpoint.get("RouteTableIds", ())
+            )
+        }
+
+
+def _answers(endpoint: Mapping[str, Any], node: End, groups: Groups) -> bool:
+    own = End(tuple(each["GroupId"] for each in endpoint.get("Groups", ())), ())
+    return bool(endpoint.get("PrivateDnsEnabled")) and groups.enters(node, own, "tcp", 443)

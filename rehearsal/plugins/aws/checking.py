@@ -150,9 +150,15 @@ def renewed(row: Row, old: Mapping[str, Any], inputs: Mapping[str, Any], keys: f
 def _idle(
     row: Row, path: Path, kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any], outputs: Mapping[str, Any]
 ) -> bool:
-    """Whether a difference of inputs changes nothing on the other side, as Terraform sees it."""
+    """Whether a difference of inputs changes nothing on the other side, as Terraform sees it.
+
+    A list that is left out is as the cloud has it; one that has lost an element is a shorter list
+    (terraform-plugin-sdk, helper/schema/schema.go, diffSet and diffList: they compare elements where a new value is
+    configured).
+    """
     if kind == "delete":
-        return under(dotted(path), row.computed) or blank(_at(old, path))
+        shorter = isinstance(path[-1], int) and bool(_at(new, path[:-1]))
+        return (under(dotted(path), row.computed) and not shorter) or blank(_at(old, path))
     if kind == "add":
         return not has_unknown(_at(new, path)) and same(_at(new, path), _at(outputs, path))
     return same_object(_at(old, path), _at(new, path))

@@ -14,6 +14,7 @@ from rehearsal.plugins.kubernetes.objects import (
     SERVER_FIELDS,
     WAIT_FOR,
     annotation,
+    dashed,
     dig,
     flagged,
     is_secret,
@@ -32,7 +33,7 @@ def check(request: Any, session: Session | None) -> Any:
     """The inputs as they will be applied, with names and namespaces filled in, or what is wrong with them."""
     new, secrets = decode(request.news)
     old, _ = decode(request.olds)
-    new = normalized(without_nulls(new))
+    new = normalized(dashed(without_nulls(new)))
     if is_secret(new):
         secrets = secrets | {("data",), ("stringData",)}
     failures = _refusals(request.type, new)

@@ -90,6 +90,28 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
+_DASHED = {
+    f"x_kubernetes_{name.replace('-', '_')}": f"x-kubernetes-{name}"
+    for name in (
+        "embedded-resource",
+        "int-or-string",
+        "list-map-keys",
+        "list-type",
+        "map-type",
+        "preserve-unknown-fields",
+        "validations",
+    )
+}
+"""Fields of a definition's schema that SDKs have no word for (provider/pkg/provider, mapReplUnderscoreToDash)."""
+
+
+def dashed(value: Any) -> Any:
+    """The value with those fields as the cluster calls them."""
+    if isinstance(value, Mapping):
+        return {_DASHED.get(key, key): dashed(item) for key, item in value.items()}
+    return [dashed(item) for item in value] if isinstance(value, list) else value
+
+
 def is_secret(obj: Mapping[str, Any]) -> bool:
     """Whether it is a Secret of Kubernetes."""
     return obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1"

@@ -19,8 +19,8 @@ from rehearsal.plugins.wire import decode, encode
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 UNREACHABLE_REMEDY = (
-    "If the cluster is gone for good, take its resources out of the state: run again with the provider's "
-    "deleteUnreachable set to true"
+    "If the cluster is gone for good, take its resources out of the state: run again with "
+    "PULUMI_K8S_DELETE_UNREACHABLE=true in the environment"
 )
 NOT_REHEARSED = ("kubernetes:helm.sh/", "kubernetes:yaml/", "kubernetes:kustomize/")
 
@@ -141,8 +141,10 @@ class KubernetesPlugin(Plugin):
     def Delete(self, request: Any, context: Context) -> Any:
         session, _, _ = self._need()
         if session.unreachable:
+            if request.type == RELEASE:  # provider.go, Delete: no flag lets it go, a refresh does (its issue 2675)
+                raise OwnWordsError(f"can't delete Helm Release with unreachable cluster. {session.unreachable}")
             session.log(request.urn, session.unreachable, engine_pb2.WARNING)
-            if session.settings.delete_unreachable and request.type != RELEASE:
+            if session.settings.delete_unreachable:
                 return Empty()
             raise OwnWordsError(f"configured Kubernetes cluster is unreachable. {UNREACHABLE_REMEDY}")
         return self._of(request).delete(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,8 +56,8 @@ class ProviderSettings:
             config_map_mutable=bool(known.get("enableConfigMapMutable")),
             secret_mutable=bool(known.get("enableSecretMutable")),
             patch_force=bool(known.get("enablePatchForce")),
-            delete_unreachable=bool(known.get("deleteUnreachable")),
-            skip_update_unreachable=bool(known.get("skipUpdateUnreachable")),
+            delete_unreachable=_flag(known, "deleteUnreachable", "PULUMI_K8S_DELETE_UNREACHABLE"),
+            skip_update_unreachable=_flag(known, "skipUpdateUnreachable", "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE"),
         )
 
     def connect(self) -> Kube | None:
@@ -126,6 +127,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str) and value in ("true", "false"):
         return value == "true"
     return value
+
+
+def _flag(known: Mapping[str, Any], argument: str, variable: str) -> bool:
+    """An argument, or where it is not given a variable of the environment (provider.go, Configure)."""
+    return bool(known[argument]) if argument in known else os.environ.get(variable) == "true"
 
 
 def _loopback(host: str) -> bool:

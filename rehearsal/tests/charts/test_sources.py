@@ -106,6 +106,37 @@ def test_a_chart_in_a_module_is_released_as_its_vendor_does(tmp_path: Path, monk
     assert sources.in_module("volcano", "1.0.0") is None
 
 
+def test_a_chart_of_another_module_is_as_it_was_released_without_what_helm_leaves_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Traefik's chart is not in the module of its program; below service.spec its values are handed on as they are."""
+    about = {"Chart.yaml": "name: traefik\nversion: 41.6.0\nappVersion: v3.7.13\n"}
+    files = {**about, "values.yaml": "service: {spec: {type: LoadBalancer}}\n", "crds/a.yaml": "kind: A\n"}
+    ignored = {
+        ".helmignore": "# plain\ntests/\ncrds/kustomization.yaml\n",
+        "tests/x.yaml": "",
+        "crds/kustomization.yaml": "kind: K\n",
+    }
+    written(tmp_path / "module/traefik", {**files, **ignored})
+    asked: list[str | None] = []
+
+    def source(_family: object, _go: object, module: str | None) -> Path:
+        asked.append(module)
+        return tmp_path / "module"
+
+    monkeypatch.setattr(sources, "source", source)
+    monkeypatch.setattr(go, "find", lambda _: None)
+    chart = sources.in_module("traefik", versions.TRAEFIK_CHART)
+    assert chart is not None
+    assert asked == ["github.com/traefik/traefik-helm-chart"]
+    assert (chart.version, chart.app_version) == ("41.6.0", "v3.7.13")
+    assert [each["kind"] for each in chart.crds()] == ["A"]
+    assert chart.unknown_values({"service": {"spec": {"loadBalancerClass": "x"}, "sped": 1}}) == [
+        "chart traefik 41.6.0 has no value service.sped: see its values.yaml"
+    ]
+    assert sources.in_module("traefik", versions.TRAEFIK) is None
+
+
 def test_definitions_are_those_of_the_chart_and_of_its_sub_charts_packed_or_not(tmp_path: Path) -> None:
     def files(*names: str) -> dict[str, str]:
         return {f"{name}.yaml": f"\napiVersion: v1\nkind: {name.rpartition('/')[2]}\n" for name in names}

@@ -14,10 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+
+from rehearsal import keys
 
 if TYPE_CHECKING:
     from rehearsal.tests.cloud.world import Network
@@ -30,24 +31,18 @@ PATIENCE_SECONDS = 60.0
 class Cloud:
     """A running cloud: boto3 clients without retries, and its control routes."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, account: keys.Account) -> None:
+        self.account, self.url = account, account.url
         self.client = cache(self._client)
 
     def _client(self, service: str, region: str = REGION) -> Any:
-        return boto3.client(
-            service,
-            region_name=region,
-            endpoint_url=self.url,
-            aws_access_key_id="AKIAREHEARSAL0000000",
-            aws_secret_access_key="secret",
-            config=Config(retries={"max_attempts": 0}, s3={"addressing_style": "path"}, max_pool_connections=32),
-        )
+        config = Config(retries={"max_attempts": 0}, s3={"addressing_style": "path"}, max_pool_connections=32)
+        return self.account.client(service, region, config)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """One control route; the decoded JSON."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/rehearsal/{path}", data=data, method=method)  # noqa: S310
+        request = urllib.request.Request(f"{self.url}/rehearsal/{path}", data, self.account.headers, method=method)  # noqa: S310
         with urllib.request.urlopen(request, timeout=10) as reply:  # noqa: S310
             return json.load(reply)
 
@@ -60,10 +55,12 @@ class Cloud:
 def start(folder: Path, *options: str) -> tuple[subprocess.Popen[bytes], Cloud]:
     """Start a cloud on a free port and wait until it answers."""
     port_file = folder / "port"
-    command = [sys.executable, "-m", "rehearsal.cloud", "--port", "0", "--port-file", str(port_file), *options]
+    command = [sys.executable, "-m", "rehearsal.cloud", "--port-file", str(port_file), *options]
+    command += ["--keys", str(folder / "keys.json")]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)})
     until(port_file.exists)
-    return process, Cloud(f"http://127.0.0.1:{port_file.read_text().strip()}")
+    url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+    return process, Cloud(keys.Account(url, keys.read(folder / "keys.json")))
 
 
 def until(true: Callable[[], bool]) -> None:

@@ -151,6 +151,7 @@ def test_endpoints_are_of_services_that_exist(ec2: Any, network: Network) -> Non
 def test_an_interface_endpoint_holds_its_group(ec2: Any, network: Network) -> None:
     """Until it is deleted; moto gives its interfaces the default group."""
     group = ec2.create_security_group(GroupName="endpoint", Description="d", VpcId=network.vpc)["GroupId"]
+    ec2.modify_vpc_attribute(VpcId=network.vpc, EnableDnsHostnames={"Value": True})
     request = {"VpcId": network.vpc, "ServiceName": "com.amazonaws.us-east-1.sts", "VpcEndpointType": "Interface"}
     made = ec2.create_vpc_endpoint(**request, SubnetIds=[network.subnets[0]], SecurityGroupIds=[group])["VpcEndpoint"]
     refused(ec2.delete_security_group, "DependencyViolation", GroupId=group)
@@ -236,3 +237,26 @@ def _tables(ec2: Any, network: Network) -> list[dict[str, Any]]:
         "RouteTables"
     ]
     return found
+
+
+def test_an_interface_endpoint_needs_names_and_a_zone_for_each_subnet(ec2: Any, network: Network) -> None:
+    """A service's own name leads to one endpoint, in a VPC that gives its hosts names; a zone has one subnet of it."""
+    zone = ec2.describe_subnets(SubnetIds=[network.subnets[0]])["Subnets"][0]["AvailabilityZone"]
+    beside = ec2.create_subnet(VpcId=network.vpc, CidrBlock="10.0.7.0/24", AvailabilityZone=zone)["Subnet"]["SubnetId"]
+    wanted: dict[str, Any] = {
+        "VpcId": network.vpc,
+        "ServiceName": "com.amazonaws.us-east-1.sts",
+        "VpcEndpointType": "Interface",
+        "SubnetIds": [network.subnets[0]],
+        "PrivateDnsEnabled": True,
+    }
+    both = {**wanted, "SubnetIds": [network.subnets[0], beside]}
+    refused(ec2.create_vpc_endpoint, "DuplicateSubnetsInSameZone", **both)
+    ec2.modify_vpc_attribute(VpcId=network.vpc, EnableDnsHostnames={"Value": False})
+    refused(ec2.create_vpc_endpoint, "InvalidParameter", "enableDnsHostnames", **wanted)
+    ec2.modify_vpc_attribute(VpcId=network.vpc, EnableDnsHostnames={"Value": True})
+    made = ec2.create_vpc_endpoint(**wanted)["VpcEndpoint"]["VpcEndpointId"]
+    refused(ec2.create_vpc_endpoint, "InvalidParameter", "conflicting DNS domain for sts.us-east-1", **wanted)
+    ec2.delete_vpc_endpoints(VpcEndpointIds=[made])
+    until(lambda: not ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])["VpcEndpoints"])
+    ec2.delete_subnet(SubnetId=beside)

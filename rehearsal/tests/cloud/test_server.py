@@ -81,7 +81,8 @@ def test_a_seed_makes_ids_repeat(led_cloud: Cloud) -> None:
     ec2, seen = led_cloud.client("ec2"), []
     ec2.describe_vpcs()  # a region's default network is made when the region is first used, and draws ids too
     for _ in range(2):
-        with urllib.request.urlopen(f"{led_cloud.url}/moto-api/seed?a=7", data=b"", timeout=10) as reply:  # noqa: S310
+        url, headers = f"{led_cloud.url}/moto-api/seed?a=7", led_cloud.account.headers
+        with urllib.request.urlopen(urllib.request.Request(url, b"", headers), timeout=10) as reply:  # noqa: S310
             assert reply.status == 200
         seen.append(ec2.create_placement_group(GroupName="seeded")["PlacementGroup"]["GroupId"])
         ec2.delete_placement_group(GroupName="seeded")

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
-from rehearsal import places
+from rehearsal import keys, places
 from rehearsal.cluster import ControlPlane
-from rehearsal.cluster.access import DEPLOYER_KEY, DEPLOYER_SECRET
 from rehearsal.kube.client import Kube
 from rehearsal.processes import Process
 from rehearsal.toolchain import Tools, ensure
@@ -35,17 +33,11 @@ class Trial:
     """A cluster that runs, and its account."""
 
     plane: ControlPlane
-    cloud_url: str
+    account: keys.Account
     tools: Tools
 
     def aws(self, service: str) -> Any:
-        return boto3.session.Session().client(
-            service,
-            region_name=REGION,
-            endpoint_url=self.cloud_url,
-            aws_access_key_id=DEPLOYER_KEY,
-            aws_secret_access_key=DEPLOYER_SECRET,
-        )
+        return self.account.client(service, REGION)
 
 
 @pytest.fixture(scope="session")
@@ -54,28 +46,30 @@ def tools() -> Tools:
 
 
 @pytest.fixture(scope="session")
-def cloud_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[keys.Account]:
     """An AWS stand-in that finishes EKS's work by itself."""
     directory = tmp_path_factory.mktemp("cloud")
     port_file = directory / "port"
     argv = [sys.executable, "-m", "rehearsal.cloud", "--alone", "--port-file", str(port_file)]
+    argv += ["--keys", str(directory / "keys.json")]
     process = Process("cloud", argv, log=directory / "log", cwd=places.CODE)
     process.start()
     try:
         eventually(lambda: port_file.exists() or not process.running())
         assert process.running(), process.last_words()
-        yield f"http://127.0.0.1:{port_file.read_text().strip()}"
+        url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+        yield keys.Account(url, keys.read(directory / "keys.json"))
     finally:
         process.stop()
 
 
 @pytest.fixture(scope="session")
-def trial(cloud_url: str, tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+def trial(account: keys.Account, tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
     directory: Path = tmp_path_factory.mktemp("a-long-directory-name-" + "x" * 80)
-    plane = ControlPlane(directory, CLUSTER, REGION, cloud_url, tools)
+    plane = ControlPlane(directory, CLUSTER, REGION, account, tools)
     plane.start()
     try:
-        yield Trial(plane, cloud_url, tools)
+        yield Trial(plane, account, tools)
     finally:
         plane.stop()
 

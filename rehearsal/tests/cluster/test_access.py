@@ -2,24 +2,19 @@
 
 import base64
 import datetime
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-import botocore.exceptions
 import botocore.session
 import pytest
 from botocore.credentials import Credentials
 from botocore.signers import RequestSigner
 
 from rehearsal.cluster import awsauth
-from rehearsal.cluster.access import (
-    DEPLOYER_KEY,
-    DEPLOYER_SECRET,
-    SETTLING,
-    Access,
-    RefusedError,
-    decode,
-    same_principal,
-)
+from rehearsal.cluster.access import SETTLING, Access, RefusedError, decode, same_principal
+from rehearsal.keys import Account, Keys
+from rehearsal.tests.cloud.conftest import Cloud, start
 
 ACCOUNT = "123456789012"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/platform/Deployer"
@@ -35,11 +30,22 @@ ADMIN = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 LONG_AGO = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
 
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    process, running = start(tmp_path_factory.mktemp("cloud"))
+    yield running
+    process.terminate()
+    process.wait(10)
+
+
 def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
-def token(cluster: str | None = "prod", key: str = DEPLOYER_KEY, secret: str = DEPLOYER_SECRET) -> str:
+OWN = Account("http://127.0.0.1:4566", Keys("AKIAREHEARSAL0000000", "rehearsal", "control"))
+
+
+def token(cluster: str | None = "prod", account: Account = OWN) -> str:
     """A token made by botocore's own signer, as `aws eks get-token` makes it."""
     session = botocore.session.get_session()
     signer = RequestSigner(
@@ -47,12 +53,12 @@ def token(cluster: str | None = "prod", key: str = DEPLOYER_KEY, secret: str = D
         "us-east-1",
         "sts",
         "v4",
-        Credentials(key, secret),
+        Credentials(account.keys.access, account.keys.secret),
         session.get_component("event_emitter"),
     )
     request = {
         "method": "GET",
-        "url": "http://127.0.0.1:4566/?Action=GetCallerIdentity&Version=2011-06-15",
+        "url": f"{account.url}/?Action=GetCallerIdentity&Version=2011-06-15",
         "body": {},
         "headers": {"x-k8s-aws-id": cluster} if cluster else {},
         "context": {},
@@ -68,11 +74,6 @@ class FakeAws:
 
     def __init__(self, arn: str, entries: dict[str, dict[str, Any]], policies: dict[str, list[dict[str, Any]]]) -> None:
         self.arn, self.entries, self.policies = arn, entries, policies
-
-    def get_caller_identity(self) -> dict[str, str]:
-        if not self.arn:
-            raise botocore.exceptions.ClientError({"Error": {"Code": "InvalidClientTokenId"}}, "GetCallerIdentity")
-        return {"Arn": self.arn}
 
     def describe_cluster(self, name: str) -> dict[str, Any]:
         assert name == "prod"
@@ -106,8 +107,9 @@ def access(
     aws = FakeAws(arn, entries or {}, policies or {})
     aws.mode = mode
     monkeypatch.setattr(Access, "_client", lambda *_: aws)
+    monkeypatch.setattr(Access, "_identity", lambda *_: arn)
     monkeypatch.setattr(Access, "_creator", lambda _: creator)
-    return Access("http://127.0.0.1:1", "us-east-1", "prod", lambda: AWS_AUTH)
+    return Access(OWN, "us-east-1", "prod", lambda: AWS_AUTH)
 
 
 def granted(policy: str, scope: str = "cluster", at: datetime.datetime = LONG_AGO) -> dict[str, Any]:
@@ -178,26 +180,50 @@ def test_nodes_enter_by_the_role_that_eks_maps() -> None:
     assert not awsauth.maps_node({"data": {"mapRoles": "{"}}, role)
 
 
-def test_a_key_that_sts_does_not_know_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RefusedError, match="STS does not know the token's key"):
-        access(monkeypatch, arn="").user(token())
+def entering(cloud: Cloud, monkeypatch: pytest.MonkeyPatch, cluster: str = "prod") -> Access:
+    """A cluster of a real account stand-in, whose EKS alone is made up."""
+    aws = FakeAws(SESSION, {"arn:aws:iam::123456789012:role/deployer": {}}, {})
+    monkeypatch.setattr(Access, "_client", lambda *_: aws)
+    return Access(cloud.account, "us-east-1", cluster, lambda: AWS_AUTH)
 
 
-def test_a_token_for_another_cluster_or_with_another_secret_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for wrong in (token("dev"), token(secret="other")):
-        with pytest.raises(RefusedError, match="signature is wrong: it is not for cluster prod"):
-            access(monkeypatch, entries={ROLE: {}}).user(wrong)
-    assert access(monkeypatch, entries={ROLE: {}}).user(token()).arn == SESSION
+def test_sts_is_asked_with_the_tokens_own_request(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = entering(cloud, monkeypatch).user(token(account=cloud.account))
+    assert user.arn == f"arn:aws:sts::{ACCOUNT}:assumed-role/deployer/rehearsal"
 
 
-def test_of_another_key_only_the_owner_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = token("dev", "AKIAANOTHER000000000", "its own secret")
-    assert access(monkeypatch, entries={ROLE: {}}).user(made).arn == SESSION
+def test_a_token_for_another_cluster_of_an_unknown_key_or_with_another_secret_is_refused(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, known = cloud.account, cloud.account.keys
+    wrong = {
+        "SignatureDoesNotMatch": [token("dev", own), token(account=replace(own, keys=replace(known, secret="other")))],
+        "InvalidClientTokenId": [token(account=replace(own, keys=replace(known, access="AKIAREHEARSAL0000000")))],
+    }
+    for code, tokens in wrong.items():
+        for each in tokens:
+            with pytest.raises(RefusedError, match=rf"STS refuses the token \({code}\).*not for cluster prod"):
+                entering(cloud, monkeypatch).user(each)
+
+
+def test_a_token_that_was_signed_for_another_address_is_not_sent_there(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = token(account=replace(cloud.account, url="http://sts.example.com"))
+    with pytest.raises(RefusedError, match=r"sts\.example\.com, which is not this account's STS"):
+        entering(cloud, monkeypatch).user(elsewhere)
+
+
+def test_a_token_of_a_clock_that_runs_ahead_is_refused() -> None:
+    made = token()
+    assert decode(made, now() - datetime.timedelta(minutes=4)).key_id == OWN.keys.access
+    with pytest.raises(RefusedError, match="of a time to come"):
+        decode(made, now() - datetime.timedelta(minutes=6))
 
 
 def test_a_token_expires_after_fifteen_minutes() -> None:
     made = token()
-    assert decode(made, now() + datetime.timedelta(minutes=14)).key_id == DEPLOYER_KEY
+    assert decode(made, now() + datetime.timedelta(minutes=14)).key_id == OWN.keys.access
     with pytest.raises(RefusedError, match="older than 15 minutes"):
         decode(made, now() + datetime.timedelta(minutes=16))
 

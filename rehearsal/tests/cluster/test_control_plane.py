@@ -13,6 +13,7 @@ import yaml
 from rehearsal import places
 from rehearsal.cluster import ControlPlane
 from rehearsal.cluster.components import NAMES
+from rehearsal.keys import Account
 from rehearsal.kube.client import Kube
 from rehearsal.processes import Identity, StartError
 from rehearsal.tests.cluster.conftest import REGION, Trial, eventually, node
@@ -120,8 +121,8 @@ def test_a_restarted_store_keeps_its_data(trial: Trial, kube: Kube) -> None:
     assert eventually(lambda: kube.get("v1", "ConfigMap", "kept", "default"))
 
 
-def test_a_cluster_is_up_in_seconds_and_leaves_no_process(tools: Tools, cloud_url: str, tmp_path: Path) -> None:
-    plane = ControlPlane(tmp_path, "another", REGION, cloud_url, tools)
+def test_a_cluster_is_up_in_seconds_and_leaves_no_process(tools: Tools, account: Account, tmp_path: Path) -> None:
+    plane = ControlPlane(tmp_path, "another", REGION, account, tools)
     begun = time.monotonic()
     plane.start()
     took = time.monotonic() - begun
@@ -133,13 +134,13 @@ def test_a_cluster_is_up_in_seconds_and_leaves_no_process(tools: Tools, cloud_ur
 
 
 def test_a_port_that_somebody_took_is_left_to_them(
-    tools: Tools, cloud_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tools: Tools, account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server((places.LOOPBACK, 0)) as somebody:
         taken, free = somebody.getsockname()[1], places.free_port()
         ports = [taken, free]
         monkeypatch.setattr(places, "free_port", lambda: ports.pop(0))
-        plane = ControlPlane(tmp_path, "unlucky", REGION, cloud_url, tools)
+        plane = ControlPlane(tmp_path, "unlucky", REGION, account, tools)
         plane.start()
         try:
             assert plane.endpoint.endswith(f":{free}")
@@ -149,9 +150,9 @@ def test_a_port_that_somebody_took_is_left_to_them(
 
 
 def test_a_component_that_cannot_start_is_named_with_its_last_lines(
-    tools: Tools, cloud_url: str, tmp_path: Path
+    tools: Tools, account: Account, tmp_path: Path
 ) -> None:
-    plane = ControlPlane(tmp_path, "broken", REGION, cloud_url, tools)
+    plane = ControlPlane(tmp_path, "broken", REGION, account, tools)
     (tmp_path / "etcd-data").write_text("not a directory")
     with pytest.raises(StartError, match=r"(?s)etcd of cluster broken ended with status 1:.*etcd-data"):
         plane.start()

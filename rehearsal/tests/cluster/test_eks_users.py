@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.cluster.access import DEPLOYER_KEY, DEPLOYER_SECRET
+from rehearsal.keys import Account
 from rehearsal.kube.client import ApiError, Kube
 from rehearsal.tests.cluster.conftest import CLUSTER, REGION, Trial, eventually
 
@@ -41,12 +41,12 @@ def eks_cluster(trial: Trial) -> str:
     return CLUSTER
 
 
-def token(cloud_url: str, cluster: str = CLUSTER) -> str:
+def token(account: Account, cluster: str = CLUSTER) -> str:
     """What the real `aws eks get-token` prints."""
     aws = Path(sys.executable).parent / "aws"
     command = [str(aws), "eks", "get-token", "--cluster-name", cluster, "--region", REGION]
-    env = {"PATH": os.environ["PATH"], "AWS_ACCESS_KEY_ID": DEPLOYER_KEY, "AWS_SECRET_ACCESS_KEY": DEPLOYER_SECRET}
-    run = subprocess.run(command, env=env | {"AWS_ENDPOINT_URL": cloud_url}, capture_output=True, text=True, check=True)
+    env = {"PATH": os.environ["PATH"], **account.variables}
+    run = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     return str(json.loads(run.stdout)["status"]["token"])
 
 
@@ -68,7 +68,7 @@ def as_user(trial: Trial, bearer: str) -> Kube:
 def outcome(trial: Trial, cluster: str = CLUSTER) -> int:
     """The status of listing namespaces as the deployer, with a token for this cluster."""
     try:
-        found = as_user(trial, token(trial.cloud_url, cluster)).list("v1", "Namespace")
+        found = as_user(trial, token(trial.account, cluster)).list("v1", "Namespace")
     except ApiError as error:
         return error.code
     assert {"default", "kube-system"} <= {each["metadata"]["name"] for each in found}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import pytest
 import urllib3
@@ -15,7 +16,7 @@ import urllib3
 from rehearsal.cluster.backends import Backends
 from rehearsal.cluster.layout import ADVERTISED, API_SERVICE_IP
 from rehearsal.cluster.pages import Answer, Request
-from rehearsal.cluster.proxy import Proxy
+from rehearsal.cluster.proxy import Proxy, admitting
 from rehearsal.cluster.router import Router
 
 
@@ -78,7 +79,7 @@ def proxy(backends: Backends, process: int) -> Iterator[urllib3.ProxyManager]:
     made = Proxy(backends.server)
     cluster: Any = Cluster()
     made.start(Router(cluster, backends, api_server=("127.0.0.1", process)))
-    with urllib3.ProxyManager(made.url, retries=False, timeout=5.0) as manager:
+    with urllib3.ProxyManager(made.url, proxy_headers=admitting(made.url), retries=False, timeout=5.0) as manager:
         yield manager
     made.stop()
 
@@ -119,7 +120,7 @@ def test_a_real_process_gets_the_request_as_it_was_sent(
 def test_a_tunnel_leads_to_the_api_server(proxy: urllib3.ProxyManager, host: str) -> None:
     assert proxy.proxy is not None
     connection = http.client.HTTPConnection("127.0.0.1", proxy.proxy.port, timeout=5)
-    connection.set_tunnel(host, 443)
+    connection.set_tunnel(host, 443, dict(proxy.proxy_headers))
     connection.request("POST", "/x", body="text", headers={"Host": "kubernetes"})
     assert connection.getresponse().read() == b"TEXT"
     connection.close()
@@ -148,5 +149,109 @@ def test_a_tunnel_to_nowhere_is_refused(proxy: urllib3.ProxyManager) -> None:
 
 def test_what_is_no_request_to_a_proxy_is_refused(proxy: urllib3.ProxyManager) -> None:
     assert proxy.proxy is not None
-    with urllib3.PoolManager(retries=False) as direct:
+    with urllib3.PoolManager(retries=False, headers=proxy.proxy_headers) as direct:
         assert direct.request("GET", urlsplit(proxy.proxy.url).geturl()).status == 400
+
+
+@pytest.mark.parametrize("word", ["", "rehearsal:guess", ":"])
+def test_who_does_not_know_the_proxys_word_is_not_in_the_network(
+    proxy: urllib3.ProxyManager, backends: Backends, word: str
+) -> None:
+    """Another account of this machine sees the port."""
+    backends.answer("n", "web", 8000, echo)
+    assert proxy.proxy is not None
+    bare = f"http://127.0.0.1:{proxy.proxy.port}"
+    headers = urllib3.make_headers(proxy_basic_auth=word) if word else {}
+    with urllib3.ProxyManager(bare, proxy_headers=headers, retries=False, timeout=5.0) as stranger:
+        assert stranger.request("GET", "http://10.0.0.9:8000/metrics").status == 407
+        with pytest.raises(urllib3.exceptions.ProxyError, match="407"):
+            stranger.request("GET", f"https://{API_SERVICE_IP}/")
+
+
+# -- by SOCKS5
+
+
+@pytest.fixture
+def socks(backends: Backends) -> Iterator[SplitResult]:
+    """Where the proxy of another cluster takes SOCKS5, and by which words."""
+    made = Proxy(backends.server)
+    cluster: Any = Cluster()
+    made.start(Router(cluster, backends))
+    there = urlsplit(made.socks)
+    assert (there.scheme, there.hostname, there.port is not None) == ("socks5", "127.0.0.1", True)
+    yield there
+    made.stop()
+
+
+def known(there: SplitResult, word: str | None = None) -> bytes:
+    """A greeting, and the words of whom the proxy knows."""
+    said = [str(there.username).encode(), str(there.password if word is None else word).encode()]
+    return b"\x05\x02\x00\x02\x01" + b"".join(bytes([len(each)]) + each for each in said)
+
+
+def dialled(there: SplitResult, address: bytes, port: int) -> tuple[socket.socket, bytes]:
+    """A connection after the handshake, and the server's words: its method, its welcome, what became of the request."""
+    connection = socket.create_connection((str(there.hostname), int(there.port or 0)), 5)
+    connection.sendall(known(there) + b"\x05\x01\x00" + address + port.to_bytes(2, "big"))
+    said = b""
+    while len(said) < 14 and (more := connection.recv(14 - len(said))):
+        said += more
+    return connection, said
+
+
+@pytest.mark.parametrize("wanted", [b"\x01\x0a\x00\x00\x09", b"\x03\x0eheadless.n.svc"])
+def test_an_address_is_dialled_whatever_host_the_request_names(
+    socks: SplitResult, backends: Backends, process: int, wanted: bytes
+) -> None:
+    """A proxy that forwards for others keeps their Host, and means the address."""
+    backends.add("n", "web", 8000, process)
+    connection, said = dialled(socks, wanted, 8000)
+    assert said == b"\x05\x02\x01\x00" + b"\x05\x00\x00\x01" + bytes(6)
+    http_ = http.client.HTTPConnection("llm.example.com")
+    http_.sock = connection
+    http_.request("POST", "/v1", body="text")
+    answer = http_.getresponse()
+    assert (answer.status, answer.read()) == (201, b"TEXT")
+    assert answer.headers["X-Seen"] == "/v1 llm.example.com None"
+    http_.close()
+
+
+def test_a_simulated_pod_answers_by_socks_too(socks: SplitResult, backends: Backends) -> None:
+    backends.answer("n", "web", 8000, echo)
+    connection, said = dialled(socks, b"\x01\x0a\x00\x00\x09", 8000)
+    assert said[4:6] == b"\x05\x00"
+    connection.sendall(b"GET /x?a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    assert connection.makefile("rb").read().endswith(b"GET /x?a\n")
+    connection.close()
+
+
+@pytest.mark.parametrize("address", [b"\x01\x7f\x00\x00\x01", b"\x01\x0a\x00\x07\x07"])
+def test_nothing_beyond_the_cluster_is_reached_by_socks(socks: SplitResult, address: bytes) -> None:
+    connection, said = dialled(socks, address, 22)
+    assert said == b"\x05\x02\x01\x00" + b"\x05\x05\x00\x01" + bytes(6)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", b""),
+        (b"\x05\x01\x00", b""),
+        (b"\x05\x01\x02\x02\x01a\x01b", b"\x05\x02\x01\x01"),
+        (b"\x05\x01\x02\x01\x09rehearsal\x05guess", b"\x05\x02\x01\x01"),
+        (b"\x05\x01\x02\x01\x00\x00", b"\x05\x02\x01\x01"),
+    ],
+    ids=["http", "nobody", "another version", "guess", "empty"],
+)
+def test_a_stranger_and_what_is_no_connection_by_socks_are_turned_away(
+    socks: SplitResult, words: bytes, said: bytes
+) -> None:
+    with socket.create_connection((str(socks.hostname), int(socks.port or 0)), 5) as connection:
+        connection.sendall(words)
+        assert connection.makefile("rb").read() == said
+
+
+def test_a_command_that_is_no_connection_is_turned_away(socks: SplitResult) -> None:
+    with socket.create_connection((str(socks.hostname), int(socks.port or 0)), 5) as connection:
+        connection.sendall(known(socks) + b"\x05\x02\x00\x01" + bytes(6))
+        assert connection.makefile("rb").read() == b"\x05\x02\x01\x00"

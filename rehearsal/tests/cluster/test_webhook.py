@@ -8,6 +8,7 @@ import ssl
 import struct
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 import urllib3
@@ -27,6 +28,34 @@ def refuse(token: str) -> User:
 def accept(token: str) -> User:
     assert token == TOKEN
     return User("someone", ("viewers",), "arn:aws:iam::1:user/someone")
+
+
+def caller(files: Layout) -> urllib3.PoolManager:
+    """As the API server calls it."""
+    own: dict[str, Any] = {name: str(path) for name, path in certificate(files).items()}
+    return urllib3.PoolManager(ca_certs=str(files.ca), cert_reqs=ssl.CERT_REQUIRED, retries=False, **own)
+
+
+def certificate(files: Layout) -> dict[str, Path]:
+    """The API server's own, as it calls the webhook."""
+    return {"cert_file": files.certificate("webhook-client"), "key_file": files.key("webhook-client")}
+
+
+def test_who_has_no_certificate_of_the_cluster_is_not_answered(tmp_path: Path) -> None:
+    files, other = Layout(tmp_path / "own"), Layout(tmp_path / "other")
+    for each in (files, other):
+        layout.write_keys(each)
+    webhook = Webhook(files, accept)
+    webhook.start()
+    stranger: dict[str, Any] = {name: str(path) for name, path in certificate(other).items()}
+    nobody: dict[str, Any] = {}
+    try:
+        for words in (nobody, stranger):
+            pool = urllib3.PoolManager(ca_certs=str(files.ca), retries=False, **words)
+            with pool, pytest.raises(urllib3.exceptions.HTTPError):
+                pool.request("POST", webhook.url, json={"spec": {"token": TOKEN}}, timeout=5)
+    finally:
+        webhook.stop()
 
 
 def test_a_known_user_is_authenticated() -> None:
@@ -55,7 +84,7 @@ def test_it_is_served_over_tls_on_loopback_and_gone_after_stop(tmp_path: Path) -
     url = webhook.url
     try:
         assert url.startswith("https://127.0.0.1:")
-        with urllib3.PoolManager(ca_certs=str(files.ca), cert_reqs=ssl.CERT_REQUIRED, retries=False) as pool:
+        with caller(files) as pool:
             answer = pool.request("POST", url, json={"spec": {"token": TOKEN}}, timeout=5)
             assert json.loads(answer.data)["status"]["authenticated"] is True
     finally:
@@ -77,7 +106,7 @@ def test_a_client_that_dies_before_tls_begins_leaves_no_socket_open(tmp_path: Pa
             for _ in range(200):
                 with socket.create_connection(("127.0.0.1", port)) as client:
                     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            with urllib3.PoolManager(ca_certs=str(files.ca), retries=False) as pool:
+            with caller(files) as pool:
                 assert pool.request("POST", webhook.url, json={"spec": {"token": TOKEN}}, timeout=5).status == 200
             gc.collect()
         assert [str(each.message) for each in told] == []

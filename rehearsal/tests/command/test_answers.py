@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rehearsal import processes, supervisor
+from rehearsal import keys, processes, supervisor
 from rehearsal.command import answers, session
 from rehearsal.command.errors import CommandError
 from rehearsal.places import SiteDirectory
@@ -57,7 +57,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def site(directory: Path, url: str, process: Identity) -> Site:
-    return Site(SiteDirectory(directory / "dev"), url, process, process, "2026-01-01T00:00:00+00:00")
+    own = SiteDirectory(directory / "dev").create()
+    keys.make(own.keys)
+    return Site(own, url, process, process, "2026-01-01T00:00:00+00:00")
 
 
 def kubeconfig(directory: Path) -> Path:
@@ -100,7 +102,6 @@ def test_a_site_that_is_slow_is_kept_and_one_that_a_person_gives_up_is_not_lf28(
 ) -> None:
     running = site(tmp_path, NOBODY, process)
     directory = SiteDirectory(tmp_path / "dev")
-    directory.path.mkdir()
     monkeypatch.setattr(supervisor, "status", lambda _: Status(State.RUNNING, "running", running))
     monkeypatch.setattr(supervisor, "start", lambda *_: "another")
     with pytest.raises(CommandError, match="Nothing was thrown away"):

@@ -8,45 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.tests.command.trial import PATIENCE, Trial, creating, kill_engine, throttle, until
+from rehearsal.tests.command.trial import PATIENCE, PROGRAM, Trial, creating, kill_engine, small, throttle, until
 
 pytestmark = pytest.mark.engine
-PROGRAM = """\
-import pulumi
-import pulumi_aws as aws
-
-tags = {"tags": {"gpucluster:stack": pulumi.get_stack()}}
-mine = pulumi.ResourceOptions(provider=aws.Provider("aws", region="eu-west-1", default_tags=tags))
-kept = pulumi.ResourceOptions(provider=mine.provider, protect=True)
-vpc = aws.ec2.Vpc("vpc", cidr_block="10.0.0.0/16", tags={"Name": "vpc"}, opts=mine)
-for zone in "ab":
-    block = f"10.0.{ord(zone) - ord('a')}.0/24"
-    place = {"vpc_id": vpc.id, "cidr_block": block, "availability_zone": f"eu-west-1{zone}"}
-    aws.ec2.Subnet(zone, **place, tags={"Name": zone}, opts=mine)
-aws.s3.Bucket("bucket", bucket=f"trial-{pulumi.get_stack()}", tags={"Name": "bucket"}, opts=kept)
-pulumi.export("token", pulumi.Config().require_secret("token"))
-"""
-
-
-REHEARSED = """\
-from rehearsal.particulars import Content, Particulars, Stored, region
-def account(text):
-    return Content(region(text), [Stored("models", f"llama/{each}", b"") for each in ("config.json", "weights")])
-PROGRAM = Particulars(account=account)
-"""
 
 
 @pytest.fixture
 def trial(tmp_path: Path) -> Iterator[Trial]:
-    root = tmp_path / "program"
-    root.mkdir()
-    (root / "Pulumi.yaml").write_text("name: trial\nruntime: python\nconfig:\n  token: {secret: true}\n")
-    for stack in ("dev", "other"):
-        (root / f"Pulumi.{stack}.yaml").write_text("config:\n  trial:weights: s3://models/llama\n")
-    (root / "__main__.py").write_text(PROGRAM)
-    (root / "rehearsed").mkdir()
-    (root / "rehearsed" / "__init__.py").write_text(REHEARSED)
-    made = Trial(root, tmp_path / "home")
+    made = small(tmp_path)
     yield made
     made.end("dev", "other")
 

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from rehearsal import places, processes, supervisor, toolchain
-from rehearsal.command import preflight
+from rehearsal.command import apply, commands, preflight
+from rehearsal.command.errors import StateLostError
 from rehearsal.command.main import main
+from rehearsal.engine.events import Record
+from rehearsal.engine.run import Outcome
 from rehearsal.toolchain import BuildError
 
 
@@ -165,3 +168,36 @@ def test_a_request_to_end_is_an_interrupt(root: Path, monkeypatch: pytest.Monkey
     before = signal.getsignal(signal.SIGTERM)
     assert main(["up", "--root", str(root)]) == 130
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_down_ends_a_site_whose_state_is_lost(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All that such a stack made lives in the site: it is ended, though not proven to destroy itself."""
+    site, stopped = places.site("dev", root).create(), list[Path]()
+    running = supervisor.Status(supervisor.State.RUNNING, "running")
+
+    def lost(*_: object, **__: object) -> None:
+        raise StateLostError("/s/dev.json is damaged (it is empty; 0 bytes)")
+
+    monkeypatch.setattr(supervisor, "status", lambda _: running)
+    monkeypatch.setattr(supervisor, "stop", stopped.append)
+    monkeypatch.setattr(commands, "open_session", lost)
+    monkeypatch.setattr(preflight, "check", lambda *_: None)
+    assert main(["down", "--root", str(root)]) == 0
+    said = capsys.readouterr().out
+    assert "/s/dev.json is damaged (it is empty; 0 bytes)" in said
+    assert "ended without its state" in said
+    assert stopped == [site.path]
+    assert not site.path.exists()
+    monkeypatch.setattr(apply, "up", lost)
+    assert main(["up", "--root", str(root)]) == 1
+    assert "error: /s/dev.json is damaged" in capsys.readouterr().err
+
+
+def test_a_wrong_passphrase_is_explained_where_the_engine_never_began(tmp_path: Path) -> None:
+    log = tmp_path / "pulumi-preview.log"
+    log.write_text("error: get stack secrets manager: incorrect passphrase")
+    said = Outcome("preview", 255, Record(), 1.0, log).explain()
+    assert "incorrect passphrase" in said
+    assert "put the right one back" in said

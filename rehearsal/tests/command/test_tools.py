@@ -90,9 +90,38 @@ def test_the_update_begins_when_its_tools_are_there(
 
     ours = a_session(io.StringIO())
     ours.replaced, ours.seed, ours.lines, ours.engine = (), lambda _: [], lambda **_: None, Engine()
-    ours.program = Particulars()
+    ours.program, ours.locked_by = Particulars(), lambda: None
     monkeypatch.setattr(apply, "recover_if_needed", lambda _: None)
     assert apply.up(ours, "config: {}").operation == "up"
+
+
+@pytest.mark.parametrize(
+    ("pid", "said"), [(7, r"pulumi \(pid 7\) works on stack dev now"), (None, "has ended: try again")]
+)
+def test_who_is_slower_by_a_moment_reads_our_words_and_not_pulumis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: list[str], pid: int | None, said: str
+) -> None:
+    """Its advice, `pulumi cancel`, would take the lock from the one that works."""
+    log = tmp_path / "pulumi-up.log"
+    log.write_text("error: the stack is currently locked by 1 lock(s). Delete the lock file with `pulumi cancel`.")
+    holders = iter([None, pid])
+
+    class Engine:
+        stack = "dev"
+
+        def preview(self, **_: object) -> Outcome:
+            return previewed(tmp_path, (DEPLOYMENT, WEB))
+
+        def up(self, **_: object) -> Outcome:
+            return Outcome("up", 255, Record(), 1.0, log)
+
+    ours = a_session(io.StringIO())
+    ours.replaced, ours.seed, ours.lines, ours.engine = (), lambda _: [], lambda **_: None, Engine()
+    ours.program, ours.locked_by = Particulars(), lambda: next(holders)
+    monkeypatch.setattr(apply, "recover_if_needed", lambda _: None)
+    with pytest.raises(CommandError, match=said) as error:
+        apply.up(ours, "config: {}")
+    assert "cancel" not in str(error.value)
 
 
 def test_a_stack_without_gangs_builds_none_of_their_tools(tmp_path: Path, built: list[str]) -> None:

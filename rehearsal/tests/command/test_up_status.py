@@ -40,10 +40,16 @@ def test_a_service_that_nobody_answers_fails_up(
 
     def opened(*given: object) -> SimpleNamespace:
         screen, meter = given[-2:]
-        watching = Watching("c", "http://prometheus-operated.m:9090", "http://127.0.0.1:7", [])
+        watching = Watching("c", "http://prometheus-operated.m:9090", Path("/s/proxy.url"), [])
         shown = SimpleNamespace(looks=lambda *given: [" ".join(given)], typed=lambda *words: f"type {words[0]}")
         return SimpleNamespace(
-            console=screen, meter=meter, views=lambda: seen, watched=lambda: [watching], program=shown
+            console=screen,
+            meter=meter,
+            views=lambda: seen,
+            watched=lambda: [watching],
+            program=shown,
+            guard=lambda _: SimpleNamespace(look=lambda: None),
+            gone=list,
         )
 
     monkeypatch.setattr(preflight, "check", lambda *_: None)
@@ -56,8 +62,8 @@ def test_a_service_that_nobody_answers_fails_up(
     said = capsys.readouterr().out
     assert (DEAF in said) is bool(status)
     assert unproven in said
-    assert "curl -x http://127.0.0.1:7 http://prometheus-operated.m:9090/api/v1/targets" in said
-    assert "dev http://prometheus-operated.m:9090 http://127.0.0.1:7" in said
+    assert "curl -K /s/proxy.curl http://prometheus-operated.m:9090/api/v1/targets" in said
+    assert "dev http://prometheus-operated.m:9090 $(cat /s/proxy.url)" in said
     assert "alerts: none firing" in said
     assert said.rstrip().splitlines()[-1].startswith("next: `type status`, `type kubectl`, `type preview`, `type down`")
 
@@ -74,6 +80,7 @@ def test_status_ends_with_1_if_something_declared_is_missed(
     running = supervisor.Status(supervisor.State.RUNNING, "running", site)  # type: ignore[arg-type]
     monkeypatch.setattr(supervisor, "status", lambda _: running)
     monkeypatch.setattr(commands, "views", lambda *_: [ClusterView("c", missed=missed)])
+    monkeypatch.setattr(commands, "absent", lambda *_: [])
     assert commands.status(argparse.Namespace(root=tmp_path, stack="dev", site="s")) == status
     assert all(sentence in capsys.readouterr().out for sentence in missed), "brackets are no markup"
 
@@ -90,9 +97,11 @@ def test_status_tells_by_which_proxy_a_clusters_services_answer(
     monkeypatch.setattr(supervisor, "status", lambda _: running)
     monkeypatch.setattr(places, "site", lambda *_: site)
     monkeypatch.setattr(commands, "views", lambda *_: [])
+    monkeypatch.setattr(commands, "absent", lambda *_: [])
     assert commands.status(argparse.Namespace(root=tmp_path, stack="dev", site="s")) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if "curl -x" in line]
-    ask = "cluster us-east-2/up: its Services and pods answer to `curl -x http://127.0.0.1:7 http://SERVICE.NAMESPACE:PORT/`"
+    lines = [line for line in capsys.readouterr().out.splitlines() if "curl " in line]
+    curl = site.cluster("us-east-2", "up") / "proxy.curl"
+    ask = f"cluster us-east-2/up: its Services and pods answer to `curl -K {curl} http://SERVICE.NAMESPACE:PORT/`"
     assert lines == [ask]
 
 
@@ -100,7 +109,8 @@ def waited(views: Callable[[], list[ClusterView]], monkeypatch: pytest.MonkeyPat
     """What is complained of in the end, on a clock that goes ten seconds with each look."""
     clock = itertools.count(0.0, 10.0)
     monkeypatch.setattr(apply, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None))
-    fake = SimpleNamespace(console=Console(file=io.StringIO()), meter=Meter(), views=views)
+    fake = SimpleNamespace(console=Console(file=io.StringIO()), meter=Meter(), views=views, gone=list)
+    fake.guard = lambda _: SimpleNamespace(look=lambda: None)
     return apply.wait_until_running(fake)[1]  # type: ignore[arg-type]
 
 

@@ -13,12 +13,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import urllib3
 
-from rehearsal import places
+from rehearsal import keys, places
 from rehearsal.places import SiteDirectory
 
 PATIENCE = 300.0
+PROGRAM = """\
+import pulumi
+import pulumi_aws as aws
+
+tags = {"tags": {"gpucluster:stack": pulumi.get_stack()}}
+mine = pulumi.ResourceOptions(provider=aws.Provider("aws", region="eu-west-1", default_tags=tags))
+kept = pulumi.ResourceOptions(provider=mine.provider, protect=True)
+vpc = aws.ec2.Vpc("vpc", cidr_block="10.0.0.0/16", tags={"Name": "vpc"}, opts=mine)
+for zone in "ab":
+    block = f"10.0.{ord(zone) - ord('a')}.0/24"
+    place = {"vpc_id": vpc.id, "cidr_block": block, "availability_zone": f"eu-west-1{zone}"}
+    aws.ec2.Subnet(zone, **place, tags={"Name": zone}, opts=mine)
+aws.s3.Bucket("bucket", bucket=f"trial-{pulumi.get_stack()}", tags={"Name": "bucket"}, opts=kept)
+pulumi.export("token", pulumi.Config().require_secret("token"))
+"""
+
+
+REHEARSED = """\
+from rehearsal.particulars import Content, Particulars, Stored, region
+def account(text):
+    return Content(region(text), [Stored("models", f"llama/{each}", b"") for each in ("config.json", "weights")])
+PROGRAM = Particulars(account=account)
+"""
 
 
 @dataclass(frozen=True)
@@ -79,6 +101,19 @@ class Trial:
         until(lambda: not self.processes(), "every process to end")
 
 
+def small(tmp_path: Path) -> Trial:
+    """A program with a network and a protected bucket, for two stacks, without a cluster."""
+    root = tmp_path / "program"
+    root.mkdir()
+    (root / "Pulumi.yaml").write_text("name: trial\nruntime: python\nconfig:\n  token: {secret: true}\n")
+    for stack in ("dev", "other"):
+        (root / f"Pulumi.{stack}.yaml").write_text("config:\n  trial:weights: s3://models/llama\n")
+    (root / "__main__.py").write_text(PROGRAM)
+    (root / "rehearsed").mkdir()
+    (root / "rehearsed" / "__init__.py").write_text(REHEARSED)
+    return Trial(root, tmp_path / "home")
+
+
 def until(condition: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
@@ -86,11 +121,15 @@ def until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.2)
 
 
-def throttle(trial: Trial, action: str) -> None:
+def throttle(trial: Trial, action: str, times: int = 6) -> None:
     """Hold every call of one operation up for a while: the provider retries."""
-    fault = {"action": action, "code": "RequestLimitExceeded", "status": 503, "times": 6, "seconds": None}
-    url = f"{trial.record()['cloud']['url']}/rehearsal/faults"
-    assert urllib3.request("POST", url, json=fault).status < 300
+    fault = {"action": action, "code": "RequestLimitExceeded", "status": 503, "times": times, "seconds": None}
+    assert account(trial).ask("POST", "faults", fault).status < 300
+
+
+def account(trial: Trial) -> keys.Account:
+    """The account of the trial's site."""
+    return keys.Account(trial.record()["cloud"]["url"], keys.read(trial.site().keys))
 
 
 def creating(trial: Trial, name: str, process: "subprocess.Popen[str]") -> Callable[[], bool]:

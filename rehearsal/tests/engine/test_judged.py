@@ -195,6 +195,8 @@ def test_a_service_that_selects_nothing_is_told_and_one_whose_pods_start_is_not_
     part = live("web-x", metadata=its, endpoints=[{"addresses": ["10.0.0.1"]}])
     assert said(item, Service=[service], EndpointSlice=[part]) == []
     assert said(item, Service=[live(spec={"type": "ExternalName"})]) == []
+    now_and_then = live(spec={"selector": {"app": "web"}}, metadata={"annotations": {"pulumi.com/skipAwait": "true"}})
+    assert said(item, Service=[now_and_then]) == []
 
 
 def test_a_closed_queue_is_told() -> None:

@@ -14,7 +14,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from rehearsal import places
+from rehearsal import places, virtualenv
 from rehearsal.engine import home, seeds
 from rehearsal.engine.locks import locks
 from rehearsal.particulars import Stored
@@ -86,6 +86,9 @@ def test_plugins_lie_where_the_engine_looks_and_the_passphrase_is_private(
     site, made = prepared
     plugins = {path.parent.name: path for path in site.pulumi.glob("plugins/*/pulumi-resource-*")}
     versions = {name: importlib.metadata.version(f"pulumi-{name}") for name in ("aws", "kubernetes")}
+    # An SDK that only programs for racked servers have.
+    if (command := virtualenv.version("pulumi-command", None)) is not None:
+        versions["command"] = command
     assert set(plugins) == {f"resource-{name}-v{version}" for name, version in versions.items()}
     assert all(os.access(path, os.X_OK) for path in plugins.values())
     assert (made.pulumi.parent / "pulumi-language-python").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,21 +28,21 @@ def alert(name: str, severity: str, **annotations: str) -> dict[str, Any]:
     return {"labels": {"alertname": name, "severity": severity, "node": "n1"}, "annotations": annotations}
 
 
-Stand = Callable[..., str]
+Stand = Callable[..., Path]
 
 
 @pytest.fixture
-def proxy() -> Iterator[Stand]:
+def proxy(tmp_path: Path) -> Iterator[Stand]:
     """Stands for the cluster's proxy: its address. It notes what it is asked, and answers with alerts."""
     server, listeners = Server(), []
 
-    def stand(alerts: list[dict[str, Any]], asked: list[Request], status: int = 200) -> str:
+    def stand(alerts: list[dict[str, Any]], asked: list[Request], status: int = 200) -> Path:
         def answer(request: Request) -> Answer:
             asked.append(request)
             return Answer(json.dumps(alerts), status, "application/json")
 
         listeners.append(server.open(answer))
-        return f"http://127.0.0.1:{listeners[-1].port}"
+        return told(tmp_path, f"http://127.0.0.1:{listeners[-1].port}")
 
     yield stand
     for each in listeners:
@@ -49,7 +50,13 @@ def proxy() -> Iterator[Stand]:
     server.stop()
 
 
-def seen(look: Looked, url: str) -> list[Watching]:
+def told(directory: Path, url: str) -> Path:
+    """The file that holds the proxy's address."""
+    (directory / "proxy.url").write_text(url)
+    return directory / "proxy.url"
+
+
+def seen(look: Looked, url: Path) -> list[Watching]:
     return list(watching("c", look, url))  # type: ignore[arg-type]
 
 
@@ -81,10 +88,10 @@ def test_what_reaches_people_is_asked_of_the_alertmanager_beside_the_prometheus(
     assert "silenced=false" in request.query
 
 
-def test_an_alertmanager_that_does_not_answer_is_not_one_without_alerts(proxy: Stand) -> None:
+def test_an_alertmanager_that_does_not_answer_is_not_one_without_alerts(proxy: Stand, tmp_path: Path) -> None:
     (found,) = seen(Looked(Prometheus="m", Alertmanager="m"), proxy([], [], 502))
     assert (found.alerts, found.state) == (None, "alerts: unknown, no Alertmanager answers")
-    (found,) = seen(Looked(Prometheus="m", Alertmanager="m"), "http://127.0.0.1:1")
+    (found,) = seen(Looked(Prometheus="m", Alertmanager="m"), told(tmp_path, "http://127.0.0.1:1"))
     assert found.alerts is None
 
 

@@ -12,10 +12,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import boto3
-import urllib3
 import yaml
 
+from rehearsal import keys
 from rehearsal.images.identity import SETTLING
 
 REGION = "us-west-2"
@@ -40,24 +39,22 @@ class Account:
     def __init__(self, directory: Path) -> None:
         port_file = directory / "port"
         with (directory / "cloud.log").open("w") as log:
-            command = [sys.executable, "-m", "rehearsal.cloud", "--port", "0", "--port-file", str(port_file)]
+            command = [sys.executable, "-m", "rehearsal.cloud", "--port-file", str(port_file)]
+            command += ["--keys", str(directory / "keys.json")]
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
         port = until(lambda: port_file.exists() and port_file.read_text().strip(), 30, "the AWS stand-in starts")
-        self.url = f"http://127.0.0.1:{port}"
-        keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": REGION}
-        session = boto3.session.Session(**keys)
-        self.ec2, self.eks, self.iam, self.fsx = (
-            session.client(name, endpoint_url=self.url) for name in ("ec2", "eks", "iam", "fsx")
+        self.own = keys.Account(f"http://127.0.0.1:{port}", keys.read(directory / "keys.json"))
+        self.url = self.own.url
+        self.ec2, self.eks, self.iam, self.fsx, self.s3 = (
+            self.own.client(name, REGION) for name in ("ec2", "eks", "iam", "fsx", "s3")
         )
-        self.s3 = session.client("s3", endpoint_url=self.url)
-        self._pool = urllib3.PoolManager()
 
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(20)
 
     def control(self, method: str, path: str, body: object = None) -> Any:
-        answer = self._pool.request(method, f"{self.url}/rehearsal/{path}", json=body)
+        answer = self.own.ask(method, path, body)
         assert answer.status == 200, answer.data
         return json.loads(answer.data)
 

@@ -43,9 +43,9 @@ class Site:
         self.account.network()
         self.account.cluster(name)
         tools = toolchain.ensure()
-        self.plane = ControlPlane(directory / "cp", name, REGION, self.account.url, tools)
+        self.plane = ControlPlane(directory / "cp", name, REGION, self.account.own, tools)
         self.plane.start()
-        self.effects = Inside(self.plane, self.account.url, REGION, name, tools, images)
+        self.effects = Inside(self.plane, self.account.own, REGION, name, tools, images)
         self.effects.start()
         authority = base64.b64encode(self.plane.ca).decode()
         active = {"status": "ACTIVE", "endpoint": self.plane.endpoint, "certificateAuthority": authority}

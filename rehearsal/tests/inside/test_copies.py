@@ -49,7 +49,7 @@ def copied(cloud: Cloud, role: str, tmp_path: Path, rights: list[dict[str, Any]]
     """Exit code and message of a copy by a pod whose role has these rights."""
     document = json.dumps({"Version": "2012-10-17", "Statement": rights})
     cloud.client("iam").put_role_policy(RoleName="copier", PolicyName="read", PolicyDocument=document)
-    world: Any = SimpleNamespace(aws=Aws(cloud.url, REGION), contents=Contents(tmp_path / "contents"))
+    world: Any = SimpleNamespace(aws=Aws(cloud.account, REGION), contents=Contents(tmp_path / "contents"))
     launch = Launch(
         world=world,
         pod={"metadata": {"name": "p", "namespace": "ns"}, "spec": {}},

@@ -124,8 +124,8 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "published"
     file.write_text("crd")
 
-    def manifest(family: str, path: str) -> Path:
-        assert (family, path) == ("training", "manifests/base/crds/x.yaml")
+    def manifest(family: str, path: str, module: str | None) -> Path:
+        assert (family, path, module) == ("training", "manifests/base/crds/x.yaml", None)
         return file
 
     monkeypatch.setattr("rehearsal.images.published.manifest", manifest)
@@ -159,6 +159,28 @@ def test_another_file_ends_the_download_and_nothing_lies_there_lf15(
     assert ended is not None
     assert (ended.code, said in ended.message) == (1, True)
     assert launch.world.contents.under("pod:1:fetched", "") == {}
+
+
+def test_definitions_of_the_gateway_api_are_those_of_the_module_that_traefik_is_built_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "crd"
+    file.write_text("gateways")
+    asked: list[tuple[str, ...]] = []
+
+    def manifest(*known: str) -> Path:
+        asked.append(known)
+        return file
+
+    monkeypatch.setattr("rehearsal.images.published.manifest", manifest)
+    begin = "https://raw.githubusercontent.com/kubernetes-sigs/gateway-api"
+    words = ["sh", "-c", SCRIPT, "fetch", f"{begin}/v{versions.GATEWAY_API}/config/crd/standard/x.yaml", "/fetched/x"]
+    assert fetch.run(downloading(tmp_path, [*words, hashlib.sha256(b"gateways").hexdigest()])).exited(1e9) == Exit(0)
+    assert asked == [("traefik", "config/crd/standard/x.yaml", "sigs.k8s.io/gateway-api")]
+    words[4] = f"{begin}/v0.1.0/config/crd/standard/x.yaml"
+    refused = fetch.run(downloading(tmp_path, [*words, "0" * 64])).exited(1e9)
+    assert refused is not None
+    assert f"rehearsal has the files of v{versions.GATEWAY_API}" in refused.message
 
 
 def test_a_script_that_checks_no_hash_takes_anything_and_another_is_unknown_lf15() -> None:

@@ -64,9 +64,37 @@ def test_pod_identity_may_carry_the_network_policy() -> None:
 
 def test_endpoints_replace_a_way_out() -> None:
     names = ("ec2", "ecr.api", "ecr.dkr", "s3", "sts")
-    endpoints = [{"VpcId": "vpc-1", "ServiceName": f"com.amazonaws.us-west-2.{name}"} for name in names]
-    assert join.problems(facts.situation(routes=Routes([], endpoints))) == []
-    assert "sts" in join.problems(facts.situation(routes=Routes([], endpoints[:-1])))[0]
+    endpoints = [_endpoint(name) for name in names]
+    table = {**facts.NAT_TABLE, "RouteTableId": "rtb-1", "Routes": []}
+    assert join.problems(facts.situation(routes=Routes([table], endpoints))) == []
+    assert "sts" in join.problems(facts.situation(routes=Routes([table], endpoints[:-1])))[0]
+
+
+@pytest.mark.parametrize(
+    ("service", "change"),
+    [
+        ("sts", {"PrivateDnsEnabled": False}),
+        ("sts", {"Groups": [{"GroupId": facts.OWN_GROUP}]}),
+        ("sts", {"State": "pending"}),
+        ("s3", {"RouteTableIds": ["rtb-2"]}),
+    ],
+)
+def test_an_endpoint_that_does_not_answer_the_node_is_none(service: str, change: dict[str, Any]) -> None:
+    """Its own name, its groups, its state, and for S3 the table of the node's subnet."""
+    endpoints = [_endpoint(name) for name in ("ec2", "ecr.api", "ecr.dkr", "s3", "sts")]
+    changed = [{**each, **change} if each["ServiceName"].endswith(f".{service}") else each for each in endpoints]
+    table = {**facts.NAT_TABLE, "RouteTableId": "rtb-1", "Routes": []}
+    (problem,) = join.problems(facts.situation(routes=Routes([table], changed)))
+    assert problem.endswith(f"reaches for {service}")
+
+
+def _endpoint(service: str) -> dict[str, Any]:
+    """As DescribeVpcEndpoints gives it: one that lets the cluster's group in, and S3's gateway."""
+    named = {"VpcId": "vpc-1", "ServiceName": f"com.amazonaws.us-west-2.{service}", "State": "available"}
+    if service == "s3":
+        return {**named, "VpcEndpointType": "Gateway", "RouteTableIds": ["rtb-1"], "PrivateDnsEnabled": False}
+    groups = [{"GroupId": facts.CLUSTER_GROUP}]
+    return {**named, "VpcEndpointType": "Interface", "PrivateDnsEnabled": True, "Groups": groups}
 
 
 def test_an_internet_gateway_needs_a_public_address() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
+from rehearsal.plugins.kubernetes.checking import check
 from rehearsal.plugins.wire import decode, encode
 from rehearsal.tests.kube.engine import Aborted, Context, Stack
 
@@ -35,6 +36,23 @@ def test_manifests_are_decoded_before_there_is_a_cluster() -> None:
     assert first["metadata"] == {"name": "a", "annotations": {"since": "2026-01-05", "sign": "="}}
     assert second["metadata"]["namespace"] == "own"
     assert [each["metadata"]["namespace"] for each in invoked(text=MANIFEST, defaultNamespace="d")] == ["d", "own"]
+
+
+def test_fields_without_a_word_in_sdks_are_called_as_the_cluster_does() -> None:
+    """A definition's schema, as SDKs write it."""
+    schema = {"x_kubernetes_preserve_unknown_fields": True, "properties": {"x": [{"x_kubernetes_list_type": "set"}]}}
+    inputs: dict[str, Any] = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    inputs |= {"metadata": {"name": "things.example.com"}, "spec": {"schema": schema, "x_kubernetes_other": 1}}
+    kind = "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition"
+    request = provider_pb2.CheckRequest(type=kind, name="a", news=encode(inputs), olds=encode({}))
+    checked, _ = decode(check(request, None).inputs)
+    assert checked["spec"] == {
+        "schema": {
+            "x-kubernetes-preserve-unknown-fields": True,
+            "properties": {"x": [{"x-kubernetes-list-type": "set"}]},
+        },
+        "x_kubernetes_other": 1,
+    }
 
 
 @pytest.mark.parametrize(("text", "said"), [("{", "not valid YAML"), ("- 1", "holds list where an object")])

@@ -102,6 +102,16 @@ def test_provider_arguments_arrive_as_text() -> None:
     assert (read.patch_force, read.delete_unreachable, read.namespace) == (True, False, None)
 
 
+def test_what_the_environment_says_of_unreachable_clusters_holds_where_no_argument_says_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PULUMI_K8S_DELETE_UNREACHABLE", "true")
+    monkeypatch.setenv("PULUMI_K8S_SKIP_UPDATE_UNREACHABLE", "1")
+    read = ProviderSettings.from_arguments({})
+    assert (read.delete_unreachable, read.skip_update_unreachable) == (True, False), "any word but true is false"
+    assert not ProviderSettings.from_arguments({"deleteUnreachable": "false"}).delete_unreachable
+
+
 HERE, THERE = kubeconfig("https://127.0.0.1:1"), kubeconfig("https://127.0.0.1:2")
 
 
@@ -291,6 +301,23 @@ def test_a_cluster_that_is_away_when_the_provider_starts_is_away_for_the_run_lf2
     with pytest.raises(Aborted, match=r"^configured Kubernetes cluster is unreachable"):
         stack.delete("a")
     assert time.monotonic() - began < 5
+
+
+def test_of_a_cluster_that_is_gone_a_refresh_drops_everything_and_a_delete_all_but_releases_lf21(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The flag is for what is gone for good; pulumi-kubernetes' issue 2675 is that Delete does not honour it."""
+    monkeypatch.setenv("PULUMI_K8S_DELETE_UNREACHABLE", "true")
+    stack = Stack(kubeconfig("https://127.0.0.1:1"))
+    kinds = {"cm": "kubernetes:core/v1:ConfigMap", "chart": "kubernetes:helm.sh/v3:Release"}
+    for name, kind in kinds.items():
+        stack.state[name] = Resource(kind, f"default/{name}", encode({}), encode({}))
+    held = dict(stack.state)
+    assert [stack.refresh(name) for name in kinds] == [None, None]
+    stack.state |= held
+    stack.delete("cm")
+    with pytest.raises(Aborted, match=r"^can't delete Helm Release with unreachable cluster\."):
+        stack.delete("chart")
 
 
 def test_which_kinds_live_in_namespaces_is_known_without_a_cluster() -> None:

@@ -86,7 +86,8 @@ HARDWARE: dict[str, Case] = {
         firing={dcgm("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "gpu-a", 0): then_rising(30)},
         silent={dcgm("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "gpu-a", 0): then_rising(15)},
         labels=(_A0,),
-        summary="The PCIe link of GPU 0 of node gpu-a is bad (60: replays a minute, or the part of its lanes in use).",
+        summary="The PCIe link of GPU 0 of node gpu-a is bad: 60.00 (above 1: packets sent again a minute; below 1:"
+        " part of its lanes in use).",
     ),
     "gpu-throttled": Case(
         firing=_clock_event("hw_thermal", 4) | {dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-a", 0): turns(48, 88)},
@@ -98,7 +99,7 @@ HARDWARE: dict[str, Case] = {
         firing={dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-a", 0): turns(48, 85)},
         silent={dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-a", 0): turns(48, 84)},
         labels=(_A0,),
-        summary="GPU 0 of node gpu-a is near its limit (85 C: temperature, or margin left).",
+        summary="GPU 0 of node gpu-a is near its temperature limit: 85 C (a small number is the margin that is left).",
     ),
     "gpu-power-brake": Case(
         firing=_clock_event("hw_power_brake", 10),

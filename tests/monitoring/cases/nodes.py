@@ -63,7 +63,7 @@ NODES: dict[str, Case] = {
         firing={on_node("node_filesystem_avail_bytes", "gpu-a", **_ROOT): turns(5e11, 9e10)},
         silent={on_node("node_filesystem_avail_bytes", "gpu-a", **_ROOT): turns(5e11, 1.1e11)},
         labels=({**_A, "mountpoint": "/"},),
-        summary="/ of node gpu-a has 9% left.",
+        summary="/ of node gpu-a has 9% of its room left.",
     ),
     "fabric-link": Case(
         firing={

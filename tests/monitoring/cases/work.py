@@ -40,13 +40,13 @@ WORK: dict[str, Case] = {
         silent=_on_gpus("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", turns(0.42, 0.1))
         | _on_gpus("DCGM_FI_DEV_GPU_UTIL", turns(96, 100)),
         labels=(_RUN,),
-        summary="Run pretrain hangs: its GPUs are busy for 5 minutes and compute nothing.",
+        summary="Run pretrain hangs: its GPUs are busy and have computed nothing for 5 minutes.",
     ),
     "run-starved": Case(
         firing=_on_gpus("DCGM_FI_DEV_GPU_UTIL", turns(96, 20)),
         silent=_on_gpus("DCGM_FI_DEV_GPU_UTIL", turns(96, 51)),
         labels=(_RUN,),
-        summary="The GPUs of run pretrain are busy for 20% of the time.",
+        summary="The GPUs of run pretrain are busy for only 20% of the time.",
     ),
     "run-slow": Case(
         firing={
@@ -91,7 +91,7 @@ WORK: dict[str, Case] = {
             ): still(900)
         },
         labels=(_RUN,),
-        summary="The newest save of run pretrain is 40m 0s old.",
+        summary="The newest checkpoint of run pretrain is 40m 0s old.",
         minute=40,
     ),
     "gpu-memory-held": Case(

@@ -76,6 +76,18 @@ def test_restarts_of_a_long_run(billion: float, restarts: int, speaks: bool) -> 
         assert found[0].sentence.startswith("3 restarts are used up in 1385 h on average")
 
 
+def test_a_deadline_comes_after_the_end() -> None:
+    """Once the run has failed as often as such runs do; without tokens nobody knows its end."""
+    changes = {**saving(235, 60), f"{RUN}.tokensBillion": 10, f"{RUN}.deadlineHours": 12}
+    (finding,) = said(planned_metal(changes), "deadline-before-end")
+    assert finding.path == "gpucluster:training.runs[0].deadlineHours"
+    assert finding.sentence.startswith("ends the run after 12 h, and its tokens take ")
+    hours = int(finding.remedy.split()[3])
+    assert not said(planned_metal({**changes, f"{RUN}.deadlineHours": hours}), "deadline-before-end")
+    assert said(planned_metal({**changes, f"{RUN}.deadlineHours": hours - 1}), "deadline-before-end")
+    assert not said(planned_metal({f"{RUN}.deadlineHours": 1}), "deadline-before-end")
+
+
 def test_remedy_of_restarts_is_enough() -> None:
     """KJ08: with the number that the finding names it is silent."""
     changes = {**saving(235, 60), f"{RUN}.tokensBillion": 1400}

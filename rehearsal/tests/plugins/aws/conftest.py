@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
+from rehearsal import keys
 from rehearsal.plugins.aws.plugin import AwsPlugin
 from rehearsal.tests.plugins.aws.world import World
 from rehearsal.tests.plugins.driver import Driver, driven
@@ -26,16 +26,20 @@ REGION = "us-west-2"
 class Cloud:
     """The AWS stand-in: its address, clients to it and its control routes."""
 
-    url: str
+    account: keys.Account
+
+    @property
+    def url(self) -> str:
+        return self.account.url
 
     def client(self, service: str) -> Any:
         """A boto3 client, for what happens behind the program's back."""
-        return boto3.client(service, region_name=REGION, endpoint_url=self.url)
+        return self.account.client(service, REGION)
 
     def control(self, method: str, path: str, body: Any = None) -> Any:
         """A call to a private route, such as fault injection."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/rehearsal/{path}", data=data, method=method)  # noqa: S310
+        request = urllib.request.Request(f"{self.url}/rehearsal/{path}", data, self.account.headers, method=method)  # noqa: S310
         with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
             return json.loads(answer.read() or b"{}")
 
@@ -47,8 +51,9 @@ class Cloud:
 @pytest.fixture(scope="package")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     log = tmp_path_factory.mktemp("cloud") / "log"
+    own = log.with_name("keys.json")
     with log.open("w") as errors:
-        command = [sys.executable, "-m", "rehearsal.cloud", "--alone"]
+        command = [sys.executable, "-m", "rehearsal.cloud", "--alone", "--keys", str(own)]
         server = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=Path(__file__).parents[4]
         )
@@ -56,7 +61,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
             assert server.stdout
             port = server.stdout.readline().strip()
             assert port, f"the AWS stand-in did not start:\n{log.read_text()[-2000:]}"
-            yield Cloud(f"http://127.0.0.1:{port}")
+            yield Cloud(keys.Account(f"http://127.0.0.1:{port}", keys.read(own)))
         finally:
             server.kill()
             server.communicate()
@@ -69,9 +74,8 @@ def environment(cloud: Cloud) -> Iterator[None]:
         for name in list(os.environ):
             if name.startswith("AWS_"):
                 patch.delenv(name)
-        patch.setenv("AWS_ENDPOINT_URL", cloud.url)
-        patch.setenv("AWS_ACCESS_KEY_ID", "AKIAREHEARSAL")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "rehearsal")
+        for name, value in cloud.account.variables.items():
+            patch.setenv(name, value)
         patch.setenv("AWS_CONFIG_FILE", os.devnull)
         patch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
         patch.setattr("rehearsal.plugins.aws.account.FIRST_PAUSE", 0.05)

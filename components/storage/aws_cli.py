@@ -1,18 +1,18 @@
-"""The AWS CLI as the copier between S3 and a directory."""
+"""The AWS CLI as the copier between a store that speaks S3 and a directory."""
 
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import pulumi
+from components.platform.copying import ClientValue
 
 
 @dataclass(frozen=True, kw_only=True)
 class AwsCli:
-    """An image with `aws` and a shell. Its credentials come from EKS Pod Identity, so its environment needs none."""
+    """An image with `aws` and a shell. Where pods have an identity of the store's, its environment needs nothing."""
 
     image: str
-    env: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    env: Mapping[str, ClientValue] = field(default_factory=dict)
 
     def look(self, source: str) -> str:
         """To `aws s3 sync` an empty source is no error; to `ls` it is."""

@@ -1,0 +1,56 @@
+"""Versions of what only owned machines run: their packages, and the charts that a managed cluster brings by itself."""
+
+from dataclasses import dataclass
+
+from catalogue.versions import Chart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A minor of Kubernetes as machines install it: the patch, its Debian revision at pkgs.k8s.io, and kubeadm's pause
+    image.
+    """
+
+    version: str
+    revision: str
+    pause: str
+    source: str
+
+
+RELEASES = {
+    "1.36": Release(
+        # renovate: datasource=github-releases depName=kubernetes/kubernetes
+        version="1.36.3",
+        revision="1.1",
+        pause="registry.k8s.io/pause:3.10.2",
+        source="https://pkgs.k8s.io/core:/stable:/v1.36/deb; cmd/kubeadm/app/constants/constants.go, PauseVersion",
+    ),
+}
+"""Minors that machines can be given."""
+
+CILIUM = Chart(
+    name="cilium",
+    # renovate: datasource=helm registryUrl=https://helm.cilium.io depName=cilium
+    version="1.20.0",
+    repository="https://helm.cilium.io",
+)
+NETWORK_OPERATOR = Chart(
+    name="network-operator",
+    # renovate: datasource=helm registryUrl=https://helm.ngc.nvidia.com/nvidia depName=network-operator
+    version="26.4.1",
+    repository="https://helm.ngc.nvidia.com/nvidia",
+)
+LOCAL_STATIC_PROVISIONER = Chart(
+    name="local-static-provisioner",
+    # renovate: datasource=helm registryUrl=https://kubernetes-sigs.github.io/sig-storage-local-static-provisioner
+    version="2.9.0",
+    repository="https://kubernetes-sigs.github.io/sig-storage-local-static-provisioner",
+)
+METAL_CHARTS = {each.name: each for each in (CILIUM, NETWORK_OPERATOR, LOCAL_STATIC_PROVISIONER)}
+"""Every chart above, by its name."""
+
+DOCA_DRIVER = "doca3.4.1-26.04-1.1.0.0-1"
+"""The drivers' container of that Network Operator (hack/release.yaml at v26.4.1, Mofed)."""
+
+# renovate: datasource=docker depName=ghcr.io/kube-vip/kube-vip
+KUBE_VIP_IMAGE = "ghcr.io/kube-vip/kube-vip:v1.2.3"

@@ -1,0 +1,1 @@
+"""The way in for callers from outside of the cluster: one gateway, certificates, a route for each public service."""

@@ -1,0 +1,84 @@
+"""Katib's webhooks: they fill in and judge Experiments, and put the collector of metrics beside trials.
+
+The vendor's last one is asked of every pod in each namespace that is labelled for it, and where it does not answer no
+pod is made there: a controller that is down would keep planned runs from starting. Here it is asked of trials' pods,
+which their template labels, and of no others.
+"""
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.kubeflow.katib_config import SERVICE
+from components.kubeflow.katib_crds import GROUP, VERSION
+from components.platform.network_rules import NAMESPACE_KEY
+
+WEBHOOK = "katib.kubeflow.org"
+EXPERIMENT_KEY = "gpucluster/experiment"
+"""Label of trials' pods: the name of their experiment."""
+
+
+def validating(namespace: pulumi.Input[str]) -> k8s.admissionregistration.v1.ValidatingWebhookConfigurationInitArgs:
+    """Who judges Experiments."""
+    hook = k8s.admissionregistration.v1
+    return hook.ValidatingWebhookConfigurationInitArgs(
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=WEBHOOK),
+        webhooks=[
+            hook.ValidatingWebhookArgs(
+                name=f"validator.experiment.{WEBHOOK}",
+                admission_review_versions=["v1"],
+                client_config=_asked(namespace, "/validate-experiment"),
+                failure_policy="Fail",
+                side_effects="None",
+                rules=[_experiments()],
+            )
+        ],
+    )
+
+
+def mutating(
+    namespace: pulumi.Input[str], trials: pulumi.Input[str]
+) -> k8s.admissionregistration.v1.MutatingWebhookConfigurationInitArgs:
+    """Who fills in Experiments, and pods of trials in the namespace `trials`."""
+    hook, meta = k8s.admissionregistration.v1, k8s.meta.v1
+    return hook.MutatingWebhookConfigurationInitArgs(
+        metadata=meta.ObjectMetaArgs(name=WEBHOOK),
+        webhooks=[
+            hook.MutatingWebhookArgs(
+                name=f"defaulter.experiment.{WEBHOOK}",
+                admission_review_versions=["v1"],
+                client_config=_asked(namespace, "/mutate-experiment"),
+                failure_policy="Fail",
+                side_effects="None",
+                rules=[_experiments()],
+            ),
+            hook.MutatingWebhookArgs(
+                name=f"mutator.pod.{WEBHOOK}",
+                admission_review_versions=["v1"],
+                client_config=_asked(namespace, "/mutate-pod"),
+                failure_policy="Fail",
+                side_effects="None",
+                namespace_selector=meta.LabelSelectorArgs(match_labels={NAMESPACE_KEY: trials}),
+                object_selector=meta.LabelSelectorArgs(
+                    match_expressions=[meta.LabelSelectorRequirementArgs(key=EXPERIMENT_KEY, operator="Exists")]
+                ),
+                rules=[
+                    hook.RuleWithOperationsArgs(
+                        api_groups=[""], api_versions=["v1"], operations=["CREATE"], resources=["pods"]
+                    )
+                ],
+            ),
+        ],
+    )
+
+
+def _asked(namespace: pulumi.Input[str], path: str) -> k8s.admissionregistration.v1.WebhookClientConfigArgs:
+    hook = k8s.admissionregistration.v1
+    return hook.WebhookClientConfigArgs(
+        service=hook.ServiceReferenceArgs(name=SERVICE, namespace=namespace, path=path, port=443)
+    )
+
+
+def _experiments() -> k8s.admissionregistration.v1.RuleWithOperationsArgs:
+    return k8s.admissionregistration.v1.RuleWithOperationsArgs(
+        api_groups=[GROUP], api_versions=[VERSION], operations=["CREATE", "UPDATE"], resources=["experiments"]
+    )

@@ -1,0 +1,92 @@
+"""What Katib's controller may do when trials are PyTorchJobs, in one namespace: a part of the vendor's role.
+
+The vendor's ClusterRole may make pods' owners, roles and service accounts and read and change every Secret, in every
+namespace: who may do that is root of the cluster. Its caches are of the whole cluster, as the manager is made without
+namespaces (Katib 0.19, cmd/katib-controller/v1beta1/main.go), so what it reads cannot be confined; what it writes can,
+to the namespace of the trials. The certificate's Secret is in its own namespace, for which the rotator has a cache of
+its own (cert-controller pkg/rotator, addNamespacedCache).
+"""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.platform.rights import Rules, Within, granted
+
+WATCH = ["get", "list", "watch"]
+KINDS = ("experiments", "trials", "suggestions")
+OWN = [f"{kind}{part}" for kind in KINDS for part in ("", "/status", "/finalizers")]
+
+
+def cluster_rules(webhook: str) -> Rules:
+    """What it watches everywhere, and the two configurations that the rotator writes its authority into.
+
+    It reads ConfigMaps for katib-config alone, but through its cache (pkg/util/v1beta1/katibconfig/config.go).
+    """
+    rule = k8s.rbac.v1.PolicyRuleArgs
+    hooks = {
+        "api_groups": ["admissionregistration.k8s.io"],
+        "resources": ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"],
+    }
+    return [
+        rule(api_groups=["kubeflow.org"], resources=[*KINDS, "pytorchjobs"], verbs=WATCH),
+        rule(api_groups=[""], resources=["configmaps", "services", "serviceaccounts"], verbs=WATCH),
+        rule(api_groups=["apps"], resources=["deployments"], verbs=WATCH),
+        rule(api_groups=["rbac.authorization.k8s.io"], resources=["roles", "rolebindings"], verbs=WATCH),
+        rule(**hooks, verbs=WATCH),
+        rule(**hooks, resource_names=[webhook], verbs=["patch", "update"]),
+    ]
+
+
+def trials_rules() -> Rules:
+    """What it makes in the namespace of the trials: their jobs, algorithms' services, and for early stopping a role.
+
+    Who makes a role must have what is in it: all of trials (pkg/controller.v1beta1/suggestion/composer, DesiredRBAC).
+    """
+    rule = k8s.rbac.v1.PolicyRuleArgs
+    return [
+        rule(api_groups=["kubeflow.org"], resources=OWN, verbs=["*"]),
+        rule(api_groups=["kubeflow.org"], resources=["pytorchjobs"], verbs=["create", "delete"]),
+        rule(api_groups=["apps"], resources=["deployments"], verbs=["create", "delete"]),
+        rule(api_groups=[""], resources=["services"], verbs=["create", "delete"]),
+        rule(api_groups=[""], resources=["serviceaccounts"], verbs=["create"]),
+        rule(api_groups=["rbac.authorization.k8s.io"], resources=["roles", "rolebindings"], verbs=["create"]),
+        rule(api_groups=[""], resources=["events"], verbs=["create", "patch", "update"]),
+    ]
+
+
+def namespace_rules(certificate: str) -> Rules:
+    """The certificate's Secret in its own namespace."""
+    rule = k8s.rbac.v1.PolicyRuleArgs
+    return [
+        rule(api_groups=[""], resources=["secrets"], verbs=["list", "watch"]),
+        rule(api_groups=[""], resources=["secrets"], resource_names=[certificate], verbs=["get", "patch", "update"]),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KatibAccountArgs:
+    """The controller runs as `account` in `namespace`, for trials of the namespace `trials`."""
+
+    account: str
+    namespace: pulumi.Input[str]
+    trials: pulumi.Input[str]
+    certificate: str
+    webhook: str
+
+
+class KatibAccount(Component):
+    """ServiceAccount with its roles. `name` resolves when the roles are bound."""
+
+    name: pulumi.Output[str]
+
+    def __init__(self, name: str, args: KatibAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        within: dict[str, Within] = {
+            "local": (args.namespace, namespace_rules(args.certificate)),
+            "trials": (args.trials, trials_rules()),
+        }
+        self.name = granted(self, args.account, args.namespace, cluster_rules(args.webhook), within)
+        self.register_outputs({"name": self.name})

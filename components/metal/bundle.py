@@ -1,0 +1,69 @@
+"""What a machine is prepared by: one text for bash, which comes over one connection on standard input.
+
+It begins with variables, goes on with the functions of `node/host/`, and ends with one call. Nothing runs before that
+last line has arrived, so a connection that is cut on the way changes nothing. The one argument is what to do: `apply`
+or `undo`. Secrets are in the text alone: arguments and environments are shown to every user of a machine by `ps`.
+"""
+
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+_SOURCE = Path(__file__).parents[2] / "node" / "host"
+_LIBRARY = "lib"
+
+CONCERNS = (
+    "checks",
+    "packages",
+    "time",
+    "modules",
+    "sysctls",
+    "swap",
+    "containerd",
+    "memlock",
+    "acs",
+    "rails",
+    "nvme",
+    "local-volumes",
+    "shared-files",
+    "fabric-manager",
+    "persistence",
+    "clocks",
+    "kubelet",
+    "control-plane",
+    "join",
+    "invitations",
+)
+"""Every concern in the order in which they are applied: what a later one needs, an earlier one has made."""
+
+
+def chosen(*names: str) -> tuple[str, ...]:
+    """The concerns of these names in their order. Raises ValueError for one that there is not."""
+    if unknown := sorted(set(names) - set(CONCERNS)):
+        raise ValueError(f"no concern is called {', '.join(unknown)}; known: {', '.join(CONCERNS)}")
+    return tuple(each for each in CONCERNS if each in names)
+
+
+@cache
+def script(name: str) -> str:
+    """The functions of a concern, or the library's. Raises FileNotFoundError where nobody has written them."""
+    return (_SOURCE / f"{name}.sh").read_text(encoding="utf-8")
+
+
+def header(variables: Mapping[str, str]) -> str:
+    """The variables as assignments. Values may hold anything but NUL; names are those of shells."""
+    for name, value in variables.items():
+        if not name.isidentifier() or name != name.upper() or "\0" in value:
+            raise ValueError(f"{name} is no variable of a bundle: capitals, digits and _, and a value without NUL")
+    return "".join(f"GPUCLUSTER_{name}={shlex.quote(variables[name])}\n" for name in sorted(variables))
+
+
+def bundle(variables: Mapping[str, str], concerns: Sequence[str]) -> str:
+    """The text. `GENERATION` is the hash of all else in it: an older text that is undone later finds it superseded."""
+    parts = [header(variables), script(_LIBRARY), *(script(each) for each in concerns)]
+    call = f"run_concerns {' '.join(concerns)}\n"
+    generation = hashlib.sha256("".join((*parts, call)).encode()).hexdigest()[:16]
+    begin = f"GPUCLUSTER_ACTION=${{1:-apply}}\n{header({'GENERATION': generation})}"
+    return "\n".join((begin, *parts, call))

@@ -1,0 +1,29 @@
+"""The network of pods: Cilium, which also balances Services and enforces NetworkPolicies."""
+
+from typing import Any
+
+from components.metal.kubeadm import PORT
+
+
+def cilium_values(*, endpoint: str, pod_cidr: str, interface: str | None) -> dict[str, Any]:
+    """Values of the `cilium` chart. Agents ask the API at its own address: they make the Service's one work.
+
+    An `ipBlock` of a NetworkPolicy means nodes and API server too, as in the Kubernetes documentation; by itself Cilium
+    leaves out what is part of the cluster (Cilium documentation, "CIDR-based policies", policyCIDRMatchMode). Pods of
+    different nodes speak through VXLAN, so that the switches need know no pod; MTU follows from the nodes' interface.
+    """
+    return {
+        "kubeProxyReplacement": "true",
+        "k8sServiceHost": endpoint,
+        "k8sServicePort": PORT,
+        "routingMode": "tunnel",
+        "tunnelProtocol": "vxlan",
+        "ipam": {"mode": "cluster-pool", "operator": {"clusterPoolIPv4PodCIDRList": [pod_cidr]}},
+        "policyCIDRMatchMode": ["nodes"],
+        "operator": {"replicas": 2},
+        # Rails and storage cards carry no pods: without this every card with an address would.
+        **({"devices": interface} if interface else {}),
+        "hubble": {"enabled": False},
+        "envoy": {"enabled": False},
+        "l7Proxy": False,
+    }

@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# Packages in just these versions, held: kubelet, kubeadm and kubectl come from the repository of their minor version
+# (Kubernetes documentation, Installing kubeadm), and no driver, kernel or fabric manager updates itself.
+# Reads GPUCLUSTER_PACKAGES (words `name=version`; `name=` takes what is there), GPUCLUSTER_KUBERNETES_MINOR (as 1.36) and
+# GPUCLUSTER_KEEP (words: patterns of packages that unattended-upgrades leaves alone).
+
+packages_apply() {
+    local word name version missing=()
+    needs PACKAGES
+    needs KUBERNETES_MINOR
+    needs KEEP
+    packages_repository
+    packages_unattended | write_file /etc/apt/apt.conf.d/52gpucluster 644
+    for word in $GPUCLUSTER_PACKAGES; do
+        name=${word%%=*} version=${word#*=}
+        packages_has "$name" "$version" || missing+=("$name${version:+=$version}")
+    done
+    if [ "${#missing[@]}" != 0 ]; then packages_install "${missing[@]}"; fi
+    packages_hold
+}
+
+packages_repository() {
+    local key=/etc/apt/keyrings/gpucluster-kubernetes.asc url="https://pkgs.k8s.io/core:/stable:/v$GPUCLUSTER_KUBERNETES_MINOR/deb"
+    if [ ! -s "$key" ]; then
+        mkdir -p /etc/apt/keyrings
+        curl -fsSL --retry 3 -o "$GPUCLUSTER_RUN/key" "$url/Release.key" || fail "$url/Release.key cannot be fetched: does this host reach pkgs.k8s.io, or a mirror of it?"
+        write_file "$key" 644 <"$GPUCLUSTER_RUN/key"
+    fi
+    printf 'deb [signed-by=%s] %s/ /\n' "$key" "$url" | write_file /etc/apt/sources.list.d/gpucluster-kubernetes.list 644 apt
+}
+
+packages_unattended() {
+    local name
+    printf 'Unattended-Upgrade::Package-Blacklist {\n'
+    for name in $GPUCLUSTER_KEEP; do printf '  "%s";\n' "$name"; done
+    printf '};\n'
+}
+
+# packages_has NAME VERSION
+packages_has() {
+    local have
+    # shellcheck disable=SC2016 # dpkg-query's own fields
+    have=$(dpkg-query -W -f='${db:Status-Status} ${Version}' "$1" 2>/dev/null) || return 1
+    case "$have" in
+    "installed "*) [ -z "$2" ] || [ "$have" = "installed $2" ] ;;
+    *) return 1 ;;
+    esac
+}
+
+packages_install() {
+    local word name
+    export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a
+    apt-get update -q || fail "the package lists cannot be read: apt-get update"
+    rm -f "$GPUCLUSTER_PENDING/apt"
+    for word in "$@"; do
+        name=${word%%=*}
+        packages_has "$name" "" || printf '%s\n' "$name" >>"$GPUCLUSTER_STATE/installed"
+    done
+    apt-get install -q -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+        -o Dpkg::Options::=--force-confold -o DPkg::Lock::Timeout=300 "$@" || fail "apt-get cannot install $*: see the log"
+    changed "$*"
+}
+
+packages_hold() {
+    local word name held
+    held=" $(apt-mark showhold | tr '\n' ' ')"
+    for word in $GPUCLUSTER_PACKAGES; do
+        name=${word%%=*}
+        case "$held" in *" $name "*) continue ;; esac
+        apt-mark hold "$name"
+        printf '%s\n' "$name" >>"$GPUCLUSTER_STATE/held"
+        changed "$name held"
+    done
+}
+
+# What was installed here goes, what was there before stays; nothing else is removed with it.
+packages_undo() {
+    local name
+    if [ -s "$GPUCLUSTER_STATE/held" ]; then
+        xargs apt-mark unhold <"$GPUCLUSTER_STATE/held"
+        rm -f "$GPUCLUSTER_STATE/held"
+        changed "packages released"
+    fi
+    if [ -s "$GPUCLUSTER_STATE/installed" ]; then
+        sort -u "$GPUCLUSTER_STATE/installed" | DEBIAN_FRONTEND=noninteractive xargs apt-get remove -q -y
+        changed "$(sort -u "$GPUCLUSTER_STATE/installed" | tr '\n' ' ')removed"
+        rm -f "$GPUCLUSTER_STATE/installed"
+    fi
+    for name in /etc/apt/sources.list.d/gpucluster-kubernetes.list /etc/apt/keyrings/gpucluster-kubernetes.asc /etc/apt/apt.conf.d/52gpucluster; do
+        remove_file "$name"
+    done
+}

@@ -1,0 +1,193 @@
+"""Experiments: what a trial is, how long all of them take, what they cost, and what Katib is told of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING, Literal
+
+from catalogue.units import HOURS_PER_DAY
+from planner.workload_types import RunPlan
+
+if TYPE_CHECKING:
+    from settings.experiments import Experiment, Parameter
+    from settings.workloads import Training, TrainingRun
+
+Kind = Literal["double", "int", "discrete", "categorical"]
+"""Katib's types of parameters (pkg/apis/controller/experiments/v1beta1/experiment_types.go)."""
+
+COLLECTOR_MILLICORES, COLLECTOR_MIB = 100, 256
+"""What the collector of metrics takes beside a trial's first rank, whose pod else has all of its node (assumed)."""
+
+_SETTINGS_OF_HYPERBAND = ("r_l", "resource_name", "eta")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterPlan:
+    """Values of a flag in Katib's words: texts, whatever they are. `low`, `high` and `step` are of ranges, `listed` of
+    the others. `log` spreads the trials over powers of ten.
+    """
+
+    name: str
+    kind: Kind
+    low: str | None = None
+    high: str | None = None
+    step: str | None = None
+    listed: tuple[str, ...] = ()
+    log: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentPlan:
+    """Trials of the run `run`, each one a gang like `trial`: `parallel` at once and `most` in all.
+
+    `trial_hours` is what one takes on its nodes, `hours` what passes until all have been made, `gpu_hours` and `usd`
+    what they come to; None where nobody knows how long a trial takes, or what an hour costs. Failed trials and those
+    that are ended early take less. `failed` of them end the experiment.
+
+    `lowest` says which value of `metric` wins, `until` which is good enough. `settings` are the algorithm's own.
+    A trial is ended early against `after_trials` others by its first `after_reports` values, None where none is.
+    """
+
+    name: str
+    run: str
+    trial: RunPlan
+    parallel: int
+    most: int
+    failed: int
+    metric: str
+    lowest: bool
+    until: float | None
+    parameters: tuple[ParameterPlan, ...]
+    algorithm: str
+    settings: tuple[tuple[str, str], ...]
+    after_trials: int | None
+    after_reports: int | None
+    budget_gpu_hours: float
+    trial_hours: float | None
+    hours: float | None
+    gpu_hours: float | None
+    usd: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabasePlan:
+    """MySQL with the metrics of trials on a volume of `gib`; `secret` of the stack is its password."""
+
+    secret: str
+    gib: int
+
+
+Planned = Callable[[Iterable["TrainingRun"]], Mapping[str, RunPlan]]
+"""Plans runs on the stack's pools, as those of the stack file are planned."""
+
+
+def plan_database(training: Training) -> DatabasePlan | None:
+    """The trials' database; None without experiments."""
+    return DatabasePlan(**training.database.model_dump()) if training.experiments else None
+
+
+def plan_experiments(training: Training, planned: Planned) -> dict[str, ExperimentPlan]:
+    """The experiments whose run can be planned, by name."""
+    runs = {run.name: run for run in training.runs}
+    found = {each.name: trial_run(each, runs[each.run]) for each in training.experiments if each.run in runs}
+    trials = planned(found.values())
+    return {each.name: _experiment(each, trials[each.name]) for each in training.experiments if each.name in trials}
+
+
+def trial_run(experiment: Experiment, run: TrainingRun) -> TrainingRun:
+    """A trial as a run: of fixed size, as Katib reads the log of a master, in the experiment's queue.
+
+    An explicit degree of data parallelism is that of the run's own size. A trial's metrics are read from its log.
+    """
+    nodes = experiment.nodes or run.nodes
+    changes: dict[str, object] = {
+        "name": experiment.name,
+        "nodes": nodes,
+        "queue": experiment.queue,
+        "priority": "experiments",
+        "elastic": None,
+        "profile": None,
+        "metrics_port": None,
+    }
+    if nodes != run.nodes:
+        changes |= {"parallelism": run.parallelism.model_copy(update={"data": None}), "expected": None}
+    if experiment.tokens_billion is not None:
+        changes["tokens_billion"] = experiment.tokens_billion
+    return run.model_copy(update=changes)
+
+
+def _experiment(experiment: Experiment, trial: RunPlan) -> ExperimentPlan:
+    hours = experiment.trial_hours or _forecast_hours(trial)
+    beside = replace(
+        trial.pod,
+        cpu_millicores=max(0, trial.pod.cpu_millicores - COLLECTOR_MILLICORES),
+        memory_mib=max(0, trial.pod.memory_mib - COLLECTOR_MIB),
+    )
+    trials, objective, stopping = experiment.trials, experiment.objective, experiment.early_stopping
+    gpu_hours = trials.most * trial.gpus * hours if hours is not None else None
+    price = trial.forecast.price if trial.forecast else None
+    return ExperimentPlan(
+        name=experiment.name,
+        run=experiment.run,
+        trial=replace(trial, pod=beside),
+        parallel=trials.parallel,
+        most=trials.most,
+        failed=min(trials.failed, trials.most),
+        metric=objective.metric,
+        lowest=objective.best == "lowest",
+        until=objective.until,
+        parameters=tuple(_parameter(each) for each in experiment.parameters),
+        algorithm=experiment.algorithm.name,
+        settings=_settings(experiment),
+        after_trials=stopping.after_trials if stopping else None,
+        after_reports=stopping.after_reports if stopping else None,
+        budget_gpu_hours=experiment.budget_gpu_hours,
+        trial_hours=hours,
+        hours=ceil(trials.most / trials.parallel) * hours if hours is not None else None,
+        gpu_hours=gpu_hours,
+        usd=gpu_hours * price.usd if gpu_hours is not None and price else None,
+    )
+
+
+def _forecast_hours(trial: RunPlan) -> float | None:
+    days = trial.forecast.days if trial.forecast else None
+    return days * HOURS_PER_DAY if days is not None else None
+
+
+def _parameter(parameter: Parameter) -> ParameterPlan:
+    name = parameter.name
+    if parameter.numbers is not None:
+        return ParameterPlan(name=name, kind="discrete", listed=tuple(_number(each) for each in parameter.numbers))
+    if parameter.words is not None:
+        return ParameterPlan(name=name, kind="categorical", listed=parameter.words)
+    found = parameter.float_range or parameter.int_range
+    if found is None:
+        raise ValueError(f"{name} has no values")
+    return ParameterPlan(
+        name=name,
+        kind="double" if parameter.float_range else "int",
+        low=_number(found.min),
+        high=_number(found.max),
+        step=_number(found.step) if found.step is not None else None,
+        log=found.scale == "log",
+    )
+
+
+def _number(value: float) -> str:
+    """As Go, Python and command lines read it: 3 and 0.0003, not 3.0."""
+    return str(int(value)) if value == int(value) and abs(value) < 10**15 else repr(value)
+
+
+def _settings(experiment: Experiment) -> tuple[tuple[str, str], ...]:
+    """Hyperband's most of its resource, which one it is, and its reduction (suggestion/v1beta1/hyperband/service.py).
+
+    The others do with their own defaults.
+    """
+    search = experiment.algorithm
+    resource = next((each for each in experiment.parameters if each.name == search.resource), None)
+    if resource is None or resource.int_range is None:
+        return ()
+    values = (str(resource.int_range.max), resource.name, str(search.reduction))
+    return tuple(zip(_SETTINGS_OF_HYPERBAND, values, strict=True))

@@ -1,0 +1,123 @@
+"""A network without a way out: what its nodes and pods ask all the same, and do not get."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from catalogue.endpoints import ENDPOINTS
+from catalogue.images import EXPERIMENT_IMAGES, PLATFORM_IMAGES
+from planner.draft import AwsDraft, aws_rule
+from planner.findings import Observation
+from planner.rules.known import services, workloads
+from planner.serving.sources import HubSource, source_of
+
+_GUIDE = 'EKS user guide, "Deploy private clusters with limited internet access"'
+_ECR = re.compile(r"\d{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
+_OPEN = "take platform.network.nat: one"
+
+
+@aws_rule(
+    "closed-without-endpoint",
+    "F02",
+    formula="every service of AWS that the stack's nodes and pods ask has an endpoint, if nat is none",
+    source=f"{_GUIDE}; Systems Manager user guide, VPC endpoints; Service endpoints of what the add-ons ask",
+)
+def closed_without_endpoint(draft: AwsDraft) -> Iterable[Observation]:
+    """Nodes of a closed network find each service of AWS inside it: one without ec2 or ECR never joins its cluster."""
+    if draft.nat_zones:
+        return
+    for service, what in _needed(draft):
+        if service not in draft.vpc.endpoints:
+            yield Observation(
+                path="platform.network.endpoints",
+                sentence=f"nothing leads out of the network, and it has no endpoint of {service} "
+                f"({ENDPOINTS[service]}), which {what}",
+                remedy=f"add {service} to it, or {_OPEN}",
+                subject=service,
+                inputs={"NAT gateways": str(len(draft.nat_zones)), "endpoints": str(len(draft.vpc.endpoints))},
+            )
+
+
+def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
+    """Services that are asked from inside, each with who asks."""
+    settings = draft.settings
+    yield "ec2", "nodes ask for their names, and the VPC CNI for addresses of pods"
+    yield "ecr.api", "nodes ask before they pull the images of EKS' own add-ons"
+    yield "ecr.dkr", "nodes pull the images of EKS' own add-ons from"
+    yield "sts", "nodes and SDKs ask who they are"
+    yield "eks-auth", "gives pods their rights, the volume driver's first"
+    if settings.monitoring and settings.monitoring.logs:
+        yield "logs", "monitoring.logs writes to"
+    if settings.security.session_manager:
+        yield "ssm", "agents of security.sessionManager sign in at"
+        yield "ssmmessages", "shells of security.sessionManager pass through"
+    if settings.platform.access and settings.platform.access.via == "inside":
+        yield "eks", "a runner inside the network asks for the cluster (platform.access)"
+
+
+@aws_rule(
+    "closed-network",
+    "F02",
+    by_name=True,
+    formula="nothing that the stack pulls, copies or tells is on the Internet, if nat is none",
+    source=f"{_GUIDE}: images come from a registry that the network reaches",
+)
+def closed_network(draft: AwsDraft) -> Iterable[Observation]:
+    """Nothing in a closed network waits for the Internet: images stay in ErrImagePull, and alerts reach nobody."""
+    if draft.nat_zones:
+        return
+    yield from _images(draft)
+    lost = "the Job that makes the training operator's definitions does not get them from GitHub"
+    yield _fails("platform.network.nat", "raw.githubusercontent.com", lost, "lead there by a proxy of the site's")
+    for path, service in services(draft):
+        if isinstance(source_of(service.weights), HubSource):
+            yield _fails(f"{path}.weights", service.name, f"{service.weights} cannot be fetched", "copy it to a bucket")
+    receivers = draft.settings.monitoring.receivers if draft.settings.monitoring else ()
+    for index, each in enumerate(receivers):
+        if each.kind in ("slack", "pagerduty"):
+            wrong = f"{each.kind} is not reached, so the alerts of {each.name} are lost"
+            yield _fails(f"monitoring.receivers[{index}]", each.name, wrong, "take a webhook or a mail server inside")
+    if draft.gateway and draft.gateway.acme:
+        wrong = f"{draft.gateway.acme.server} is not reached, so no certificate is signed"
+        yield _fails("serving.gateway", "gateway", wrong, "let the stack sign by itself (no issuer)")
+
+
+def _images(draft: AwsDraft) -> Iterator[Observation]:
+    """One for each registry, with the first image of it and where it is named."""
+    seen: dict[str, tuple[str, str, int]] = {}
+    for path, image in _pulled(draft):
+        match = _ECR.match(image)
+        if match and match["region"] == draft.settings.platform.region:
+            continue
+        first = seen.get(_registry(image), (path, image, 0))
+        seen[_registry(image)] = (*first[:2], first[2] + 1)
+    for registry, (path, image, count) in seen.items():
+        others = f" and {count - 1} more" if count > 1 else ""
+        wrong = f"{image}{others} cannot be pulled from {registry}"
+        yield _fails(path, registry, wrong, "pull a copy from ECR of the region")
+
+
+def _pulled(draft: AwsDraft) -> Iterator[tuple[str, str]]:
+    """Images of workloads, then those that the program names itself; charts have more of the same registries."""
+    settings = draft.settings
+    yield from ((f"{path}.image", each.image) for path, each in workloads(draft))
+    yield from ((f"serving.triton[{index}].image", each.image) for index, each in enumerate(settings.serving.triton))
+    own = (*PLATFORM_IMAGES, *(EXPERIMENT_IMAGES if settings.training.experiments else ()))
+    yield from (("platform.network.nat", image) for image in own)
+
+
+def _registry(image: str) -> str:
+    """Its host: docker.io where the name has none."""
+    host, _, rest = image.partition("/")
+    return host if rest and ("." in host or ":" in host) else "docker.io"
+
+
+def _fails(path: str, subject: str, wrong: str, instead: str) -> Observation:
+    return Observation(
+        path=path,
+        sentence=f"nothing leads out of the network (platform.network.nat is none): {wrong}",
+        remedy=f"{instead}, {_OPEN}, or waive closed-network with {subject} as subject where a connected network leads "
+        "there",
+        subject=subject,
+    )

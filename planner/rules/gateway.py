@@ -1,0 +1,104 @@
+"""The way in from outside: who may connect, whether certificates can be had, and whether it is needed at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import IPv4Network
+
+from planner.draft import Draft, rule
+from planner.findings import Observation, Severity
+from planner.rules.known import services
+
+_WHOLE = IPv4Network("0.0.0.0/0")
+MOST_LISTENERS = 64
+"""Of one Gateway, one of which speaks plain http (Gateway API, GatewaySpec.listeners: maxItems)."""
+
+
+def _open_to_all(callers: Iterable[str]) -> bool:
+    return any(IPv4Network(each) == _WHOLE for each in callers)
+
+
+@rule(
+    "gateway-open",
+    "Y11",
+    "Y12",
+    "Y13",
+    severity=Severity.WARNING,
+    by_name=True,
+    formula="reach: network, or no 0.0.0.0/0 among the callers, of a public service",
+    source="OWASP API Security Top 10 2023, API4: unrestricted resource consumption; a key that leaks is then enough",
+)
+def gateway_open(draft: Draft) -> Iterable[Observation]:
+    """A service that answers the whole Internet is told of by name: its key alone keeps strangers from its GPUs."""
+    gateway = draft.gateway
+    if gateway is None or not gateway.internet or not _open_to_all(gateway.callers):
+        return
+    for path, service in services(draft):
+        route = gateway.route(service.name)
+        if route is not None:
+            yield Observation(
+                path=f"{path}.public",
+                sentence=f"https://{route.hostname} answers every address of the Internet with a key of "
+                f"{', '.join(service.keys)}, up to {route.requests_per_minute} requests a minute",
+                remedy="name the networks of the callers (serving.gateway.callers: [203.0.113.0/24]), or waive "
+                "gateway-open with the service as subject and the reason",
+                subject=service.name,
+                inputs={"hostname": route.hostname, "callers": ", ".join(gateway.callers)},
+            )
+
+
+@rule(
+    "issuer-reach",
+    "Y12",
+    formula="issuer acme: reach internet and callers 0.0.0.0/0",
+    source="Let's Encrypt documentation, Challenge types: HTTP-01 asks port 80 from addresses that are not published",
+)
+def issuer_reach(draft: Draft) -> Iterable[Observation]:
+    """An authority that asks the hostname for a token reaches it, from wherever it asks."""
+    gateway = draft.gateway
+    if gateway is None or gateway.acme is None or (gateway.internet and _open_to_all(gateway.callers)):
+        return
+    what = ", ".join(gateway.callers) if gateway.internet else "the network alone"
+    yield Observation(
+        path="serving.gateway.issuer.kind",
+        sentence=f"the authority asks for its token from addresses that it does not publish, and the gateway answers "
+        f"{what}: no certificate would be signed",
+        remedy="take issuer: {kind: private-ca}, or reach: internet with callers: [0.0.0.0/0]",
+        inputs={"server": gateway.acme.server, "callers": ", ".join(gateway.callers)},
+    )
+
+
+@rule(
+    "gateway-unused",
+    "Y11",
+    severity=Severity.WARNING,
+    formula="a gateway has a public service",
+    source="definition of the planner",
+)
+def gateway_unused(draft: Draft) -> Iterable[Observation]:
+    """A gateway, whose load balancer costs money by the hour, leads somewhere."""
+    if draft.gateway is not None and not draft.gateway.routes and not any(s.public for _, s in services(draft)):
+        yield Observation(
+            path="serving.gateway",
+            sentence="no service is public, so the gateway leads nowhere, and its load balancer stands all the same",
+            remedy="set public: true on a service, or remove the section",
+        )
+
+
+@rule(
+    "gateway-listeners",
+    "Y11",
+    formula=f"public services < {MOST_LISTENERS}",
+    source="Gateway API 1.6, GatewaySpec.listeners: at most 64, one of them for plain http",
+)
+def gateway_listeners(draft: Draft) -> Iterable[Observation]:
+    """A Gateway has a listener for each hostname, and no more than it may have."""
+    gateway = draft.gateway
+    if gateway is not None and len(gateway.routes) >= MOST_LISTENERS:
+        yield Observation(
+            path="serving.gateway",
+            sentence=f"{len(gateway.routes)} public services need as many listeners and one for plain http, and a "
+            f"Gateway has {MOST_LISTENERS} at most",
+            remedy=f"publish at most {MOST_LISTENERS - 1} services, or divide them among several stacks",
+            inputs={"public services": str(len(gateway.routes))},
+        )

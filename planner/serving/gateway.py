@@ -1,0 +1,97 @@
+"""The way in: which services callers from outside reach, by what names, and what carries their requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from planner.serving.drain import LEAVE_SECONDS
+from planner.workload_types import ServicePlan
+
+if TYPE_CHECKING:
+    from settings.serving import Serving
+
+LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory"
+"""Let's Encrypt documentation, ACME endpoint (production)."""
+
+REPLICAS = 2
+"""Pods of the gateway: one goes on while the other's node is replaced."""
+
+_BURST_SECONDS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcmePlan:
+    """The public authority that signs, and whom it writes to."""
+
+    server: str
+    email: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoutePlan:
+    """A public service. Each pod of the gateway counts by itself, so each lets its part of the limit through:
+    `pod_requests_per_minute`, of which `pod_burst` may come at once.
+    """
+
+    service: str
+    hostname: str
+    requests_per_minute: int
+    pod_requests_per_minute: int
+    pod_burst: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatewayPlan:
+    """One gateway for the services in `routes`. Its load balancer has a public address if `internet`, and lets in
+    `callers` alone. Certificates are signed by `acme`, or by an authority of the stack's own where that is None. A pod
+    that stops takes requests for `leave_seconds` and goes on with its streams for `drain_seconds`.
+    """
+
+    domain: str
+    internet: bool
+    callers: tuple[str, ...]
+    acme: AcmePlan | None
+    replicas: int
+    leave_seconds: int
+    drain_seconds: int
+    routes: tuple[RoutePlan, ...]
+
+    def route(self, service: str) -> RoutePlan | None:
+        """How a service is reached from outside; None where it is not."""
+        return next((each for each in self.routes if each.service == service), None)
+
+
+def plan_gateway(serving: Serving, services: Mapping[str, ServicePlan]) -> GatewayPlan | None:
+    """The gateway; None where the stack file has none. A service that could not be planned has no route."""
+    wanted = serving.gateway
+    if wanted is None:
+        return None
+    public = [each for each in serving.services if each.public and each.name in services]
+    issuer = wanted.issuer
+    return GatewayPlan(
+        domain=wanted.domain,
+        internet=wanted.reach == "internet",
+        callers=wanted.callers,
+        acme=AcmePlan(server=issuer.server or LETS_ENCRYPT, email=issuer.email) if issuer.email else None,
+        replicas=REPLICAS,
+        leave_seconds=LEAVE_SECONDS,
+        drain_seconds=max((services[each.name].drain_seconds for each in public), default=0),
+        routes=tuple(
+            _route(each.name, each.hostname or f"{each.name}.{wanted.domain}", each.requests_per_minute)
+            for each in public
+        ),
+    )
+
+
+def _route(service: str, hostname: str, per_minute: int) -> RoutePlan:
+    part = ceil(per_minute / REPLICAS)
+    return RoutePlan(
+        service=service,
+        hostname=hostname,
+        requests_per_minute=per_minute,
+        pod_requests_per_minute=part,
+        pod_burst=ceil(part * _BURST_SECONDS / 60),
+    )

@@ -1,0 +1,153 @@
+"""The machines of a site as the plan passes them on: one entry for each, and what all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from planner.pool_types import MetalPoolPlan
+    from settings.inventory import Hosts, Inventory, Member
+    from settings.model import MetalSettings
+
+StorageRole = Literal["oss", "mds", "osd"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostPlan:
+    """A machine. It is of a `pool`, or serves `storage`; `control_plane` machines are of a system pool as well.
+
+    `disks` are for scratch or storage, and formatted only where `may_format`; a machine that is
+    taken out leaves the cluster only where it `may_reset`. `rails` are PCI addresses in rail order,
+    empty where the machine finds them by their type.
+    """
+
+    name: str
+    pool: str | None
+    storage: StorageRole | None
+    control_plane: bool
+    address: str
+    host_key: str
+    serial: str | None
+    bmc: str | None
+    mac: str | None
+    rack: str | None
+    unit: int | None
+    management_nic: str | None
+    rails: tuple[str, ...]
+    os_disk: str | None
+    disks: tuple[str, ...]
+    may_format: bool
+    may_reset: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class MountPlan:
+    """The shared file system as nodes mount it."""
+
+    kind: Literal["lustre", "nfs"]
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorePlan:
+    """An object store that speaks S3, the stack's bucket there, and the addresses it answers at."""
+
+    endpoint: str
+    bucket: str
+    cidrs: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LokiPlan:
+    """Loki, which takes logs over HTTP."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SitePlan:
+    """The machines, how they are reached, and the ranges of addresses that they share.
+
+    `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards.
+    """
+
+    name: str
+    user: str
+    port: int
+    endpoint: str
+    driver: Literal["host", "container"]
+    management_cidr: str
+    bmc_cidr: str
+    pod_cidr: str
+    service_cidr: str
+    rail_cidr: str | None
+    time_servers: tuple[str, ...]
+    hosts: tuple[HostPlan, ...]
+    shared_files: MountPlan | None
+    object_store: StorePlan | None
+    logs: LokiPlan | None
+
+    @property
+    def control_plane(self) -> tuple[HostPlan, ...]:
+        """The machines of the control plane in the order in which they join it."""
+        return tuple(host for host in self.hosts if host.control_plane)
+
+    def of_pool(self, pool: str) -> tuple[HostPlan, ...]:
+        """The machines of a node pool."""
+        return tuple(host for host in self.hosts if host.pool == pool)
+
+
+def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan]) -> SitePlan | None:
+    """The machines of the inventory; None without one. The first of system pools are the control plane's."""
+    inventory, platform = settings.inventory, settings.platform
+    if inventory is None:
+        return None
+    system = {name for name, pool in pools.items() if pool.role == "system"}
+    first = control_plane_names(inventory, system, platform.control_plane_nodes)
+    return SitePlan(
+        name=platform.site,
+        user=inventory.user,
+        port=inventory.port,
+        endpoint=inventory.endpoint,
+        driver=inventory.driver,
+        management_cidr=platform.management_cidr,
+        bmc_cidr=platform.bmc_cidr,
+        pod_cidr=platform.pod_cidr,
+        service_cidr=platform.service_cidr,
+        rail_cidr=settings.fabric.rail_cidr,
+        time_servers=inventory.time_servers,
+        hosts=tuple(_host(hosts, member, first, inventory.allow_reset) for hosts, member in inventory.members()),
+        shared_files=MountPlan(**inventory.shared_files.model_dump()) if inventory.shared_files else None,
+        object_store=StorePlan(**inventory.object_store.model_dump()) if inventory.object_store else None,
+        logs=LokiPlan(**inventory.logs.model_dump()) if inventory.logs else None,
+    )
+
+
+def control_plane_names(inventory: Inventory, system: set[str], count: int) -> Sequence[str]:
+    """The first machines of system pools: those that the control plane runs on."""
+    return [member.name for hosts, member in inventory.members() if hosts.pool in system][:count]
+
+
+def _host(hosts: Hosts, member: Member, first: Sequence[str], leaving: Sequence[str]) -> HostPlan:
+    return HostPlan(
+        name=member.name,
+        pool=hosts.pool,
+        storage=hosts.storage,
+        control_plane=member.name in first,
+        address=member.address,
+        host_key=member.host_key,
+        serial=member.serial,
+        bmc=member.bmc,
+        mac=member.mac,
+        rack=member.rack,
+        unit=member.unit,
+        management_nic=hosts.management_nic,
+        rails=hosts.rails,
+        os_disk=hosts.os_disk,
+        disks=hosts.disks,
+        may_format=member.serial is not None and member.serial in hosts.allow_format,
+        may_reset=member.serial is not None and member.serial in leaving,
+    )

@@ -1,0 +1,59 @@
+"""What a stack's VPC has beyond its subnets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from planner.cost.traffic import Traffic
+
+if TYPE_CHECKING:
+    from settings.model import AwsSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowLogsPlan:
+    """Records of the VPC's traffic (`ALL`, `ACCEPT` or `REJECT`, as EC2 calls it), kept for `days`."""
+
+    days: int
+    traffic: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VpcPlan:
+    """The VPC beyond its subnets. `flow_logs` None: nothing records who speaks with whom.
+
+    `endpoints` are services of AWS with an interface in each of `endpoint_zones`.
+    """
+
+    flow_logs: FlowLogsPlan | None
+    endpoints: tuple[str, ...]
+    endpoint_zones: tuple[str, ...]
+
+    @property
+    def endpoint_interfaces(self) -> int:
+        """Interfaces of all endpoints: what is paid for by the hour."""
+        return len(self.endpoints) * len(self.endpoint_zones)
+
+
+FLOW_LOG_GB_PER_NODE = 2
+"""GB of flow logs that a node's traffic makes in a month: an assumption, as in 30 flows of 100 bytes every 10 minutes
+on each of 150 addresses."""
+
+
+def traffic(settings: AwsSettings) -> Traffic:
+    """What the bill assumes to pass through the network in a month."""
+    logged = FLOW_LOG_GB_PER_NODE if settings.platform.network.flow_logs else 0
+    return Traffic(flow_log_gb_per_node=logged)
+
+
+def plan_vpc(settings: AwsSettings) -> VpcPlan:
+    """What the stack file asks of the network."""
+    platform, network = settings.platform, settings.platform.network
+    logs = network.flow_logs
+    zones = platform.zones if network.endpoints_per_zone else (platform.gpu_zone,)
+    return VpcPlan(
+        flow_logs=FlowLogsPlan(days=logs.retention_days, traffic=logs.traffic.upper()) if logs else None,
+        endpoints=network.endpoints,
+        endpoint_zones=zones if network.endpoints else (),
+    )

@@ -1,0 +1,92 @@
+"""The controller of EKS that gives Services of type LoadBalancer a load balancer of the account.
+
+Source: kubernetes/cloud-provider-aws. Its name is `a` and the Service's uid without dashes (k8s.io/cloud-provider,
+DefaultLoadBalancerName). pkg/providers/v1/aws.go, EnsureLoadBalancer: a network load balancer where the annotation
+aws-load-balancer-type says nlb, in the subnets that aws-load-balancer-subnets names, inside where
+aws-load-balancer-internal is true, tagged with the cluster and the Service; the finalizer
+service.kubernetes.io/load-balancer-cleanup keeps the Service until it is gone. Left out: listeners and targets, since
+what a rehearsed cluster serves is reached through its proxy, and a Service with a class of another controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from rehearsal.eks.controller import Controller
+from rehearsal.kubelet.world import World
+
+INTERVAL = 1.0
+BEGIN = "service.beta.kubernetes.io/aws-load-balancer-"
+FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
+LONGEST_NAME = 32
+
+Object = dict[str, Any]
+
+
+class Balancers(Controller):
+    """Makes load balancers of Services, and takes them away with these."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world, "load balancers", INTERVAL)
+
+    def reconcile(self) -> None:
+        for service in self._world.kube.list("v1", "Service", field_selector="spec.type=LoadBalancer"):
+            if service["spec"].get("loadBalancerClass"):
+                continue
+            if service["metadata"].get("deletionTimestamp"):
+                self._remove(service)
+            elif not ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress"):
+                self._make(service)
+
+    def _make(self, service: Object) -> None:
+        meta = service["metadata"]
+        self._finalizers(service, [*(meta.get("finalizers") or []), FINALIZER])
+        try:
+            balancer = self._world.aws.elbv2.create_load_balancer(**self._request(service))["LoadBalancers"][0]
+        except ClientError as error:
+            said = f"Error syncing load balancer: failed to ensure load balancer: {error}"
+            self._world.events.emit(service, "Warning", "SyncLoadBalancerFailed", said, "service-controller")
+            return
+        found = {"loadBalancer": {"ingress": [{"hostname": balancer["DNSName"]}]}}
+        self._world.kube.patch("v1", "Service", meta["name"], meta["namespace"], {"status": found}, "status")
+
+    def _request(self, service: Object) -> Mapping[str, Any]:
+        meta = service["metadata"]
+        told = {
+            key.removeprefix(BEGIN): value
+            for key, value in (meta.get("annotations") or {}).items()
+            if key.startswith(BEGIN)
+        }
+        tags = {
+            f"kubernetes.io/cluster/{self._world.cluster}": "owned",
+            "kubernetes.io/service-name": f"{meta['namespace']}/{meta['name']}",
+        }
+        return {
+            "Name": name_of(service),
+            "Type": "network" if told.get("type") == "nlb" else "application",
+            "Scheme": "internal" if told.get("internal") == "true" else "internet-facing",
+            "Subnets": [each.strip() for each in told.get("subnets", "").split(",") if each.strip()],
+            "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+        }
+
+    def _remove(self, service: Object) -> None:
+        held = service["metadata"].get("finalizers") or []
+        if FINALIZER not in held:
+            return
+        for each in self._world.aws.elbv2.describe_load_balancers()["LoadBalancers"]:
+            if each["LoadBalancerName"] == name_of(service):
+                self._world.aws.elbv2.delete_load_balancer(LoadBalancerArn=each["LoadBalancerArn"])
+        self._finalizers(service, [each for each in held if each != FINALIZER])
+
+    def _finalizers(self, service: Object, wanted: list[str]) -> None:
+        meta = service["metadata"]
+        change = {"metadata": {"finalizers": list(dict.fromkeys(wanted)), "resourceVersion": meta["resourceVersion"]}}
+        self._world.kube.patch("v1", "Service", meta["name"], meta["namespace"], change)
+
+
+def name_of(service: Mapping[str, Any]) -> str:
+    """What a Service's load balancer is called."""
+    return f"a{service['metadata']['uid'].replace('-', '')}"[:LONGEST_NAME]

@@ -1,0 +1,76 @@
+"""What a rehearsed server is: facts that its tools answer from. They come from makers' data, not from the catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A drive; `holds` is what lies on it (`xfs`, `ext4`), `mounted` where, empty if nowhere; `path` is its name in
+    /dev/disk/by-path."""
+
+    name: str
+    gb: int
+    serial: str
+    holds: str = ""
+    mounted: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """All GPUs of a server: `driver` empty where none is installed. Watts and MHz are the board's limits."""
+
+    product: str
+    count: int
+    driver: str
+    least_watts: int
+    most_watts: int
+    most_mhz: int
+    nvswitch: bool = True
+
+
+@dataclass(frozen=True)
+class Card:
+    """A network device by its PCI address, with the name the kernel gave it; one that is up keeps it."""
+
+    pci: str
+    name: str
+    up: bool = False
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One server as it is racked, with its operating system installed.
+
+    `host_key` is the public key that the inventory names (None: the machine has one that nobody wrote down). `user` may
+    log in, and do all by sudo without a password. `bridges`
+    are PCI bridges with access control on. `clock_off` is how many seconds the clock is off.
+    """
+
+    name: str
+    address: str
+    serial: str
+    host_key: str | None = None
+    user: str = "root"
+    system: str = "ubuntu"
+    release: str = "24.04"
+    kernel: str = "6.8.0-100-generic"
+    command_line: str = "root=/dev/sda2 ro"
+    cores: int = 112
+    memory_gib: int = 2048
+    virtual: bool = False
+    swap: bool = True
+    gpu: Gpu | None = None
+    drives: tuple[Drive, ...] = ()
+    cards: tuple[Card, ...] = ()
+    bridges: tuple[str, ...] = ()
+    clock_off: float = 0.0
+    packages: dict[str, str] = field(default_factory=dict)
+    disk_mib: int = 64
+
+    def facts(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return asdict(self)

@@ -1,0 +1,227 @@
+"""kubeadm, kubelet and kubectl: what kubeadm looks at before it acts, and what a host asks of the cluster around it.
+
+Source: kubernetes cmd/kubeadm/app/preflight/checks.go (names and words of the checks; all of them are told, then it
+ends with 1), cmd/kubeadm/app/phases/kubelet. What only a cluster can do - an API server, a signed certificate - is
+asked of the hall by a file and answered by a file: ask.json, answer.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import sys
+import time
+
+from rehearsal.metal.tools.machine import PLACE, absent, called, complain, lasting, until_boot, version
+
+ETC = pathlib.Path("/etc/kubernetes")
+ANSWER_SECONDS = 600.0
+KNOWN = r"^apiVersion: (kubeadm\.k8s\.io/v1beta4|kubelet\.config\.k8s\.io/v1beta1|kubeproxy\.config\.k8s\.io/v1alpha1)$"
+
+
+def main(name: str, words: list[str]) -> int:
+    """One call."""
+    have = version(name)
+    if not have:
+        return absent(name)
+    called(name, words)
+    if name == "kubelet":
+        print(f"Kubernetes v{have.partition('-')[0]}")
+        return 0
+    if name == "kubectl":
+        return _kubectl(words)
+    verb = [word for word in words if not word.startswith("-")]
+    if verb[:2] == ["config", "validate"]:
+        return _valid(pathlib.Path(_option(words, "--config")).read_text())
+    if verb[:2] == ["init", "phase"]:
+        return 0 if (ETC / "admin.conf").exists() else complain("failed to load admin kubeconfig", 1)
+    if verb[:1] == ["init"]:
+        return _init(_option(words, "--config"))
+    if verb[:1] == ["join"]:
+        return _join(_option(words, "--config"))
+    if verb[:1] == ["reset"]:
+        return _reset()
+    if verb[:2] == ["upgrade", "node"]:
+        _configure("")
+        return 0
+    if verb[:1] == ["version"]:
+        print(f"v{have.partition('-')[0]}")
+        return 0
+    return complain(f'unknown command {" ".join(verb)!r} for "kubeadm"', 1)
+
+
+def _option(words: list[str], name: str) -> str:
+    for at, word in enumerate(words):
+        if word == name:
+            return words[at + 1]
+        if word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    return ""
+
+
+def _valid(text: str) -> int:
+    for document in re.split(r"^---\s*$", text, flags=re.MULTILINE):
+        if document.strip() and not re.search(KNOWN, document, re.MULTILINE):
+            return complain("error: no kind or apiVersion of kubeadm.k8s.io/v1beta4 in a document of the config", 1)
+    print("ok")
+    return 0
+
+
+def _problems(*, joining: bool) -> list[str]:
+    found = []
+    with until_boot() as state:
+        active = state.get("active", {})
+    if "containerd.service" not in active:
+        found.append(
+            "[ERROR CRI]: could not connect to the container runtime: failed to create new CRI runtime service: "
+            "validate service connection: dial unix /var/run/containerd/containerd.sock: "
+            "connect: no such file or directory"
+        )
+    if pathlib.Path("/proc/sys/net/ipv4/ip_forward").read_text().strip() != "1":
+        found.append(
+            "[ERROR FileContent--proc-sys-net-ipv4-ip_forward]: /proc/sys/net/ipv4/ip_forward contents are not set to 1"
+        )
+    parts = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")
+    files = ["kubelet.conf", "pki/ca.crt"] if joining else [f"manifests/{each}.yaml" for each in parts]
+    found += [
+        f"[ERROR FileAvailable--etc-kubernetes-{each.replace('/', '-')}]: {ETC / each} already exists"
+        for each in files
+        if (ETC / each).exists()
+    ]
+    return found
+
+
+def _preflight(*, joining: bool) -> int:
+    print("[preflight] Running pre-flight checks")
+    found = _problems(joining=joining)
+    if not found:
+        return 0
+    lines = "".join(f"\t{each}\n" for each in found)
+    print(f"error execution phase preflight: [preflight] Some fatal errors occurred:\n{lines}", file=sys.stderr, end="")
+    return complain(
+        "[preflight] If you know what you are doing, you can make a check non-fatal with "
+        "`--ignore-preflight-errors=...`",
+        1,
+    )
+
+
+def _kubelet_runs() -> int:
+    """The kubelet ends at start with swap on, and kubeadm gives it four minutes (cmd/kubeadm/app/phases/kubelet)."""
+    if len(pathlib.Path("/run/.kernel/swaps").read_text().splitlines()) == 1:
+        return 0
+    return complain(
+        "error execution phase wait-control-plane: failed while waiting for the kubelet to start: the kubelet is not "
+        "healthy after 4m0s: running with swap on is not supported",
+        1,
+    )
+
+
+def _init(config: str) -> int:
+    text = pathlib.Path(config).read_text()
+    status = _valid(text) or _preflight(joining=False) or _kubelet_runs()
+    if status:
+        return status
+    answer = _ask({"kind": "init", "config": text, **_prepared()})
+    if "error" in answer:
+        return complain(f"error execution phase wait-control-plane: {answer['error']}", 1)
+    (ETC / "manifests").mkdir(exist_ok=True)
+    for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"):
+        (ETC / "manifests" / f"{name}.yaml").write_text(f"# static pod {name}\n")
+    _write(ETC / "admin.conf", answer["admin"])
+    _joined(answer)
+    print("Your Kubernetes control-plane has initialized successfully!")
+    return 0
+
+
+def _join(config: str) -> int:
+    text = pathlib.Path(config).read_text()
+    status = _valid(text) or _preflight(joining=True) or _kubelet_runs()
+    if status:
+        return status
+    answer = _ask({"kind": "join", "config": text, **_prepared()})
+    if "error" in answer:
+        return complain(f"error execution phase preflight: {answer['error']}", 1)
+    _joined(answer)
+    if "admin" in answer:
+        (ETC / "manifests").mkdir(exist_ok=True)
+        _write(ETC / "admin.conf", answer["admin"])
+    print("This node has joined the cluster")
+    return 0
+
+
+def _prepared() -> dict[str, str]:
+    """What the kubelet finds on this host: its configuration, its file systems, its runtime, its boot."""
+    patches = sorted((ETC / "patches").glob("kubeletconfiguration*.yaml"))
+    with until_boot() as state:
+        mounts = state.get("mounts", [])
+    with lasting() as state:
+        arrays = state.get("arrays", {})
+    return {
+        "kubelet": patches[0].read_text() if patches else "",
+        "mounts": json.dumps(mounts),
+        "arrays": json.dumps(arrays),
+        "containerd": version("containerd.io").partition("-")[0],
+        "version": version("kubelet").partition("-")[0],
+        "boot": pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+    }
+
+
+def _joined(answer: dict[str, str]) -> None:
+    _configure(answer.get("kubelet", ""))
+    _write(ETC / "kubelet.conf", answer["kubeconfig"])
+    with until_boot() as state:
+        state.setdefault("active", {})["kubelet.service"] = {}
+
+
+def _configure(text: str) -> None:
+    path = pathlib.Path("/var/lib/kubelet/config.yaml")
+    path.write_text(text or (path.read_text() if path.exists() else ""))
+
+
+def _reset() -> int:
+    _ask({"kind": "leave"})
+    for path in (ETC / "kubelet.conf", ETC / "admin.conf", *(ETC / "manifests").glob("*.yaml")):
+        path.unlink(missing_ok=True)
+    with until_boot() as state:
+        state.get("active", {}).pop("kubelet.service", None)
+    print("[reset] Stopping the kubelet service")
+    return 0
+
+
+def _kubectl(words: list[str]) -> int:
+    """The real kubectl runs beside the API server, with the rights of the file that `--kubeconfig` names."""
+    config = _option(words, "--kubeconfig") or os.environ.get("KUBECONFIG", "")
+    if not config or not pathlib.Path(config).is_file():
+        return complain(f"error: stat {config or '/root/.kube/config'}: no such file or directory", 1)
+    read = sys.stdin.read() if "-" in words else ""
+    answer = _ask({"kind": "kubectl", "words": json.dumps(words), "stdin": read})
+    if "error" in answer:
+        return complain(f"The connection to the server was refused: {answer['error']}", 1)
+    print(answer["stdout"], end="")
+    print(answer["stderr"], end="", file=sys.stderr)
+    return int(answer["status"])
+
+
+def _ask(question: dict[str, str]) -> dict[str, str]:
+    """Ask the hall, and wait for its answer."""
+    answer = pathlib.Path(f"{PLACE}/answer.json")
+    answer.unlink(missing_ok=True)
+    _write(pathlib.Path(f"{PLACE}/ask.json"), json.dumps(question))
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while not answer.exists():
+        if time.monotonic() > deadline:
+            return {"error": "the API server does not answer: context deadline exceeded"}
+        time.sleep(0.02)
+    found: dict[str, str] = json.loads(answer.read_text())
+    answer.unlink()
+    return found
+
+
+def _write(path: pathlib.Path, text: str) -> None:
+    fresh = path.with_suffix(".new")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    fresh.rename(path)

@@ -1,0 +1,202 @@
+"""Experiments: trials of a training run with other values of its parameters, until the best of them is known."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.secrets import TRIAL_DATABASE, SecretKey
+from settings.sections import Path, Section, SectionError
+from settings.types import Matching, Name
+
+Scale = Literal["linear", "log"]
+Algorithm = Literal["random", "grid", "tpe", "multivariate-tpe", "bayesianoptimization", "hyperband", "cmaes", "sobol"]
+"""Katib's own words (v0.19, manifests/v1beta1/installs/katib-standalone/katib-config.yaml), without those for NAS."""
+
+Flag = Annotated[str, Matching(r"[a-z][a-z0-9-]{0,39}", "the name of a flag without its dashes, such as learning-rate")]
+Word = Annotated[
+    str,
+    Matching(
+        r"[A-Za-z0-9_.][A-Za-z0-9_.:@+-]{0,62}", "a word of letters, digits and _ . : @ + -, none of them a shell's"
+    ),
+]
+Metric = Annotated[str, Matching(r"[A-Za-z0-9_-]{1,63}", "a metric's name of letters, digits, _ and -")]
+"""Katib's collector finds NAME=VALUE in a log, no names of other characters (pkg/metricscollector, common/const.go)."""
+
+
+class FloatRange(Section):
+    """Numbers from `min` to `max`; with `step` those that so many steps reach."""
+
+    min: Annotated[float, Field(ge=-1e300, le=1e300)]
+    max: Annotated[float, Field(ge=-1e300, le=1e300)]
+    step: Annotated[float | None, Field(gt=0, le=1e300)] = None
+    scale: Annotated[Scale, Field(description="log: as many trials below a tenth of max as above it")] = "linear"
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if problems := _wrong_with(self.min, self.max, self.step, self.scale):
+            raise SectionError(problems)
+        return self
+
+
+class IntRange(Section):
+    """Whole numbers from `min` to `max`; with `step` those that so many steps reach."""
+
+    min: Annotated[int, Field(ge=-(2**53), le=2**53)]
+    max: Annotated[int, Field(ge=-(2**53), le=2**53)]
+    step: Annotated[int | None, Field(ge=1, le=2**53)] = None
+    scale: Scale = "linear"
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if problems := _wrong_with(self.min, self.max, self.step, self.scale):
+            raise SectionError(problems)
+        return self
+
+
+def _wrong_with(low: float, high: float, step: float | None, scale: Scale) -> list[tuple[Path, str]]:
+    problems: list[tuple[Path, str]] = []
+    if high <= low:
+        problems.append((("max",), f"is {high:g}, not above min {low:g}; swap them, or raise it"))
+    elif step is not None and step > high - low:
+        problems.append((("step",), f"is {step:g}, more than all of {low:g} to {high:g}; lower it"))
+    if scale == "log" and low <= 0:
+        problems.append((("min",), f"is {low:g}, and scale log begins above 0; raise it"))
+    return problems
+
+
+class Parameter(Section):
+    """What trials differ in: `--NAME=VALUE` at the end of the run's own arguments, of exactly one kind of values."""
+
+    name: Annotated[Flag, Field(description="a flag of the run's script, without its dashes")]
+    float_range: FloatRange | None = None
+    int_range: IntRange | None = None
+    numbers: Annotated[
+        tuple[float, ...] | None, Field(min_length=2, max_length=100, description="one of these numbers")
+    ] = None
+    words: Annotated[tuple[Word, ...] | None, Field(min_length=2, max_length=100, description="one of these")] = None
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_values(self) -> Self:
+        kinds = {
+            "floatRange": self.float_range,
+            "intRange": self.int_range,
+            "numbers": self.numbers,
+            "words": self.words,
+        }
+        said = [kind for kind, value in kinds.items() if value is not None]
+        if not said:
+            raise SectionError([((), f"says no values; add one of {', '.join(kinds)}")])
+        if len(said) > 1:
+            raise SectionError([((said[1],), f"stands beside {said[0]}; keep one of them")])
+        listed = self.numbers or self.words or ()
+        twice = [index for index, each in enumerate(listed) if each in listed[:index]]
+        if twice:
+            raise SectionError([((said[0], twice[0]), f"{listed[twice[0]]} stands there already; remove it")])
+        return self
+
+
+class Objective(Section):
+    """The metric that the trials are compared by. One that reaches `until` ends the experiment."""
+
+    metric: Annotated[
+        Metric, Field(description="as the script prints it, NAME=VALUE; framework reference tells of loss")
+    ]
+    best: Annotated[Literal["lowest", "highest"], Field(description="which value wins")] = "lowest"
+    until: Annotated[
+        float | None, Field(ge=-1e300, le=1e300, description="good enough; None = all trials are made")
+    ] = None
+
+
+class Search(Section):
+    """How the next values are chosen. `resource` and `reduction` are Hyperband's alone."""
+
+    name: Algorithm = "tpe"
+    resource: Annotated[
+        Flag | None, Field(description="the parameter that says how long a trial trains, such as steps")
+    ] = None
+    reduction: Annotated[
+        int, Field(ge=2, le=10, description="one of so many trials goes on, so many times as long")
+    ] = 3
+
+    @model_validator(mode="after")
+    def _keys_of_hyperband(self) -> Self:
+        if self.name == "hyperband" and self.resource is None:
+            raise SectionError([(("resource",), "is missing: hyperband trains most trials a part of it; name one")])
+        if self.name != "hyperband" and (said := {"resource", "reduction"} & self.model_fields_set):
+            raise SectionError([((min(said),), f"is hyperband's, and name is {self.name}; remove it")])
+        return self
+
+
+class EarlyStopping(Section):
+    """Trials that are worse than the others were at that point are ended, once `after_trials` have succeeded.
+
+    What is compared is the first `after_reports` values of the metric, on the average of each trial.
+    """
+
+    after_trials: Annotated[int, Field(ge=1, le=1000)] = 3
+    after_reports: Annotated[int, Field(ge=1, le=100_000)] = 4
+
+
+class Trials(Section):
+    """How many there are at once, in all, and how many may fail before the experiment has."""
+
+    parallel: Annotated[int, Field(ge=1, le=1000)] = 1
+    most: Annotated[int, Field(ge=1, le=10_000)]
+    failed: Annotated[int, Field(ge=1, le=10_000)] = 3
+
+    @model_validator(mode="after")
+    def _are_parts_of_the_most(self) -> Self:
+        lowered = [
+            ((name,), f"is {value}, above most {self.most}; lower it")
+            for name, value in (("parallel", self.parallel), ("failed", self.failed))
+            if value > self.most and name in self.model_fields_set
+        ]
+        if lowered:
+            raise SectionError(lowered)
+        return self
+
+
+ExperimentName = Annotated[Name, Field(max_length=40)]
+"""Katib refuses a longer one (pkg/webhook/v1beta1/experiment/validator/validator.go)."""
+
+
+class Experiment(Section):
+    """Trials of `run` with other parameters. Each is a gang of its own that gives way to runs of priority training."""
+
+    name: ExperimentName
+    run: Annotated[Name, Field(description="the run of training.runs that trials are made like")]
+    nodes: Annotated[int | None, Field(ge=1, le=4096, description="of one trial; None = as many as the run has")] = None
+    queue: Annotated[Name, Field(description="a queue that gives back what it has borrowed")] = "experiments"
+    tokens_billion: Annotated[
+        float | None, Field(gt=0, le=1_000_000, description="what a trial trains on; None = as the run")
+    ] = None
+    trial_hours: Annotated[
+        float | None, Field(gt=0, le=8760, description="what a trial takes, where the planner cannot know it")
+    ] = None
+    objective: Objective
+    parameters: Annotated[tuple[Parameter, ...], Field(min_length=1, max_length=20)]
+    algorithm: Search = Field(default_factory=Search)
+    early_stopping: Annotated[EarlyStopping | None, Field(description="None = each trial trains to its end")] = None
+    trials: Trials
+    budget_gpu_hours: Annotated[
+        float, Field(gt=0, le=100_000_000, description="what all trials together may take at the most")
+    ]
+
+    @model_validator(mode="after")
+    def _parameters_have_names_of_their_own(self) -> Self:
+        names = [each.name for each in self.parameters]
+        twice = [
+            (("parameters", index, "name"), f"{name} is a parameter already; keep one")
+            for index, name in enumerate(names)
+            if name in names[:index]
+        ]
+        if twice:
+            raise SectionError(twice)
+        return self
+
+
+class TrialDatabase(Section):
+    """What keeps the metrics of trials: MySQL on a volume of the cluster."""
+
+    secret: Annotated[SecretKey, Field(description="the secret of this file that is its password")] = TRIAL_DATABASE
+    gib: Annotated[int, Field(ge=1, le=16_384)] = 10

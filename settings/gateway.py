@@ -1,0 +1,60 @@
+"""The way in for callers from outside: who is published to whom, and who signs the certificates."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.sections import Path, Section, SectionError
+from settings.types import Cidr, Email, Matching
+
+_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+Hostname = Annotated[
+    str,
+    Matching(rf"({_LABEL}\.)+{_LABEL}", "a host's full name in small letters, such as llm.example.com"),
+    Field(max_length=253),
+]
+Directory = Annotated[str, Matching(r"https://[^\s/]+/\S+", "the https address of a directory of ACME")]
+
+
+class Issuer(Section):
+    """Who signs certificates. `acme` is a public authority: it asks the hostname for a token over plain http before it
+    signs (HTTP-01). `private-ca` is one of the stack's own: callers have to be given its certificate.
+    """
+
+    kind: Annotated[
+        Literal["acme", "private-ca"], Field(description="acme = a public authority; private-ca = the stack's own")
+    ]
+    email: Annotated[Email | None, Field(description="whom an acme authority writes to")] = None
+    server: Annotated[
+        Directory | None, Field(description="directory of an acme authority; None = that of Let's Encrypt")
+    ] = None
+
+    @model_validator(mode="after")
+    def _has_what_its_kind_needs(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        if self.kind == "acme" and self.email is None:
+            problems.append((("email",), "is missing, and the kind is acme; add the address it may write to"))
+        if self.kind != "acme":
+            given = [key for key in ("email", "server") if getattr(self, key) is not None]
+            problems += [((key,), f"belongs to kind acme, and the kind is {self.kind}; remove it") for key in given]
+        if problems:
+            raise SectionError(problems)
+        return self
+
+
+class Gateway(Section):
+    """One gateway for all public services: each has a hostname, TLS, and a limit of requests.
+
+    A service is at NAME.DOMAIN unless it names its hostname; DNS has to lead there, which is not the program's.
+    """
+
+    domain: Annotated[Hostname, Field(description="what services are found below, each by its name")]
+    issuer: Annotated[Issuer, Field(description="who signs the certificates of the hostnames")]
+    reach: Annotated[
+        Literal["internet", "network"],
+        Field(description="internet = a load balancer with a public address; network = one inside the network only"),
+    ] = "network"
+    callers: Annotated[
+        tuple[Cidr, ...],
+        Field(min_length=1, description="networks whose addresses may connect; 0.0.0.0/0 is everybody"),
+    ]

@@ -1,0 +1,259 @@
+"""The machines of a site, one by one or as ranges: where each is, which key it shows, what it is called in its rack.
+
+A range says `dgx-[01-08]` once. Its other values count along: `10.20.0.[21-28]` has an address for each.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from catalogue.echo import echo
+from settings.sections import Path, Section, SectionError
+from settings.types import Cidr, Matching, Name
+
+MOST_HOSTS = 4096
+_COUNTING = re.compile(r"\[(\d{1,5})-(\d{1,5})\]")
+
+STORAGE_ROLES = ("oss", "mds", "osd")
+"""What storage servers are for: object and metadata servers of Lustre, hosts of Ceph."""
+
+
+def members(pattern: str) -> tuple[str, ...]:
+    """The values that a pattern stands for: itself, or one for each number between the brackets, as wide as the first.
+
+    Raises ValueError for two ranges, for one that counts down, and for more than 4,096 values.
+    """
+    found = list(_COUNTING.finditer(pattern))
+    if not found:
+        if "[" in pattern or "]" in pattern:
+            raise ValueError(f"{echo(pattern)} has brackets that count nothing; write them as [1-8] or [01-08]")
+        return (pattern,)
+    first, last = int(found[0][1]), int(found[0][2])
+    if len(found) > 1:
+        raise ValueError(f"{echo(pattern)} counts twice; one range is all that a pattern has")
+    if not 0 <= last - first < MOST_HOSTS:
+        raise ValueError(f"{echo(pattern)} does not count up, or has more than {MOST_HOSTS} members; write it as [1-8]")
+    before, after, width = pattern[: found[0].start()], pattern[found[0].end() :], len(found[0][1])
+    return tuple(f"{before}{number:0{width}}{after}" for number in range(first, last + 1))
+
+
+def _names(value: str) -> str:
+    for name in members(value):
+        if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
+            raise ValueError(f"{echo(name)} is no host name: small letters, digits and - between them, 63 at most")
+    return value
+
+
+def _addresses(value: str) -> str:
+    for address in members(value):
+        try:
+            IPv4Address(address)
+        except ValueError:
+            raise ValueError(f"{echo(address)} is not an IPv4 address; write 10.20.0.11, or 10.20.0.[11-18]") from None
+    return value
+
+
+def _racks(value: str) -> str:
+    for rack in members(value):
+        if not re.fullmatch(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,31}", rack):
+            raise ValueError(f"{echo(rack)} is no name of a rack; take letters, digits, - _ and . (32 at most)")
+    return value
+
+
+HostNames = Annotated[str, AfterValidator(_names), Field(max_length=80)]
+Addresses = Annotated[str, AfterValidator(_addresses), Field(max_length=32)]
+RackNames = Annotated[str, AfterValidator(_racks), Field(max_length=48)]
+Address = Annotated[str, Matching(r"(\d{1,3}\.){3}\d{1,3}", "an IPv4 address such as 10.20.0.10")]
+HostKey = Annotated[
+    str,
+    Matching(
+        r"(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/]{40,1000}={0,2}",
+        "a public key of a host, type and key, such as ssh-ed25519 AAAAC3Nza... (ssh-keyscan -t ed25519 ADDRESS; "
+        "compare it with the console)",
+    ),
+]
+Serial = Annotated[
+    str, Matching(r"[A-Za-z0-9][-A-Za-z0-9./]{2,63}", "a serial number (dmidecode -s system-serial-number)")
+]
+Mac = Annotated[str, Matching(r"([0-9a-f]{2}:){5}[0-9a-f]{2}", "an Ethernet address such as 94:6d:ae:00:00:01")]
+Nic = Annotated[str, Matching(r"[a-z][-a-z0-9_.]{0,14}", "the name of a network interface such as eno1")]
+PciAddress = Annotated[
+    str, Matching(r"[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]", "a PCI address such as 0000:18:00.0 (lspci -D)")
+]
+Disk = Annotated[
+    str,
+    Matching(
+        r"/dev/disk/by-(id|path)/[A-Za-z0-9][-A-Za-z0-9_.:+]{1,127}",
+        "a disk by a name that lasts, such as /dev/disk/by-path/pci-0000:02:00.0-nvme-1",
+    ),
+]
+Login = Annotated[str, Matching(r"[a-z_][-a-z0-9_]{0,31}", "the name of a user")]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One machine of a range: what the range says of it alone. `place` is where the stack file has the range."""
+
+    name: str
+    place: int
+    address: str
+    host_key: str
+    serial: str | None
+    bmc: str | None
+    mac: str | None
+    rack: str | None
+    unit: int | None
+
+
+class Hosts(Section):
+    """Equal machines: those of a node pool, or the servers of the file system.
+
+    `units` are the lowest units that the machines of a rack take, from its first to its last machine. Nothing is
+    formatted but `disks` of machines whose serial stands in `allow_format`.
+    """
+
+    name: Annotated[HostNames, Field(description="names, such as dgx-[01-08]")]
+    pool: Annotated[Name | None, Field(description="node pool that they belong to; either this or storage")] = None
+    storage: Annotated[
+        Literal["oss", "mds", "osd"] | None, Field(description="what they serve: Lustre (oss, mds) or Ceph (osd)")
+    ] = None
+    address: Annotated[Addresses, Field(description="address on the management network, such as 10.20.0.[21-28]")]
+    host_keys: Annotated[
+        tuple[HostKey, ...], Field(max_length=MOST_HOSTS, description="the key that each machine's SSH server shows")
+    ]
+    serials: Annotated[tuple[Serial, ...], Field(max_length=MOST_HOSTS, description="serial number of each")] = ()
+    bmc: Annotated[Addresses | None, Field(description="address of the management controller of each")] = None
+    macs: Annotated[tuple[Mac, ...], Field(max_length=MOST_HOSTS, description="Ethernet address of each")] = ()
+    racks: Annotated[RackNames | None, Field(description="racks, each with as many machines as units has")] = None
+    units: Annotated[tuple[Annotated[int, Field(ge=1, le=60)], ...], Field(max_length=60)] = ()
+    management_nic: Annotated[
+        Nic | None, Field(description="interface of that address; None = of the default route")
+    ] = None
+    rails: Annotated[
+        tuple[PciAddress, ...],
+        Field(max_length=64, description="compute ports in rail order; () = found by their type"),
+    ] = ()
+    os_disk: Annotated[Disk | None, Field(description="disk of the operating system, which nothing else may take")] = (
+        None
+    )
+    disks: Annotated[tuple[Disk, ...], Field(max_length=128, description="disks for scratch or storage")] = ()
+    allow_format: Annotated[
+        tuple[Serial, ...], Field(max_length=MOST_HOSTS, description="serials of machines whose disks may be formatted")
+    ] = ()
+
+    @model_validator(mode="after")
+    def _one_of_everything(self) -> Self:
+        count, problems = len(members(self.name)), list[tuple[Path, str]]()
+        if (self.pool is None) is (self.storage is None):
+            problems.append(
+                (("pool",), "a machine is of a pool or serves storage; write pool or storage, and not both")
+            )
+        for key, written in (("hostKeys", self.host_keys), ("serials", self.serials), ("macs", self.macs)):
+            if len(written) != count and (written or key == "hostKeys"):
+                each = "an SSH server without a known key could be anybody's; " if key == "hostKeys" else ""
+                problems.append(
+                    ((key,), f"has {len(written)} for {count} machines ({self.name}); {each}name one for each")
+                )
+        for key, pattern in (("address", self.address), ("bmc", self.bmc)):
+            if pattern is not None and len(members(pattern)) != count:
+                sentence = f"counts {len(members(pattern))} for {count} machines ({self.name}); let both count alike"
+                problems.append(((key,), sentence))
+        places = (len(members(self.racks)) if self.racks else 0) * len(self.units)
+        if (self.racks is not None or self.units) and places != count:
+            sentence = f"racks and units make {places} places for {count} machines ({self.name}); let them be as many"
+            problems.append((("units",), sentence))
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    def members(self, place: int) -> Iterator[Member]:
+        """The machines one by one, in the order of their names."""
+        bmcs = members(self.bmc) if self.bmc else ()
+        racks = [(rack, unit) for rack in (members(self.racks) if self.racks else ()) for unit in self.units]
+        for index, (name, address) in enumerate(zip(members(self.name), members(self.address), strict=True)):
+            rack, unit = racks[index] if racks else (None, None)
+            yield Member(
+                name=name,
+                place=place,
+                address=address,
+                host_key=self.host_keys[index],
+                serial=self.serials[index] if self.serials else None,
+                bmc=bmcs[index] if bmcs else None,
+                mac=self.macs[index] if self.macs else None,
+                rack=rack,
+                unit=unit,
+            )
+
+
+class SiteStore(Section):
+    """An object store of the site that speaks S3, with a bucket for this stack. Its keys are secrets of the file."""
+
+    endpoint: Annotated[
+        str,
+        Matching(
+            r"https?://[A-Za-z0-9][-A-Za-z0-9.]{1,200}(:\d{1,5})?", "an address such as https://s3.example.com:9000"
+        ),
+    ]
+    bucket: Annotated[str, Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of a bucket")]
+    cidrs: Annotated[tuple[Cidr, ...], Field(min_length=1, max_length=32, description="addresses it answers at")]
+
+
+class SharedMount(Section):
+    """The shared file system as every node mounts it."""
+
+    kind: Literal["lustre", "nfs"]
+    source: Annotated[
+        str,
+        Matching(
+            r"[A-Za-z0-9][-A-Za-z0-9.@:,]{0,190}:/[-A-Za-z0-9_./]{0,60}",
+            "what mount takes, such as 10.22.0.11@o2ib:10.22.0.12@o2ib:/shared or nfs.example.com:/export",
+        ),
+    ]
+
+
+class Loki(Section):
+    """Loki of the site, which takes the logs of pods and nodes."""
+
+    host: Annotated[str, Matching(r"[A-Za-z0-9][-A-Za-z0-9.]{1,200}", "a host name or an address")]
+    port: Annotated[int, Field(ge=1, le=65_535)] = 3100
+
+
+class Inventory(Section):
+    """The machines as they stand in their racks, and how they are reached. Without it the stack is planned only.
+
+    `endpoint` is an address of the management network that no machine has: the control plane's nodes hand it on.
+    """
+
+    user: Annotated[Login, Field(description="who logs in, and may sudo without a password")] = "ubuntu"
+    port: Annotated[int, Field(ge=1, le=65_535, description="of the machines' SSH servers")] = 22
+    endpoint: Annotated[Address, Field(description="address of the Kubernetes API, free of any machine")]
+    driver: Annotated[
+        Literal["host", "container"],
+        Field(
+            description="who owns the drivers of GPUs and cards: the machine's image, or containers of the operators"
+        ),
+    ] = "host"
+    time_servers: Annotated[
+        tuple[Annotated[str, Matching(r"[A-Za-z0-9][-A-Za-z0-9.]{1,200}", "a host name or an address")], ...],
+        Field(min_length=1, max_length=8, description="NTP servers that the machines reach"),
+    ] = ("ntp.ubuntu.com",)
+    allow_reset: Annotated[
+        tuple[Serial, ...],
+        Field(max_length=MOST_HOSTS, description="serials of machines that leave the cluster when they are taken out"),
+    ] = ()
+    hosts: Annotated[tuple[Hosts, ...], Field(min_length=1, max_length=512)]
+    shared_files: Annotated[
+        SharedMount | None, Field(description="the file system that nodes mount; with Ceph there is nothing to say")
+    ] = None
+    object_store: Annotated[SiteStore | None, Field(description="where checkpoints and weights are kept")] = None
+    logs: Annotated[Loki | None, Field(description="where logs go that monitoring.logs collects")] = None
+
+    def members(self) -> Iterator[tuple[Hosts, Member]]:
+        """Every machine with the range that it is of, in the order of the file."""
+        for place, each in enumerate(self.hosts):
+            for member in each.members(place):
+                yield each, member

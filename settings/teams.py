@@ -1,0 +1,88 @@
+"""Teams of a cluster: whose they are, what they may do, and their share."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.sections import Path, Section, SectionError
+from settings.types import Arn, Matching, Name
+
+GroupName = Annotated[
+    str,
+    Matching(
+        r"(?!(system|eks|aws|amazon|iam|gpucluster):)[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}",
+        "the name of a group as the identity provider tells it, such as research; none of Kubernetes' or AWS' own",
+    ),
+]
+
+
+class Member(Section):
+    """People of a team, by the group that their identity provider tells, or on AWS by the role or user that they are.
+
+    viewer looks; trainer also runs, stops and enters jobs; operator also has services, accounts and autoscaling.
+    """
+
+    role: Literal["viewer", "trainer", "operator"]
+    arn: Annotated[Arn | None, Field(description="on AWS: the role or user; None = they are told by group")] = None
+    group: Annotated[GroupName | None, Field(description="the group; None = they are told by arn")] = None
+
+    @model_validator(mode="after")
+    def _one_way_to_be_known(self) -> Self:
+        if (self.arn is None) is (self.group is None):
+            raise SectionError([((), "says arn and group, or neither; people are known by one of them")])
+        return self
+
+
+class Team(Section):
+    """People with a namespace, a queue and a share of their own. Its namespace is called team-NAME."""
+
+    name: Name
+    queue: Annotated[Name, Field(description="one of scheduling.queues, and of no other team")]
+    gpus: Annotated[int, Field(ge=0, le=1_000_000, description="GPUs that its pods may hold at once")]
+    storage_gib: Annotated[int, Field(ge=0, le=10_000_000, description="volumes of its claims together")] = 500
+    monthly_usd: Annotated[
+        float | None,
+        Field(gt=0, le=100_000_000, description="what its GPUs may cost in a month; None = as the quota has it"),
+    ] = None
+    members: Annotated[tuple[Member, ...], Field(min_length=1, max_length=100)]
+
+    @model_validator(mode="after")
+    def _each_member_once(self) -> Self:
+        known = [(each.arn, each.group) for each in self.members]
+        problems: list[tuple[Path, str]] = [
+            (("members", index), "is named above already; give people one role in a team")
+            for index, each in enumerate(known)
+            if each in known[:index]
+        ]
+        if problems:
+            raise SectionError(problems)
+        return self
+
+
+def about_teams(data: Mapping[str, Any], teams: Mapping[int, Mapping[str, Any]]) -> Iterable[tuple[Path, str]]:
+    """What teams say that their neighbours contradict: queues of others, people of AWS elsewhere, administrators."""
+    platform, security = _mapping(data, "platform"), _mapping(data, "security")
+    above = {str(security.get("deployerArn")), *map(str, _list(security, "adminArns"))} - {"None"}
+    owners: dict[str, str] = {}
+    for index, team in teams.items():
+        queue, name = team.get("queue"), str(team.get("name"))
+        if isinstance(queue, str) and owners.setdefault(queue, name) != name:
+            yield ("teams", index, "queue"), f"{queue} is team {owners[queue]}'s; give each team a queue of its own"
+        for place, member in enumerate(_list(team, "members")):
+            arn = member.get("arn") if isinstance(member, Mapping) else None
+            if arn is not None and platform.get("kind") == "metal":
+                yield ("teams", index, "members", place, "arn"), "people have ARNs on AWS only; name their group"
+            elif arn is not None and str(arn) in above:
+                sentence = "administers the cluster already (security), and EKS knows each principal once; remove one"
+                yield ("teams", index, "members", place, "arn"), sentence
+
+
+def _mapping(above: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = above.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _list(above: Mapping[str, Any], key: str) -> list[Any]:
+    found = above.get(key)
+    return list(found) if isinstance(found, list | tuple) else []

@@ -1,0 +1,68 @@
+"""With whom Katib, its algorithms and trials speak, by namespace (NW08).
+
+Ports: Katib 0.19, pkg/controller.v1beta1/consts/const.go.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from components.kubeflow.katib import LABELS
+from components.kubeflow.katib_hooks import EXPERIMENT_KEY
+from components.kubeflow.trial_database import DATABASE, DATABASE_PORT, MANAGER, MANAGER_PORT
+from components.platform.network_rules import Flow, Pods, Reach, Rule
+
+ALGORITHM_PORT, STOPPING_PORT = 6789, 6788
+_ALGORITHMS = "katib.kubeflow.org/suggestion"
+"""Label of the pods of an algorithm's service (pkg/controller.v1beta1/util/labels.go)."""
+
+
+def experiment_rules(api: Reach) -> Mapping[str, Sequence[Rule]]:
+    """The rules where Katib runs and where its trials do. Early stopping writes a trial's status."""
+    trials, algorithms = Pods(having=EXPERIMENT_KEY), Pods(having=_ALGORITHMS)
+    manager = Flow(peers=[Pods(namespace="kubeflow", labels=MANAGER)], ports=[MANAGER_PORT])
+    controller = Pods(namespace="kubeflow", labels=LABELS)
+    ports = (ALGORITHM_PORT, STOPPING_PORT)
+    return {
+        "training": [
+            Rule(
+                name="trials-tell",
+                pods=trials,
+                egress=[manager, Flow(peers=[algorithms], ports=[STOPPING_PORT])],
+            ),
+            Rule(
+                name="algorithms",
+                pods=algorithms,
+                ingress=[Flow(peers=[controller], ports=ports), Flow(peers=[trials], ports=[STOPPING_PORT])],
+                egress=[manager, Flow(peers=[api], ports=api.ports)],
+            ),
+        ],
+        "kubeflow": [
+            Rule(
+                name="katib-asks",
+                pods=Pods(labels=LABELS),
+                egress=[
+                    Flow(peers=[Pods(labels=MANAGER)], ports=[MANAGER_PORT]),
+                    Flow(peers=[Pods(namespace="training", having=_ALGORITHMS)], ports=ports),
+                ],
+            ),
+            Rule(
+                name="trial-metrics",
+                pods=Pods(labels=MANAGER),
+                ingress=[
+                    Flow(
+                        peers=[
+                            Pods(labels=LABELS),
+                            Pods(namespace="training", having=EXPERIMENT_KEY),
+                            Pods(namespace="training", having=_ALGORITHMS),
+                        ],
+                        ports=[MANAGER_PORT],
+                    )
+                ],
+                egress=[Flow(peers=[Pods(labels=DATABASE)], ports=[DATABASE_PORT])],
+            ),
+            Rule(
+                name="trial-database",
+                pods=Pods(labels=DATABASE),
+                ingress=[Flow(peers=[Pods(labels=MANAGER)], ports=[DATABASE_PORT])],
+            ),
+        ],
+    }

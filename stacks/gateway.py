@@ -1,0 +1,119 @@
+"""The plan's way in from outside, on whichever platform: certificates, the gateway, and a route for each service."""
+
+from dataclasses import dataclass
+
+import pulumi
+
+from catalogue import versions
+from catalogue.images import pinned
+from components.gateway.cert_manager import cert_manager_values
+from components.gateway.definitions import GROUP, definitions
+from components.gateway.gateway import GATEWAY, Gateway, GatewayArgs
+from components.gateway.issuer import Acme, Issuer, IssuerArgs
+from components.gateway.route import PublicRoute, PublicRouteArgs
+from components.gateway.traefik import TraefikArgs, traefik_values
+from components.platform.charts import Chart, ChartArgs
+from components.platform.crds import Crds, CrdsArgs
+from components.serving.arguments import PORT
+from planner.monitoring.room import GATEWAY_REQUEST
+from planner.serving.gateway import GatewayPlan, RoutePlan
+from planner.types import Plan
+from stacks.network import CERTIFICATES
+from stacks.network import GATEWAY as GATEWAYS
+from stacks.platform import Platform
+from stacks.services import Services, chart_source
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayIn:
+    """What routes refer to: the namespace of the Gateway, which resolves when it exists, and the Gateway."""
+
+    namespace: pulumi.Output[str]
+    gateway: pulumi.Resource
+
+
+def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn | None:
+    """Register it; nothing without the section."""
+    wanted = plan.gateway
+    if wanted is None:
+        return None
+    inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
+    namespace = services.namespaces[GATEWAYS]
+    certificates = _cert_manager(platform, services, inside)
+    traefik = _traefik(wanted, platform, services, inside)
+    issuer = Issuer(
+        "issuer",
+        IssuerArgs(
+            namespace=namespace,
+            acme=Acme(server=wanted.acme.server, email=wanted.acme.email, gateway=GATEWAY) if wanted.acme else None,
+            common_name=f"{platform.cluster.name} private CA",
+            after=[certificates],
+        ),
+        inside,
+    )
+    args = GatewayArgs(
+        namespace=namespace,
+        routes="inference",
+        hostnames={each.service: each.hostname for each in wanted.routes},
+        controller=traefik,
+        issuer=issuer.issuer,
+    )
+    return WayIn(namespace=namespace, gateway=Gateway("gateway", args, inside).gateway)
+
+
+def _cert_manager(platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> pulumi.Resource:
+    chart = ChartArgs(
+        source=chart_source(versions.CERT_MANAGER),
+        namespace=services.namespaces[CERTIFICATES],
+        values=cert_manager_values(CERTIFICATES),
+        after=[platform.cluster.ready, services.monitors],
+    )
+    return Chart("cert-manager", chart, inside).release
+
+
+def _traefik(
+    wanted: GatewayPlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions
+) -> pulumi.Resource:
+    """The controller of Gateways. It ends where a kind that it looks at is not served, so it comes after them."""
+    namespace, files = services.namespaces[GATEWAYS], versions.GATEWAY_API_CRDS
+    kinds = CrdsArgs(
+        files=definitions(versions.GATEWAY_API, files, pinned(versions.WAIT_IMAGE)),
+        crds=[f"{plural}.{GROUP}" for plural in files],
+        namespace=services.namespaces["kubeflow"],
+        image=pinned(versions.KUBECTL_IMAGE),
+        after=platform.cluster.ready,
+    )
+    cpu, memory = GATEWAY_REQUEST
+    values = TraefikArgs(
+        entry=platform.entry,
+        callers=wanted.callers,
+        replicas=wanted.replicas,
+        cpu_millicores=cpu,
+        memory_mib=memory,
+        leave_seconds=wanted.leave_seconds,
+        drain_seconds=wanted.drain_seconds,
+    )
+    chart = ChartArgs(
+        source=chart_source(versions.TRAEFIK),
+        namespace=namespace,
+        values=traefik_values(values),
+        after=[platform.cluster.ready, services.monitors, Crds("gateway-api", kinds, inside).established],
+    )
+    return Chart("traefik", chart, inside).release
+
+
+def publish(
+    route: RoutePlan, way_in: WayIn, services: Services, service: pulumi.Resource, inside: pulumi.ResourceOptions
+) -> pulumi.Output[str]:
+    """The route to a `service` that answers; its address, which resolves when the route is there."""
+    args = PublicRouteArgs(
+        service=route.service,
+        namespace=services.namespaces["inference"],
+        port=PORT,
+        hostname=route.hostname,
+        requests_per_minute=route.pod_requests_per_minute,
+        burst=route.pod_burst,
+        gateways=way_in.namespace,
+        after=[way_in.gateway, service],
+    )
+    return PublicRoute(f"route-{route.service}", args, inside).url

@@ -1,0 +1,214 @@
+"""A GPU cluster on machines of one's own: control plane, network, nodes and storage, in the order of their needs."""
+
+from ipaddress import IPv4Network
+from typing import Any
+from urllib.parse import urlsplit
+
+import pulumi
+import pulumi_command as command
+import pulumi_kubernetes as k8s
+
+from catalogue.metal_versions import CILIUM, DOCA_DRIVER, NETWORK_OPERATOR
+from catalogue.network_types import Link, NicRole, of_role
+from components._base import physical_name
+from components.layers import Fabric, HardwarePool, KubePlatform, Storage
+from components.metal.cilium import cilium_values
+from components.metal.devices import (
+    POLICY,
+    gpu_operator_values,
+    network_operator_values,
+    nic_cluster_policy,
+    rdma_network,
+)
+from components.metal.host import Login
+from components.metal.kubeadm import PORT
+from components.platform.charts import Chart, ChartArgs, ChartSource
+from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.network_rules import Reach
+from components.platform.pods import PodNetwork
+from components.platform.taints import tolerations_of_all_pools
+from components.serving.entry import Entry
+from planner.metal_types import MetalPlan
+from planner.pool_types import MetalPoolPlan
+from planner.site import SitePlan, StorePlan
+from planner.types import Plan
+from stacks.metal_lacking import lacking
+from stacks.metal_machines import ControlPlane, Machines, control_plane, pools
+from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
+from stacks.metal_watching import watching
+from stacks.platform import Connections, DeviceChart, DeviceObject, Devices, KubeCluster, Platform, gpu_pool
+
+NETWORK_NAMESPACE = "network-operator"
+GIB_PER_TB = 1e12 / 2**30
+
+
+def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
+    """Register everything of the platform and return what services and workloads need of it. `config` has the keys.
+
+    Raises RunError for a plan that cannot be deployed.
+    """
+    if not isinstance(plan, MetalPlan) or plan.site is None or plan.site.object_store is None:
+        raise pulumi.RunError("\n".join(lacking(plan)))
+    site, store = plan.site, plan.site.object_store
+    ssh = command.Provider("command")
+    over_ssh = pulumi.ResourceOptions(providers=[ssh])
+    kube = KubePlatform("kube-platform", over_ssh)
+    hardware = HardwarePool("hardware", over_ssh)
+    machines = Machines(
+        plan=plan,
+        site=site,
+        cluster=physical_name(pulumi.get_project(), pulumi.get_stack(), limit=63),
+        login=Login(user=site.user, port=site.port, private_key=config.require_secret("sshKey")),
+        key=config.require_secret("clusterKey"),
+    )
+    control = control_plane(machines, kube)
+    kubernetes = _kubernetes(control, machines.cluster, kube)
+    in_cluster = pulumi.ResourceOptions(parent=kube, providers=[kubernetes])
+    network = _network(site, control, in_cluster)
+    nodes = pools(machines, control, network, hardware)
+    through_kubernetes = pulumi.ResourceOptions(providers=[kubernetes])
+    fabric = Fabric("fabric", through_kubernetes)
+    storage = pulumi.ResourceOptions(parent=Storage("storage", through_kubernetes))
+    system = next(nodes[name].nodes for name, pool in plan.pools.items() if pool.role == "system")
+    usable_tb = plan.storage.usable_tb if plan.storage else 0.0
+    return Platform(
+        cluster=KubeCluster(
+            name=machines.cluster,
+            kubeconfig=control.credentials.kubeconfig,
+            kubeconfig_command=kubeconfig_command(site),
+            endpoint=pulumi.Output.from_input(f"https://{site.endpoint}:{PORT}"),
+            open_to=[site.management_cidr],
+            provider=kubernetes,
+            ready=system,
+        ),
+        pools={
+            name: gpu_pool(pool, _pod_network(plan, pool), nodes[name].nodes)
+            for name, pool in plan.pools.items()
+            if pool.gpu is not None and pool.role != "system"
+        },
+        devices=_devices(plan, site, fabric),
+        block=local_volumes(storage, after=system),
+        shared=MountedFiles(capacity_gib=max(1, int(usable_tb * GIB_PER_TB)), opts=storage),
+        local=Scratch(),
+        objects=SiteObjects(
+            store=store,
+            key_id=config.require_secret("objectStoreKeyId"),
+            key=config.require_secret("objectStoreKey"),
+        ),
+        entry=Entry(),
+        watching=watching(site),
+        connections=connections(site, store),
+        layer=kube,
+        providers=[kubernetes],
+        outputs={
+            "fabric": _fabric_lines(plan, site),
+            "hardware": {"machines": len(site.hosts)},
+            "storage": {
+                "fileSystem": site.shared_files.source if site.shared_files else None,
+                "bucket": store.bucket,
+            },
+        },
+    )
+
+
+def kubeconfig_command(site: SitePlan) -> str:
+    """What a person types to get the administrator's credentials, who may log in to the machine."""
+    first = site.control_plane[0]
+    return f"ssh -p {site.port} {site.user}@{first.address} sudo cat /etc/kubernetes/admin.conf"
+
+
+def connections(site: SitePlan, store: StorePlan) -> Connections:
+    """Pods ask the API server at the first address of Services, and reach it on machines of the control plane."""
+    service = IPv4Network(site.service_cidr)[1]
+    addresses = [f"{service}/32", f"{site.endpoint}/32", *(f"{host.address}/32" for host in site.control_plane)]
+    found = urlsplit(store.endpoint)
+    port = found.port or (443 if found.scheme == "https" else 80)
+    return Connections(
+        api=Reach(cidrs=addresses, ports=[443, PORT]),
+        nodes=Reach(cidrs=[site.management_cidr]),
+        objects=Reach(cidrs=store.cidrs, ports=[port]),
+    )
+
+
+def _kubernetes(control: ControlPlane, cluster: str, parent: pulumi.Resource) -> k8s.Provider:
+    """The cluster's API. A kubeconfig with renewed certificates is the same cluster."""
+    return k8s.Provider(
+        "kubernetes",
+        kubeconfig=control.credentials.kubeconfig,
+        cluster_identifier=cluster,
+        enable_server_side_apply=True,
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def _network(site: SitePlan, control: ControlPlane, inside: pulumi.ResourceOptions) -> pulumi.Resource:
+    interfaces = {host.management_nic for host in site.hosts if host.pool}
+    interface = next(iter(interfaces)) if len(interfaces) == 1 else None
+    return Chart(
+        "cilium",
+        ChartArgs(
+            source=ChartSource(name=CILIUM.name, version=CILIUM.version, repository=CILIUM.repository),
+            namespace="kube-system",
+            values=cilium_values(endpoint=site.endpoint, pod_cidr=site.pod_cidr, interface=interface),
+            after=list(control.nodes.values()),
+        ),
+        inside,
+    ).release
+
+
+def _pod_network(plan: MetalPlan, pool: MetalPoolPlan) -> PodNetwork:
+    """Pods of training pools reach the fabric; a service's replica lives on one node."""
+    if plan.fabric is None or pool.role != "training" or not pool.rails:
+        return PodNetwork()
+    if plan.fabric.kind == "ethernet":
+        return PodNetwork(between=plan.fabric.nccl)
+    return rdma_network(plan.fabric.nccl)
+
+
+def infiniband(plan: MetalPlan) -> bool:
+    """Whether pods use cards of InfiniBand."""
+    return plan.fabric is not None and plan.fabric.kind == "infiniband"
+
+
+def _devices(plan: MetalPlan, site: SitePlan, fabric: Fabric) -> Devices:
+    gpus = gpu_operator_values(site.driver, infiniband=infiniband(plan))
+    if not infiniband(plan):
+        return Devices(gpu_operator=gpus)
+    inside = pulumi.ResourceOptions(parent=fabric)
+    spec = NamespacesArgs(namespaces=[NamespaceSpec(name=NETWORK_NAMESPACE, pod_security="privileged")])
+    names = Namespaces("network-namespaces", spec, inside).names
+    tolerated = tolerations_of_all_pools()
+    operator = DeviceChart(
+        name="network-operator",
+        chart=NETWORK_OPERATOR,
+        namespace=names[NETWORK_NAMESPACE],
+        values=network_operator_values(tolerated),
+    )
+    policy = nic_cluster_policy(
+        device_ids=_compute_cards(plan),
+        tolerations=tolerated,
+        driver=site.driver,
+        version=f"v{NETWORK_OPERATOR.version}",
+        doca=DOCA_DRIVER,
+    )
+    made = DeviceObject(name=POLICY, api_version="mellanox.com/v1alpha1", kind="NicClusterPolicy", spec=policy)
+    return Devices(gpu_operator=gpus, charts=[operator], objects=[made])
+
+
+def _compute_cards(plan: MetalPlan) -> list[str]:
+    """PCI ids of the compute cards of every pool that joins the fabric."""
+    groups = [
+        group
+        for pool in plan.pools.values()
+        if pool.role == "training"
+        for group in of_role(pool.server.nics, NicRole.COMPUTE)
+        if group.nic.generation.link is Link.INFINIBAND and group.nic.pci_device_id
+    ]
+    return sorted({str(group.nic.pci_device_id) for group in groups})
+
+
+def _fabric_lines(plan: MetalPlan, site: SitePlan) -> dict[str, Any]:
+    if plan.fabric is None:
+        return {"kind": "ethernet", "management": site.management_cidr}
+    day_one = plan.fabric.growth.day_one
+    return {"kind": plan.fabric.kind, "switches": day_one.switches, "management": site.management_cidr}

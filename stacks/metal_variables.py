@@ -1,0 +1,254 @@
+"""What a machine is told: the variables of its bundle, out of the plan and the catalogue."""
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+
+from catalogue.metal_types import Server
+from catalogue.metal_versions import KUBE_VIP_IMAGE, RELEASES, Release
+from components.metal import kube_vip, kubeadm, kubelet, secrets
+from components.metal.bundle import chosen
+from components.metal.kubeadm import ClusterSpec, NodeSpec
+from components.storage.mounted_claims import MOUNTED_KEY
+from planner.metal_types import MetalPlan
+from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
+from planner.pool_types import MetalPoolPlan
+from planner.site import HostPlan, SitePlan
+from stacks.platform import node_labels, node_taints
+
+SHARED_PATH = "/mnt/shared"
+"""Where every node has the shared file system."""
+
+LOCAL_VOLUMES_PATH = "/mnt/local-volumes"
+"""Where a system node has directories of its own disks that are mounted one by one, each a volume."""
+
+LOCAL_VOLUMES = 8
+"""Volumes of a system node's disks: Prometheus, Alertmanager and Grafana take one each, wherever they land."""
+
+_OS, _KERNEL, _FREE_GIB, _SKEW_S, _DOWNLOADS = "ubuntu-22.04 ubuntu-24.04", "5.15", "50", "0.5", "5"
+_KEPT = (
+    "linux-image- linux-headers- linux-modules- nvidia- libnvidia- doca- mlnx- kubelet kubeadm kubectl containerd.io"
+)
+_GRACE_S: Mapping[str, int] = {"training": 300, "inference": 120, "system": 60}
+"""Seconds that pods have when a machine stops: a run saves, a server ends its answers."""
+
+_MODULES, _GPU_MODULES = ("overlay", "br_netfilter"), ("ib_umad", "rdma_ucm")
+_SYSCTLS: Mapping[str, str] = {
+    "net.bridge.bridge-nf-call-iptables": "1",
+    "net.bridge.bridge-nf-call-ip6tables": "1",
+    "net.ipv4.ip_forward": "1",
+    "fs.inotify.max_user_instances": "8192",
+    "fs.inotify.max_user_watches": "1048576",
+    "vm.max_map_count": "262144",
+}
+"""What kubeadm and containers ask of the kernel (kubeadm, "Before you begin"; Kubernetes, container runtimes)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What machines are told beside the plan, both secret: the cluster's key, and by what those who join know it."""
+
+    key: pulumi.Output[str]
+    discovery: pulumi.Output[str] | None = None
+
+
+def release(plan: MetalPlan) -> Release:
+    """The packages of the plan's minor. Raises KeyError for one that machines cannot be given."""
+    return RELEASES[plan.kubernetes_version]
+
+
+def cluster_spec(plan: MetalPlan, site: SitePlan, name: str) -> ClusterSpec:
+    """The cluster as kubeadm makes it."""
+    return ClusterSpec(
+        name=name,
+        version=release(plan).version,
+        endpoint=site.endpoint,
+        pod_cidr=site.pod_cidr,
+        service_cidr=site.service_cidr,
+        control_plane=[host.address for host in site.control_plane],
+    )
+
+
+def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
+    """The node that a machine registers. Where the control plane's nodes are all of the system pools, they run ordinary
+    pods too; otherwise nothing but the control plane.
+    """
+    pool = plan.pools[str(host.pool)]
+    mounted = {MOUNTED_KEY: "true"} if site.shared_files else {}
+    alone = host.control_plane and _system_nodes(plan) > len(site.control_plane)
+    return NodeSpec(
+        name=host.name,
+        address=host.address,
+        labels=node_labels(pool) | mounted,
+        taints=None if alone else node_taints(pool),
+    )
+
+
+def _system_nodes(plan: MetalPlan) -> int:
+    return sum(pool.count for pool in plan.pools.values() if pool.role == "system")
+
+
+def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]:
+    """What of a machine is prepared. Servers of the file system are no nodes."""
+    names = ["checks", "packages", "time", "modules", "sysctls"]
+    names += ["rails"] if host.rails else []
+    if host.pool is None:
+        return chosen(*names)
+    pool = plan.pools[host.pool]
+    names += ["swap", "containerd", "memlock", "kubelet"]
+    names += ["nvme"] if host.disks else []
+    names += ["local-volumes"] if host.disks and pool.role == "system" else []
+    names += ["shared-files"] if site.shared_files else []
+    names += ["acs"] if pool.gpus_per_node else []
+    if pool.gpus_per_node and site.driver == "host":
+        names += ["persistence", "clocks", *(["fabric-manager"] if has_switches(pool.server) else [])]
+    if host.control_plane:
+        names += ["control-plane" if host == site.control_plane[0] else "join", "invitations"]
+    else:
+        names += ["join"]
+    return chosen(*names)
+
+
+def has_switches(server: Server) -> bool:
+    """Whether the GPUs are joined by NVSwitches, which the fabric manager sets up: on boards with eight of them."""
+    return server.gpu_count == 8
+
+
+def variables(
+    plan: MetalPlan, site: SitePlan, host: HostPlan, cluster: str, known: Known
+) -> dict[str, pulumi.Input[str]]:
+    """Every variable that the machine's concerns read."""
+    pool = plan.pools[host.pool] if host.pool else None
+    told: dict[str, pulumi.Input[str]] = {
+        "SERIAL": host.serial or "",
+        "OS": _OS,
+        "MIN_KERNEL": _KERNEL,
+        "MIN_FREE_GIB": _FREE_GIB,
+        "MEMORY_GIB": str(pool.server.memory_gib) if pool else "0",
+        "IOMMU": "off" if pool and pool.gpus_per_node else "any",
+        "PACKAGES": " ".join(packages(plan, site, host)),
+        "KUBERNETES_MINOR": plan.kubernetes_version,
+        "KEEP": _KEPT,
+        "NTP": " ".join(site.time_servers),
+        "MAX_SKEW": _SKEW_S,
+        "MODULES": " ".join((*_MODULES, *(_GPU_MODULES if pool and pool.rails and site.driver == "host" else ()))),
+        "BLACKLIST": "nouveau" if pool and pool.gpus_per_node else "",
+        "SYSCTLS": "".join(f"{name}={value}\n" for name, value in _SYSCTLS.items()),
+        "RAILS": " ".join(f"{address}=rail{number}" for number, address in enumerate(host.rails)),
+        "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
+    }
+    if pool is None:
+        return told
+    return told | _of_node(plan, site, host, pool) | _of_cluster(plan, site, host, cluster, known)
+
+
+def _of_node(plan: MetalPlan, site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:
+    shared = site.shared_files
+    return {
+        "PAUSE_IMAGE": release(plan).pause,
+        "DOWNLOADS": _DOWNLOADS,
+        "NVME": " ".join(host.disks),
+        "NVME_MOUNT": "/var/lib/local-volumes" if pool.role == "system" else "/var/lib/kubelet",
+        "ALLOW_FORMAT": host.serial if host.serial and host.may_format else "",
+        "LOCAL_VOLUMES": str(LOCAL_VOLUMES),
+        "LOCAL_VOLUMES_PATH": LOCAL_VOLUMES_PATH,
+        "SHARED_KIND": shared.kind if shared else "",
+        "SHARED_SOURCE": shared.source if shared else "",
+        "SHARED_PATH": SHARED_PATH,
+        "GPU_CLOCKS": "",
+        "GPU_WATTS": "",
+        "KUBELET": kubelet_patch(pool),
+        "DRAINED": "no",
+    }
+
+
+def kubelet_patch(pool: MetalPoolPlan) -> str:
+    """What the pool's kubelets keep from pods is what the plan counted with."""
+    return kubelet.patch(
+        kubelet.KubeletSpec(
+            max_pods=METAL_MAX_PODS,
+            reserved_cpu_millicores=reserved_cpu_millicores(pool.server.cpu.threads),
+            reserved_memory_mib=kubelet_memory_mib(METAL_MAX_PODS),
+            eviction_mib=EVICTION_MIB,
+            grace_s=_GRACE_S[pool.role],
+            gpus=pool.gpus_per_node > 0,
+        )
+    )
+
+
+def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
+    """NAME=VERSION of a machine's packages; without a version the one that is there, or the repositories' newest."""
+    names = ["chrony="]
+    if host.pool:
+        found = release(plan)
+        names += [f"{name}={found.version}-{found.revision}" for name in ("kubelet", "kubeadm", "kubectl")]
+        names += ["containerd.io="]
+        names += ["nfs-common="] if site.shared_files and site.shared_files.kind == "nfs" else []
+    names += ["mdadm=", "xfsprogs="] if host.pool and host.disks else []
+    names += ["pciutils="] if host.pool and plan.pools[host.pool].gpus_per_node else []
+    return names
+
+
+def _of_cluster(
+    plan: MetalPlan, site: SitePlan, host: HostPlan, cluster: str, known: Known
+) -> dict[str, pulumi.Input[str]]:
+    """The files of kubeadm. Every one has a secret in it, or may have."""
+    spec, node = cluster_spec(plan, site, cluster), node_spec(plan, site, host)
+    first = site.control_plane[0]
+
+    def token(key: str, of: HostPlan) -> str:
+        return secrets.join_token(key, of.name, of.serial)
+
+    if host == first:
+        told: dict[str, pulumi.Input[str]] = {
+            "KUBEADM": known.key.apply(
+                lambda key: kubeadm.init(
+                    spec, node, token=token(key, host), certificate_key=secrets.certificate_key(key)
+                )
+            )
+        }
+    else:
+        told = {
+            "JOIN": known.key.apply(
+                lambda key: kubeadm.join(
+                    node,
+                    token=token(key, host),
+                    certificate_key=secrets.certificate_key(key) if host.control_plane else None,
+                )
+            )
+        }
+    guests = [each for each in site.hosts if each.pool and each != first]
+    if host.control_plane:
+        told["INVITATIONS"] = known.key.apply(
+            lambda key: "".join(
+                f"{each.name} {token(key, each)} {'control-plane' if each.control_plane else 'worker'}\n"
+                for each in guests
+            )
+        )
+    discovery = known.discovery if known.discovery is not None else pulumi.Output.from_input("")
+    told["CONTROL_PLANE_FILES"] = pulumi.Output.all(known.key, discovery).apply(
+        lambda values: files(site, host, key=values[0], discovery=values[1])
+    )
+    return told
+
+
+def files(site: SitePlan, host: HostPlan, *, key: str, discovery: str) -> str:
+    """Files that kubeadm reads, and those of the control plane's own pods: a line MODE PATH BASE64 for each."""
+    given: list[tuple[str, str, str]] = []
+    if discovery:
+        given.append(("600", kubeadm.DISCOVERY_FILE, discovery))
+    if host.control_plane:
+        first = host == site.control_plane[0]
+        held = kube_vip.manifest(KUBE_VIP_IMAGE, address=site.endpoint, interface=host.management_nic, first=first)
+        given += [
+            ("600", kubeadm.ENCRYPTION_FILE, kubeadm.encryption(secrets.encryption_key(key))),
+            ("600", kubeadm.AUDIT_FILE, kubeadm.audit()),
+            ("600", "/etc/kubernetes/manifests/kube-vip.yaml", held),
+        ]
+    return _lines(given)
+
+
+def _lines(given: Iterable[Sequence[str]]) -> str:
+    return "".join(f"{mode} {path} {base64.b64encode(content.encode()).decode()}\n" for mode, path, content in given)

@@ -1,0 +1,57 @@
+"""Teams on any platform: namespaces, rights, queues and who is let in."""
+
+from typing import Any
+
+import pulumi
+
+from components.platform.network_rules import NetworkRules, NetworkRulesArgs
+from components.platform.team_rights import TeamRights
+from components.platform.teams import Teams, TeamsArgs, TeamSpec
+from planner.teams import TeamPlan, admissions
+from planner.types import Plan
+from stacks.network import team_rules
+from stacks.platform import Platform
+from stacks.services import Services
+
+SERVING = "inference"
+"""The priority class of services: pods of a team neither have it nor preempt what has."""
+
+
+def deploy_teams(plan: Plan, platform: Platform, services: Services) -> dict[str, dict[str, Any]]:
+    """Register the teams of the plan; what their people want to know, by the team's name. Nothing without teams."""
+    if not plan.teams:
+        return {}
+    inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
+    rights = TeamRights("team-rights", inside)
+    specs = [_spec(team, services) for team in plan.teams]
+    made = Teams("teams", TeamsArgs(teams=specs, roles=rights.roles), inside)
+    names = {team.namespace: made.namespaces[team.name] for team in plan.teams}
+    rules = {namespace: team_rules(platform.connections) for namespace in names}
+    NetworkRules("team-network", NetworkRulesArgs(rules=rules, names=names), inside)
+    principals = admissions(plan.teams)
+    if principals and platform.people is None:
+        raise ValueError("the plan admits people by themselves, and the platform knows groups only")
+    if principals and platform.people is not None:
+        platform.people.admit("team-people", principals)
+    return {
+        team.name: {
+            "namespace": made.namespaces[team.name],
+            "queue": services.queues[team.queue],
+            "gpus": team.gpus,
+            "monthlyUsd": team.monthly_usd,
+            "roles": sorted(team.groups),
+        }
+        for team in plan.teams
+    }
+
+
+def _spec(team: TeamPlan, services: Services) -> TeamSpec:
+    return TeamSpec(
+        name=team.name,
+        namespace=team.namespace,
+        queue=services.queues[team.queue],
+        gpus=team.gpus,
+        storage_gib=team.storage_gib,
+        groups={str(role): groups for role, groups in team.groups.items()},
+        withheld=[SERVING],
+    )

@@ -1,0 +1,134 @@
+"""Experiments of a rehearsed stack: trials are gangs under the real operator and Volcano, the best one wins, bad ones
+are ended early, and too many that fail end the experiment (R01, R05).
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .rehearsed import Rehearsed, rehearsed, until
+from .trees import Tree
+
+pytestmark = [pytest.mark.engine, pytest.mark.scale]
+
+API = "kubeflow.org/v1beta1"
+RATE = {"name": "learning-rate", "floatRange": {"min": 1e-5, "max": 0.1, "scale": "log"}}
+RATES: dict[str, Any] = {
+    "name": "rates",
+    "run": "llama-3-8b-sft",
+    "nodes": 1,
+    "trialHours": 0.5,
+    "objective": {"metric": "loss"},
+    "parameters": [RATE],
+    "earlyStopping": {"afterTrials": 2, "afterReports": 3},
+    "trials": {"parallel": 1, "most": 4},
+    "budgetGpuHours": 4,
+}
+TOO_HIGH = {
+    **RATES,
+    "name": "too-high",
+    "parameters": [{"name": "learning-rate", "floatRange": {"min": 1, "max": 10}}],
+    "earlyStopping": None,
+    "algorithm": {"name": "random"},
+    "trials": {"parallel": 1, "most": 4, "failed": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
+    """The dev stack without services, with two experiments beside its run."""
+    directory = tmp_path_factory.mktemp("tuned")
+    tree = Tree.copy(directory / "tree")
+    stack = tree.stack("dev")
+    for path, value in {
+        "pools[1].count": 3,
+        "scheduling.queues": [{"name": "training", "weight": 4}, {"name": "experiments"}],
+        "training.runs[0].nodes": 1,
+        "training.runs[0].restarts": 0,
+        "training.experiments": [RATES, TOO_HIGH],
+        "budget.maxHourlyUsd": 900,
+    }.items():
+        stack.set(f"gpucluster:{path}", value)
+    with rehearsed("tuned", tree, directory / "state") as site:
+        site.up().require()
+        yield site
+
+
+def experiment(site: Rehearsed, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = site.kube.get(API, "Experiment", name, "training") or {}
+    return found
+
+
+def ended(site: Rehearsed, name: str) -> dict[str, str]:
+    """The conditions of an experiment that has ended: why, by their kind."""
+
+    def conditions() -> dict[str, str]:
+        listed = (experiment(site, name).get("status") or {}).get("conditions") or []
+        true = {each["type"]: str(each["reason"]) for each in listed if each["status"] == "True"}
+        return true if {"Succeeded", "Failed"} & set(true) else {}
+
+    found: dict[str, str] = until(conditions, f"the experiment {name} to end", 240)
+    return found
+
+
+def test_four_trials_have_a_winner_and_a_bad_one_is_ended_early_r01(tuned: Rehearsed) -> None:
+    assert ended(tuned, "rates")["Succeeded"] == "ExperimentMaxTrialsReached"
+    status = experiment(tuned, "rates")["status"]
+    assert (status["trialsSucceeded"], status["trialsEarlyStopped"], status["trials"]) == (3, 1, 4)
+    winner = status["currentOptimalTrial"]
+    (rate,) = winner["parameterAssignments"]
+    assert rate["name"] == "learning-rate"
+    assert float(rate["value"]) == pytest.approx(1e-4)
+    (metric,) = winner["observation"]["metrics"]
+    assert metric["name"] == "loss"
+    assert float(metric["min"]) < 2.6
+    (stopped,) = status["earlyStoppedTrialList"]
+    trial = tuned.kube.get(API, "Trial", stopped, "training") or {}
+    assert float(trial["spec"]["parameterAssignments"][0]["value"]) == pytest.approx(1e-2)
+
+
+def test_trials_that_fail_end_their_experiment_r01(tuned: Rehearsed) -> None:
+    """Each learning rate is so high that the loss is no number."""
+    assert ended(tuned, "too-high")["Failed"] == "ExperimentFailed"
+    status = experiment(tuned, "too-high")["status"]
+    assert status["trialsFailed"] == 2
+    assert "currentOptimalTrial" not in status
+
+
+def test_a_trial_was_a_gang_of_the_experiments_queue_and_its_job_is_gone_r01(tuned: Rehearsed) -> None:
+    ended(tuned, "rates")
+    trials = [
+        each for each in tuned.kube.list(API, "Trial", "training") if each["metadata"]["name"].startswith("rates")
+    ]
+    specs = [each["spec"]["runSpec"]["spec"] for each in trials]
+    assert {each["runPolicy"]["schedulingPolicy"]["queue"] for each in specs} == {"experiments"}
+    assert {each["runPolicy"]["schedulingPolicy"]["priorityClass"] for each in specs} == {"experiments"}
+    words = [each["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]["args"][-1] for each in specs]
+    assert len(set(words)) == 4
+    assert all(word.startswith("--learning-rate=") for word in words)
+
+    def jobs() -> list[str]:
+        return [each["metadata"]["name"] for each in tuned.kube.list("kubeflow.org/v1", "PyTorchJob", "training")]
+
+    until(lambda: jobs() == ["llama-3-8b-sft"], "the jobs of trials to go")
+
+
+def test_the_algorithms_go_with_their_experiments_and_up_changes_nothing(tuned: Rehearsed) -> None:
+    for name in ("rates", "too-high"):
+        ended(tuned, name)
+    own = {"run-watch"}
+
+    def searching() -> set[str]:
+        return {each["metadata"]["name"] for each in tuned.kube.list("apps/v1", "Deployment", "training")} - own
+
+    until(lambda: not searching(), "the algorithms' services to go")
+    tuned.assert_quiet()
+
+
+def test_destroying_the_stack_waits_for_no_finalizer_of_katib(tuned: Rehearsed) -> None:
+    """Trials have a finalizer that Katib takes away: it goes after them."""
+    tuned.destroy().require()
+    assert tuned.clusters() == []
+    assert json.loads(tuned.state_text()).get("checkpoint", {}).get("latest", {}).get("resources") in (None, [])

@@ -1,0 +1,85 @@
+"""How programs in pods speak with the API server: before a server that answers as Kubernetes does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+from publish import Api, ConflictError, GoneError
+
+EVENTS = [{"type": "ADDED", "object": {"n": 1}}, {"type": "BOOKMARK", "object": {"n": 2}}]
+STATUS = {"conflict": 409, "gone": 410, "missing": 404, "refused": 403}
+
+
+@pytest.fixture
+def asked() -> list[tuple[str, str | None, Any]]:
+    """Method, type of content and body of each request."""
+    return []
+
+
+@pytest.fixture
+def api(asked: list[tuple[str, str | None, Any]]) -> Iterator[Api]:
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            size = int(self.headers.get("Content-Length") or 0)
+            asked.append((self.command, self.headers.get("Content-Type"), self.rfile.read(size).decode()))
+            status = STATUS.get(self.path.strip("/"), 200)
+            text = json.dumps({"message": f"about {self.path}"})
+            if self.path == "/log":
+                text = "last words\n"
+            if "watch=1" in self.path:
+                text = "".join(f"{json.dumps(each)}\n" for each in EVENTS)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def do_GET(self) -> None:
+            self._answer()
+
+        def do_POST(self) -> None:
+            self._answer()
+
+        def do_PATCH(self) -> None:
+            self._answer()
+
+        def do_DELETE(self) -> None:
+            self._answer()
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield Api(f"http://127.0.0.1:{server.server_port}", "token", "training", None)
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_patch_is_a_merge_and_whatever_is_made_is_json(api: Api, asked: list[tuple[str, str | None, Any]]) -> None:
+    api.patch("/a", {"data": {"x": "y"}})
+    assert api.ask("POST", "/a", {"kind": "Event"}) == {"message": "about /a"}
+    api.ask("DELETE", "/a")
+    assert asked == [
+        ("PATCH", "application/merge-patch+json", '{"data": {"x": "y"}}'),
+        ("POST", "application/json", '{"kind": "Event"}'),
+        ("DELETE", "application/json", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/conflict", ConflictError), ("/gone", GoneError), ("/missing", FileNotFoundError), ("/refused", OSError)],
+)
+def test_a_refusal_has_a_kind_and_the_servers_words(api: Api, path: str, kind: type[Exception]) -> None:
+    for ask in (lambda: api.ask("GET", path), lambda: api.text(path), lambda: list(api.lines(path, 5))):
+        with pytest.raises(kind, match=f"{path}: about {path}"):
+            ask()
+
+
+def test_a_watch_is_read_line_by_line_and_a_log_as_it_is(api: Api) -> None:
+    assert list(api.lines("/pods?watch=1", 5)) == EVENTS
+    assert api.text("/log") == "last words\n"

@@ -1,0 +1,216 @@
+"""Hosts become nodes of a real API server, with just what their preparation earned them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rehearsal.kube.client import Kube
+from rehearsal.kube.quantities import parse
+from rehearsal.metal.cluster import Cluster, Plane
+from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.lacking import missing
+from rehearsal.metal.machine import Machine
+from rehearsal.tests.kube import control_plane as planes
+
+from .bundles import bundle
+from .racks import Prepared, gpu_node, over_ssh, prepare
+
+pytestmark = pytest.mark.engine
+
+LACKING = missing()
+READY = ("packages", "modules", "sysctls", "swap", "containerd", "memlock", "kubelet")
+TOKEN = "abcdef.0123456789abcdef"
+KUBELET = """apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+maxPods: 200
+kubeReserved: {cpu: 4000m, memory: 16384Mi}
+evictionHard: {memory.available: 1024Mi}
+"""
+KUBEADM = """apiVersion: kubeadm.k8s.io/v1beta4
+kind: InitConfiguration
+nodeRegistration: {name: cp-1, taints: []}
+---
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+kubernetesVersion: v1.36.3
+"""
+
+
+def joining(name: str, token: str = TOKEN) -> str:
+    return f"""apiVersion: kubeadm.k8s.io/v1beta4
+kind: JoinConfiguration
+discovery: {{file: {{kubeConfigPath: /etc/kubernetes/discovery.conf}}, tlsBootstrapToken: {token}}}
+nodeRegistration:
+  name: {name}
+  taints: [{{key: nvidia.com/gpu, value: "true", effect: NoSchedule}}]
+  kubeletExtraArgs: [{{name: node-labels, value: "gpucluster/pool=training,gpucluster/role=training"}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hall, Kube]]:
+    """A hall whose hosts are answered by a real API server, and one control plane node made by the scripts."""
+    if LACKING:
+        pytest.skip(LACKING)
+    kubeconfig = tmp_path_factory.mktemp("plane") / "kubeconfig"
+    kubectl = shutil.which("kubectl")
+    assert kubectl is not None
+
+    def begin() -> Plane:
+        kubeconfig.write_text(planes.shared().kubeconfig())
+        return Plane(kubeconfig, Path(kubectl))
+
+    hall = Hall(tmp_path_factory.mktemp("hall"), Cluster(begin).asked)
+    hall.start()
+    hall.rack([Machine("cp-1", "10.40.0.1", "CP-1", memory_gib=512, cores=64)])
+    made = make_first(hall)
+    assert made.status == 0, made.lines
+    with_client = Kube.from_kubeconfig(str(kubeconfig))
+    yield hall, with_client
+    with_client.close()
+    hall.stop()
+    planes.stop_shared()
+
+
+def make_first(hall: Hall, invitations: str = f"gpu-a {TOKEN} worker\n") -> Prepared:
+    variables = {"SERIAL": "CP-1", "KUBEADM": KUBEADM, "INVITATIONS": invitations, "KUBELET": KUBELET}
+    return prepare(hall, hall.hosts["cp-1"], bundle((*READY, "control-plane", "invitations"), variables))
+
+
+@pytest.fixture
+def rack(site: tuple[Hall, Kube], request: pytest.FixtureRequest) -> Iterator[Callable[..., Host]]:
+    hall, kube = site
+    racked: list[Host] = []
+
+    def one(name: str, **facts: Any) -> Host:
+        hall.rack([gpu_node(name, f"10.40.1.{len(hall.hosts)}", **facts)])
+        racked.append(hall.hosts[name])
+        return racked[-1]
+
+    yield one
+    for host in racked:
+        host.power_off()
+        kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": host.machine.name}})
+
+
+def node(kube: Kube, name: str) -> dict[str, Any]:
+    found = kube.get("v1", "Node", name)
+    assert found is not None
+    return found
+
+
+def test_the_first_node_is_made_once(site: tuple[Hall, Kube]) -> None:
+    hall, kube = site
+    found = node(kube, "cp-1")
+    assert found["status"]["capacity"]["cpu"] == "64"
+    assert found["metadata"]["labels"]["node-role.kubernetes.io/control-plane"] == ""
+    assert make_first(hall).all_ok()
+    told = over_ssh(hall, hall.hosts["cp-1"], "stat -c %a /etc/kubernetes/admin.conf; ps ax -o args").stdout
+    assert told.startswith("600\n")
+    assert TOKEN not in told
+    calls = hall.hosts["cp-1"].calls()
+    assert sum(call[:2] == ["kubeadm", "init"] for call in calls) == 1
+    assert not any(TOKEN.partition(".")[2] in word for call in calls for word in call)
+
+
+def test_an_invited_host_joins_with_what_its_preparation_earned(site: tuple[Hall, Kube], rack: Any) -> None:
+    hall, kube = site
+    host = rack("gpu-a")
+    given = {"JOIN": joining("gpu-a"), "KUBELET": KUBELET, "NVME_MOUNT": "/var/lib/kubelet"}
+    text = bundle((*READY, "nvme", "join"), given)
+    joined = prepare(hall, host, text)
+    assert joined.status == 0, joined.lines
+    found = node(kube, "gpu-a")
+    capacity, allocatable = found["status"]["capacity"], found["status"]["allocatable"]
+    assert capacity["pods"] == "200"
+    assert parse(capacity["ephemeral-storage"]) == 2 * 3840 * 10**9
+    assert parse(capacity["memory"]) - parse(allocatable["memory"]) == pytest.approx((16384 + 1024) * 2**20, abs=2048)
+    assert parse(capacity["cpu"]) - parse(allocatable["cpu"]) == 4
+    assert "nvidia.com/gpu" not in capacity
+    assert found["metadata"]["labels"]["gpucluster/pool"] == "training"
+    assert found["spec"]["taints"][0]["key"] == "nvidia.com/gpu"
+    assert found["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.3"
+    assert prepare(hall, host, text).all_ok()
+    log = over_ssh(hall, host, "cat /var/log/gpucluster.log; ls -R /run/gpucluster /etc/kubernetes").stdout
+    assert TOKEN not in log
+    assert "join.yaml" not in log
+
+
+def test_without_scratch_and_patch_a_node_has_the_disk_and_pods_of_any(site: tuple[Hall, Kube], rack: Any) -> None:
+    hall, kube = site
+    said = make_first(hall, "gpu-b bbbbbb.0123456789abcdef worker\n").lines["invitations"]
+    assert said.startswith("changed: ")
+    assert said.endswith("gpu-b invited")
+    host = rack("gpu-b")
+    concerns = [each for each in READY if each != "kubelet"]
+    given = {"JOIN": joining("gpu-b", "bbbbbb.0123456789abcdef")}
+    assert prepare(hall, host, bundle((*concerns, "join"), given)).status == 0
+    capacity = node(kube, "gpu-b")["status"]["capacity"]
+    assert capacity["pods"] == "110"
+    assert parse(capacity["ephemeral-storage"]) == 480 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("left_out", "words"),
+    [
+        ("swap", "running with swap on is not supported"),
+        ("sysctls", "ip_forward contents are not set to 1"),
+        ("containerd", "could not connect to the container runtime"),
+    ],
+)
+def test_a_host_that_is_not_prepared_does_not_join(
+    site: tuple[Hall, Kube], rack: Any, left_out: str, words: str
+) -> None:
+    hall, kube = site
+    host = rack(f"gpu-no-{left_out}")
+    concerns = [each for each in READY if each not in (left_out, "memlock")]
+    said = prepare(hall, host, bundle((*concerns, "join"), {"JOIN": joining(host.machine.name)}))
+    assert said.status == 1
+    assert words in said.lines["join"] + over_ssh(hall, host, "cat /var/log/gpucluster.log").stdout
+    assert kube.get("v1", "Node", host.machine.name) is None
+    whole = bundle((*READY, "join"), {"JOIN": joining(host.machine.name)})
+    assert prepare(hall, host, whole).status == 0
+
+
+@pytest.mark.parametrize("token", ["cccccc.0123456789abcdef", "abcdef.ffffffffffffffff"])
+def test_a_token_that_nobody_gave_lets_nobody_in(site: tuple[Hall, Kube], rack: Any, token: str) -> None:
+    hall, kube = site
+    host = rack(f"gpu-{token[:3]}")
+    said = prepare(hall, host, bundle((*READY, "join"), {"JOIN": joining(host.machine.name, token)}))
+    assert said.status == 1
+    assert "the token is unknown or has expired" in said.lines["join"]
+    assert kube.get("v1", "Node", host.machine.name) is None
+
+
+def test_an_expired_token_is_renewed_by_the_control_plane_and_then_lets_in(site: tuple[Hall, Kube], rack: Any) -> None:
+    hall, kube = site
+    token, host = "dddddd.0123456789abcdef", rack("gpu-d")
+    assert make_first(hall, f"gpu-d {token} worker\n").status == 0
+    secret = kube.get("v1", "Secret", "bootstrap-token-dddddd", "kube-system")
+    assert secret is not None
+    patch = {"stringData": {"expiration": "2020-01-01T00:00:00Z"}}
+    kube.patch("v1", "Secret", "bootstrap-token-dddddd", "kube-system", patch)
+    text = bundle((*READY, "join"), {"JOIN": joining("gpu-d", token)})
+    assert "has expired" in prepare(hall, host, text).lines["join"]
+    kube.delete(secret)
+    assert make_first(hall, f"gpu-d {token} worker\n").lines["invitations"].endswith("gpu-d invited")
+    assert prepare(hall, host, text).status == 0
+    assert node(kube, "gpu-d")["metadata"]["name"] == "gpu-d"
+
+
+def test_a_node_leaves_its_cluster_only_by_its_serial(site: tuple[Hall, Kube], rack: Any) -> None:
+    hall, _ = site
+    host = rack("gpu-e")
+    assert make_first(hall, "gpu-e eeeeee.0123456789abcdef worker\n").status == 0
+    given = {"JOIN": joining("gpu-e", "eeeeee.0123456789abcdef")}
+    assert prepare(hall, host, bundle((*READY, "join"), given)).status == 0
+    kept = prepare(hall, host, bundle(("join",), given), "undo")
+    assert kept.lines["join"] == "ok"
+    assert not any(call[:2] == ["kubeadm", "reset"] for call in host.calls())
+    gone = prepare(hall, host, bundle(("join",), {**given, "ALLOW_RESET": "SER-1"}), "undo")
+    assert gone.lines["join"] == "changed: left the cluster"

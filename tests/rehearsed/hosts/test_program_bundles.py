@@ -1,0 +1,57 @@
+"""What the program sends to a machine of the committed stack, on such a machine: every concern is done, and once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rehearsal.metal.hall import Hall, Host
+from rehearsal.metal.machine import Card, Drive
+from tests.graph.stackfiles import graph_of, stack_config
+
+from .conftest import Rack
+from .racks import prepare
+
+INVENTORY: dict[str, Any] = stack_config("metal")["gpucluster:inventory"]
+DGX: dict[str, Any] = INVENTORY["hosts"][1]
+
+
+def text(command: str, *but: str) -> str:
+    """The bundle that the program sends, without the concerns that need a cluster around."""
+    whole = str(graph_of("metal").one(command).inputs["stdin"])
+    before, call = whole.rstrip().rsplit("\n", 1)
+    return "\n".join((before, " ".join(word for word in call.split() if word not in but), ""))
+
+
+def drive(index: int, place: str) -> Drive:
+    """A drive under the name that the inventory has for it."""
+    return Drive(f"nvme{index}n1", 3840, f"NVME{index}", path=place.rpartition("/")[2])
+
+
+def as_racked(rack: Rack) -> Host:
+    """The first DGX of the stack file, as a supplier delivers it."""
+    return rack(
+        serial=DGX["serials"][0],
+        drives=(
+            Drive("sda", 1920, "BOOT1", "ext4", "/"),
+            *(drive(index, place) for index, place in enumerate(DGX["disks"], 1)),
+        ),
+        cards=tuple(Card(pci, f"ibp{index}s0") for index, pci in enumerate(DGX["rails"])),
+        packages={"nvidia-fabricmanager-580": "580.126.20-1", "doca-ofed": "3.4.1", "lustre-client-modules": "2.16.1"},
+    )
+
+
+def test_the_programs_bundle_prepares_its_machine_and_changes_nothing_the_second_time(hall: Hall, rack: Rack) -> None:
+    host, bundle = as_racked(rack), text("pool-training-dgx-01-prepared", "join", "shared-files")
+    first = prepare(hall, host, bundle)
+    assert first.status == 0, first.lines
+    assert [name for name, said in first.lines.items() if said.startswith("changed: ")], first.lines
+    assert prepare(hall, host, bundle).all_ok()
+
+
+def test_the_programs_bundle_leaves_another_machine_alone(hall: Hall, rack: Rack) -> None:
+    """The serial number decides before anything is changed."""
+    stranger = rack(serial="SOMEBODY-ELSE")
+    said = prepare(hall, stranger, text("pool-training-dgx-01-prepared", "join"))
+    assert said.status == 1
+    assert list(said.lines) == ["checks"]
+    assert f"has serial SOMEBODY-ELSE and the stack file says {DGX['serials'][0]}" in said.lines["checks"]

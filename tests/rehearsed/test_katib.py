@@ -1,0 +1,162 @@
+"""Katib's objects against the inventory of its vendor's set of that version (manifests/v1beta1, katib-standalone)."""
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalogue import versions
+from components.kubeflow.katib_config import SUGGESTIONS, CollectorRoom, katib_config
+from tests.components.samples import SAMPLES, built
+from tests.graph.harness import Recorded
+
+ROOT = Path(__file__).parents[2]
+UPSTREAM = Path(os.environ.get("GPUCLUSTER_UPSTREAM", ROOT.parent / "shared" / "upstream"))
+LEFT_OUT = {
+    ("Namespace", "kubeflow"): "the stack's own",
+    ("ServiceAccount", "katib-ui"): "the UI",
+    ("ClusterRole", "katib-ui"): "the UI",
+    ("ClusterRoleBinding", "katib-ui"): "the UI",
+    ("Service", "katib-ui"): "the UI",
+    ("Deployment", "katib-ui"): "the UI",
+    ("ConfigMap", "trial-templates"): "the UI's examples",
+    ("PersistentVolumeClaim", "katib-mysql"): "in the StatefulSet's template",
+    ("Deployment", "katib-mysql"): "a StatefulSet",
+}
+"""Objects of the vendor's set that are not registered under their name, and why."""
+
+NOT_NEEDED = {
+    ("", "secrets"): "of all namespaces",
+    ("", "namespaces"): "nothing asks for one",
+    ("", "persistentvolumes"): "resumePolicy FromVolume",
+    ("", "persistentvolumeclaims"): "resumePolicy FromVolume",
+    ("", "pods"): "jobs of other kinds",
+    ("", "pods/status"): "jobs of other kinds",
+    ("batch", "jobs"): "trials of another kind",
+    ("batch", "cronjobs"): "trials of another kind",
+    ("jobset.x-k8s.io", "jobsets"): "trials of another kind",
+    ("trainer.kubeflow.org", "trainjobs"): "trials of another kind",
+    ("kubeflow.org", "tfjobs"): "trials of another kind",
+    ("kubeflow.org", "mpijobs"): "trials of another kind",
+    ("kubeflow.org", "xgboostjobs"): "trials of another kind",
+}
+"""Rights of the vendor's role that are not asked for, and what they are for."""
+
+Right = tuple[str, str, str]
+
+
+@pytest.fixture
+def theirs() -> dict[tuple[str, str], dict[str, Any]]:
+    """The vendor's objects by kind and name."""
+    file = UPSTREAM / "rendered" / f"katib-{versions.KATIB.removeprefix('v')}.json"
+    if not file.exists():
+        pytest.skip(f"{file} is not there: GPUCLUSTER_UPSTREAM names a directory of vendors' files")
+    return {(each["kind"], each["name"]): each for each in json.loads(file.read_text(encoding="utf-8"))["objects"]}
+
+
+@cache
+def ours() -> Recorded:
+    return built(SAMPLES["katib"])
+
+
+def mine() -> dict[tuple[str, str], dict[str, Any]]:
+    """What is registered, by kind and name."""
+    found = [each for each in ours().resources.values() if each.custom and each.name.startswith("sample-")]
+    return {(each.token.rpartition(":")[2], each.inputs["metadata"]["name"]): dict(each.inputs) for each in found}
+
+
+def rights(rules: list[dict[str, Any]]) -> set[Right]:
+    return {
+        (group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def test_every_object_of_the_vendors_set_is_there_or_said_to_be_left_out(theirs: dict[Any, Any]) -> None:
+    assert set(theirs) - set(mine()) == set(LEFT_OUT)
+
+
+def test_no_right_is_ours_alone_and_what_is_left_out_is_said(theirs: dict[Any, Any]) -> None:
+    wanted = rights(theirs["ClusterRole", "katib-controller"]["rules"])
+    everywhere = rights(mine()["ClusterRole", "katib-controller"]["rules"])
+    asked = everywhere | {right for each in ours().of_type("Role") for right in rights(each.inputs["rules"])}
+    assert {right for right in asked if right not in wanted and (*right[:2], "*") not in wanted} == set()
+    missing = {(group, resource) for group, resource, _ in wanted - asked}
+    assert missing - {("", "secrets")} == set(NOT_NEEDED) - {("", "secrets")}
+    assert ("", "secrets", "get") not in everywhere
+    looks = {verb for _, resource, verb in everywhere if "webhook" not in resource}
+    assert looks == {"get", "list", "watch"}
+
+
+@pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
+def test_webhooks_are_the_vendors(theirs: dict[Any, Any], kind: str) -> None:
+    was, here = (each[kind, "katib.kubeflow.org"]["webhooks"] for each in (theirs, mine()))
+    for one, other in zip(was, here, strict=True):
+        for key in ("name", "rules", "sideEffects", "admissionReviewVersions"):
+            assert one[key] == other[key], key
+        assert {**one["clientConfig"]["service"], "port": 443} == other["clientConfig"]["service"]
+
+
+@pytest.mark.parametrize("name", ["katib-controller", "katib-db-manager"])
+def test_deployments_are_the_vendors_but_for_what_is_said(theirs: dict[Any, Any], name: str) -> None:
+    was, here = theirs["Deployment", name], mine()["Deployment", name]["spec"]
+    assert here["selector"] == was["selector"]
+    (one,), (other,) = was["pod"]["containers"], here["template"]["spec"]["containers"]
+    assert one["name"] == other["name"]
+    assert one["command"] == other["command"]
+    assert one.get("args") == other.get("args")
+    assert {each["containerPort"] for each in one["ports"]} == {each["containerPort"] for each in other["ports"]}
+    assert set(one["env"]) == {each["name"] for each in other["env"]}
+    assert set(one["mounts"].values()) == {each["mountPath"] for each in other.get("volumeMounts", ())}
+    assert one["securityContext"].items() <= other["securityContext"].items()
+
+
+@pytest.mark.parametrize("name", ["katib-controller", "katib-db-manager", "katib-mysql"])
+def test_services_are_the_vendors(theirs: dict[Any, Any], name: str) -> None:
+    was, here = theirs["Service", name], mine()["Service", name]["spec"]
+    assert here["selector"] == was["serviceSelector"]
+    assert {each["port"]: each["name"] for each in here["ports"]} == {
+        each["port"]: each["name"] for each in was["ports"]
+    }
+
+
+def test_definitions_are_the_vendors(theirs: dict[Any, Any]) -> None:
+    for (kind, name), was in theirs.items():
+        if kind == "CustomResourceDefinition":
+            here = mine()[kind, name]["spec"]
+            assert [each["name"] for each in here["versions"]] == was["versions"]
+            assert (here["group"], here["scope"]) == (was["group"], was["scope"])
+
+
+def test_the_database_is_what_the_vendor_tests_with(theirs: dict[Any, Any]) -> None:
+    (was,) = theirs["Deployment", "katib-mysql"]["pod"]["containers"]
+    (here,) = mine()["StatefulSet", "katib-mysql"]["spec"]["template"]["spec"]["containers"]
+    assert versions.MYSQL_IMAGE.rpartition("/")[2] == was["image"]
+    assert here["args"] == was["args"]
+    assert {each["mountPath"] for each in here["volumeMounts"]} == set(was["mounts"].values())
+    kept = {key: value for key, value in was["securityContext"].items() if key != "runAsGroup"}
+    assert kept.items() <= here["securityContext"].items()
+
+
+def test_images_are_of_the_version() -> None:
+    assert all(
+        re.fullmatch(rf"ghcr\.io/kubeflow/katib/{name}:{versions.KATIB}", image)
+        for name, image in versions.KATIB_IMAGES.items()
+    )
+
+
+def test_the_configuration_names_the_trials_kind_and_each_algorithm_with_its_image() -> None:
+    images = {name: f"{name}:1" for name in versions.KATIB_IMAGES}
+    config = json.loads(katib_config(images, CollectorRoom(millicores=50, memory_mib=100)))
+    assert config["init"]["controller"]["trialResources"] == ["PyTorchJob.v1.kubeflow.org"]
+    told = {each["algorithmName"]: each["image"] for each in config["runtime"]["suggestions"]}
+    assert told == {name: f"{image}:1" for name, image in SUGGESTIONS.items()}
+    (collector,) = config["runtime"]["metricsCollectors"]
+    assert collector["resources"]["limits"] == {"cpu": "50m", "memory": "100Mi"}

@@ -1,0 +1,213 @@
+"""Experiments as they are planned, on the fake platform: trials are runs, and Katib is there for them (R01, R05)."""
+
+import json
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+
+from policy import RULES
+from policy.pods import pods
+from policy.rule import violations
+from stacks.refusal import _without_password
+from tests.graph import schema_kubernetes, schema_sdk
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import run_program, stack_config
+from tests.stacks import fake_platform as fake
+from tests.stacks.connections import End, Network, ends
+from tests.stacks.platforms import deployed
+
+
+def spec() -> dict[str, Any]:
+    found: dict[str, Any] = deployed("fake").spec("experiment-rates-experiment")
+    return found
+
+
+def trial() -> dict[str, Any]:
+    found: dict[str, Any] = spec()["trialTemplate"]["trialSpec"]["spec"]
+    return found
+
+
+def test_a_trial_is_the_runs_own_job_but_for_what_the_experiment_says_r01() -> None:
+    found = deployed("fake")
+    run, mine = found.spec("run-small-job"), trial()
+    assert mine["runPolicy"]["schedulingPolicy"] == {
+        **run["runPolicy"]["schedulingPolicy"],
+        "queue": "experiments",
+        "priorityClass": "experiments",
+    }
+    assert mine["nprocPerNode"] == run["nprocPerNode"]
+    assert mine["runPolicy"]["backoffLimit"] == 2 * deployed("fake").plan.runs["small"].restarts + 1
+    (theirs,) = run["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
+    pod = mine["pytorchReplicaSpecs"]["Master"]["template"]
+    (container,) = pod["spec"]["containers"]
+    told = ["learning-rate", "warmup-steps", "dropout", "schedule"]
+    assert container["args"] == [*theirs["args"], *(f"--{name}=${{trialParameters.{name}}}" for name in told)]
+    assert pod["metadata"]["labels"] == {"gpucluster/run": "rates", "gpucluster/experiment": "rates"}
+    for key in ("image", "command", "securityContext", "env"):
+        uri = ("cask://saves/checkpoints/small", "cask://saves/checkpoints/rates/${trialParameters.trial}")
+        assert json.dumps(container[key]) == json.dumps(theirs[key]).replace(*uri), key
+    (place,) = [each["subPath"] for each in container["volumeMounts"] if each["mountPath"] == "/checkpoints"]
+    assert place == "checkpoints/rates/${trialParameters.trial}"
+
+
+def test_the_collector_has_room_beside_the_first_rank_r01() -> None:
+    found = deployed("fake")
+    limits = trial()["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]["resources"]["limits"]
+    whole = found.gang("small")["spec"]["containers"][0]["resources"]["limits"]
+    config = json.loads(found.graph.one("katib-config").inputs["data"]["katib-config.yaml"])
+    (collector,) = config["runtime"]["metricsCollectors"]
+    beside = collector["resources"]["limits"]
+    assert int(limits["cpu"][:-1]) + int(beside["cpu"][:-1]) == int(whole["cpu"][:-1])
+    assert int(limits["memory"][:-2]) + int(beside["memory"][:-2]) == int(whole["memory"][:-2])
+    assert limits["nvidia.com/gpu"] == whole["nvidia.com/gpu"]
+
+
+def test_katib_is_told_what_the_stack_file_says_r01_r05() -> None:
+    found = spec()
+    assert found["objective"] == {
+        "type": "maximize",
+        "goal": 0.9,
+        "objectiveMetricName": "accuracy",
+        "metricStrategies": [{"name": "accuracy", "value": "max"}],
+    }
+    assert found["algorithm"] == {"algorithmName": "tpe"}
+    assert (found["parallelTrialCount"], found["maxTrialCount"], found["maxFailedTrialCount"]) == (1, 5, 2)
+    stopping = {each["name"]: each["value"] for each in found["earlyStopping"]["algorithmSettings"]}
+    assert stopping == {"min_trials_required": "2", "start_step": "6"}
+    assert {each["name"]: (each["parameterType"], each["feasibleSpace"]) for each in found["parameters"]} == {
+        "learning-rate": ("double", {"min": "1e-05", "max": "0.001", "distribution": "logUniform"}),
+        "warmup-steps": ("int", {"min": "10", "max": "100", "step": "10", "distribution": "uniform"}),
+        "dropout": ("discrete", {"list": ["0", "0.1"], "distribution": "uniform"}),
+        "schedule": ("categorical", {"list": ["cosine", "linear"], "distribution": "uniform"}),
+    }
+
+
+def test_the_database_has_its_volume_and_its_password_is_a_secret() -> None:
+    found = deployed("fake")
+    assert found.plan.trial_database is not None
+    (claim,) = found.spec("katib-database-mysql")["volumeClaimTemplates"]
+    assert claim["spec"]["storageClassName"] == fake.BLOCK_CLASS
+    assert claim["spec"]["resources"]["requests"] == {"storage": f"{found.plan.trial_database.gib}Gi"}
+    assert "stringData" in found.graph.one("katib-database-password").secret
+
+
+def test_experiments_come_after_katib_and_katib_after_the_training_operator() -> None:
+    found = deployed("fake")
+    katib = found.graph.one("katib-service").urn
+    assert katib in found.graph.one("experiment-rates-experiment").depends_on
+    operator = found.graph.one("training-operator-service").urn
+    assert operator in found.graph.one("katib-controller").depends_on
+
+
+def test_no_pod_but_a_trials_waits_for_katib() -> None:
+    """A controller that is down keeps nobody else's pods from being made."""
+    (hook,) = [
+        each
+        for each in deployed("fake").graph.one("katib-mutating").inputs["webhooks"]
+        if each["name"].startswith("mutator.pod")
+    ]
+    assert hook["objectSelector"] == {"matchExpressions": [{"key": "gpucluster/experiment", "operator": "Exists"}]}
+    run = deployed("fake").gang("small")["metadata"]["labels"]
+    assert "gpucluster/experiment" not in run
+
+
+def test_without_experiments_there_is_no_katib() -> None:
+    for stack in ("dev", "prod"):
+        names = {each.name for each in deployed(stack).graph.resources.values()}
+        assert not [name for name in names if name.startswith("katib")]
+        assert deployed(stack).plan.trial_database is None
+
+
+TRIAL = End(namespace="training", labels={"gpucluster/run": "rates", "gpucluster/experiment": "rates"})
+ALGORITHM = End(namespace="training", labels={"katib.kubeflow.org/suggestion": "rates"})
+CONTROLLER, MANAGER, DATABASE = "katib-controller", "katib-database-manager", "katib-database-mysql"
+API, WEBHOOKS = End(address="192.0.2.10"), End(address="192.0.2.10")
+NEEDED = (
+    ("its webhooks are asked", WEBHOOKS, CONTROLLER, 8443, True),
+    ("the controller asks the API", CONTROLLER, API, 6443, True),
+    ("the controller asks an algorithm", CONTROLLER, ALGORITHM, 6789, True),
+    ("the controller asks early stopping", CONTROLLER, ALGORITHM, 6788, True),
+    ("the controller reads metrics", CONTROLLER, MANAGER, 6789, True),
+    ("a trial tells its metrics", TRIAL, MANAGER, 6789, True),
+    ("a trial is stopped early", TRIAL, ALGORITHM, 6788, True),
+    ("early stopping reads metrics", ALGORITHM, MANAGER, 6789, True),
+    ("early stopping marks a trial", ALGORITHM, API, 6443, True),
+    ("metrics are kept", MANAGER, DATABASE, 3306, True),
+    ("a trial asks no database", TRIAL, DATABASE, 3306, False),
+    ("a run tells Katib nothing", "run-small-job", MANAGER, 6789, False),
+    ("a trial asks the API nothing", TRIAL, API, 6443, False),
+    ("a run asks no algorithm", "run-small-job", ALGORITHM, 6789, False),
+    ("the controller asks no database", CONTROLLER, DATABASE, 3306, False),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "port", "passes"), [each[1:] for each in NEEDED], ids=[each[0] for each in NEEDED]
+)
+def test_katib_and_trials_speak_with_whom_they_must_nw08(
+    source: str | End, target: str | End, port: int, passes: bool
+) -> None:
+    graph = deployed("fake").graph
+    network, there = Network(graph), ends(pods(graph))
+    one, other = (there[each] if isinstance(each, str) else each for each in (source, target))
+    assert network.passes(one, other, port) is passes
+
+
+def test_the_experiment_is_what_katibs_own_sdk_makes_of_it() -> None:
+    """Every field is one that the models of kubeflow-katib have, and they write the same object.
+
+    The SDK wants an older protobuf than this program, so it is asked in another interpreter.
+    """
+    python = os.environ.get("KATIB_SDK")
+    if python is None:
+        pytest.skip("KATIB_SDK names no Python with kubeflow-katib==0.19.0 (pip install it into a venv of its own)")
+    experiment = {
+        "apiVersion": "kubeflow.org/v1beta1",
+        "kind": "Experiment",
+        "metadata": {"name": "rates", "namespace": "training"},
+        "spec": spec(),
+    }
+    told = subprocess.run(
+        [python, str(Path(__file__).with_name("katib_sdk.py"))],
+        input=json.dumps(experiment),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert told.returncode == 0, told.stderr[-2000:]
+    assert json.loads(told.stdout) == experiment
+
+
+@cache
+def tuned() -> Recorded:
+    """The dev stack with an experiment."""
+    config = stack_config("dev")
+    queues = [{"name": "training", "weight": 4}, {"name": "experiments"}]
+    experiment = {**fake.rates(), "run": config["gpucluster:training"]["runs"][0]["name"], "nodes": 1}
+    training = {**config["gpucluster:training"], "experiments": [experiment]}
+    changes = {"gpucluster:scheduling": {"queues": queues}, "gpucluster:training": training}
+    return run_program({**config, **changes}, stack="dev")
+
+
+def test_what_is_registered_is_what_kubernetes_and_the_sdk_know() -> None:
+    found = list(tuned().resources.values())
+    assert [problem for each in found for problem in schema_sdk.problems(each)] == []
+    built_in = [each for each in found if each.kind not in (*schema_kubernetes.CUSTOM, "Experiment")]
+    assert [problem for each in built_in for problem in schema_kubernetes.problems(each)] == []
+
+
+def test_no_rule_about_the_whole_graph_is_broken() -> None:
+    assert [str(each) for each in violations(tuned(), RULES)] == []
+
+
+def test_without_its_secret_the_stack_is_refused_with_what_to_type() -> None:
+    plan = deployed("fake").plan
+    (said,) = _without_password(plan, pulumi.Config("nothing-is-set"))
+    assert "training.trialDatabase.secret: the trials' database has no password" in said
+    assert "pulumi config set --secret nothing-is-set:trialDatabase" in said

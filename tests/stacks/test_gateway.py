@@ -1,0 +1,222 @@
+"""The way in from outside, from the stack file to what is registered (Y11, Y12, Y13; Q07)."""
+
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import pytest
+
+from policy.pods import pods
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import run_program, stack_config
+from tests.stacks.connections import End, Network, ends
+from tests.stacks.platforms import deployed
+
+HOST = "llama-3-8b.llm.example.com"
+GATEWAY: dict[str, Any] = {
+    "domain": "llm.example.com",
+    "issuer": {"kind": "private-ca"},
+    "reach": "internet",
+    "callers": ["198.51.100.0/24"],
+}
+ACME = {"kind": "acme", "email": "ops@example.com"}
+TRAEFIK = End(namespace="gateway", labels={"app.kubernetes.io/name": "traefik"})
+MANAGER = End(namespace="cert-manager", labels={"app": "cert-manager"})
+SOLVER = End(namespace="gateway", labels={"acme.cert-manager.io/http01-solver": "true"})
+CALLER, AUTHORITY, CONTROL_PLANE = End(address="198.51.100.7"), End(address="172.65.32.248"), End(address="10.64.2.17")
+API = End(address="172.20.0.1")
+
+
+@cache
+def graph(*, public: bool = True, gateway: bool = True, acme: bool = False, reach: str = "internet") -> Recorded:
+    """The dev stack with a gateway."""
+    config = deepcopy(stack_config("dev"))
+    serving = config["gpucluster:serving"]
+    if gateway:
+        serving["gateway"] = {**GATEWAY, "reach": reach}
+    if acme:
+        serving["gateway"] |= {"issuer": ACME, "callers": ["0.0.0.0/0"]}
+    serving["services"][0] |= {"public": public, "requestsPerMinute": 90}
+    return run_program(config, stack="dev")
+
+
+def spec(found: Recorded, name: str) -> dict[str, Any]:
+    held: dict[str, Any] = found.one(name).inputs["spec"]
+    return held
+
+
+def test_nothing_of_it_is_there_unless_the_stack_file_asks() -> None:
+    """Closed by default: no gateway, no certificates, and no policy that lets anybody new in."""
+    found = graph(public=False, gateway=False)
+    words = ("gateway", "cert-manager", "traefik", "route-", "issuer")
+    names = {each.name for each in found.resources.values()}
+    assert [name for name in names if name.startswith(words)] == []
+    namespaces = {each.inputs["metadata"]["name"] for each in found.of_type("Namespace")}
+    assert not namespaces & {"gateway", "cert-manager"}
+
+
+def test_a_service_that_is_not_public_has_neither_route_nor_certificate() -> None:
+    found = graph(public=False)
+    assert found.of_type("HTTPRoute") == found.of_type("Middleware") == []
+    assert [each.name for each in found.of_type("Certificate")] == ["issuer-root"]
+    assert [each["name"] for each in spec(found, "gateway-gateway")["listeners"]] == ["http"]
+
+
+def test_a_hostname_has_a_listener_with_its_own_certificate() -> None:
+    found = graph()
+    plain, secure = spec(found, "gateway-gateway")["listeners"]
+    assert (plain["port"], plain["protocol"], secure["port"], secure["protocol"]) == (8000, "HTTP", 8443, "HTTPS")
+    certificate = spec(found, "gateway-llama-3-8b-tls")
+    (named,) = secure["tls"]["certificateRefs"]
+    assert (secure["hostname"], certificate["dnsNames"], secure["tls"]["mode"]) == (HOST, [HOST], "Terminate")
+    assert named["name"] == certificate["secretName"]
+    assert certificate["issuerRef"] == {"kind": "Issuer", "name": "callers"}
+    assert found.one("gateway-llama-3-8b-tls").inputs["metadata"]["namespace"] == "gateway"
+    among = secure["allowedRoutes"]["namespaces"]["selector"]["matchExpressions"]
+    assert among == [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["inference"]}]
+
+
+def test_a_route_leads_to_the_door_under_the_services_limit() -> None:
+    """Each of the two pods lets half of 90 requests a minute through; ten seconds' worth of them at once."""
+    found = graph()
+    route = spec(found, "route-llama-3-8b-route")
+    (rule,) = route["rules"]
+    assert route["hostnames"] == [HOST]
+    assert route["parentRefs"] == [{"name": "gateway", "namespace": "gateway", "sectionName": "llama-3-8b"}]
+    door = found.one("service-llama-3-8b-service").inputs
+    assert rule["backendRefs"] == [{"name": door["metadata"]["name"], "port": door["spec"]["ports"][0]["port"]}]
+    (limited,) = rule["filters"]
+    limit = found.one("route-llama-3-8b-limit").inputs
+    assert limited["extensionRef"] == {"group": "traefik.io", "kind": "Middleware", "name": limit["metadata"]["name"]}
+    source = {"requestHost": True}
+    assert limit["spec"]["rateLimit"] == {"average": 45, "period": "1m", "burst": 8, "sourceCriterion": source}
+
+
+def test_plain_http_goes_to_tls_with_its_method_and_body() -> None:
+    plain = spec(graph(), "route-llama-3-8b-plain")
+    assert plain["parentRefs"][0]["sectionName"] == "http"
+    (rule,) = plain["rules"]
+    redirect = {"scheme": "https", "statusCode": 308}
+    assert rule == {"filters": [{"type": "RequestRedirect", "requestRedirect": redirect}]}
+    assert plain["hostnames"] == [HOST]
+
+
+def test_the_load_balancer_lets_callers_in_and_streams_end_by_themselves() -> None:
+    found = graph()
+    values = found.one("traefik-release").inputs["values"]
+    service = values["service"]
+    assert service["spec"] == {"type": "LoadBalancer", "loadBalancerSourceRanges": ["198.51.100.0/24"]}
+    begin = "service.beta.kubernetes.io/aws-load-balancer"
+    public = [each.id for each in found.of_type("Subnet") if "public" in each.name]
+    assert public
+    assert service["annotations"] == {f"{begin}-type": "nlb", f"{begin}-subnets": ",".join(public)}
+    for port in ("web", "websecure"):
+        transport = values["ports"][port]["transport"]
+        assert transport["lifeCycle"] == {"requestAcceptGraceTimeout": "15s", "graceTimeOut": "306s"}
+        assert "writeTimeout" not in transport["respondingTimeouts"]
+    assert values["deployment"]["terminationGracePeriodSeconds"] > 15 + 306
+    inside = graph(reach="network").one("traefik-release").inputs["values"]["service"]["annotations"]
+    assert inside[f"{begin}-internal"] == "true"
+    assert inside[f"{begin}-subnets"] != ",".join(public)
+
+
+def test_a_first_preview_renders_the_chart_before_monitors_are_served() -> None:
+    """The chart refuses to make a monitor where none is served, which a preview of a new cluster finds."""
+    metrics = graph().one("traefik-release").inputs["values"]["metrics"]["prometheus"]
+    assert (metrics["serviceMonitor"], metrics["disableAPICheck"]) == ({"enabled": True}, True)
+
+
+def test_what_it_stands_on_comes_first() -> None:
+    """Traefik ends without the kinds it looks at; an Issuer is refused before cert-manager's webhook answers."""
+    found = graph()
+    before = {
+        "traefik-release": {"gateway-api-apply", "prometheus-operator-crds-release"},
+        "issuer-own": {"cert-manager-release"},
+        "issuer-root": {"issuer-own"},
+        "issuer-issuer": {"issuer-root"},
+        "gateway-llama-3-8b-tls": {"issuer-issuer"},
+        "gateway-gateway": {"traefik-release", "gateway-llama-3-8b-tls"},
+        "route-llama-3-8b-limit": {"gateway-gateway"},
+        "route-llama-3-8b-route": {"gateway-gateway", "service-llama-3-8b-service", "route-llama-3-8b-limit"},
+    }
+    for name, expected in before.items():
+        depends = {found.resources[urn].name for urn in found.one(name).depends_on}
+        assert expected <= depends, name
+
+
+def test_an_authority_that_asks_is_answered_by_the_gateway() -> None:
+    found = graph(acme=True)
+    acme = spec(found, "issuer-issuer")["acme"]
+    assert (acme["email"], acme["server"]) == ("ops@example.com", "https://acme-v02.api.letsencrypt.org/directory")
+    assert acme["solvers"] == [
+        {"http01": {"gatewayHTTPRoute": {"parentRefs": [{"kind": "Gateway", "name": "gateway"}]}}}
+    ]
+    plain = spec(found, "gateway-gateway")["listeners"][0]
+    assert "gateway" in plain["allowedRoutes"]["namespaces"]["selector"]["matchExpressions"][0]["values"]
+    assert "--enable-gateway-api" in found.one("cert-manager-release").inputs["values"]["extraArgs"]
+    assert {"issuer-own", "issuer-root"}.isdisjoint(each.name for each in found.resources.values())
+
+
+def test_a_person_is_told_where_the_service_is_found() -> None:
+    told = graph().outputs["workloads"]["services"]["llama-3-8b"]
+    assert (told["publicUrl"], told["hostname"], told["requestsPerMinute"]) == (f"https://{HOST}", HOST, 90)
+    assert "publicUrl" not in graph(public=False).outputs["workloads"]["services"]["llama-3-8b"]
+
+
+SERVER = "service-llama-3-8b-deployment"
+PASSES = (
+    ("callers", CALLER, TRAEFIK, 8443),
+    ("plain http", CALLER, TRAEFIK, 8000),
+    ("the gateway asks the door", TRAEFIK, SERVER, 8000),
+    ("Traefik asks the API", TRAEFIK, API, 443),
+    ("cert-manager asks the API", MANAGER, API, 443),
+    ("cert-manager's webhook is asked", CONTROL_PLANE, MANAGER, 10250),
+    ("its metrics", End(namespace="monitoring", labels={}), MANAGER, 9402),
+    ("the gateway's metrics", End(namespace="monitoring", labels={}), TRAEFIK, 9100),
+)
+STOPPED = (
+    ("another pod of the gateway's namespace", End(namespace="gateway", labels={"app": "shell"}), SERVER, 8000),
+    ("past the door", TRAEFIK, SERVER, 8001),
+    ("callers past the gateway", CALLER, SERVER, 8000),
+    ("the gateway to training", TRAEFIK, End(namespace="training", labels={"a": "b"}), 23456),
+    ("callers to its metrics", CALLER, TRAEFIK, 9100),
+    ("the private authority asks nobody", MANAGER, AUTHORITY, 443),
+)
+
+
+@pytest.mark.parametrize(("what", "source", "target", "port"), PASSES, ids=[each[0] for each in PASSES])
+def test_what_is_needed_gets_through_nw08(what: str, source: Any, target: Any, port: int) -> None:
+    found = graph()
+    known = ends(pods(found))
+    here, there = (known[each] if isinstance(each, str) else each for each in (source, target))
+    assert Network(found).passes(here, there, port), what
+
+
+@pytest.mark.parametrize(("what", "source", "target", "port"), STOPPED, ids=[each[0] for each in STOPPED])
+def test_nothing_else_gets_through_nw08(what: str, source: Any, target: Any, port: int) -> None:
+    found = graph()
+    known = ends(pods(found))
+    here, there = (known[each] if isinstance(each, str) else each for each in (source, target))
+    assert not Network(found).passes(here, there, port), what
+
+
+def test_servers_themselves_let_the_gateway_in_at_the_door_alone() -> None:
+    """Whatever the gateway's own policies let out."""
+    (rule,) = spec(graph(), "network-rules-inference-gateway")["ingress"]
+    assert rule["ports"] == [{"port": 8000, "protocol": "TCP"}]
+
+
+def test_with_an_authority_its_questions_are_let_in_as_well() -> None:
+    network = Network(graph(acme=True))
+    assert network.passes(TRAEFIK, SOLVER, 8089)
+    assert network.passes(MANAGER, AUTHORITY, 443)
+    assert not network.passes(CALLER, SOLVER, 8089)
+    assert not Network(graph()).passes(TRAEFIK, SOLVER, 8089)
+
+
+def test_another_platform_publishes_it_by_its_own_load_balancers() -> None:
+    found = deployed("fake")
+    service = found.graph.one("traefik-release").inputs["values"]["service"]
+    assert service["spec"]["loadBalancerClass"] == found.entry.load_balancer_class
+    assert service["spec"]["loadBalancerSourceRanges"] == ["10.7.0.0/16", "192.0.2.0/24"]
+    assert service["annotations"] == found.entry.annotations

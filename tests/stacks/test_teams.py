@@ -1,0 +1,184 @@
+"""Teams from the stack file to what is registered, on AWS and on a platform that nobody sells (Y02, Y03)."""
+
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pulumi
+import pytest
+
+from planner.teams import TeamPlan
+from policy.graph import Graph
+from policy.pods import pods
+from stacks.deploy import deploy_on
+from tests.graph.harness import Recorded, config_of, record
+from tests.graph.stackfiles import run_program, stack_config
+from tests.stacks import fake_platform as fake
+from tests.stacks.connections import End, Network
+
+ALICE, BOB = "arn:aws:iam::123456789012:role/ml/alice", "arn:aws:iam::123456789012:user/bob"
+TEAMS: list[dict[str, Any]] = [
+    {
+        "name": "vision",
+        "queue": "vision",
+        "gpus": 2,
+        "storageGib": 300,
+        "monthlyUsd": 9000,
+        "members": [{"role": "trainer", "arn": ALICE}, {"role": "viewer", "group": "research"}],
+    },
+    {
+        "name": "speech",
+        "queue": "speech",
+        "gpus": 1,
+        "members": [{"role": "operator", "arn": BOB}, {"role": "viewer", "arn": ALICE}],
+    },
+]
+OF_A_TEAM = End(namespace="team-vision", labels={"app": "notebook"})
+
+
+@cache
+def aws() -> Recorded:
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:scheduling"]["queues"] += [{"name": "vision", "gpus": 2}, {"name": "speech"}]
+    return run_program({**config, "gpucluster:teams": TEAMS}, stack="dev")
+
+
+@cache
+def elsewhere() -> Recorded:
+    team = TeamPlan(
+        name="vision",
+        namespace="team-vision",
+        queue="training",
+        gpus=8,
+        storage_gib=10,
+        monthly_usd=None,
+        groups={"trainer": ("vision-people",)},
+        principals={},
+    )
+    return on_the_fake(team)
+
+
+def on_the_fake(team: TeamPlan) -> Recorded:
+    def program() -> None:
+        planned = replace(fake.fake_plan(), teams=(team,))
+        deploy_on(fake.deploy_fake(planned), planned, pulumi.Config("gpucluster"))
+
+    names = ("hfToken", "apiToken", "mailPassword", "trialDatabase")
+    tokens = {f"gpucluster:{name}": name for name in names}
+    return record(program, stack="fake", config=config_of(tokens), secrets=tuple(tokens))
+
+
+def test_each_team_has_a_confined_namespace_that_names_its_queue() -> None:
+    for team in ("vision", "speech"):
+        metadata = aws().one(f"teams-{team}").inputs["metadata"]
+        assert metadata["name"] == f"team-{team}"
+        assert metadata["labels"]["gpucluster/queue"] == team
+        assert metadata["labels"]["pod-security.kubernetes.io/enforce"] == "baseline"
+
+
+def test_its_quota_is_the_stack_files() -> None:
+    hard = aws().one("teams-vision-quota").inputs["spec"]["hard"]
+    assert hard["requests.nvidia.com/gpu"] == "2"
+    assert hard["requests.storage"] == "300Gi"
+    assert (hard["services.loadbalancers"], hard["services.nodeports"]) == ("0", "0")
+    serving = aws().one("teams-vision-inference-quota").inputs["spec"]
+    assert serving["hard"] == {"requests.nvidia.com/gpu": "0"}
+    assert serving["scopeSelector"]["matchExpressions"][0]["values"] == ["inference"]
+
+
+def bound(graph: Recorded, name: str) -> tuple[str, list[str]]:
+    binding = graph.one(name).inputs
+    return binding["roleRef"]["name"], [each["name"] for each in binding["subjects"]]
+
+
+def test_people_are_bound_by_group_in_their_own_namespace_only() -> None:
+    assert bound(aws(), "teams-vision-trainer") == ("gpucluster:team-trainer", ["gpucluster:vision:trainer"])
+    assert bound(aws(), "teams-vision-viewer") == ("gpucluster:team-viewer", ["research"])
+    assert bound(aws(), "teams-speech-viewer") == ("gpucluster:team-viewer", ["gpucluster:speech:viewer"])
+    bindings = [each for each in aws().of_type("RoleBinding") if each.name.startswith("teams-")]
+    assert {each.inputs["metadata"]["namespace"] for each in bindings} == {"team-vision", "team-speech"}
+
+
+def test_who_is_of_two_teams_is_known_to_eks_once() -> None:
+    entries = {
+        each.inputs["principalArn"]: each.inputs.get("kubernetesGroups", [])
+        for each in aws().of_type("AccessEntry")
+        if each.name.startswith("team-people")
+    }
+    assert entries == {
+        ALICE: ["gpucluster:speech:viewer", "gpucluster:vision:trainer"],
+        BOB: ["gpucluster:speech:operator"],
+    }
+    assert not [each for each in aws().of_type("AccessPolicyAssociation") if each.name.startswith("team-people")]
+
+
+def test_nobody_of_a_team_changes_rules_quotas_or_rights() -> None:
+    for role in ("viewer", "trainer", "operator"):
+        for rule in aws().one(f"team-rights-{role}").inputs["rules"]:
+            changes = set(rule["verbs"]) - {"get", "list", "watch"}
+            kept = {"networkpolicies", "resourcequotas", "limitranges", "roles", "rolebindings", "namespaces"}
+            assert not (changes and kept & set(rule["resources"])), (role, rule)
+            assert "*" not in [*rule["verbs"], *rule["resources"], *rule["apiGroups"]]
+            assert not {"impersonate", "escalate", "bind"} & set(rule["verbs"])
+
+
+def test_only_trainers_and_operators_read_secrets() -> None:
+    def secrets(role: str) -> bool:
+        return any("secrets" in rule["resources"] for rule in aws().one(f"team-rights-{role}").inputs["rules"])
+
+    assert [secrets(role) for role in ("viewer", "trainer", "operator")] == [False, True, True]
+
+
+def test_default_deny_stays() -> None:
+    network = Network(aws())
+    other = End(namespace="team-speech", labels={"app": "notebook"})
+    assert network.passes(OF_A_TEAM, End(namespace="team-vision", labels={"app": "rank"}), 23456)
+    assert network.passes(OF_A_TEAM, End(address="52.219.96.10"), 443), "an object store"
+    for far, port in (
+        (other, 23456),
+        (End(address="10.64.130.7"), 22),
+        (End(address="172.20.0.1"), 443),
+        (End(namespace="training", labels={"app": "x"}), 23456),
+        (End(address="169.254.169.254"), 80),
+    ):
+        assert not network.passes(OF_A_TEAM, far, port), far
+    assert not network.passes(other, OF_A_TEAM, 23456)
+
+
+def test_outputs_tell_each_team_where_it_is() -> None:
+    told = aws().outputs["scheduling"]["teams"]["vision"]
+    assert (told["namespace"], told["queue"], told["gpus"]) == ("team-vision", "vision", 2)
+
+
+def test_another_platform_has_teams_by_the_contract() -> None:
+    graph = elsewhere()
+    assert bound(graph, "teams-vision-trainer") == ("gpucluster:team-trainer", ["vision-people"])
+    assert graph.one("team-network-team-vision-deny-by-default").inputs["metadata"]["namespace"] == "team-vision"
+    assert graph.one("team-rights-queue-policy")
+
+
+def test_a_platform_that_knows_groups_only_admits_nobody_by_themselves() -> None:
+    team = TeamPlan(
+        name="a",
+        namespace="team-a",
+        queue="training",
+        gpus=1,
+        storage_gib=1,
+        monthly_usd=None,
+        groups={"viewer": ("g",)},
+        principals={ALICE: "g"},
+    )
+    with pytest.raises(ValueError, match="knows groups only"):
+        on_the_fake(team)
+
+
+def test_a_stack_without_teams_registers_nothing_of_them() -> None:
+    graph = run_program(stack_config("dev"), stack="dev")
+    assert not [each.name for each in graph.resources.values() if each.name.startswith("team")]
+    assert "teams" not in graph.outputs["scheduling"]
+
+
+def test_no_pod_is_made_for_a_team() -> None:
+    made: Graph = aws()
+    assert not [pod for pod in pods(made) if str(pod.namespace).startswith("team-")]

@@ -1,0 +1,168 @@
+"""Before a destroy: what controllers made in a cluster goes, in which order, and what is left to the destroy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sweep.vacate import Kubectl, Step, VacateError, dynamic, main, planned, steps, vacate
+
+KUBECTL = '''#!{python}
+"""kubectl over a file of objects: what get, delete and config view do for the words that are used here."""
+import json, pathlib, sys
+file = pathlib.Path({file!r})
+held = json.loads(file.read_text())
+words = [each for each in sys.argv[1:] if not each.startswith("--")]
+if words[0] == "config":
+    print(held["cluster"], end="")
+elif words[0] == "get":
+    kinds = {{"persistentvolumeclaims": "PersistentVolumeClaim", "persistentvolumes": "PersistentVolume",
+             "namespaces": "Namespace", "services": "Service", "ingresses": "Ingress"}}
+    wanted = [kinds[each] for each in words[1].split(",")]
+    for each in held["objects"]:
+        if each.get("status", {{}}).get("phase") == "Released":
+            each["looks"] = each.get("looks", 0) + 1
+    held["objects"] = [each for each in held["objects"] if each.get("looks", 0) < 3]
+    file.write_text(json.dumps(held))
+    print(json.dumps({{"items": [each for each in held["objects"] if each["kind"] in wanted]}}))
+elif held.get("refuses") in words:
+    sys.exit("error: timed out waiting for the condition")
+else:
+    held["deleted"].append(sys.argv[2:-3])
+    for each in held["objects"]:
+        if each["kind"] == "PersistentVolume" and words[1] in ("namespace", "persistentvolumeclaims"):
+            each["status"] = {{"phase": "Released"}}
+    file.write_text(json.dumps(held))
+'''
+
+
+def thing(kind: str, name: str, namespace: str = "", **spec: Any) -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+def ours(name: str) -> dict[str, Any]:
+    """A namespace as Pulumi applies it."""
+    made = thing("Namespace", name)
+    made["metadata"]["managedFields"] = [{"manager": "pulumi-kubernetes-1a2b3c4d", "operation": "Apply"}]
+    return made
+
+
+def volume(name: str, policy: str = "Delete", *, made: bool = True) -> dict[str, Any]:
+    found = thing("PersistentVolume", name, persistentVolumeReclaimPolicy=policy)
+    found["metadata"]["annotations"] = {"pv.kubernetes.io/provisioned-by": "ebs.csi.aws.com"} if made else {}
+    return found
+
+
+def claim(namespace: str, volume: str) -> dict[str, Any]:
+    return thing("PersistentVolumeClaim", f"of-{volume}", namespace, volumeName=volume)
+
+
+BALANCED = thing("Service", "front", "inference", type="LoadBalancer")
+INSIDE = thing("Service", "kubernetes", "default", type="ClusterIP")
+INGRESS = thing("Ingress", "pages", "team")
+SPACES = [ours("inference"), ours("monitoring"), thing("Namespace", "team"), thing("Namespace", "default")]
+FRONT = Step(("service", "front", "--namespace", "inference"), "its load balancer")
+PAGES = Step(("ingress", "pages", "--namespace", "team"), "its load balancer")
+
+
+def test_load_balancers_go_first_wherever_they_are_asked_for() -> None:
+    assert steps(SPACES, [INSIDE, BALANCED, INGRESS], []) == [FRONT, PAGES]
+
+
+def test_a_namespace_with_volumes_goes_whole_unless_pulumi_made_it() -> None:
+    claims = [claim("team", "a"), claim("team", "b"), claim("monitoring", "c"), claim("kube-system", "d")]
+    assert steps(SPACES, [], claims) == [Step(("namespace", "team"), "2 volumes")]
+
+
+def test_the_default_namespace_cannot_go_its_workloads_and_claims_do() -> None:
+    users, claims = steps(SPACES, [], [claim("default", "a")])
+    assert users.words[0].startswith("deployments,statefulsets,")
+    assert users.words[1:] == claims.words[1:] == ("--all", "--namespace", "default")
+    assert claims.words[0] == "persistentvolumeclaims"
+
+
+def test_only_volumes_that_a_driver_made_and_removes_count() -> None:
+    """A file system's static volume, and one whose policy keeps it, are meant to stay."""
+    volumes = [volume("a"), volume("kept", "Retain"), volume("static", made=False)]
+    claims = [claim("team", each["metadata"]["name"]) for each in volumes] + [claim("team", "")]
+    assert [each["metadata"]["name"] for each in dynamic(claims, volumes)] == ["of-a"]
+
+
+class Cluster:
+    """A cluster that `kubectl` at `binary` talks to."""
+
+    def __init__(self, directory: Path, objects: Sequence[Any], cluster: str, refuses: str) -> None:
+        self.file, self.binary = directory / "objects.json", directory / "kubectl"
+        held = {"cluster": cluster, "objects": objects, "deleted": [], "refuses": refuses}
+        self.file.write_text(json.dumps(held))
+        self.binary.write_text(KUBECTL.format(python=sys.executable, file=str(self.file)))
+        self.binary.chmod(0o700)
+
+    def deleted(self) -> list[list[str]]:
+        found: list[list[str]] = json.loads(self.file.read_text())["deleted"]
+        return found
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Any:
+    def make(objects: Sequence[Any], cluster: str = "arn:aws:eks:r:1:cluster/gpucluster-lab", refuses: str = "") -> Any:
+        return Cluster(tmp_path, objects, cluster, refuses)
+
+    return make
+
+
+WHOLE = [*SPACES, INSIDE, BALANCED, volume("a"), claim("team", "a")]
+
+
+def test_the_command_shows_asks_removes_and_waits_for_the_volumes(
+    made: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there: Cluster = made(WHOLE)
+    words = ["--stack", "lab", "--kubectl", str(there.binary)]
+    assert main(words, ask=lambda _: "lba") == 1
+    assert there.deleted() == []
+    assert main(words, ask=lambda _: "lab") == 0
+    assert there.deleted() == [["service", "front", "--namespace", "inference"], ["namespace", "team"]]
+    said = capsys.readouterr().out
+    assert "delete namespace team, and with it 1 volume\n" in said
+    assert "gone; now: pulumi destroy --stack lab" in said
+
+
+def test_nothing_to_do_is_said(made: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    there: Cluster = made([*SPACES, INSIDE])
+    assert main(["--stack", "lab", "--kubectl", str(there.binary)]) == 0
+    assert "pulumi destroy --stack lab" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cluster", ["", "arn:aws:eks:us-east-2:1:cluster/gpucluster-prod", "kind-lab"])
+def test_another_cluster_is_left_alone(made: Any, cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    there: Cluster = made(WHOLE, cluster)
+    assert main(["--stack", "lab", "--confirm", "lab", "--kubectl", str(there.binary)]) == 2
+    assert "aws eks update-kubeconfig --name gpucluster-lab" in capsys.readouterr().err
+    assert there.deleted() == []
+
+
+def test_what_kubectl_refuses_is_told_and_nothing_after_it_is_done(
+    made: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there: Cluster = made(WHOLE, refuses="front")
+    assert main(["--stack", "lab", "--confirm", "lab", "--kubectl", str(there.binary)]) == 1
+    assert "timed out waiting for the condition; run the same command again" in capsys.readouterr().err
+    assert there.deleted() == []
+
+
+def test_a_machine_without_kubectl_and_volumes_that_stay_are_told(
+    made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--stack", "lab", "--kubectl", "/nonexistent/kubectl"]) == 1
+    assert "kubectl is not on PATH" in capsys.readouterr().err
+    there: Cluster = made(WHOLE)
+    monkeypatch.setattr("sweep.vacate.WAIT_SECONDS", -1)
+    kubectl = Kubectl(str(there.binary))
+    with pytest.raises(VacateError, match="still there after -1 s: a"):
+        vacate(kubectl, planned(kubectl), lambda _: None)

@@ -1,0 +1,32 @@
+"""docs/comparison.md: whoever says yes there names a test, and the test exists."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "comparison.md"
+ROWS = [
+    [cell.strip() for cell in line.strip().strip("|").split("|")]
+    for line in PAGE.read_text(encoding="utf-8").splitlines()
+    if line.startswith("|") and not line.startswith(("|---", "| Feature"))
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0][:40] for row in ROWS])
+def test_what_is_claimed_has_a_test_that_exists(row: list[str]) -> None:
+    claim, named = row[1], row[-1].strip("`")
+    assert claim in ("yes", "part", "no")
+    if claim == "no":
+        assert not named
+        return
+    file, _, test = named.partition("::")
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    tests = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assert test in tests if test else any(name.startswith("test_") for name in tests)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row[1] == "part"], ids=lambda row: str(row[0])[:40])
+def test_what_is_there_in_part_says_what_is_missing(row: list[str]) -> None:
+    assert len(row[2].split()) > 3
