@@ -41,7 +41,7 @@ def many_small_pools(tree: Tree, *extra: str) -> None:
     """A stack file with a pool, a run or a service for every mistake, on few machines; `extra` are pools of one node.
 
     Only `plain` and `fabricless` ask for EFA, which is scarce: Volcano lets no gang in that the cluster as a whole has
-    nothing left for.
+    nothing left for. No gates measure the pools: a gate holds every node of a pool until it has passed.
     """
     file = tree.stack("dev")
     system, training, inference = file.get("gpucluster:pools")
@@ -53,6 +53,7 @@ def many_small_pools(tree: Tree, *extra: str) -> None:
     runs = [{**nameless, "name": name, "pool": pool, "nodes": 1, "shmGib": 2} for name, pool in RUNS.items()]
     file.set("gpucluster:training.runs", runs)
     file.set("gpucluster:training.datasets", [])
+    file.set("gpucluster:training.gates", None)
     file.set("gpucluster:serving.services", [{**service, "name": name} for name in SERVICES])
     file.set("gpucluster:budget.maxHourlyUsd", 200)
 
