@@ -150,9 +150,14 @@ class Kubelet:
         return None
 
     def _advance(self, key: str, pod: Object, node: Object, run: PodRun) -> float | None:
+        """Moves a pod on and says so. What an ended pod held is free before anybody reads that it ended: a scheduler
+        that binds the next pod finds room here at once (Kubernetes, pkg/kubelet: Kubelet.filterOutInactivePods).
+        """
         now = time.monotonic()
         again = run.advance(pod, node, now)
         status = run.status(pod)
+        if status["phase"] in ("Succeeded", "Failed"):
+            self._release(key, run.host.node)
         if podstatus.differs(pod.get("status") or {}, status):
             self._write(pod, status)
         with self._lock:
@@ -160,8 +165,6 @@ class Kubelet:
                 self._waiting.add(key)
             else:
                 self._waiting.discard(key)
-        if status["phase"] in ("Succeeded", "Failed"):
-            self._release(key, run.host.node)
         return None if again is None else max(0.0, again - time.monotonic())
 
     def _delete(self, key: str, pod: Object, run: PodRun | None) -> float | None:

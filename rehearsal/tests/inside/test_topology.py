@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal.kubelet import topology
+from rehearsal.kubelet import admission, topology
 from rehearsal.kubelet.allotted import Allotted
 from rehearsal.kubelet.kubelet import Kubelet
 from rehearsal.tests.inside import facts
@@ -104,6 +104,21 @@ def test_the_kubelet_holds_what_it_gave_until_the_pod_goes() -> None:
     )
     kubelet._release("ns/a", host.node)
     assert kubelet._place("ns/c", asking(2), NODE, host) is None
+
+
+def test_what_an_ended_pod_held_is_free_before_its_end_is_written() -> None:
+    """A scheduler that reads of the end binds the next pod at once."""
+    stores: dict[str, Any] = defaultdict(lambda: SimpleNamespace(on_change=lambda _: None))
+    ended, host = asking(3), facts.host("p5.48xlarge", node_config={})
+    held: list[dict[str, Any]] = []
+    kube = SimpleNamespace(patch=lambda *_: held.append(dict(kubelet._admitted[host.node])))
+    kubelet = Kubelet(SimpleNamespace(stores=stores, allotted=Allotted(), kube=kube))  # type: ignore[arg-type]
+    kubelet._admitted[host.node] = {"ns/a": admission.requests(ended)}
+    run = SimpleNamespace(
+        advance=lambda *_: None, status=lambda _: {"phase": "Succeeded"}, blocked=False, host=host, namespace="ns"
+    )
+    kubelet._advance("ns/a", ended, NODE, run)  # type: ignore[arg-type]
+    assert held == [{}]
 
 
 def test_a_flag_wins_over_the_configuration() -> None:
