@@ -210,6 +210,9 @@ picture: setup ## the README's drawing of the stack on metal
 accept: setup ## rewrite the goldens that the quick tests compare with
 	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup -m 'not engine' --accept
 
+images: setup ## images that STACK's nodes pull, each with its copy where supply.registry names a mirror; no account
+	@$(RUN) tests.graph.images "$$STACK"
+
 pin-images: setup ## resolve image digests (needs the registries)
 	@$(RUN) catalogue.pins $$(sed -n 's/^ *image: *//p' Pulumi.*.yaml | sort -u)
 
@@ -253,4 +256,4 @@ help: ## this list
 
 .PHONY: plan submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
-	accept pin-images sbom upstream toolchain pack setup help
+	accept images pin-images sbom upstream toolchain pack setup help

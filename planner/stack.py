@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
+from catalogue.supply import Supply
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -116,6 +118,11 @@ class RepositoryPlan:
     name: str
     keep_images: int
     untagged_days: int
+
+
+def plan_supply(settings: AwsSettings | MetalSettings) -> Supply:
+    """Where images come from."""
+    return Supply(**settings.supply.model_dump())
 
 
 def plan_repositories(settings: AwsSettings) -> tuple[RepositoryPlan, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from catalogue.supply import Supply
 from planner.bom import Bom
 from planner.communication.gates import Gate
 from planner.cost.lines import Prices
@@ -74,6 +75,7 @@ class Plan:
 
     kubernetes_version: str
     ownership: Ownership
+    supply: Supply
     totals: Totals
     pools: Mapping[str, PoolPlan]
     queues: tuple[QueuePlan, ...]

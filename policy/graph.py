@@ -73,6 +73,10 @@ class Graph:
     fed_autoscalers: frozenset[str] = frozenset()
     secrets: tuple[str, ...] = ()
 
+    def is_waived(self, image: str) -> bool:
+        """Whether an image, or the one that it is a mirror's copy of, may go without a digest."""
+        return any(image == each or image.endswith(f"/{each}") for each in self.waived_images)
+
     def of_type(self, *tokens: str) -> list[Resource]:
         """Resources of these types: a whole token, or its last part (NodeGroup, PersistentVolumeClaim)."""
         return [each for each in self.resources.values() if each.token in tokens or each.kind in tokens]

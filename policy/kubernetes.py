@@ -244,5 +244,5 @@ def images_pinned(graph: Graph) -> Iterator[Finding]:
             tag = image.rsplit("/", 1)[-1].partition(":")[2]
             if tag in ("", "latest"):
                 yield pod.owner, f"runs {image}, which is another image tomorrow; give it a version"
-            elif graph.protected and image not in graph.waived_images:
+            elif graph.protected and not graph.is_waived(image):
                 yield pod.owner, f"runs {image} without a digest in a protected stack"

@@ -2,7 +2,7 @@
 
 import pulumi
 
-from catalogue.versions import ADDONS, EFA_DEVICE_PLUGIN
+from catalogue.versions import ADDONS, AWS_CLI_IMAGE, EFA_DEVICE_PLUGIN
 from components.aws.addons import NODE_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
 from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.cluster import Cluster, ClusterArgs
@@ -108,6 +108,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             key_arn=base.keys.arn,
             cluster_name=cluster.name,
             partition=base.account.partition,
+            client=plan.supply.image(AWS_CLI_IMAGE),
         ),
         entry=_entry(plan.gateway, base),
         watching=watching(plan, base, cluster.name),

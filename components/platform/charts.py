@@ -12,11 +12,14 @@ from components._base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class ChartSource:
-    """Where a chart comes from: exact `version`, and the repository's address."""
+    """Where a chart comes from: exact `version`, and the repository's address. `images` are values of the chart that
+    say where its images come from, if not from their makers; they lie over others.
+    """
 
     name: str
     version: str
     repository: str
+    images: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +49,7 @@ class Chart(Component):
                 repository_opts=k8s.helm.v3.RepositoryOptsArgs(repo=args.source.repository),
                 namespace=args.namespace,
                 create_namespace=False,
-                values=dict(args.values),
+                values=laid(args.values, args.source.images),
                 atomic=True,
                 cleanup_on_fail=True,
                 skip_await=False,
@@ -61,3 +64,13 @@ class Chart(Component):
             ),
         )
         self.register_outputs({"version": args.source.version})
+
+
+def laid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a chart with others over them, as Helm lays a second file over a first. Pure."""
+
+    def over(key: str) -> Any:
+        one, other = below.get(key), above[key]
+        return laid(one, other) if isinstance(one, Mapping) and isinstance(other, Mapping) else other
+
+    return {**below, **{key: over(key) for key in above}}
