@@ -219,6 +219,12 @@ pin-images: setup ## resolve image digests (needs the registries)
 sbom: setup ## what the program is made of and deploys, as CycloneDX JSON; OUT=build/sbom.json writes it
 	@$(RUN) catalogue.sbom $${OUT:+--out "$$OUT"}
 
+charts: setup ## fetch the charts' packages into OUT (build/charts), each compared with the one on record, for supply.charts
+	@$(RUN) catalogue.upstream --packages "$${OUT:-build/charts}"
+
+pin-charts: setup ## put on record what the charts' packages are that nobody has recorded (needs their sites)
+	@$(RUN) catalogue.upstream --record
+
 upstream: setup ## fetch the vendors' whole charts and CRDs, with digests (needs their sites)
 	@$(RUN) catalogue.upstream
 
@@ -256,4 +262,4 @@ help: ## this list
 
 .PHONY: plan submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
-	accept images pin-images sbom upstream toolchain pack setup help
+	accept images pin-images charts pin-charts sbom upstream toolchain pack setup help

@@ -33,9 +33,12 @@ def mirrored(image: str, registry: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Supply:
-    """`registry` is where all images come from, HOST[:PORT][/PATH]; None: from their makers."""
+    """`registry` is where all images come from, HOST[:PORT][/PATH]; None: from their makers. `charts` is the directory
+    with packages of charts that were compared with those on record; None: Helm fetches them.
+    """
 
     registry: str | None = None
+    charts: str | None = None
 
     def image(self, image: str, digests: Mapping[str, str] = DIGESTS) -> str:
         """An image as a pod names it, with its digest where one is known."""
@@ -43,7 +46,7 @@ class Supply:
         return mirrored(known, self.registry) if self.registry else known
 
     def directory(self, directory: str) -> str:
-        """A registry's host, with a path or without, below which are images that an operator or kubeadm names itself."""
+        """A registry's host, with a path or without, below which an operator or kubeadm names images itself."""
         return f"{self.registry}/{directory}" if self.registry else directory
 
     def values(self, chart: str) -> dict[str, Any]:

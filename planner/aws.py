@@ -70,6 +70,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         kubernetes_version=settings.platform.kubernetes_version,
         ownership=ownership(settings),
         supply=plan_supply(settings),
+        charts=draft.charts,
         deployment=aws_deployment(settings),
         endpoint=draft.endpoint,
         file_system=file_system(settings),

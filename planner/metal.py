@@ -52,6 +52,7 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
         kubernetes_version=settings.platform.kubernetes_version,
         ownership=ownership(settings),
         supply=plan_supply(settings),
+        charts=draft.charts,
         queues=plan_queues(settings, draft.pools.values()),
         teams=plan_teams(settings),
         totals=totals(draft.pools.values()),

@@ -20,11 +20,28 @@ RegistryPrefix = Annotated[
 """Source: distribution/reference, "Grammar" (domain with a dot or a port, lower-case path components)."""
 
 
+Directory = Annotated[
+    str,
+    Matching(
+        r"(?=.{1,100}$)[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*",
+        "a directory below the stack file's own, such as build/charts: no name in it begins with a dot, no slash "
+        "at its end",
+    ),
+]
+
+
 class Supply(Section):
     registry: Annotated[
         RegistryPrefix | None,
         Field(
             description="where all images come from: each stands below it by its whole name, its own registry's host "
             "first; None = from their makers"
+        ),
+    ] = None
+    charts: Annotated[
+        Directory | None,
+        Field(
+            description="directory beside the stack file with the charts' packages, as make charts fetches and checks "
+            "them; None = Helm fetches them itself, unchecked"
         ),
     ] = None
