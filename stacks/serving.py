@@ -57,8 +57,8 @@ class Served(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """A model or an adapter to bring from `address`: its kind and name for people, the directory for its kind, and the
-    budget in seconds.
+    """A model or an adapter to bring from `address`: its kind and name for people, the directory for its kind, the
+    budget in seconds, and the digest of its SHA256SUMS if somebody said it.
     """
 
     what: str
@@ -66,6 +66,7 @@ class _Wanted(NamedTuple):
     address: str
     directory: str
     seconds: int
+    sha256: str | None
 
 
 def serve(
@@ -176,7 +177,8 @@ class _Site:
     def start_triton(self, server: TritonPlan, pool: GpuPool) -> pulumi.Output[str]:
         """A server of whatever its repository holds."""
         image = self.supply.image(server.image)
-        models = self._bring(_Wanted("models", server.name, server.models, REPOSITORIES, server.copy_seconds), image)
+        wanted = _Wanted("models", server.name, server.models, REPOSITORIES, server.copy_seconds, server.weights_sha256)
+        models = self._bring(wanted, image)
         args = TritonServerArgs(
             server=server.name,
             namespace=self.services.namespaces["inference"],
@@ -200,8 +202,14 @@ class _Site:
 
     def bring_all(self, service: ServicePlan) -> dict[str, _Model]:
         """The model and its adapters by the names that callers use."""
-        wanted = {service.name: _Wanted("weights", service.name, service.weights, MODELS, service.copy_seconds)} | {
-            each.name: _Wanted("adapter", f"{service.name}-{each.name}", each.weights, ADAPTERS, each.copy_seconds)
+        wanted = {
+            service.name: _Wanted(
+                "weights", service.name, service.weights, MODELS, service.copy_seconds, service.weights_sha256
+            )
+        } | {
+            each.name: _Wanted(
+                "adapter", f"{service.name}-{each.name}", each.weights, ADAPTERS, each.copy_seconds, each.weights_sha256
+            )
             for each in service.adapters
         }
         return {name: self._bring(each, self.supply.image(service.image)) for name, each in wanted.items()}
@@ -212,7 +220,9 @@ class _Site:
         if isinstance(source, ClaimSource):
             return self._held(source)
         if isinstance(source, ObjectSource):
-            copy = Copy(wanted.what, wanted.name, WEIGHTS, wanted.directory, source.uri, wanted.seconds)
+            copy = Copy(
+                wanted.what, wanted.name, WEIGHTS, wanted.directory, source.uri, wanted.seconds, True, wanted.sha256
+            )
             return self._shared(stage(copy, self.platform, self.services, self.inside))
         args = HubCopyArgs(
             what=wanted.what,
