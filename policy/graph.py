@@ -26,6 +26,7 @@ class Resource:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     secret: frozenset[str] = frozenset()
     protect: bool = False
+    retained: bool = False
     depends_on: tuple[str, ...] = ()
     ignore_changes: tuple[str, ...] = ()
     replace_on_changes: tuple[str, ...] = ()

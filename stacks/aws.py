@@ -34,6 +34,10 @@ Source: EKS API reference, KubernetesNetworkConfigRequest.
 """
 
 
+LOG_DAYS = 30
+"""For which control-plane logs are kept where the stack file says nothing of them."""
+
+
 def kubeconfig_command(where: AwsDeployment) -> str:
     """What a person types to reach the cluster with kubectl."""
     words = ["aws eks update-kubeconfig", f"--region {where.region}", f"--name {cluster_name()}"]
@@ -187,6 +191,7 @@ def _devices(base: Ground) -> Devices:
 
 
 def _cluster_args(plan: AwsPlan, base: Ground, *, stands: bool) -> ClusterArgs:
+    audit = plan.deployment.audit
     return ClusterArgs(
         name=cluster_name(),
         region=plan.deployment.region,
@@ -197,6 +202,8 @@ def _cluster_args(plan: AwsPlan, base: Ground, *, stands: bool) -> ClusterArgs:
         key_arn=base.keys.arn,
         deployer_arn=base.account.deployer_arn,
         admin_arns=plan.deployment.admin_arns,
+        log_retention_days=audit.retention_days if audit else LOG_DAYS,
+        log_key_arn=audit.key_arn if audit else None,
         public_access_cidrs=plan.endpoint.public_cidrs,
         private_access_cidrs=plan.endpoint.private_cidrs,
         private_access_from=plan.endpoint.private_from,

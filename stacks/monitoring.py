@@ -74,7 +74,11 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
         source=chart_source(versions.FLUENT_BIT, plan.supply),
         namespace=namespace,
         values=fluent_bit_values(
-            sink.account, sink.outputs, _request(wanted.requests.log_collector), every_s=wanted.scrape_s
+            sink.account,
+            sink.outputs,
+            _request(wanted.requests.log_collector),
+            every_s=wanted.scrape_s,
+            audit=platform.watching.audit,
         ),
         after=[platform.cluster.ready, services.monitors],
     )

@@ -8,18 +8,18 @@ import shlex
 
 SUMS = "SHA256SUMS"
 _SCRIPT = """
-key=weightsSha256
+field=weightsSha256
 fail() {{ echo "$1" >&2; exit 1; }}
 cd {directory}
 if [ ! -f {sums} ]; then
   [ -z {expected} ] || \\
-    fail {source}"/{sums} is not there, and the stack file has its digest: upload it, or correct $key"
+    fail {source}"/{sums} is not there, and the stack file has its digest: upload it, or correct $field"
   echo {source}" has no {sums}: nothing was compared"
   exit 0
 fi
 if [ -n {expected} ]; then
   echo {expected}"  {sums}" | sha256sum --check --status || \\
-    fail {source}"/{sums} is not the one whose digest the stack file has: find out who changed it, or correct $key"
+    fail {source}"/{sums} is not the one whose digest the stack file has: find out who changed it, or correct $field"
   listed="
 $(cat {sums})
 "
@@ -28,7 +28,7 @@ $(cat {sums})
     case "$listed" in
       *[\\ */]"$file
 "*) ;;
-      *) fail {source}"/$file is not in {sums}: remove it, or write {sums} anew and correct $key" ;;
+      *) fail {source}"/$file is not in {sums}: remove it, or write {sums} anew and correct $field" ;;
     esac
   done
 fi

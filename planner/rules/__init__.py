@@ -3,6 +3,7 @@
 from planner.rules import (
     adapters,
     alerts,
+    audit,
     blocks,
     capacity,
     checkpoints,
@@ -44,6 +45,7 @@ from planner.rules import (
 __all__ = [
     "adapters",
     "alerts",
+    "audit",
     "blocks",
     "capacity",
     "checkpoints",
