@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import yaml
+
 from catalogue.chart_images import CHART_IMAGES
 from catalogue.metal_versions import KUBE_VIP_IMAGE, NETWORK_OPERANDS, NETWORK_OPERATOR, RELEASES
 from catalogue.supply import Supply, whole_name
 from policy.graph import Graph
-from policy.kubernetes import pods
+from policy.pods import pods
 from policy.words import flags
 from settings.load import from_file
 from settings.model import MetalSettings, Settings
@@ -52,8 +54,6 @@ def _named(value: Any) -> Iterator[str]:
         for each in value:
             yield from _named(each)
     elif isinstance(value, str) and "image:" in value:
-        import yaml
-
         yield from _named(yaml.safe_load(value))
 
 
