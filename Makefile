@@ -210,11 +210,20 @@ picture: setup ## the README's drawing of the stack on metal
 accept: setup ## rewrite the goldens that the quick tests compare with
 	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup -m 'not engine' --accept
 
+images: setup ## images that STACK's nodes pull, each with its copy where supply.registry names a mirror; no account
+	@$(RUN) tests.graph.images "$$STACK"
+
 pin-images: setup ## resolve image digests (needs the registries)
 	@$(RUN) catalogue.pins $$(sed -n 's/^ *image: *//p' Pulumi.*.yaml | sort -u)
 
 sbom: setup ## what the program is made of and deploys, as CycloneDX JSON; OUT=build/sbom.json writes it
 	@$(RUN) catalogue.sbom $${OUT:+--out "$$OUT"}
+
+charts: setup ## fetch the charts' packages into OUT (build/charts), each compared with the one on record, for supply.charts
+	@$(RUN) catalogue.upstream --packages "$${OUT:-build/charts}"
+
+pin-charts: setup ## put on record what the charts' packages are that nobody has recorded (needs their sites)
+	@$(RUN) catalogue.upstream --record
 
 upstream: setup ## fetch the vendors' whole charts and CRDs, with digests (needs their sites)
 	@$(RUN) catalogue.upstream
@@ -253,4 +262,4 @@ help: ## this list
 
 .PHONY: plan submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
-	accept pin-images sbom upstream toolchain pack setup help
+	accept images pin-images charts pin-charts sbom upstream toolchain pack setup help

@@ -4,17 +4,30 @@ from dataclasses import dataclass
 
 from catalogue.versions import Chart
 
+KUBERNETES_IMAGES = "registry.k8s.io"
+"""Where kubeadm pulls from by itself."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A minor of Kubernetes as machines install it: the patch, its Debian revision at pkgs.k8s.io, and kubeadm's pause
-    image.
+    """A minor of Kubernetes as machines install it: the patch, its Debian revision at pkgs.k8s.io, and the tags of what
+    kubeadm runs beside it.
     """
 
     version: str
     revision: str
     pause: str
+    etcd: str
+    coredns: str
     source: str
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """Every image that kubeadm pulls."""
+        parts = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+        own = (f"{KUBERNETES_IMAGES}/{part}:v{self.version}" for part in parts)
+        beside = (f"{KUBERNETES_IMAGES}/etcd:{self.etcd}", f"{KUBERNETES_IMAGES}/coredns/coredns:{self.coredns}")
+        return (*own, *beside, self.pause)
 
 
 RELEASES = {
@@ -23,7 +36,10 @@ RELEASES = {
         version="1.36.3",
         revision="1.1",
         pause="registry.k8s.io/pause:3.10.2",
-        source="https://pkgs.k8s.io/core:/stable:/v1.36/deb; cmd/kubeadm/app/constants/constants.go, PauseVersion",
+        etcd="3.6.8-0",
+        coredns="v1.14.2",
+        source="https://pkgs.k8s.io/core:/stable:/v1.36/deb; cmd/kubeadm/app/constants/constants.go, PauseVersion, "
+        "DefaultEtcdVersion, CoreDNSVersion",
     ),
 }
 """Minors that machines can be given."""
@@ -49,8 +65,18 @@ LOCAL_STATIC_PROVISIONER = Chart(
 METAL_CHARTS = {each.name: each for each in (CILIUM, NETWORK_OPERATOR, LOCAL_STATIC_PROVISIONER)}
 """Every chart above, by its name."""
 
+MELLANOX = "nvcr.io/nvidia/mellanox"
+"""Where the operator's components are."""
+
 DOCA_DRIVER = "doca3.4.1-26.04-1.1.0.0-1"
 """The drivers' container of that Network Operator (hack/release.yaml at v26.4.1, Mofed)."""
 
 # renovate: datasource=docker depName=ghcr.io/kube-vip/kube-vip
 KUBE_VIP_IMAGE = "ghcr.io/kube-vip/kube-vip:v1.2.3"
+
+NETWORK_OPERANDS = (
+    f"{MELLANOX}/k8s-rdma-shared-dev-plugin:network-operator-v{NETWORK_OPERATOR.version}",
+    f"{MELLANOX}/doca-driver:{DOCA_DRIVER}",
+)
+"""What the Network Operator runs for the program's NicClusterPolicy. It finds the drivers' image by the kernel and the
+system of a node, which it adds to this tag (manifests/state-ofed-driver)."""

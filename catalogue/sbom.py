@@ -1,8 +1,8 @@
 """What the program is made of and what it deploys, as CycloneDX: `python -m catalogue.sbom [--out FILE]` (make sbom).
 
 Python packages by the hashes that pip checks, charts and add-ons by version, images by version and, where one was
-resolved, by digest; definitions by their hash. Without images that a stack file names, and without those inside charts,
-which the program pins by their chart's version alone; the document says so of each chart.
+resolved, by digest; definitions by their hash. Those inside charts are pinned by their chart's version alone, which the
+document says of each. Without images that a stack file names.
 Format: CycloneDX 1.6, JSON reference; names: package-url/purl-spec, types pypi, helm, oci and generic.
 """
 
@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from catalogue.images import DIGESTS, PLATFORM_IMAGES
+from catalogue.chart_digests import ALL_CHARTS, digest_of
+from catalogue.chart_images import CHART_IMAGES
+from catalogue.images import DIGESTS, EXPERIMENT_IMAGES, PLATFORM_IMAGES
 from catalogue.pins import Reference
-from catalogue.versions import ADDONS, CHARTS, TRAINING_OPERATOR, TRAINING_OPERATOR_CRD_SHA256
+from catalogue.versions import ADDONS, TRAINING_OPERATOR, TRAINING_OPERATOR_CRD_SHA256
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "requirements.txt"
@@ -60,22 +62,29 @@ def _packages(text: str) -> Iterator[Component]:
 
 
 def _charts() -> Iterator[Component]:
-    for chart in CHARTS.values():
+    for chart in ALL_CHARTS.values():
         purl = f"pkg:helm/{chart.name}@{quote(chart.version)}?repository_url={quote(chart.repository, safe='')}"
-        told = [_property("pinned", "by version; its images are pinned by the chart's version alone")]
-        yield _component("application", chart.name, chart.version, purl, properties=told)
+        digest = digest_of(chart)
+        hashes = [{"alg": "SHA-256", "content": digest}] if digest else []
+        how = "by the digest of its package" if digest else "by version: `make pin-charts` records its digest"
+        told = [_property("pinned", f"{how}; its images by the chart's version alone")]
+        yield _component("application", chart.name, chart.version, purl, hashes=hashes, properties=told)
 
 
 def _images() -> Iterator[Component]:
-    for image in PLATFORM_IMAGES:
-        reference = Reference.parse(image)
+    own = (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES)
+    of_charts = (row.image for rows in CHART_IMAGES.values() for row in rows if row.use != "named")
+    for image in dict.fromkeys((*own, *of_charts)):
+        named, _, known = image.partition("@")
+        reference = Reference.parse(named)
         name = reference.repository.rpartition("/")[2]
         where = quote(f"{reference.host}/{reference.repository}", safe="")
-        digest = DIGESTS.get(image)
+        digest = DIGESTS.get(image, known)
         version = f"@{quote(digest, safe='')}" if digest else ""
         purl = f"pkg:oci/{name}{version}?repository_url={where}&tag={quote(reference.tag)}"
         hashes = [{"alg": "SHA-256", "content": digest.removeprefix("sha256:")}] if digest else []
-        told = [_property("pinned", "by digest" if digest else "by tag: `make pin-images` resolves it")]
+        by_tag = "by tag: `make pin-images` resolves it" if image in own else "by tag, which its chart's version fixes"
+        told = [_property("pinned", "by digest" if digest else by_tag)]
         yield _component("container", name, reference.tag, purl, hashes=hashes, properties=told)
 
 

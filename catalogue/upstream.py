@@ -2,11 +2,14 @@
 
 What is fetched lies outside the checkout, in GPUCLUSTER_UPSTREAM: whole charts in `charts/<name>-<version>/`, each with
 a `SHA256SUMS` of its files, and their definitions in `crds/<group>_<plural>.yaml`. An archive is what its repository's
-index says that it is. Needs a machine that reaches the charts' repositories.
+index says that it is, and the one on record (`catalogue.chart_digests`). Needs a machine that
+reaches the charts' repositories.
 """
 
+import argparse
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
@@ -14,13 +17,15 @@ import sys
 import tarfile
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import yaml
 
+from catalogue.chart_digests import ALL_CHARTS, CHART_DIGESTS, FILE, ChartDigest, digest_of, key, package_name, read
 from catalogue.fetching import LARGEST, opened, refused, whole
-from catalogue.versions import CHARTS, Chart
+from catalogue.versions import Chart
 
 TIMEOUT_SECONDS = 60
 SUMS = "SHA256SUMS"
@@ -52,10 +57,7 @@ def fetch(charts: Iterable[Chart], directory: Path) -> list[str]:
 
 def files(chart: Chart) -> Iterator[tuple[Path, bytes]]:
     """Path below the directory and content of what is kept of a chart. Raises UpstreamError."""
-    url, digest = _archive(chart)
-    archive = _read(url, chart)
-    if digest and hashlib.sha256(archive).hexdigest() != digest:
-        raise UpstreamError(f"{chart.name} {chart.version}: {url} is not the archive that the index names ({digest})")
+    url, archive = package(chart)
     sums = []
     for name, content in _members(archive, chart):
         _, _, inside = name.partition("/")
@@ -66,6 +68,56 @@ def files(chart: Chart) -> Iterator[tuple[Path, bytes]]:
         if "/crds/" in name and name.endswith((".yaml", ".yml")):
             yield from _definitions(content, chart)
     yield _home(chart) / SUMS, "".join(sums).encode()
+
+
+def package(chart: Chart, known: Mapping[str, ChartDigest] = CHART_DIGESTS) -> tuple[str, bytes]:
+    """Address and content of the chart's package: what the index says that it is, and what is on record. Raises
+    UpstreamError.
+    """
+    url, digest = _archive(chart)
+    archive = _read(url, chart)
+    found = hashlib.sha256(archive).hexdigest()
+    if digest and found != digest:
+        raise UpstreamError(f"{chart.name} {chart.version}: {url} is not the archive that the index names ({digest})")
+    expected = digest_of(chart, known)
+    if expected not in (None, found):
+        raise UpstreamError(
+            f"{chart.name} {chart.version}: {url} has the SHA-256 {found}, and {expected} is on record: nothing of it "
+            "is kept; ask its publisher before you correct catalogue/chart_digests.json"
+        )
+    return url, archive
+
+
+def keep_packages(charts: Iterable[Chart], directory: Path) -> list[str]:
+    """Fetch packages of charts into `directory`; returns one sentence per chart that could not be had."""
+    problems = []
+    for chart in charts:
+        try:
+            _, content = package(chart)
+        except UpstreamError as error:
+            problems.append(str(error))
+            continue
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / package_name(chart)).write_bytes(content)
+    return problems
+
+
+def record(charts: Iterable[Chart], file: Path) -> list[str]:
+    """Put digests of charts that have none on record; returns one sentence per chart that could not be had."""
+    known, problems = read(file), []
+    for chart in charts:
+        if key(chart) not in known:
+            try:
+                url, content = package(chart, known)
+            except UpstreamError as error:
+                problems.append(str(error))
+                continue
+            known[key(chart)] = ChartDigest(sha256=hashlib.sha256(content).hexdigest(), source=url)
+    fresh = file.with_suffix(".new")
+    rows = {name: asdict(row) for name, row in known.items()}
+    fresh.write_text(json.dumps(rows, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    fresh.replace(file)
+    return problems
 
 
 def _home(chart: Chart) -> Path:
@@ -131,16 +183,28 @@ def _part(content: bytes, document: dict[str, object]) -> bytes:
     return next((part.lstrip() for part in parts if b"\n  name: " + name + b"\n" in part), content)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Fetch everything the catalogue pins; 1 if something could not be had."""
+    parser = argparse.ArgumentParser(prog="python -m catalogue.upstream", description="Charts as they are on record.")
+    parser.add_argument("--packages", type=Path, metavar="DIRECTORY", help="keep packages there, for supply.charts")
+    parser.add_argument("--record", action="store_true", help="put digests that nobody has recorded on record")
+    options = parser.parse_args(arguments)
+    if options.record:
+        return _told(record(ALL_CHARTS.values(), FILE), f"on record in {FILE.name}")
+    if options.packages:
+        return _told(keep_packages(ALL_CHARTS.values(), options.packages), f"in {options.packages}")
     directory = Path(os.environ.get("GPUCLUSTER_UPSTREAM") or DEFAULT)
     try:
-        problems = fetch(CHARTS.values(), directory)
+        problems = fetch(ALL_CHARTS.values(), directory)
     except OSError as error:
         problems = [f"{directory} cannot be written ({error}); name another directory with GPUCLUSTER_UPSTREAM"]
+    return _told(problems, f"in {directory}")
+
+
+def _told(problems: Sequence[str], where: str) -> int:
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
-    print(f"{len(CHARTS) - len(problems)} of {len(CHARTS)} charts are in {directory}")
+    print(f"{len(ALL_CHARTS) - len(problems)} of {len(ALL_CHARTS)} charts are {where}")
     return 1 if problems else 0
 
 

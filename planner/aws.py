@@ -46,6 +46,7 @@ from planner.stack import (
     plan_queues,
     plan_repositories,
     plan_sources,
+    plan_supply,
     spending,
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
@@ -68,6 +69,8 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
     return AwsPlan(
         kubernetes_version=settings.platform.kubernetes_version,
         ownership=ownership(settings),
+        supply=plan_supply(settings),
+        charts=draft.charts,
         deployment=aws_deployment(settings),
         endpoint=draft.endpoint,
         file_system=file_system(settings),

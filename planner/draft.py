@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from catalogue.site import Problem
 from catalogue.whole import Catalogue
+from planner.charts import aws_charts
 from planner.cost.lines import Prices
 from planner.datasets import DatasetPlan
 from planner.experiments import ExperimentPlan
@@ -51,6 +52,11 @@ class Draft:
     gateway: GatewayPlan | None
     monitoring: MonitoringPlan | None
 
+    @property
+    def charts(self) -> tuple[str, ...]:
+        """Charts that the stack installs, by name."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, kw_only=True)
 class AwsDraft(Draft):
@@ -67,6 +73,10 @@ class AwsDraft(Draft):
     nat_zones: tuple[str, ...]
     prices: Prices
     quotas: tuple[QuotaNeed, ...]
+
+    @property
+    def charts(self) -> tuple[str, ...]:
+        return aws_charts(self)
 
 
 registry = Registry("planner.rules.metal")

@@ -31,7 +31,7 @@ from planner.serving.gateway import plan_gateway
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
 from planner.site import plan_site
-from planner.stack import ownership, plan_queues
+from planner.stack import ownership, plan_queues, plan_supply
 from planner.storage.plan import client_rates, plan_metal_storage
 from planner.teams import plan_teams
 from planner.workload_types import RunPlan
@@ -51,6 +51,8 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
     return MetalPlan(
         kubernetes_version=settings.platform.kubernetes_version,
         ownership=ownership(settings),
+        supply=plan_supply(settings),
+        charts=draft.charts,
         queues=plan_queues(settings, draft.pools.values()),
         teams=plan_teams(settings),
         totals=totals(draft.pools.values()),

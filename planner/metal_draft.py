@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planner.bom import Bom
+from planner.charts import metal_charts
 from planner.cost.owned import OwnedCost
 from planner.draft import Draft, registry
 from planner.fabric.types import FabricPlan
@@ -31,6 +32,10 @@ class MetalDraft(Draft):
     bom: Bom
     owned: OwnedCost
     site: SitePlan | None
+
+    @property
+    def charts(self) -> tuple[str, ...]:
+        return metal_charts(self)
 
 
 metal_rule = registry.about(MetalDraft)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
+from catalogue.supply import Supply
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -69,10 +71,18 @@ class ApiEndpoint:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AuditPlan:
+    """The control plane's log outlives the stack for `retention_days`, sealed with a key that is not the stack's."""
+
+    key_arn: str
+    retention_days: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class AwsDeployment:
     """Where on AWS the stack is deployed, through which credentials, and who may administer it: `deployer_arn` None is
     whoever calls. `permissions_boundary` bounds every role. With `session_manager` a person can open a shell on a node.
-    Nothing is computed from these.
+    Without `audit` the control plane's log goes with the stack. Nothing is computed from these.
     """
 
     region: str
@@ -85,6 +95,7 @@ class AwsDeployment:
     admin_arns: tuple[str, ...]
     permissions_boundary: str | None
     session_manager: bool
+    audit: AuditPlan | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +127,11 @@ class RepositoryPlan:
     name: str
     keep_images: int
     untagged_days: int
+
+
+def plan_supply(settings: AwsSettings | MetalSettings) -> Supply:
+    """Where images come from."""
+    return Supply(**settings.supply.model_dump())
 
 
 def plan_repositories(settings: AwsSettings) -> tuple[RepositoryPlan, ...]:
@@ -169,7 +185,11 @@ def spending(settings: AwsSettings) -> SpendingPlan | None:
 def aws_deployment(settings: AwsSettings) -> AwsDeployment:
     """Where the stack goes, and through which credentials."""
     where = {"region", "gpu_zone", "vpc_cidr", "account_id", "profile", "role_arn"}
-    return AwsDeployment(**settings.platform.model_dump(include=where), **settings.security.model_dump())
+    return AwsDeployment(
+        **settings.platform.model_dump(include=where),
+        **settings.security.model_dump(exclude={"audit_log"}),
+        audit=AuditPlan(**settings.security.audit_log.model_dump()) if settings.security.audit_log else None,
+    )
 
 
 def file_system(settings: AwsSettings) -> FsxPlan:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from catalogue.supply import Supply
 from planner.bom import Bom
 from planner.communication.gates import Gate
 from planner.cost.lines import Prices
@@ -67,13 +68,15 @@ class AwsTotals(Totals):
 class Plan:
     """Numbers and findings of one stack. What cannot be planned is missing from the maps, and there is a finding.
 
-    `gates` are the tests that a pool's nodes have to pass, `measured` is what does them, `sharing` is what services
-    leave of it, by the pool's name. Without the section of that name there is no `monitoring`, and no `gateway`;
-    without `experiments` no `trial_database`.
+    `charts` are installed, by name. `gates` are the tests that a pool's nodes have to pass, `measured` is what does
+    them, `sharing` is what services leave of it, by the pool's name. Without the section of that name there is no
+    `monitoring`, and no `gateway`; without `experiments` no `trial_database`.
     """
 
     kubernetes_version: str
     ownership: Ownership
+    supply: Supply
+    charts: tuple[str, ...]
     totals: Totals
     pools: Mapping[str, PoolPlan]
     queues: tuple[QueuePlan, ...]

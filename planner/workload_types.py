@@ -73,9 +73,10 @@ class ServicePlan:
     """A model service; memory is that of one replica, over all its GPUs (or slices of MIG), in decimal GB.
 
     `load_seconds` is the time to read the weights, `startup_seconds` the budget of the startup probe, twice that,
-    `copy_seconds` that of the Job that copies them from `weights`, and `scale_up_seconds` what passes until a further
-    replica answers on a node without its image. A single request gets `request_tokens_per_s` at most, the rate at which
-    memory gives the active weights. `quantization` and `kv_cache_dtype` are what vLLM makes of weights and cache, None
+    `copy_seconds` that of the Job that copies them from `weights` and compares them with their SHA256SUMS, whose digest
+    is `weights_sha256` if somebody said it, and `scale_up_seconds` what passes until a further replica answers on a
+    node without its image. A single request gets `request_tokens_per_s` at most, the rate at which memory gives the
+    active weights. `quantization` and `kv_cache_dtype` are what vLLM makes of weights and cache, None
     for what they are. With `spare_replica` the pool has room for one more than `max_replicas` while all services have
     theirs; `max_replicas` is never more than what finds room beside the fewest replicas of the pool's other services.
     With `spread` no two replicas share a node. `scaling` is None where replicas do not change.
@@ -92,6 +93,7 @@ class ServicePlan:
     image: str
     model: str
     weights: str
+    weights_sha256: str | None
     min_replicas: int
     max_replicas: int
     scaling: ScalingPlan | None
@@ -150,6 +152,7 @@ class TritonPlan:
     pool: str
     image: str
     models: str
+    weights_sha256: str | None
     models_gb: float
     replicas: int
     spare_replica: bool

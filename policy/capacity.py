@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from policy.graph import Graph
+from policy.owners import chart_of
 from policy.pods import Pod, is_kubernetes, pods
 from policy.pools import Pool, pools
 from policy.rule import Finding, rule
@@ -78,7 +79,7 @@ def pods_fit_their_nodes(graph: Graph) -> Iterator[Finding]:
 )
 def pools_hold_what_selects_them(graph: Graph) -> Iterator[Finding]:
     """A pool has nodes, and enough of them for each gang and service that selects it, where nobody adds more."""
-    charts = {each.inputs.get("chart") for each in graph.of_type("Release")}
+    charts = {chart_of(each) for each in graph.of_type("Release")}
     if charts & set(SCALERS):
         return
     of_pools = list(pools(graph))
@@ -128,7 +129,7 @@ def plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
     for resource, (chart, path) in PLUGINS.items():
         if not any(asked(pod, resource) for pod in pods(graph)):
             continue
-        releases = [each for each in graph.of_type("Release") if each.inputs.get("chart") == chart]
+        releases = [each for each in graph.of_type("Release") if chart_of(each) == chart]
         if not releases and resource == EFA:
             named = [pool.group.name for pool in pools(graph) if pool.efa]
             yield from ((name, f"has EFA that no plugin tells Kubernetes of ({chart})") for name in named)

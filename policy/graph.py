@@ -26,6 +26,7 @@ class Resource:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     secret: frozenset[str] = frozenset()
     protect: bool = False
+    retained: bool = False
     depends_on: tuple[str, ...] = ()
     ignore_changes: tuple[str, ...] = ()
     replace_on_changes: tuple[str, ...] = ()
@@ -72,6 +73,10 @@ class Graph:
     waived_images: frozenset[str] = frozenset()
     fed_autoscalers: frozenset[str] = frozenset()
     secrets: tuple[str, ...] = ()
+
+    def is_waived(self, image: str) -> bool:
+        """Whether an image, or the one that it is a mirror's copy of, may go without a digest."""
+        return any(image == each or image.endswith(f"/{each}") for each in self.waived_images)
 
     def of_type(self, *tokens: str) -> list[Resource]:
         """Resources of these types: a whole token, or its last part (NodeGroup, PersistentVolumeClaim)."""

@@ -67,5 +67,5 @@ def images_elsewhere_pinned(graph: Graph) -> Iterator[Finding]:
         tag = image.rsplit("/", 1)[-1].partition(":")[2]
         if tag in ("", "latest"):
             yield owner, f"names the image {image}, which is another one tomorrow; give it a version"
-        elif graph.protected and image not in graph.waived_images:
+        elif graph.protected and not graph.is_waived(image):
             yield owner, f"names the image {image} without a digest in a protected stack"

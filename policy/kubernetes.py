@@ -215,7 +215,8 @@ def releases_pinned(graph: Graph) -> Iterator[Finding]:
     for each in graph.of_type("Release"):
         if not EXACT_VERSION.fullmatch(str(each.inputs.get("version", ""))):
             yield each.name, f"has no exact version ({each.inputs.get('version')})"
-        if not (each.inputs.get("repositoryOpts") or {}).get("repo"):
+        packaged = str(each.inputs.get("chart", "")).endswith(".tgz")
+        if not packaged and not (each.inputs.get("repositoryOpts") or {}).get("repo"):
             yield each.name, "names no repository"
         if not (each.inputs.get("atomic") and each.inputs.get("cleanupOnFail") and each.inputs.get("timeout")):
             yield each.name, "is not rolled back when it fails; set atomic, cleanup_on_fail and timeout"
@@ -244,5 +245,5 @@ def images_pinned(graph: Graph) -> Iterator[Finding]:
             tag = image.rsplit("/", 1)[-1].partition(":")[2]
             if tag in ("", "latest"):
                 yield pod.owner, f"runs {image}, which is another image tomorrow; give it a version"
-            elif graph.protected and image not in graph.waived_images:
+            elif graph.protected and not graph.is_waived(image):
                 yield pod.owner, f"runs {image} without a digest in a protected stack"

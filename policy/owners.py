@@ -1,5 +1,6 @@
 """Rules about who owns what: one daemon for a duty, one owner for a definition, one resource for an object."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -120,8 +121,9 @@ DEFINITIONS: Mapping[str, Mapping[str, tuple[str, bool]]] = {
 
 
 def chart_of(release: Resource) -> str:
-    """The name of a release's chart, without its repository."""
-    return str(release.inputs.get("chart", "")).rstrip("/").rsplit("/", 1)[-1]
+    """The name of a release's chart, without its repository, directory or version."""
+    last = str(release.inputs.get("chart", "")).rstrip("/").rsplit("/", 1)[-1]
+    return re.sub(r"-v?\d+\.\d+\.\d+[^/]*\.tgz$", "", last)
 
 
 def value_at(values: Any, path: str) -> Any:

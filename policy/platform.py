@@ -8,6 +8,7 @@ from policy.documents import as_list, statements
 from policy.graph import UNKNOWN, Graph, Resource
 from policy.identity import ADDON, ASSOCIATION
 from policy.images import brings_device_plugin, brings_driver
+from policy.owners import chart_of
 from policy.pods import pods
 from policy.pools import NODE_GROUP, pools
 from policy.reach import CLUSTER
@@ -40,7 +41,7 @@ def _drivers(graph: Graph) -> set[str]:
 )
 def addons_are_there(graph: Graph) -> Iterator[Finding]:
     """A cluster has what its nodes need to be Ready, its pods to be somebody, and its volumes to be mounted."""
-    charts = {each.inputs.get("chart") for each in graph.of_type("Release")}
+    charts = {chart_of(each) for each in graph.of_type("Release")}
     wanted = [(name, "no node becomes Ready, or no name is resolved") for name in ALWAYS]
     if graph.of_type(ASSOCIATION):
         wanted.append(("eks-pod-identity-agent", "no associated pod gets credentials"))
@@ -91,8 +92,8 @@ def addons_come_in_order(graph: Graph) -> Iterator[Finding]:
 )
 def gpus_have_one_owner(graph: Graph) -> Iterator[Finding]:
     """Driver, toolkit and device plugin of GPU nodes come from the AMI or from the operator, never from both (KJ33)."""
-    operators = [each for each in graph.of_type("Release") if each.inputs.get("chart") == "gpu-operator"]
-    alone = [each for each in graph.of_type("Release") if each.inputs.get("chart") == "nvidia-device-plugin"]
+    operators = [each for each in graph.of_type("Release") if chart_of(each) == "gpu-operator"]
+    alone = [each for each in graph.of_type("Release") if chart_of(each) == "nvidia-device-plugin"]
     of_gpus = [pool for pool in pools(graph) if pool.gpus or brings_driver(pool.ami)]
     for operator in operators:
         for part in ("driver", "toolkit"):

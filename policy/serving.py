@@ -6,6 +6,7 @@ from typing import Any
 
 from policy.gangs import APART, GPU, amount, metadata_of, namespace_of, spec_of, whole
 from policy.graph import Graph, Resource
+from policy.owners import chart_of
 from policy.pods import Pod, is_kubernetes, pods
 from policy.rule import Finding, rule
 from policy.words import flag, tokens
@@ -133,13 +134,13 @@ def one_autoscaler_per_target(graph: Graph) -> Iterator[Finding]:
 
 
 def _serves_metrics(graph: Graph) -> bool:
-    charts = {str(each.inputs.get("chart")).rsplit("/", 1)[-1] for each in graph.of_type("Release", "Chart")}
+    charts = {chart_of(each) for each in graph.of_type("Release", "Chart")}
     groups = {spec_of(each).get("group") for each in graph.of_type("APIService")}
     return bool(charts & set(METRIC_CHARTS) or groups & set(METRIC_GROUPS))
 
 
 def _serves_usage(graph: Graph) -> bool:
-    names = {str(each.inputs.get("chart")).rsplit("/", 1)[-1] for each in graph.of_type("Release", "Chart")}
+    names = {chart_of(each) for each in graph.of_type("Release", "Chart")}
     names |= {str(each.inputs.get("addonName")) for each in graph.of_type("Addon")}
     names |= {str(metadata_of(each).get("name")) for each in graph.of_type("Deployment")}
     groups = {spec_of(each).get("group") for each in graph.of_type("APIService")}

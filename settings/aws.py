@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.aws_network import VpcNetwork
+from settings.monitoring import LogDays
 from settings.pools import Pool
 from settings.sections import Path, Section, SectionError
 from settings.types import (
@@ -230,6 +231,16 @@ class AwsStorage(Section):
     sources: Annotated[tuple[SourceBucket, ...], Field(description="buckets of weights and datasets, each once")] = ()
 
 
+class AuditLog(Section):
+    """The control plane's log, who did what among it, that stays when the stack goes."""
+
+    key_arn: Annotated[
+        KeyArn,
+        Field(description="KMS key that seals it: not this stack's, which goes, and one that CloudWatch Logs may use"),
+    ]
+    retention_days: Annotated[LogDays, Field(description="days that it is kept, the stack's end or not")] = 365
+
+
 class AwsSecurity(Section):
     deployer_arn: Annotated[
         Arn | None, Field(description="who runs `pulumi up`; None = whoever calls, so pin it where several people do")
@@ -241,6 +252,9 @@ class AwsSecurity(Section):
     session_manager: Annotated[
         bool, Field(description="people may open a shell on a node with AWS Systems Manager, as IAM lets them")
     ] = False
+    audit_log: Annotated[
+        AuditLog | None, Field(description="None = control-plane logs go with the stack, and after 30 days")
+    ] = None
 
 
 class SpendingAlerts(Section):

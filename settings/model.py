@@ -24,6 +24,7 @@ from settings.registry import Registry
 from settings.sections import Section, SectionError
 from settings.serving import Serving
 from settings.site_rows import SiteRows
+from settings.supply import Supply
 from settings.teams import Team
 from settings.types import Day, RuleId
 from settings.workloads import Scheduling, Training
@@ -69,6 +70,7 @@ class Settings(Section):
     training: Training = Field(default_factory=Training)
     serving: Serving = Field(default_factory=Serving)
     monitoring: Annotated[Monitoring | None, Field(description="None = neither Prometheus nor log collection")] = None
+    supply: Supply = Field(default_factory=Supply)
     lifecycle: Lifecycle
     waivers: tuple[Waiver, ...] = ()
     catalogue: SiteRows = Field(default_factory=SiteRows)

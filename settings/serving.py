@@ -10,7 +10,7 @@ from catalogue.echo import echo
 from settings.gateway import Gateway, Hostname
 from settings.secrets import API_TOKEN, HUB_TOKEN, SecretKey
 from settings.sections import Path, Section, SectionError
-from settings.types import S3_PATTERN, Image, Name, s3_uri
+from settings.types import S3_PATTERN, Image, Matching, Name, s3_uri
 
 _HUB = re.compile(r"hf://(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>.*))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -58,12 +58,20 @@ RepositorySource = Annotated[
 ]
 
 
+Sha256 = Annotated[
+    str,
+    Matching(r"[0-9a-f]{64}", "a SHA-256: 64 of 0-9 and a-f, such as sha256sum SHA256SUMS prints"),
+    Field(description="SHA-256 of the file SHA256SUMS beside the weights; None = it is compared with if it is there"),
+]
+
+
 class Adapter(Section):
     """A LoRA adapter that a service offers beside its model: who asks for the model `name` gets it."""
 
     name: Name
     base: Annotated[str, Field(description="row of the model catalogue that it was trained on")]
     weights: ModelSource
+    weights_sha256: Sha256 | None = None
     rank: Annotated[int, Field(ge=1, le=4096, description="r of its adapter_config.json")]
 
 
@@ -77,6 +85,7 @@ class Service(Section):
     pool: Name
     model: Annotated[str, Field(description="row of the model catalogue, e.g. llama-3-8b")]
     weights: ModelSource
+    weights_sha256: Sha256 | None = None
     image: Image
     tensor_parallel: Annotated[int, Field(ge=1, le=64)] = 1
     max_model_len: Annotated[int, Field(ge=256, le=16_777_216)] = 8192
@@ -177,6 +186,7 @@ class Triton(Section):
     models: Annotated[
         RepositorySource, Field(description="model repository: s3://BUCKET/PREFIX, or pvc://CLAIM/DIRECTORY")
     ]
+    weights_sha256: Sha256 | None = None
     models_gb: Annotated[float, Field(gt=0, le=100_000, description="decimal GB of the model repository")]
     gpus: Annotated[int, Field(ge=1, le=64, description="GPUs (or slices of MIG) of a replica")] = 1
     replicas: Annotated[int, Field(ge=1, le=4096)] = 1

@@ -7,8 +7,9 @@ from components.monitoring.adapter import adapter_values
 from components.platform.charts import Chart, ChartArgs
 from components.serving.monitor import SCRAPE_SECONDS
 from planner.types import Plan
+from stacks.charts import chart_source
 from stacks.platform import Platform
-from stacks.services import Services, chart_source
+from stacks.services import Services
 
 PROMETHEUS = "http://kube-prometheus-stack-prometheus.monitoring.svc:9090"
 """Where the chart kube-prometheus-stack serves Prometheus."""
@@ -21,7 +22,7 @@ def deploy_autoscaling(plan: Plan, platform: Platform, services: Services) -> No
     Chart(
         "metrics-adapter",
         ChartArgs(
-            source=chart_source(versions.PROMETHEUS_ADAPTER),
+            source=chart_source(versions.PROMETHEUS_ADAPTER, plan.supply),
             namespace=services.namespaces["monitoring"],
             values=adapter_values(PROMETHEUS, SCRAPE_SECONDS),
             after=[platform.cluster.ready, services.monitors],

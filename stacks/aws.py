@@ -2,7 +2,7 @@
 
 import pulumi
 
-from catalogue.versions import ADDONS, EFA_DEVICE_PLUGIN
+from catalogue.versions import ADDONS, AWS_CLI_IMAGE, EFA_DEVICE_PLUGIN
 from components.aws.addons import NODE_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
 from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.cluster import Cluster, ClusterArgs
@@ -32,6 +32,10 @@ API_SERVICE = "172.20.0.1/32"
 
 Source: EKS API reference, KubernetesNetworkConfigRequest.
 """
+
+
+LOG_DAYS = 30
+"""For which control-plane logs are kept where the stack file says nothing of them."""
 
 
 def kubeconfig_command(where: AwsDeployment) -> str:
@@ -108,6 +112,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             key_arn=base.keys.arn,
             cluster_name=cluster.name,
             partition=base.account.partition,
+            client=plan.supply.image(AWS_CLI_IMAGE),
         ),
         entry=_entry(plan.gateway, base),
         watching=watching(plan, base, cluster.name),
@@ -186,6 +191,7 @@ def _devices(base: Ground) -> Devices:
 
 
 def _cluster_args(plan: AwsPlan, base: Ground, *, stands: bool) -> ClusterArgs:
+    audit = plan.deployment.audit
     return ClusterArgs(
         name=cluster_name(),
         region=plan.deployment.region,
@@ -196,6 +202,8 @@ def _cluster_args(plan: AwsPlan, base: Ground, *, stands: bool) -> ClusterArgs:
         key_arn=base.keys.arn,
         deployer_arn=base.account.deployer_arn,
         admin_arns=plan.deployment.admin_arns,
+        log_retention_days=audit.retention_days if audit else LOG_DAYS,
+        log_key_arn=audit.key_arn if audit else None,
         public_access_cidrs=plan.endpoint.public_cidrs,
         private_access_cidrs=plan.endpoint.private_cidrs,
         private_access_from=plan.endpoint.private_from,

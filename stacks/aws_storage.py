@@ -6,8 +6,6 @@ from typing import Any
 
 import pulumi
 
-from catalogue import versions
-from catalogue.images import pinned
 from components.aws.bucket import Bucket, BucketArgs
 from components.aws.keys import Keys
 from components.aws.lustre import Lustre, LustreArgs
@@ -56,7 +54,7 @@ class InstanceStore:
 class S3Store:
     """The stack's bucket, and roles for service accounts through EKS Pod Identity.
 
-    `sources` says of other buckets whose they are and with which key they are encrypted.
+    `sources` says of other buckets whose they are and with which key they are encrypted. Copiers run `client`.
     """
 
     account_id: pulumi.Output[str]
@@ -65,11 +63,12 @@ class S3Store:
     key_arn: pulumi.Output[str]
     cluster_name: pulumi.Output[str]
     partition: pulumi.Output[str]
+    client: str
     scheme: str = "s3"
 
     @property
     def copier(self) -> AwsCli:
-        return AwsCli(image=pinned(versions.AWS_CLI_IMAGE))
+        return AwsCli(image=self.client)
 
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """Nothing: pods get their identities by their accounts."""

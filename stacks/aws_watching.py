@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import pulumi
 
 from catalogue import versions
-from catalogue.images import pinned
 from components.aws.efa_counters import efa_counters
 from components.aws.pod_logs import PodLogs, PodLogsArgs, group_name
 from planner.types import AwsPlan
@@ -43,5 +42,5 @@ def watching(plan: AwsPlan, base: Ground, name: pulumi.Output[str]) -> Watching:
     return Watching(
         control_plane=(),
         logs=CloudWatch(region=plan.deployment.region, cluster_name=name, key_arn=base.keys.arn),
-        counters=efa_counters(pinned(versions.WAIT_IMAGE)) if base.efa_group_id is not None else None,
+        counters=efa_counters(plan.supply.image(versions.WAIT_IMAGE)) if base.efa_group_id is not None else None,
     )

@@ -10,7 +10,10 @@ from stacks.services import Services
 
 
 class Copy(NamedTuple):
-    """A copy to a directory of a claim (namespace, name): its kind, its name, its source and its budget in seconds."""
+    """A copy to a directory of a claim (namespace, name): its kind, its name, its source and its budget in seconds.
+
+    Where files are `compared` with their SHA256SUMS, `sha256` is what that file must be, None where nobody said.
+    """
 
     what: str
     name: str
@@ -18,6 +21,8 @@ class Copy(NamedTuple):
     directory: str
     source: str
     seconds: int
+    compared: bool = False
+    sha256: str | None = None
 
 
 def stage(copy: Copy, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> Staged:
@@ -38,5 +43,7 @@ def stage(copy: Copy, platform: Platform, services: Services, inside: pulumi.Res
         claim=services.claims[copy.claim],
         ready=platform.cluster.ready,
         timeout_seconds=copy.seconds,
+        compared=copy.compared,
+        sha256=copy.sha256,
     )
     return Staged(name, args, inside)

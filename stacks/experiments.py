@@ -6,7 +6,6 @@ from dataclasses import asdict
 import pulumi
 
 from catalogue import versions
-from catalogue.images import pinned
 from components.kubeflow.experiment import REFERENCE_FORMAT, Experiment, ExperimentArgs, Range, Stopping
 from components.kubeflow.katib import Katib, KatibArgs
 from components.kubeflow.katib_config import CollectorRoom
@@ -31,8 +30,8 @@ def deploy_experiments(
     if database is None or not plan.experiments:
         return {}
     katib = KatibArgs(
-        images={name: pinned(image) for name, image in versions.KATIB_IMAGES.items()},
-        database_image=pinned(versions.MYSQL_IMAGE),
+        images={name: plan.supply.image(image) for name, image in versions.KATIB_IMAGES.items()},
+        database_image=plan.supply.image(versions.MYSQL_IMAGE),
         namespace=services.namespaces["kubeflow"],
         trials=services.namespaces["training"],
         password=config.require_secret(database.secret),

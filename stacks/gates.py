@@ -2,7 +2,7 @@
 
 import pulumi
 
-from catalogue.images import pinned
+from catalogue.supply import Supply
 from components.training.gate_pods import GateArgs, GateTest, gate_files
 from components.training.gates import Gate
 from planner.communication.gates import Gate as Test
@@ -18,10 +18,12 @@ def deploy_gates(
     plan: Plan, platform: Platform, services: Services, inside: pulumi.ResourceOptions
 ) -> dict[str, pulumi.Resource]:
     """Register the gates; what shows that a pool was measured, by the pool's name."""
-    return {pool: _gate(each, platform, services, inside) for pool, each in plan.measured.items()}
+    return {pool: _gate(each, plan.supply, platform, services, inside) for pool, each in plan.measured.items()}
 
 
-def _gate(gate: GatePlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> pulumi.Resource:
+def _gate(
+    gate: GatePlan, supply: Supply, platform: Platform, services: Services, inside: pulumi.ResourceOptions
+) -> pulumi.Resource:
     pool = platform.pools[gate.pool]
     args = GateArgs(
         pool=pool.name,
@@ -29,7 +31,7 @@ def _gate(gate: GatePlan, platform: Platform, services: Services, inside: pulumi
         taints=pool.taints,
         namespace=services.namespaces["training"],
         nodes=gate.nodes,
-        image=pinned(gate.image),
+        image=supply.image(gate.image),
         shape=shape(gate.pod, pool.network),
         env={"NCCL_NET_PLUGIN": gate.net_plugin} if gate.net_plugin else {},
         files=gate_files(),

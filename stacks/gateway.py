@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 
 from catalogue import versions
-from catalogue.images import pinned
+from catalogue.supply import Supply
 from components.gateway.cert_manager import cert_manager_values
 from components.gateway.definitions import GROUP, definitions
 from components.gateway.gateway import GATEWAY, Gateway, GatewayArgs
@@ -18,10 +18,11 @@ from components.serving.arguments import PORT
 from planner.monitoring.room import GATEWAY_REQUEST
 from planner.serving.gateway import GatewayPlan, RoutePlan
 from planner.types import Plan
+from stacks.charts import chart_source
 from stacks.network import CERTIFICATES
 from stacks.network import GATEWAY as GATEWAYS
 from stacks.platform import Platform
-from stacks.services import Services, chart_source
+from stacks.services import Services
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +40,8 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
         return None
     inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
     namespace = services.namespaces[GATEWAYS]
-    certificates = _cert_manager(platform, services, inside)
-    traefik = _traefik(wanted, platform, services, inside)
+    certificates = _cert_manager(plan.supply, platform, services, inside)
+    traefik = _traefik(wanted, plan.supply, platform, services, inside)
     issuer = Issuer(
         "issuer",
         IssuerArgs(
@@ -61,9 +62,11 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
     return WayIn(namespace=namespace, gateway=Gateway("gateway", args, inside).gateway)
 
 
-def _cert_manager(platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> pulumi.Resource:
+def _cert_manager(
+    supply: Supply, platform: Platform, services: Services, inside: pulumi.ResourceOptions
+) -> pulumi.Resource:
     chart = ChartArgs(
-        source=chart_source(versions.CERT_MANAGER),
+        source=chart_source(versions.CERT_MANAGER, supply),
         namespace=services.namespaces[CERTIFICATES],
         values=cert_manager_values(CERTIFICATES),
         after=[platform.cluster.ready, services.monitors],
@@ -72,15 +75,15 @@ def _cert_manager(platform: Platform, services: Services, inside: pulumi.Resourc
 
 
 def _traefik(
-    wanted: GatewayPlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions
+    wanted: GatewayPlan, supply: Supply, platform: Platform, services: Services, inside: pulumi.ResourceOptions
 ) -> pulumi.Resource:
     """The controller of Gateways. It ends where a kind that it looks at is not served, so it comes after them."""
     namespace, files = services.namespaces[GATEWAYS], versions.GATEWAY_API_CRDS
     kinds = CrdsArgs(
-        files=definitions(versions.GATEWAY_API, files, pinned(versions.WAIT_IMAGE)),
+        files=definitions(versions.GATEWAY_API, files, supply.image(versions.WAIT_IMAGE)),
         crds=[f"{plural}.{GROUP}" for plural in files],
         namespace=services.namespaces["kubeflow"],
-        image=pinned(versions.KUBECTL_IMAGE),
+        image=supply.image(versions.KUBECTL_IMAGE),
         after=platform.cluster.ready,
     )
     cpu, memory = GATEWAY_REQUEST
@@ -94,7 +97,7 @@ def _traefik(
         drain_seconds=wanted.drain_seconds,
     )
     chart = ChartArgs(
-        source=chart_source(versions.TRAEFIK),
+        source=chart_source(versions.TRAEFIK, supply),
         namespace=namespace,
         values=traefik_values(values),
         after=[platform.cluster.ready, services.monitors, Crds("gateway-api", kinds, inside).established],

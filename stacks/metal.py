@@ -8,8 +8,10 @@ import pulumi
 import pulumi_command as command
 import pulumi_kubernetes as k8s
 
-from catalogue.metal_versions import CILIUM, DOCA_DRIVER, NETWORK_OPERATOR
+from catalogue.metal_versions import CILIUM, DOCA_DRIVER, MELLANOX, NETWORK_OPERATOR
 from catalogue.network_types import Link, NicRole, of_role
+from catalogue.supply import Supply
+from catalogue.versions import AWS_CLI_IMAGE
 from components._base import physical_name
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
 from components.metal.cilium import cilium_values
@@ -22,7 +24,7 @@ from components.metal.devices import (
 )
 from components.metal.host import Login
 from components.metal.kubeadm import PORT
-from components.platform.charts import Chart, ChartArgs, ChartSource
+from components.platform.charts import Chart, ChartArgs
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import Reach
 from components.platform.pods import PodNetwork
@@ -32,6 +34,7 @@ from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
 from planner.site import SitePlan, StorePlan
 from planner.types import Plan
+from stacks.charts import chart_source
 from stacks.metal_lacking import lacking
 from stacks.metal_machines import ControlPlane, Machines, control_plane, pools
 from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
@@ -64,7 +67,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     control = control_plane(machines, kube)
     kubernetes = _kubernetes(control, machines.cluster, kube)
     in_cluster = pulumi.ResourceOptions(parent=kube, providers=[kubernetes])
-    network = _network(site, control, in_cluster)
+    network = _network(plan.supply, site, control, in_cluster)
     nodes = pools(machines, control, network, hardware)
     through_kubernetes = pulumi.ResourceOptions(providers=[kubernetes])
     fabric = Fabric("fabric", through_kubernetes)
@@ -87,11 +90,12 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
             if pool.gpu is not None and pool.role != "system"
         },
         devices=_devices(plan, site, fabric),
-        block=local_volumes(storage, after=system),
+        block=local_volumes(plan.supply, storage, after=system),
         shared=MountedFiles(capacity_gib=max(1, int(usable_tb * GIB_PER_TB)), opts=storage),
         local=Scratch(),
         objects=SiteObjects(
             store=store,
+            image=plan.supply.image(AWS_CLI_IMAGE),
             key_id=config.require_secret("objectStoreKeyId"),
             key=config.require_secret("objectStoreKey"),
         ),
@@ -141,13 +145,13 @@ def _kubernetes(control: ControlPlane, cluster: str, parent: pulumi.Resource) ->
     )
 
 
-def _network(site: SitePlan, control: ControlPlane, inside: pulumi.ResourceOptions) -> pulumi.Resource:
+def _network(supply: Supply, site: SitePlan, control: ControlPlane, inside: pulumi.ResourceOptions) -> pulumi.Resource:
     interfaces = {host.management_nic for host in site.hosts if host.pool}
     interface = next(iter(interfaces)) if len(interfaces) == 1 else None
     return Chart(
         "cilium",
         ChartArgs(
-            source=ChartSource(name=CILIUM.name, version=CILIUM.version, repository=CILIUM.repository),
+            source=chart_source(CILIUM, supply),
             namespace="kube-system",
             values=cilium_values(endpoint=site.endpoint, pod_cidr=site.pod_cidr, interface=interface),
             after=list(control.nodes.values()),
@@ -190,6 +194,7 @@ def _devices(plan: MetalPlan, site: SitePlan, fabric: Fabric) -> Devices:
         driver=site.driver,
         version=f"v{NETWORK_OPERATOR.version}",
         doca=DOCA_DRIVER,
+        repository=plan.supply.directory(MELLANOX),
     )
     made = DeviceObject(name=POLICY, api_version="mellanox.com/v1alpha1", kind="NicClusterPolicy", spec=policy)
     return Devices(gpu_operator=gpus, charts=[operator], objects=[made])

@@ -6,17 +6,17 @@ from typing import Any
 
 import pulumi
 
-from catalogue import versions
-from catalogue.images import pinned
 from catalogue.metal_versions import LOCAL_STATIC_PROVISIONER
+from catalogue.supply import Supply
 from components.metal.local_volumes import LocalVolumes, LocalVolumesArgs, provisioner_values
 from components.metal.object_store import StoreKey, StoreKeyArgs, client
-from components.platform.charts import Chart, ChartArgs, ChartSource
+from components.platform.charts import Chart, ChartArgs
 from components.platform.taints import ROLE_KEY
 from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
 from planner.site import StorePlan
+from stacks.charts import chart_source
 from stacks.metal_variables import LOCAL_VOLUMES_PATH, SHARED_PATH
 
 WITH_WORKLOADS = ("training", "inference")
@@ -44,9 +44,13 @@ class Scratch:
 
 @dataclass(frozen=True, kw_only=True)
 class SiteObjects:
-    """The site's store. It knows one key, which every pod that copies has: rights by prefix are the store's to give."""
+    """The site's store. It knows one key, which every pod that copies has: rights by prefix are the store's to give.
+
+    `image` is the copiers'.
+    """
 
     store: StorePlan
+    image: str
     key_id: pulumi.Output[str]
     key: pulumi.Output[str]
     scheme: str = "s3"
@@ -58,7 +62,7 @@ class SiteObjects:
 
     @property
     def copier(self) -> AwsCli:
-        return client(pinned(versions.AWS_CLI_IMAGE), self.store.endpoint)
+        return client(self.image, self.store.endpoint)
 
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """The key, as a Secret of each namespace with workloads."""
@@ -92,13 +96,12 @@ class SiteObjects:
         return pulumi.Output.all(*self._kept.values()).apply(lambda _: account)
 
 
-def local_volumes(inside: pulumi.ResourceOptions, after: pulumi.Resource) -> pulumi.Output[str]:
+def local_volumes(supply: Supply, inside: pulumi.ResourceOptions, after: pulumi.Resource) -> pulumi.Output[str]:
     """The class of volumes on system nodes' disks."""
-    chart = LOCAL_STATIC_PROVISIONER
     release = Chart(
         "local-volumes-provisioner",
         ChartArgs(
-            source=ChartSource(name=chart.name, version=chart.version, repository=chart.repository),
+            source=chart_source(LOCAL_STATIC_PROVISIONER, supply),
             namespace="kube-system",
             values=provisioner_values(LOCAL_VOLUMES_PATH, {ROLE_KEY: "system"}),
             after=after,

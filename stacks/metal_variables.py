@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pulumi
 
 from catalogue.metal_types import Server
-from catalogue.metal_versions import KUBE_VIP_IMAGE, RELEASES, Release
+from catalogue.metal_versions import KUBE_VIP_IMAGE, KUBERNETES_IMAGES, RELEASES, Release
 from components.metal import kube_vip, kubeadm, kubelet, secrets
 from components.metal.bundle import chosen
 from components.metal.kubeadm import ClusterSpec, NodeSpec
@@ -68,6 +68,7 @@ def cluster_spec(plan: MetalPlan, site: SitePlan, name: str) -> ClusterSpec:
         pod_cidr=site.pod_cidr,
         service_cidr=site.service_cidr,
         control_plane=[host.address for host in site.control_plane],
+        images=plan.supply.directory(KUBERNETES_IMAGES) if plan.supply.registry else None,
     )
 
 
@@ -147,7 +148,7 @@ def variables(
 def _of_node(plan: MetalPlan, site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:
     shared = site.shared_files
     return {
-        "PAUSE_IMAGE": release(plan).pause,
+        "PAUSE_IMAGE": plan.supply.image(release(plan).pause),
         "DOWNLOADS": _DOWNLOADS,
         "NVME": " ".join(host.disks),
         "NVME_MOUNT": "/var/lib/local-volumes" if pool.role == "system" else "/var/lib/kubelet",
@@ -229,19 +230,20 @@ def _of_cluster(
         )
     discovery = known.discovery if known.discovery is not None else pulumi.Output.from_input("")
     told["CONTROL_PLANE_FILES"] = pulumi.Output.all(known.key, discovery).apply(
-        lambda values: files(site, host, key=values[0], discovery=values[1])
+        lambda values: files(plan, site, host, key=values[0], discovery=values[1])
     )
     return told
 
 
-def files(site: SitePlan, host: HostPlan, *, key: str, discovery: str) -> str:
+def files(plan: MetalPlan, site: SitePlan, host: HostPlan, *, key: str, discovery: str) -> str:
     """Files that kubeadm reads, and those of the control plane's own pods: a line MODE PATH BASE64 for each."""
     given: list[tuple[str, str, str]] = []
     if discovery:
         given.append(("600", kubeadm.DISCOVERY_FILE, discovery))
     if host.control_plane:
         first = host == site.control_plane[0]
-        held = kube_vip.manifest(KUBE_VIP_IMAGE, address=site.endpoint, interface=host.management_nic, first=first)
+        image = plan.supply.image(KUBE_VIP_IMAGE)
+        held = kube_vip.manifest(image, address=site.endpoint, interface=host.management_nic, first=first)
         given += [
             ("600", kubeadm.ENCRYPTION_FILE, kubeadm.encryption(secrets.encryption_key(key))),
             ("600", kubeadm.AUDIT_FILE, kubeadm.audit()),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pulumi
 
+from components.metal.kubeadm import AUDIT_LOGS
 from planner.site import LokiPlan, SitePlan
 from stacks.platform import LogSink, Watching
 
@@ -45,5 +46,11 @@ class SiteLogs:
 
 
 def watching(site: SitePlan) -> Watching:
-    """kubeadm's parts answer at their nodes' addresses, as its configuration says; Cilium stands in for proxies."""
-    return Watching(control_plane=("etcd", "controller-manager", "scheduler"), logs=SiteLogs(loki=site.logs))
+    """kubeadm's parts answer at their nodes' addresses, as its configuration says; Cilium stands in for proxies. What
+    the API server writes of who did what goes to the site's Loki with the other logs, which outlives the machines.
+    """
+    return Watching(
+        control_plane=("etcd", "controller-manager", "scheduler"),
+        logs=SiteLogs(loki=site.logs),
+        audit=f"{AUDIT_LOGS}/*.log",
+    )

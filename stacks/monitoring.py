@@ -17,10 +17,11 @@ from monitoring.dashboards.address import address
 from monitoring.defaults import default_rules
 from planner.monitoring.types import MonitoringPlan, PodRequest, ReceiverPlan
 from planner.types import Plan
+from stacks.charts import chart_source
 from stacks.dashboards import FIRST, deploy_dashboards
 from stacks.monitoring_rules import monitoring_rules
 from stacks.platform import Platform
-from stacks.services import Services, chart_source
+from stacks.services import Services
 
 NAMESPACE, LOG_COLLECTOR = "monitoring", "fluent-bit"
 SCHEDULER_LABELS, CONTROLLERS_LABELS = {"app": "volcano-scheduler"}, {"app": "volcano-controller"}
@@ -42,7 +43,7 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
     layer = Monitoring("monitoring", pulumi.ResourceOptions(providers=list(platform.providers)))
     inside = pulumi.ResourceOptions(parent=layer)
     namespace = services.namespaces[NAMESPACE]
-    source = chart_source(versions.KUBE_PROMETHEUS_STACK)
+    source = chart_source(versions.KUBE_PROMETHEUS_STACK, plan.supply)
     args = MonitoringStackArgs(
         source=source,
         namespace=namespace,
@@ -70,10 +71,14 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
         "pod-logs", namespace=namespace, account=LOG_COLLECTOR, days=wanted.log_days, opts=inside
     )
     collector = ChartArgs(
-        source=chart_source(versions.FLUENT_BIT),
+        source=chart_source(versions.FLUENT_BIT, plan.supply),
         namespace=namespace,
         values=fluent_bit_values(
-            sink.account, sink.outputs, _request(wanted.requests.log_collector), every_s=wanted.scrape_s
+            sink.account,
+            sink.outputs,
+            _request(wanted.requests.log_collector),
+            every_s=wanted.scrape_s,
+            audit=platform.watching.audit,
         ),
         after=[platform.cluster.ready, services.monitors],
     )

@@ -199,12 +199,14 @@ class LogStore(Protocol):
 @dataclass(frozen=True, kw_only=True)
 class Watching:
     """What watching the cluster takes here: parts of the `control_plane` whose metrics can be had, beside those of the
-    API server, what keeps `logs`, and counters of nodes that the node exporter does not read.
+    API server, what keeps `logs`, and counters of nodes that the node exporter does not read. `audit` are files of
+    control-plane nodes, below /var/log, that are logs too, None where the platform keeps them by itself.
     """
 
     control_plane: Sequence[ControlPlanePart]
     logs: LogStore
     counters: NodeCounters | None = None
+    audit: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

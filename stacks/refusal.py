@@ -11,6 +11,7 @@ import pulumi
 from planner.faces.findings import table
 from planner.types import AwsPlan, Plan
 from settings.errors import SettingsError
+from stacks.charts import unlike_record
 from stacks.deploy import deployable
 from stacks.serving import TOKENS
 
@@ -46,6 +47,7 @@ def accepted(plan: Plan, config: pulumi.Config) -> Plan:
         *_without_receivers(plan, config),
         *_without_password(plan, config),
         *_without_machines(plan, config),
+        *unlike_record(plan),
     ]
     if missing:
         raise pulumi.RunError("\n".join(missing))

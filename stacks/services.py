@@ -8,9 +8,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from catalogue import versions
-from catalogue.images import pinned
+from catalogue.supply import Supply
 from components.layers import Scheduling
-from components.platform.charts import Chart, ChartArgs, ChartSource
+from components.platform.charts import Chart, ChartArgs
 from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
 from components.platform.gpu_checks import GpuChecks, GpuChecksArgs
 from components.platform.gpu_operator import GpuCounters, GpuCountersArgs, gpu_operator_values
@@ -28,6 +28,7 @@ from components.storage.claims import ClaimSpec
 from monitoring.counters import dcgm_csv
 from planner.mig import plugin_config
 from planner.types import Plan
+from stacks.charts import chart_source
 from stacks.network import CERTIFICATES, GATEWAY, mail_ports, network_rules
 from stacks.platform import GpuPool, Platform
 
@@ -83,11 +84,6 @@ def namespace_specs(pools: Sequence[GpuPool], *, gateway: bool = False) -> list[
     ]
 
 
-def chart_source(chart: versions.Chart) -> ChartSource:
-    """The catalogue's row as a component takes it."""
-    return ChartSource(name=chart.name, version=chart.version, repository=chart.repository)
-
-
 def deploy_services(plan: Plan, platform: Platform) -> Services:
     """Register the services; everything with pods comes after `platform.cluster.ready`."""
     kubernetes = platform.cluster.provider
@@ -106,11 +102,11 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         experiments=bool(plan.experiments),
     )
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
-    monitors = _monitors(platform, namespaces, at_platform)
+    monitors = _monitors(plan.supply, platform, namespaces, at_platform)
     Chart(
         "metrics-server",
         ChartArgs(
-            source=chart_source(versions.METRICS_SERVER),
+            source=chart_source(versions.METRICS_SERVER, plan.supply),
             namespace="kube-system",
             values=metrics_server_values(sum(pool.count for pool in plan.pools.values())),
             after=platform.cluster.ready,
@@ -120,7 +116,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     gpus = _devices(plan, platform, namespaces, monitors, at_platform)
     scheduling = Scheduling("scheduling", pulumi.ResourceOptions(providers=[kubernetes]))
     at_scheduling = pulumi.ResourceOptions(parent=scheduling)
-    volcano = _volcano(platform, namespaces["volcano-system"], at_scheduling)
+    volcano = _volcano(plan.supply, platform, namespaces["volcano-system"], at_scheduling)
     queues = [
         QueueSpec(name=queue.name, weight=queue.weight, gpus=queue.gpus, reclaimable=queue.reclaimable)
         for queue in plan.queues
@@ -130,9 +126,9 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         TrainingOperatorArgs(
             version=versions.TRAINING_OPERATOR,
             crd_sha256=versions.TRAINING_OPERATOR_CRD_SHA256,
-            image=pinned(versions.TRAINING_OPERATOR_IMAGE),
-            kubectl_image=pinned(versions.KUBECTL_IMAGE),
-            wait_image=pinned(versions.WAIT_IMAGE),
+            image=plan.supply.image(versions.TRAINING_OPERATOR_IMAGE),
+            kubectl_image=plan.supply.image(versions.KUBECTL_IMAGE),
+            wait_image=plan.supply.image(versions.WAIT_IMAGE),
             namespace=namespaces["kubeflow"],
             jobs=namespaces["training"],
             scheduler=volcano,
@@ -150,15 +146,17 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     )
 
 
-def _volcano(platform: Platform, namespace: pulumi.Output[str], inside: pulumi.ResourceOptions) -> pulumi.Resource:
+def _volcano(
+    supply: Supply, platform: Platform, namespace: pulumi.Output[str], inside: pulumi.ResourceOptions
+) -> pulumi.Resource:
     """The gang scheduler; returns what shows that it takes queues and gangs."""
     values = volcano_values(versions.VOLCANO.version)
     chart = ChartArgs(
-        source=chart_source(versions.VOLCANO), namespace=namespace, values=values, after=platform.cluster.ready
+        source=chart_source(versions.VOLCANO, supply), namespace=namespace, values=values, after=platform.cluster.ready
     )
     admission = GangAdmissionArgs(
         namespace=namespace,
-        image=pinned(versions.KUBECTL_IMAGE),
+        image=supply.image(versions.KUBECTL_IMAGE),
         revision=f"{versions.VOLCANO.version} {json.dumps(values, sort_keys=True)}",
         scheduler=Chart("volcano", chart, inside).release,
     )
@@ -166,13 +164,13 @@ def _volcano(platform: Platform, namespace: pulumi.Output[str], inside: pulumi.R
 
 
 def _monitors(
-    platform: Platform, namespaces: Mapping[str, pulumi.Output[str]], inside: pulumi.ResourceOptions
+    supply: Supply, platform: Platform, namespaces: Mapping[str, pulumi.Output[str]], inside: pulumi.ResourceOptions
 ) -> pulumi.Resource:
     """The kinds of monitors. The GPU Operator skips monitors it has no CRD for, so it comes after them."""
     return Chart(
         "prometheus-operator-crds",
         ChartArgs(
-            source=chart_source(versions.PROMETHEUS_OPERATOR_CRDS),
+            source=chart_source(versions.PROMETHEUS_OPERATOR_CRDS, supply),
             namespace=namespaces["monitoring"],
             after=platform.cluster.ready,
         ),
@@ -192,7 +190,7 @@ def _devices(
         Chart(
             each.name,
             ChartArgs(
-                source=chart_source(each.chart),
+                source=chart_source(each.chart, plan.supply),
                 namespace=each.namespace,
                 values=each.values,
                 after=platform.cluster.ready,
@@ -228,12 +226,12 @@ def _devices(
         turns=turns,
     )
     definitions = GpuOperatorCrdsArgs(
-        namespace=namespaces["gpu-operator"], image=pinned(versions.GPU_OPERATOR_IMAGE), after=monitors
+        namespace=namespaces["gpu-operator"], image=plan.supply.image(versions.GPU_OPERATOR_IMAGE), after=monitors
     )
     operator = Chart(
         "gpu-operator",
         ChartArgs(
-            source=chart_source(versions.GPU_OPERATOR),
+            source=chart_source(versions.GPU_OPERATOR, plan.supply),
             namespace=namespaces["gpu-operator"],
             values=values,
             timeout_seconds=900,
@@ -244,7 +242,7 @@ def _devices(
     revision = f"{versions.GPU_OPERATOR.version} {json.dumps(values, sort_keys=True)}"
     readiness = GpuReadinessArgs(
         namespace=namespaces["gpu-operator"],
-        image=pinned(versions.KUBECTL_IMAGE),
+        image=plan.supply.image(versions.KUBECTL_IMAGE),
         gpu_nodes=any(pool.nodes_now for pool in pools),
         revision=revision,
         operator=operator.release,
@@ -262,8 +260,8 @@ def _devices(
             gpu_product=pool.gpu_product,
             taints=pool.taints,
             offered={GPU_RESOURCE: pool.devices, **cards},
-            image=pinned(versions.KUBECTL_IMAGE),
-            smoke_image=pinned(versions.GPU_OPERATOR_IMAGE),
+            image=plan.supply.image(versions.KUBECTL_IMAGE),
+            smoke_image=plan.supply.image(versions.GPU_OPERATOR_IMAGE),
             revision=revision,
             after=[pool.nodes_ready, ready],
         )

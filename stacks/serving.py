@@ -9,7 +9,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from catalogue import versions
-from catalogue.images import pinned
+from catalogue.supply import Supply
 from components.monitoring.adapter import KV_CACHE, WAITING
 from components.serving.arguments import Directory, Engine, LoraModule, compiled_path, serve_command
 from components.serving.autoscaler import Scaling
@@ -57,8 +57,8 @@ class Served(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """A model or an adapter to bring from `address`: its kind and name for people, the directory for its kind, and the
-    budget in seconds.
+    """A model or an adapter to bring from `address`: its kind and name for people, the directory for its kind, the
+    budget in seconds, and the digest of its SHA256SUMS if somebody said it.
     """
 
     what: str
@@ -66,6 +66,7 @@ class _Wanted(NamedTuple):
     address: str
     directory: str
     seconds: int
+    sha256: str | None
 
 
 def serve(
@@ -81,7 +82,7 @@ def serve(
     if plan.services:
         values = {name: config.require_secret(key) for name, key in TOKENS.items()}
         tokens = Tokens("tokens", TokensArgs(namespace=services.namespaces["inference"], values=values), inside).keys
-    site = _Site(platform, services, way_in, tokens, config, inside)
+    site = _Site(plan.supply, platform, services, way_in, tokens, config, inside)
     urls = {
         name: site.start(
             service,
@@ -101,6 +102,7 @@ def serve(
 class _Site:
     """What all services have around them. `claims` are those of other people that have been looked at."""
 
+    supply: Supply
     platform: Platform
     services: Services
     way_in: WayIn | None
@@ -114,7 +116,7 @@ class _Site:
         self, service: ServicePlan, pool: GpuPool, models: Mapping[str, _Model], route: RoutePlan | None
     ) -> pulumi.Output[str]:
         """The servers, a request to each of their models, and the route to them from outside."""
-        image, engine = pinned(service.image), _engine(service, models)
+        image, engine = self.supply.image(service.image), _engine(service, models)
         compiled = compiled_path(service.image, service.model, service.gpu_product, service.pod.gpus)
         shared = {SHARED: self.services.claims[WEIGHTS]}
         keys = self._keys(service)
@@ -142,7 +144,7 @@ class _Site:
                 leave_seconds=LEAVE_SECONDS,
                 grace_seconds=service.grace_seconds,
                 spare_replica=service.spare_replica,
-                door=Door(image=pinned(versions.NGINX_IMAGE), keys=keys),
+                door=Door(image=self.supply.image(versions.NGINX_IMAGE), keys=keys),
                 hub_token=self.tokens[HUB_TOKEN],
                 monitors=self.services.monitors,
             ),
@@ -151,7 +153,7 @@ class _Site:
         smoke = SmokeRequestArgs(
             service=service.name,
             namespace=self.services.namespaces["inference"],
-            image=pinned(versions.CURL_IMAGE),
+            image=self.supply.image(versions.CURL_IMAGE),
             address=server.url,
             models=engine.names,
             key=keys.caller,
@@ -174,8 +176,9 @@ class _Site:
 
     def start_triton(self, server: TritonPlan, pool: GpuPool) -> pulumi.Output[str]:
         """A server of whatever its repository holds."""
-        image = pinned(server.image)
-        models = self._bring(_Wanted("models", server.name, server.models, REPOSITORIES, server.copy_seconds), image)
+        image = self.supply.image(server.image)
+        wanted = _Wanted("models", server.name, server.models, REPOSITORIES, server.copy_seconds, server.weights_sha256)
+        models = self._bring(wanted, image)
         args = TritonServerArgs(
             server=server.name,
             namespace=self.services.namespaces["inference"],
@@ -199,11 +202,17 @@ class _Site:
 
     def bring_all(self, service: ServicePlan) -> dict[str, _Model]:
         """The model and its adapters by the names that callers use."""
-        wanted = {service.name: _Wanted("weights", service.name, service.weights, MODELS, service.copy_seconds)} | {
-            each.name: _Wanted("adapter", f"{service.name}-{each.name}", each.weights, ADAPTERS, each.copy_seconds)
+        wanted = {
+            service.name: _Wanted(
+                "weights", service.name, service.weights, MODELS, service.copy_seconds, service.weights_sha256
+            )
+        } | {
+            each.name: _Wanted(
+                "adapter", f"{service.name}-{each.name}", each.weights, ADAPTERS, each.copy_seconds, each.weights_sha256
+            )
             for each in service.adapters
         }
-        return {name: self._bring(each, pinned(service.image)) for name, each in wanted.items()}
+        return {name: self._bring(each, self.supply.image(service.image)) for name, each in wanted.items()}
 
     def _bring(self, wanted: _Wanted, image: str) -> _Model:
         """A copy on the shared file system, of a hub's commit by `image` or of objects; or the claim that holds it."""
@@ -211,7 +220,9 @@ class _Site:
         if isinstance(source, ClaimSource):
             return self._held(source)
         if isinstance(source, ObjectSource):
-            copy = Copy(wanted.what, wanted.name, WEIGHTS, wanted.directory, source.uri, wanted.seconds)
+            copy = Copy(
+                wanted.what, wanted.name, WEIGHTS, wanted.directory, source.uri, wanted.seconds, True, wanted.sha256
+            )
             return self._shared(stage(copy, self.platform, self.services, self.inside))
         args = HubCopyArgs(
             what=wanted.what,

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import pulumi
 
-from catalogue.images import pinned
 from catalogue.versions import PYTHON_IMAGE
 from components.layers import Workloads
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs, gang
@@ -77,7 +76,7 @@ def _train(
             namespace=namespace,
             nodes=run.pods,
             restarts=run.restarts,
-            image=pinned(run.image),
+            image=plan.supply.image(run.image),
             script=begun.launch.words,
             shape=shape(run.pod, pool.network),
             pool=pool.name,
@@ -124,7 +123,7 @@ def _train(
 
     if plan.runs:
         watch = RunWatchArgs(
-            namespace=namespace, image=pinned(PYTHON_IMAGE), files=watch_files(), table=run_watch.table()
+            namespace=namespace, image=plan.supply.image(PYTHON_IMAGE), files=watch_files(), table=run_watch.table()
         )
         RunWatch("run-watch", watch, inside)
     if any(run.metrics_port for run in plan.runs.values()):
@@ -141,7 +140,7 @@ def lineage(plan: Plan, run: RunPlan) -> dict[str, str]:
     return {
         "stack": pulumi.get_stack(),
         "owner": plan.ownership.owner,
-        "image": pinned(run.image),
+        "image": plan.supply.image(run.image),
         **({"model": run.launch.architecture.name} if run.launch.architecture else {}),
         **({"dataset": dataset.source or f"{DATASETS}/{dataset.name}"} if dataset else {}),
     }

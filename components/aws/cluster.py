@@ -107,6 +107,7 @@ class ClusterArgs:
 
     `profile` and `role_arn` are how the deployer reaches AWS; the kubeconfig goes the same way. `standing` says that
     the control plane is there already, so that making one is a mistake (LF18).
+    With a `log_key_arn`, of a key that is not the stack's, the control plane's log stays when the stack goes.
     """
 
     name: str
@@ -125,6 +126,7 @@ class ClusterArgs:
     role_arn: str | None = None
     standing: bool = False
     log_retention_days: int = 30
+    log_key_arn: str | None = None
     protect: bool = False
 
 
@@ -160,10 +162,12 @@ class Cluster(Component):
             aws.cloudwatch.LogGroupArgs(
                 name=log_group_name(args.name),
                 retention_in_days=args.log_retention_days,
-                kms_key_id=args.key_arn,
+                kms_key_id=args.log_key_arn or args.key_arn,
                 tags=self.tags("logs"),
             ),
-            self.child(import_=left_behind(args.name, self)),
+            self.child(
+                import_=left_behind(args.name, self), retain_on_delete=True if args.log_key_arn is not None else None
+            ),
         )
 
     def _create_role(self, args: ClusterArgs) -> tuple[aws.iam.Role, aws.iam.RolePolicyAttachment]:

@@ -13,9 +13,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.platform.rights import Rules, Within, granted
+from components.platform.rights import WATCH, Rules, Within, granted
 
-WATCH = ["get", "list", "watch"]
 KINDS = ("experiments", "trials", "suggestions")
 OWN = [f"{kind}{part}" for kind in KINDS for part in ("", "/status", "/finalizers")]
 

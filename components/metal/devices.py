@@ -19,7 +19,6 @@ POLICY = "nic-cluster-policy"
 """The one name of a NicClusterPolicy that the operator reads (controllers/nicclusterpolicy_controller.go)."""
 
 NVIDIA = "15b3"
-REPOSITORY = "nvcr.io/nvidia/mellanox"
 SHARES = 63
 """Pods of a node that may hold the shared resource at once, as in the operator's examples."""
 
@@ -60,17 +59,24 @@ def network_operator_values(tolerations: Sequence[Mapping[str, str]]) -> dict[st
 
 
 def nic_cluster_policy(
-    *, device_ids: Sequence[str], tolerations: Sequence[Mapping[str, str]], driver: Driver, version: str, doca: str
+    *,
+    device_ids: Sequence[str],
+    tolerations: Sequence[Mapping[str, str]],
+    driver: Driver,
+    version: str,
+    doca: str,
+    repository: str,
 ) -> dict[str, Any]:
     """Spec of the NicClusterPolicy: compute cards, by their PCI ids, as one shared resource. Matched by vendor alone,
     the cards of storage and management would be in it. Where machines bring their drivers there is no `ofedDriver`.
+    Images come from `repository`, the drivers' of the release `doca`.
     """
     resource = {
         "resourceName": RDMA_NAME,
         "rdmaHcaMax": SHARES,
         "selectors": {"vendors": [NVIDIA], "deviceIDs": sorted(device_ids), "linkTypes": ["infiniband"]},
     }
-    component = {"repository": REPOSITORY, "version": f"network-operator-{version}"}
+    component = {"repository": repository, "version": f"network-operator-{version}"}
     plugin = {
         "image": "k8s-rdma-shared-dev-plugin",
         **component,
@@ -78,7 +84,7 @@ def nic_cluster_policy(
     }
     owned = {
         "image": "doca-driver",
-        "repository": REPOSITORY,
+        "repository": repository,
         "version": doca,
         "env": [{"name": "UNLOAD_STORAGE_MODULES", "value": "true"}, {"name": "ENABLE_NFSRDMA", "value": "false"}],
         "upgradePolicy": {"autoUpgrade": False},

@@ -31,7 +31,9 @@ CIPHERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSpec:
-    """A cluster. `endpoint` is the address that the control plane's nodes hand on; `version` is whole: 1.36.3."""
+    """A cluster. `endpoint` is the address that the control plane's nodes hand on; `version` is whole: 1.36.3.
+    `images` is where its images come from, if not from registry.k8s.io.
+    """
 
     name: str
     version: str
@@ -39,6 +41,7 @@ class ClusterSpec:
     pod_cidr: str
     service_cidr: str
     control_plane: Sequence[str]
+    images: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +112,7 @@ def cluster_configuration(cluster: ClusterSpec) -> dict[str, Any]:
         "clusterName": cluster.name,
         "kubernetesVersion": f"v{cluster.version}",
         "controlPlaneEndpoint": f"{cluster.endpoint}:{PORT}",
+        **(_images(cluster.images) if cluster.images else {}),
         "networking": {
             "podSubnet": cluster.pod_cidr,
             "serviceSubnet": cluster.service_cidr,
@@ -128,6 +132,11 @@ def cluster_configuration(cluster: ClusterSpec) -> dict[str, Any]:
             }
         },
     }
+
+
+def _images(repository: str) -> dict[str, Any]:
+    """Elsewhere than at registry.k8s.io kubeadm looks for CoreDNS beside the others (app/images, GetDNSImage)."""
+    return {"imageRepository": repository, "dns": {"imageRepository": f"{repository}/coredns"}}
 
 
 def init(cluster: ClusterSpec, node: NodeSpec, *, token: str, certificate_key: str) -> str:

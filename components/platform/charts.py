@@ -12,11 +12,16 @@ from components._base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class ChartSource:
-    """Where a chart comes from: exact `version`, and the repository's address."""
+    """Where a chart comes from: exact `version`, and the repository's address. `images` are values of the chart that
+    say where its images come from, if not from their makers; they lie over others. `package` is a file with the
+    chart, which is taken in the repository's place.
+    """
 
     name: str
     version: str
     repository: str
+    images: Mapping[str, Any] = field(default_factory=dict)
+    package: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +46,15 @@ class Chart(Component):
             self.named("release"),
             k8s.helm.v3.ReleaseArgs(
                 name=args.source.name,
-                chart=args.source.name,
+                chart=args.source.package or args.source.name,
                 version=args.source.version,
-                repository_opts=k8s.helm.v3.RepositoryOptsArgs(repo=args.source.repository),
+                # The provider looks at the disk only where no repository is named (helm_release.go, locateChart).
+                repository_opts=None
+                if args.source.package
+                else k8s.helm.v3.RepositoryOptsArgs(repo=args.source.repository),
                 namespace=args.namespace,
                 create_namespace=False,
-                values=dict(args.values),
+                values=laid(args.values, args.source.images),
                 atomic=True,
                 cleanup_on_fail=True,
                 skip_await=False,
@@ -61,3 +69,13 @@ class Chart(Component):
             ),
         )
         self.register_outputs({"version": args.source.version})
+
+
+def laid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a chart with others over them, as Helm lays a second file over a first. Pure."""
+
+    def over(key: str) -> Any:
+        one, other = below.get(key), above[key]
+        return laid(one, other) if isinstance(one, Mapping) and isinstance(other, Mapping) else other
+
+    return {**below, **{key: over(key) for key in above}}

@@ -11,6 +11,9 @@ Rules = list[k8s.rbac.v1.PolicyRuleArgs]
 Within = tuple[pulumi.Input[str], Rules]
 """A namespace, and the rights there."""
 
+WATCH = ["get", "list", "watch"]
+"""Verbs of whoever keeps a copy of what is there."""
+
 
 def granted(
     owner: Component, account: str, namespace: pulumi.Input[str], everywhere: Rules, within: Mapping[str, Within]

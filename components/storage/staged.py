@@ -11,6 +11,7 @@ from components._base import Component, physical_name
 from components.platform.accounts import service_account
 from components.platform.copying import Copier, copying_container
 from components.platform.jobs import one_off_job
+from components.storage.sums import checked
 
 MODELS, DATASETS = "models", "datasets"
 """Directories of the shared file system with a directory of its own in them for every copy."""
@@ -22,7 +23,8 @@ class StagedArgs:
 
     `source` is an address of the copier's store. `granted` resolves when pods of `service_account` may read there. The
     Job runs where ordinary pods run, which they do after `ready`: the processors of a GPU node belong to whoever reads
-    the copy.
+    the copy. What is `compared` is held against the SHA256SUMS beside it, whose own digest is `sha256`, None where
+    nobody has said it.
     """
 
     what: str
@@ -36,12 +38,14 @@ class StagedArgs:
     claim: pulumi.Input[str]
     ready: pulumi.Resource
     timeout_seconds: int
+    compared: bool = False
+    sha256: str | None = None
 
 
 class Staged(Component):
     """The copy. `loaded` is the resource that exists when all of it is on the file system, in the directory `path`.
 
-    Another source is another directory: whoever still reads the old one keeps it.
+    Another source or digest is another directory: whoever still reads the old one keeps it.
     """
 
     loaded: k8s.batch.v1.Job
@@ -51,10 +55,15 @@ class Staged(Component):
         super().__init__(name, opts)
         core = k8s.core.v1
         account = service_account(self, args.service_account, args.namespace, args.granted)
-        self.path = f"{args.directory}/{args.name}-{_digest(args.source)}"
+        content = (args.source, *([args.sha256] if args.sha256 else []))
+        self.path = f"{args.directory}/{args.name}-{_digest(*content)}"
         claim = core.PersistentVolumeClaimVolumeSourceArgs(claim_name=args.claim)
         look = copying_container(args.copier, "look", ["sh", "-c", look_script(args.copier, args.source)])
         program, *words = args.copier.fetch(args.source, f"/{self.path}")
+        script: list[str] = []
+        if args.compared:
+            script = [checked([program, *words], f"/{self.path}", source=args.source, sha256=args.sha256)]
+            program, words = "sh", ["-c", *script]
         copy = copying_container(
             args.copier,
             "copy",
@@ -67,8 +76,8 @@ class Staged(Component):
         self.loaded = k8s.batch.v1.Job(
             self.named("copy"),
             one_off_job(
-                # A Job's template cannot change, so another source or image is another Job.
-                name=physical_name(args.what, args.name, _digest(args.source, args.copier.image), limit=63),
+                # A Job's template cannot change, so another source, image or script is another Job.
+                name=physical_name(args.what, args.name, _digest(*content, args.copier.image, *script), limit=63),
                 namespace=args.namespace,
                 account=account,
                 # at once: an empty source makes the copy quick and fails the look, which says why

@@ -3,6 +3,7 @@
 from planner.rules import (
     adapters,
     alerts,
+    audit,
     blocks,
     capacity,
     checkpoints,
@@ -32,6 +33,7 @@ from planner.rules import (
     serving,
     sources,
     storage,
+    supply,
     teams,
     throughput,
     training,
@@ -43,6 +45,7 @@ from planner.rules import (
 __all__ = [
     "adapters",
     "alerts",
+    "audit",
     "blocks",
     "capacity",
     "checkpoints",
@@ -72,6 +75,7 @@ __all__ = [
     "serving",
     "sources",
     "storage",
+    "supply",
     "teams",
     "throughput",
     "training",

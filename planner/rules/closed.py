@@ -11,6 +11,7 @@ from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
 from planner.rules.known import services, workloads
 from planner.serving.sources import HubSource, source_of
+from planner.stack import plan_supply
 
 _GUIDE = 'EKS user guide, "Deploy private clusters with limited internet access"'
 _ECR = re.compile(r"\d{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
@@ -86,7 +87,9 @@ def closed_network(draft: AwsDraft) -> Iterable[Observation]:
 def _images(draft: AwsDraft) -> Iterator[Observation]:
     """One for each registry, with the first image of it and where it is named."""
     seen: dict[str, tuple[str, str, int]] = {}
+    supply = plan_supply(draft.settings)
     for path, image in _pulled(draft):
+        image = supply.image(image)
         match = _ECR.match(image)
         if match and match["region"] == draft.settings.platform.region:
             continue
@@ -95,7 +98,7 @@ def _images(draft: AwsDraft) -> Iterator[Observation]:
     for registry, (path, image, count) in seen.items():
         others = f" and {count - 1} more" if count > 1 else ""
         wrong = f"{image}{others} cannot be pulled from {registry}"
-        yield _fails(path, registry, wrong, "pull a copy from ECR of the region")
+        yield _fails(path, registry, wrong, "name a mirror in ECR of the region as supply.registry")
 
 
 def _pulled(draft: AwsDraft) -> Iterator[tuple[str, str]]:

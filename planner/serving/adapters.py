@@ -16,10 +16,13 @@ _BYTES = 2
 
 @dataclass(frozen=True, kw_only=True)
 class AdapterPlan:
-    """An adapter as a service offers it: by `name`, copied from `weights` within `copy_seconds` where it is copied."""
+    """An adapter as a service offers it: by `name`, copied from `weights` within `copy_seconds` where it is copied,
+    with the digest of their SHA256SUMS if somebody said it.
+    """
 
     name: str
     weights: str
+    weights_sha256: str | None
     rank: int
     copy_seconds: int
 

@@ -90,6 +90,7 @@ def _service(
         image=service.image,
         model=service.model,
         weights=service.weights,
+        weights_sha256=service.weights_sha256,
         min_replicas=service.min_replicas,
         max_replicas=service.max_replicas,
         scaling=_scaling(service) if service.min_replicas < service.max_replicas else None,
@@ -107,6 +108,7 @@ def _service(
             AdapterPlan(
                 name=each.name,
                 weights=each.weights,
+                weights_sha256=each.weights_sha256,
                 rank=each.rank,
                 copy_seconds=copy_seconds(each.weights, room.gb * 1e9 / room.adapters, startup_seconds(0)),
             )

@@ -1,7 +1,7 @@
 """How long a replica takes until it answers. Seconds; rates in GB/s one way."""
 
 from catalogue.units import BYTES_PER_GB
-from planner.serving.sources import HubSource, source_of
+from planner.serving.sources import HubSource, ObjectSource, source_of
 from planner.storage.s3 import SCHEDULED_SECONDS
 
 _SHORTEST_BUDGET_S = 600
@@ -10,6 +10,9 @@ _IMAGE_GB = 10.0
 _PULL_GB_PER_S = 0.2
 _HUB_GB_PER_S = 0.1
 """Assumed: a hub promises no rate, and a node's way to it goes through a NAT or a proxy."""
+
+_SUMS_GB_PER_S = 0.3
+"""Assumed: SHA-256 by one process; GNU coreutils 9 on one processor of a virtual machine, sha256sum: 0.38."""
 
 _PROCESS_GB_PER_S = 2.0
 """Assumed: what one process of vLLM copies from the page cache to its GPU, tensor by tensor."""
@@ -47,8 +50,11 @@ def scale_up_seconds(
 
 def copy_seconds(weights: str, weights_bytes: float, from_store_s: int) -> int:
     """Budget of the Job that brings a model to the file system: `from_store_s` from an object store; from a hub twice
-    what it takes at 0.1 GB/s. Until the Job has a node comes on top.
+    what it takes at 0.1 GB/s. Until the Job has a node comes on top, and for objects twice what it takes to compare
+    them with their SHA256SUMS.
     """
     hub = isinstance(source_of(weights), HubSource)
     slow = int(_BUDGET_FACTOR * load_seconds(weights_bytes, _HUB_GB_PER_S)) if hub else 0
-    return max(from_store_s, slow) + SCHEDULED_SECONDS
+    stored = isinstance(source_of(weights), ObjectSource)
+    compared = int(_BUDGET_FACTOR * load_seconds(weights_bytes, _SUMS_GB_PER_S)) if stored else 0
+    return max(from_store_s, slow) + compared + SCHEDULED_SECONDS

@@ -60,6 +60,7 @@ def _server(server: Triton, pool: PoolPlan, read_mb_per_s: float) -> TritonPlan:
         pool=server.pool,
         image=server.image,
         models=server.models,
+        weights_sha256=server.weights_sha256,
         models_gb=server.models_gb,
         replicas=server.replicas,
         spare_replica=False,

@@ -1,10 +1,12 @@
-"""Where a chart comes from: a directory, a Go module that is built anyway, the vendors' files, or a played one."""
+"""Where a chart comes from: a directory, a package, a Go module that is built, the vendors' files, or a played one."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 import shutil
+import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from rehearsal.toolchain.build import copied, source
 from rehearsal.toolchain.families import FAMILIES
 
 SUMS = "SHA256SUMS"
+PACKAGE = ".tgz"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ def find(name: str, version: str) -> Chart:
     """
     if Path(name).is_dir():
         return HelmChart(Path(name), f"the directory {name}", named=False)
+    if name.endswith(PACKAGE):
+        return packaged(Path(name))
     last = name.rstrip("/").rpartition("/")[2]
     sources: tuple[Callable[[str, str], Chart | None], ...] = (in_module, upstream, played.find)
     for each in sources:
@@ -75,6 +80,37 @@ def find(name: str, version: str) -> Chart:
         f"chart {last!r} {version} is not rehearsed: fetch it with `make upstream` on a machine that reaches its "
         "repository, or play it from an inventory (CONTRIBUTING, to add a chart)",
     )
+
+
+# -- packages
+
+
+def packaged(package: Path) -> Chart:
+    """The chart in an archive, as `helm package` makes it. Raises ChartError."""
+    try:
+        content = package.read_bytes()
+    except OSError as error:
+        raise ChartError("chart", f"{package} cannot be read ({error.strerror})") from None
+    target = places.cache() / "charts" / f"package-{hashlib.sha256(content).hexdigest()[:16]}"
+    if not target.is_dir():
+        with go.locked(target.parent / ".lock"):
+            if not target.is_dir():
+                _unpack(content, package, target)
+    inside = [each for each in target.iterdir() if each.is_dir()]
+    if len(inside) != 1:
+        raise ChartError("chart", f"{package} holds {len(inside)} directories, and a chart's package holds one")
+    return HelmChart(inside[0], f"the package {package}")
+
+
+def _unpack(content: bytes, package: Path, target: Path) -> None:
+    stage = target.with_name(f".{target.name}")
+    shutil.rmtree(stage, ignore_errors=True)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            archive.extractall(stage, filter="data")
+    except (tarfile.TarError, OSError) as error:
+        raise ChartError("chart", f"{package} is no chart's package ({error})") from None
+    stage.rename(target)
 
 
 # -- charts in Go modules

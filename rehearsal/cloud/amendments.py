@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from rehearsal.cloud import anomalies, buckets, budgets, dispatch, ecr, functions, iam, kms, logs, quotas, s3
-from rehearsal.cloud.ec2 import (
-    addresses,
-    flows,
-    groups,
-    interfaces,
-    launch,
-    network,
-    offerings,
-    placement,
-    reservations,
-    routes,
-    tags,
-    templates,
-    volumes,
-)
+from importlib import import_module
+
+from rehearsal.cloud import anomalies, budgets, iam, quotas
+from rehearsal.cloud.ec2 import tags
 from rehearsal.cloud.fsx import service as fsx_service
-from rehearsal.eks.api import images
 from rehearsal.eks.api import service as eks_service
 
-MODULES = (
-    *(buckets, dispatch, ecr, functions, iam, kms, logs, s3, images),
-    *(
-        addresses,
-        flows,
-        groups,
-        interfaces,
-        launch,
-        network,
-        offerings,
-        placement,
-        reservations,
-        routes,
-        tags,
-        templates,
-        volumes,
-    ),
+MODULES = tuple(
+    import_module(f"{package}.{name}")
+    for package, names in {
+        "rehearsal.cloud": "buckets dispatch ecr functions iam kms logs s3",
+        "rehearsal.cloud.ec2": "addresses flows groups interfaces launch network offerings placement reservations "
+        "routes tags templates volumes",
+        "rehearsal.eks.api": "images",
+    }.items()
+    for name in names.split()
 )
+"""Those with amendments."""
 
 
 def apply_all() -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from catalogue import sbom
-from catalogue.images import PLATFORM_IMAGES
-from catalogue.versions import ADDONS, CHARTS, TRAINING_OPERATOR_CRD_SHA256
+from catalogue.chart_digests import ALL_CHARTS, digest_of
+from catalogue.chart_images import CHART_IMAGES
+from catalogue.images import EXPERIMENT_IMAGES, PLATFORM_IMAGES
+from catalogue.versions import ADDONS, TRAINING_OPERATOR_CRD_SHA256
 
 PURL = re.compile(r"pkg:(pypi|helm|oci|generic|github)/[\w./-]+(@[\w.%+-]+)?(\?[\w=&.%_-]+)?(#[\w./-]+)?")
 """As package-url/purl-spec has it: type, name, version, qualifiers, subpath."""
@@ -33,9 +35,13 @@ def test_all_that_is_pinned_is_in_it() -> None:
     packages = [line.partition("==")[0] for line in lines if "==" in line and not line.startswith((" ", "#"))]
     assert len(packages) > 5
     assert set(of("pypi")) == {name.lower().replace("_", "-").replace(".", "-") for name in packages}
-    assert set(of("helm")) == set(CHARTS)
+    assert set(of("helm")) == set(ALL_CHARTS)
     assert set(of("generic")) == set(ADDONS)
-    assert len(of("oci")) == len(PLATFORM_IMAGES)
+    rows = [row.image for rows in CHART_IMAGES.values() for row in rows if row.use != "named"]
+    images = {*PLATFORM_IMAGES, *EXPERIMENT_IMAGES, *rows}
+    assert len([each for each in sbom.document()["components"] if each["type"] == "container"]) == len(images)
+    assert of("helm")["volcano"]["hashes"] == [{"alg": "SHA-256", "content": digest_of(ALL_CHARTS["volcano"])}]
+    assert of("helm")["kube-prometheus-stack"]["hashes"] == []
     (definitions,) = of("github").values()
     assert definitions["hashes"] == [{"alg": "SHA-256", "content": TRAINING_OPERATOR_CRD_SHA256}]
 
@@ -51,8 +57,8 @@ def test_packages_have_the_hashes_that_pip_checks() -> None:
 def test_an_image_is_named_by_its_digest_where_one_was_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     image = PLATFORM_IMAGES[0]
     monkeypatch.setattr(sbom, "DIGESTS", {image: f"sha256:{'a' * 64}"})
-    pinned = [each for each in of("oci").values() if each["hashes"]]
-    (found,) = pinned
+    (found,) = (each for each in of("oci").values() if each["hashes"] == [{"alg": "SHA-256", "content": "a" * 64}])
+    assert str(of("oci")["cilium"]["purl"]).startswith("pkg:oci/cilium@sha256%3A")
     assert f"@sha256%3A{'a' * 64}?repository_url=" in str(found["purl"])
     assert found["hashes"] == [{"alg": "SHA-256", "content": "a" * 64}]
 

@@ -3,6 +3,7 @@
 import hashlib
 import http.server
 import io
+import json
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from catalogue import upstream
+from catalogue import chart_digests, upstream
 from catalogue.versions import Chart
 from rehearsal.charts import sources
 from rehearsal.charts.chart import ChartError
@@ -159,3 +160,34 @@ def test_an_archive_that_unpacks_without_an_end_is_left(
     monkeypatch.setattr(upstream, "LARGEST", 1024)
     (said,) = upstream.fetch([Chart(name="thing", version="1.2.0", repository=repository)], tmp_path / "upstream")
     assert "its archive holds more than" in said
+
+
+def test_a_package_that_is_not_the_one_on_record_is_not_kept(
+    repository: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repository's own index vouches for it, and that index came from the same place."""
+    thing = Chart(name="thing", version="1.2.0", repository=repository)
+    other = {chart_digests.key(thing): chart_digests.ChartDigest(sha256="ab" * 32, source="this test")}
+    monkeypatch.setattr(upstream.package, "__defaults__", (other,))
+    for problems in (upstream.fetch([thing], tmp_path / "a"), upstream.keep_packages([thing], tmp_path / "b")):
+        assert len(problems) == 1
+        assert f"{'ab' * 32} is on record" in problems[0]
+    assert list(tmp_path.glob("[ab]/**/*")) == []
+
+
+def test_packages_are_kept_as_they_came_and_put_on_record_once(repository: str, tmp_path: Path) -> None:
+    thing = Chart(name="thing", version="1.2.0", repository=repository)
+    assert upstream.keep_packages([thing], tmp_path / "packages") == []
+    kept = tmp_path / "packages" / "thing-1.2.0.tgz"
+    assert upstream.package(thing)[1] == kept.read_bytes()
+    file = tmp_path / "record.json"
+    file.write_text('{"other 1": {"sha256": "00", "source": "s"}}')
+    assert upstream.record([thing], file) == []
+    rows = chart_digests.read(file)
+    assert rows["thing 1.2.0"].sha256 == hashlib.sha256(kept.read_bytes()).hexdigest()
+    assert rows["thing 1.2.0"].source == f"{repository}/thing-1.2.0.tgz"
+    assert rows["other 1"].sha256 == "00"
+    moved = {"thing 1.2.0": chart_digests.ChartDigest(sha256="11", source="s")}
+    file.write_text(json.dumps({name: vars(row) for name, row in moved.items()}))
+    assert upstream.record([thing], file) == []
+    assert chart_digests.read(file) == moved, "what is on record stays"

@@ -22,6 +22,7 @@ from tests.graph.stackfiles import ROOT, run_program, stack_config
 
 NO_PRICE = "no price"
 LATE_LOGS = "EKS delivers a cluster's last events after its end, and makes the group again: delete it"
+AUDIT = "it outlives the stack (security.auditLog): each event stays {days} days; storing costs 0.03 USD per GB a month"
 STRANDED = "its claim goes with the namespace; if the cluster is gone before, it stays: make sweep finds it by its tags"
 INTERFACES = "VPC CNI makes them; they go with their node, but one whose node died holds its subnet: delete it"
 BALANCER = "made for a Service: make vacate before the destroy, or it may stay; make sweep finds it by its tags"
@@ -74,7 +75,11 @@ def _data(graph: Graph) -> Iterator[Left]:
     for each in graph.resources.values():
         if each.protect:
             continue
-        if each.kind == "Bucket" and each.custom and not each.inputs.get("forceDestroy"):
+        if each.retained:
+            days = each.inputs.get("retentionInDays")
+            why = AUDIT.format(days=days) if each.kind == "LogGroup" else "the program keeps it"
+            yield Left(what=each.kind, name=str(each.inputs.get("name", each.name)), usd=_price(each), why=why)
+        elif each.kind == "Bucket" and each.custom and not each.inputs.get("forceDestroy"):
             yield _row(each, "S3 refuses to delete it while it holds objects: empty it, or leave it")
         elif each.kind == "Key":
             days = each.inputs.get("deletionWindowInDays", 30)

@@ -110,6 +110,7 @@ class RecordingMonitor(mocks.MockMonitor):
             inputs=provider_inputs(plain(wire)) if request.type.startswith("pulumi:providers:") else plain(wire),
             secret=frozenset(key for key, value in wire.items() if has_secret(value)),
             protect=request.protect,
+            retained=request.retainOnDelete,
             depends_on=self._made(request.dependencies),
             ignore_changes=tuple(request.ignoreChanges),
             imported=request.importId,

@@ -134,3 +134,15 @@ def test_endpoints_are_paid_for_in_each_of_their_zones(per_zone: bool, interface
     assert needs["Interface VPC endpoints per VPC"] == 3
     assert "Interface VPC endpoints per VPC" not in before
     assert needs["Network interfaces per Region"] - before["Network interfaces per Region"] == interfaces
+
+
+def test_a_mirror_inside_the_network_has_every_image() -> None:
+    """Of all that the stack pulls, nothing is left but what EKS pulls by itself, which is named."""
+    here, elsewhere = "123456789012.dkr.ecr.us-east-2.amazonaws.com/mirror", "hub.example.com/mirror"
+    closed_off = {"platform.network": {"nat": "none", "endpoints": INSIDE}}
+    inside = planned(changes={**closed_off, "supply.registry": here})
+    assert not {"docker.io", "registry.k8s.io", "public.ecr.aws"} & set(subjects(inside, "closed-network"))
+    assert rules(inside).count("image-not-mirrored") == 1
+    outside = planned(changes={**closed_off, "supply.registry": elsewhere})
+    assert "hub.example.com" in subjects(outside, "closed-network")
+    assert "docker.io" not in subjects(outside, "closed-network")

@@ -85,3 +85,27 @@ def _run(name: str) -> dict[str, object]:
         "script": ["train.py"],
         "dataset": {"name": "instructions"},
     }
+
+
+SUMS = "ab" * 32
+
+
+def test_weights_of_a_protected_stack_are_what_somebody_has_looked_at() -> None:
+    production = planned("prod", {"waivers": []})
+    (finding,) = (each for each in production.errors if each.rule == "weights-not-pinned")
+    assert finding.path == "gpucluster:serving.services[0].weightsSha256"
+    assert (finding.subject, "SHA256SUMS" in finding.remedy) == ("llama-3-70b", True)
+    told = planned("prod", {"serving.services.0.weightsSha256": SUMS, "waivers": []})
+    assert "weights-not-pinned" not in rules(told)
+    assert told.services["llama-3-70b"].weights_sha256 == SUMS
+    hub = planned("prod", {"serving.services.0.weights": f"hf://o/m@{'1' * 40}", "waivers": []})
+    assert "weights-not-pinned" not in rules(hub)
+    assert "weights-not-pinned" not in rules(planned())
+
+
+@pytest.mark.parametrize("weights", [f"hf://o/m@{'1' * 40}", "pvc://models/llama"])
+def test_a_digest_that_nothing_is_compared_with_is_refused(weights: str) -> None:
+    changes = {"serving.services.0.weights": weights, "serving.services.0.weightsSha256": SUMS}
+    (finding,) = (each for each in planned(changes=changes).errors if each.rule == "weights-sums-unused")
+    assert finding.path == "gpucluster:serving.services[0].weightsSha256"
+    assert finding.remedy.startswith("remove weightsSha256")

@@ -13,6 +13,7 @@ import yaml
 
 from catalogue import versions
 from catalogue.images import pinned
+from components.storage.sums import checked
 from planner.faces.outputs import aws_numbers
 from planner.plan import plan
 from planner.types import AwsPlan
@@ -100,12 +101,36 @@ def test_pods_ask_for_what_is_planned() -> None:
 
 
 def test_weights_have_the_planned_time_to_be_read_and_half_an_hour_more_to_be_copied() -> None:
-    seconds = planned().services["chat"].startup_seconds
+    """And what it takes to compare them twice over: 16.06 GB at 0.3 GB/s."""
+    service = planned().services["chat"]
+    seconds, compared = service.startup_seconds, service.copy_seconds - service.startup_seconds - 1800
+    assert compared == int(2 * 16.06 / 0.3)
     probe = container("service-chat-deployment")["startupProbe"]
     assert 0 <= probe["failureThreshold"] * probe["periodSeconds"] - seconds < probe["periodSeconds"]
     copy = wired().one("weights-chat-copy")
-    assert copy.timeouts["create"] == f"{seconds + 1800}s"
-    assert copy.inputs["spec"]["activeDeadlineSeconds"] == seconds + 1800
+    assert copy.timeouts["create"] == f"{service.copy_seconds}s"
+    assert copy.inputs["spec"]["activeDeadlineSeconds"] == service.copy_seconds
+
+
+@pytest.mark.parametrize(
+    ("copy", "source", "directory", "sha256"),
+    [
+        (
+            "weights-chat-copy",
+            "s3://acme-weights/chat/v2",
+            r"/models/chat-[0-9a-f]{8}",
+            "1b2c3d4e5f60718293a4b5c6d7e8f9010b2c3d4e5f60718293a4b5c6d7e8f901",
+        ),
+        ("models-vision-copy", "s3://acme-weights/vision", r"/triton/vision-[0-9a-f]{8}", None),
+    ],
+)
+def test_weights_are_compared_with_the_digest_of_the_stack_file(
+    copy: str, source: str, directory: str, sha256: str | None
+) -> None:
+    dash, script = container(copy)["args"]
+    (place,) = set(re.findall(directory, script))
+    words = ["aws", "s3", "sync", source, place, "--no-progress"]
+    assert (dash, script) == ("-c", checked(words, place, source=source, sha256=sha256))
 
 
 @pytest.mark.parametrize("pool", ["base", "big", "spare", "chats"])

@@ -1,8 +1,10 @@
 """Runs and services as they are planned, on every platform (A08, J09, J10, L07, N04, Q05, R07, T01)."""
 
+import re
 from typing import Any
 
 from components.storage.staged import look_script
+from components.storage.sums import checked
 from components.training.backup import script
 from components.training.job import FILES_KEY
 from policy.pods import pods
@@ -149,8 +151,10 @@ def test_weights_come_by_the_platforms_copier_q05(stack: str) -> None:
         pod = copy.inputs["spec"]["template"]["spec"]
         fetch, look = sorted(pod["containers"], key=lambda each: str(each["name"]))
         assert look["command"] == ["sh", "-c", look_script(found.copier, service.weights)]
-        (path,) = [word for word in fetch["args"] if word.startswith("/models/")]
-        assert [*fetch["command"], *fetch["args"]] == found.copier.fetch(service.weights, path)
+        shell, (dash, script) = fetch["command"], fetch["args"]
+        (path,) = set(re.findall(r"/models/[\w.-]+-[0-9a-f]{8}", script))
+        script_of = checked(found.copier.fetch(service.weights, path), path, source=service.weights, sha256=None)
+        assert (shell, dash, script) == (["sh"], "-c", script_of)
         assert found.copier.env.items() <= env({"env": fetch.get("env", [])}).items()
         assert copy.timeouts["create"] == f"{service.copy_seconds}s"
         assert found.graph.one(found.ready).urn in copy.depends_on

@@ -54,6 +54,12 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "nodeStatusExporter": ("enabled", *_OPERAND),
     "gds": ("enabled", *_OPERAND[:-1]),
     "gdrcopy": ("enabled", *_OPERAND[:-1]),
+    "vgpuManager": ("enabled", *_OPERAND, "driverManager"),
+    "vfioManager": ("enabled", *_OPERAND, "driverManager"),
+    "vgpuDeviceManager": ("enabled", *_OPERAND),
+    "ccManager": ("enabled", *_OPERAND, "defaultMode"),
+    "sandboxDevicePlugin": ("enabled", *_OPERAND),
+    "kataSandboxDevicePlugin": ("enabled", *_OPERAND),
 }  # fmt: skip
 _CONFIG_FIELDS = {"devicePlugin": ("name", "default"), "dcgmExporter": ("name",), "migManager": ("name", "default")}
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order
+from rehearsal.charts.played import kube_prometheus_stack_images as images
 from rehearsal.charts.played import kube_prometheus_stack_parts as parts
 from rehearsal.charts.played.switches import Effect, On, Rules, Switch, only_if, put
 
@@ -37,7 +38,7 @@ _NAMESPACES = {"apiserver": "default"}
 
 _OF_PROMETHEUS = (
     "additionalArgs", "affinity", "containers", "enableFeatures", "evaluationInterval", "externalLabels",
-    "externalUrl", "image", "logLevel", "nodeSelector", "persistentVolumeClaimRetentionPolicy", "podMetadata",
+    "externalUrl", "logLevel", "nodeSelector", "persistentVolumeClaimRetentionPolicy", "podMetadata",
     "priorityClassName", "query", "remoteWrite", "replicas", "resources", "retention", "retentionSize",
     "scrapeInterval", "scrapeTimeout", "secrets", "securityContext", "shards", "tolerations",
     "topologySpreadConstraints", "tsdb", "walCompression",
@@ -138,6 +139,7 @@ def _switches() -> Iterator[Switch]:
         there = On("Service ServiceMonitor", f"{FULL}-{monitored}"), On("ConfigMap", f"{FULL}-{dashboard}")
         yield Switch(f"{value}.enabled", only_if(*there, *_ruled_by(value)))
     yield from _of_operator()
+    yield from images.switches(OPERATOR, PROMETHEUS, ALERTMANAGER, parts.STATE_METRICS, parts.NODE_EXPORTER)
     yield from parts.switches()
 
 

@@ -17,8 +17,9 @@ def switches(path: str = "") -> Iterator[Switch]:
     """The switches of the chart whose values are below a path."""
     below = f"{path}." if path else ""
     whole = On("DaemonSet Deployment", f"*{NAME}*")
-    yield Switch(f"{below}image.repository", image(whole.container, "repository"))
-    yield Switch(f"{below}image.tag", image(whole.container, "tag"))
+    pulled = On("DaemonSet Deployment Job", f"*{NAME}*")
+    yield Switch(f"{below}image.repository", image(pulled.container, "repository"))
+    yield Switch(f"{below}image.tag", image(pulled.container, "tag"))
     yield Switch(f"{below}priorityClassName", put(whole.pod, "priorityClassName"))
     yield Switch(f"{below}gc.replicaCount", put(On("Deployment", f"*{NAME}*-gc"), "spec", "replicas"))
     yield Switch(f"{below}master.replicaCount", put(On("Deployment", f"*{NAME}*-master"), "spec", "replicas"))

@@ -50,7 +50,7 @@ def as_recorded(inputs: Mapping[str, Any], record: Record) -> Object:
     seen = dict(inputs) or {"name": record.name, "namespace": record.namespace, "chart": record.chart}
     if not inputs:
         seen.update(version=record.version, values=dict(record.values))
-    own = Path(seen["chart"]).is_dir()
+    own = Path(seen["chart"]).is_dir() or str(seen["chart"]).endswith(sources.PACKAGE)
     if not own and str(seen["chart"]).rstrip("/").rpartition("/")[2] != record.chart:
         seen["chart"] = record.chart
     if "version" in seen and seen["version"] != record.version:

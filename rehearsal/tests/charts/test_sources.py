@@ -37,6 +37,28 @@ def vendors(tmp_path: Path) -> Path:
     return place
 
 
+def test_a_package_is_the_chart_in_it(tmp_path: Path) -> None:
+    """The name of the file says nothing; another content is another chart."""
+    package = tmp_path / "any.tgz"
+    for version in ("1.2.0", "1.3.0"):
+        files = {**CHART, "Chart.yaml": f"name: thing\nversion: {version}\n"}
+        with tarfile.open(package, "w:gz") as archive:
+            archive.add(written(tmp_path / version / "thing", files), "thing")
+        found = sources.find(str(package), "")
+        assert (found.name, found.version, found.source) == ("thing", version, f"the package {package}")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"nothing", "is no chart's package"), (None, r"cannot be read \(No such file")]
+)
+def test_what_is_no_package_is_said(tmp_path: Path, content: bytes | None, said: str) -> None:
+    package = tmp_path / "any.tgz"
+    if content is not None:
+        package.write_bytes(content)
+    with pytest.raises(ChartError, match=said):
+        sources.find(str(package), "")
+
+
 def test_a_directory_comes_first_and_its_values_are_not_checked(tmp_path: Path) -> None:
     chart = sources.find(str(written(tmp_path / "own", CHART)), "")
     assert (chart.name, chart.version, chart.app_version) == ("thing", "1.2.0", "7")

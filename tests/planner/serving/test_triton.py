@@ -30,7 +30,7 @@ def test_a_server_has_its_part_of_a_node_q12() -> None:
     pool = planned("prod", LARGER).pools["inference"]
     assert (server.pod.gpus, server.gpus, server.replicas) == (2, 4, 2)
     assert server.pod.cpu_millicores < pool.allocatable_cpu_millicores
-    assert (server.startup_seconds, server.copy_seconds) == (600, 2400)
+    assert (server.startup_seconds, server.copy_seconds) == (600, 2420)
 
 
 def test_servers_and_services_share_their_pool_a08() -> None:

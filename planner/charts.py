@@ -1,0 +1,39 @@
+"""Which charts a stack installs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catalogue import metal_versions, versions
+
+if TYPE_CHECKING:
+    from planner.draft import AwsDraft, Draft
+    from planner.metal_draft import MetalDraft
+
+
+def aws_charts(draft: AwsDraft) -> tuple[str, ...]:
+    """By name, in the order of the alphabet."""
+    efa = any(pool.efa for pool in draft.pools.values())
+    return _names(draft, [versions.EFA_DEVICE_PLUGIN] if efa else [])
+
+
+def metal_charts(draft: MetalDraft) -> tuple[str, ...]:
+    """By name, in the order of the alphabet; none of a stack that is planned only."""
+    if draft.site is None:
+        return ()
+    own = [metal_versions.CILIUM, metal_versions.LOCAL_STATIC_PROVISIONER]
+    fabric = [metal_versions.NETWORK_OPERATOR] if draft.fabric and draft.fabric.kind == "infiniband" else []
+    return _names(draft, own + fabric)
+
+
+def _names(draft: Draft, platform: list[versions.Chart]) -> tuple[str, ...]:
+    found = [versions.METRICS_SERVER, versions.PROMETHEUS_OPERATOR_CRDS, versions.VOLCANO, *platform]
+    if any(pool.gpus_per_node for pool in draft.pools.values()):
+        found.append(versions.GPU_OPERATOR)
+    if draft.monitoring:
+        found += [versions.KUBE_PROMETHEUS_STACK, versions.FLUENT_BIT]
+        if any(service.scaling for service in draft.services.values()):
+            found.append(versions.PROMETHEUS_ADAPTER)
+    if draft.gateway:
+        found += [versions.CERT_MANAGER, versions.TRAEFIK]
+    return tuple(sorted(each.name for each in found))

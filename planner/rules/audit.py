@@ -1,0 +1,23 @@
+"""The control plane's log, and how long it can be read."""
+
+from collections.abc import Iterable
+
+from planner.draft import AwsDraft, aws_rule
+from planner.findings import Observation, Severity
+
+
+@aws_rule(
+    "audit-log-goes",
+    "Y10",
+    severity=Severity.WARNING,
+    formula="security.auditLog is set, if lifecycle.protect",
+    source="EKS best practices guide, Detective controls: retain control-plane logs for as long as investigations need",
+)
+def audit_log_goes(draft: AwsDraft) -> Iterable[Observation]:
+    """Who did what to a protected cluster can be read after it is gone, or somebody has said why not."""
+    if draft.settings.lifecycle.protect and draft.settings.security.audit_log is None:
+        yield Observation(
+            path="security.auditLog",
+            sentence="the log of who did what in the cluster goes with the stack, and after 30 days",
+            remedy="set security.auditLog.keyArn to a KMS key that CloudWatch Logs may use, and not the stack's",
+        )

@@ -1,0 +1,67 @@
+"""Where images come from, and where charts do."""
+
+from collections.abc import Iterable
+
+from catalogue.chart_digests import ALL_CHARTS, digest_of
+from catalogue.versions import ADDONS
+from planner.draft import AwsDraft, Draft, aws_rule, rule
+from planner.findings import Observation, Severity
+
+
+@aws_rule(
+    "image-not-mirrored",
+    "J16",
+    severity=Severity.WARNING,
+    formula="every image is pulled from supply.registry, if there is one",
+    source="EKS user guide, View Amazon container image registries for Amazon EKS add-ons",
+)
+def image_not_mirrored(draft: AwsDraft) -> Iterable[Observation]:
+    """Images that no value of the program moves to the mirror are named: EKS installs its add-ons by itself."""
+    if draft.settings.supply.registry:
+        yield Observation(
+            path="supply.registry",
+            sentence=f"EKS pulls the images of its add-ons ({', '.join(sorted(ADDONS))}) from its own registry in "
+            f"{draft.settings.platform.region}, whatever the mirror is",
+            remedy="let nodes reach it, as by the endpoints ecr.api and ecr.dkr, and waive image-not-mirrored",
+        )
+
+
+@rule(
+    "chart-not-pinned",
+    "I03",
+    by_name=True,
+    formula="every chart's package has a digest on record, if lifecycle.protect",
+    source="Helm documentation, Helm provenance and integrity: a repository may send another package of a version",
+)
+def chart_not_pinned(draft: Draft) -> Iterable[Observation]:
+    """In production (lifecycle.protect) the content of every chart is on record, or somebody has said why not."""
+    if not draft.settings.lifecycle.protect:
+        return
+    for name in draft.charts:
+        if digest_of(ALL_CHARTS[name]) is None:
+            yield Observation(
+                path="lifecycle.protect",
+                sentence=f"the stack is protected and nobody has recorded the digest of the chart {name} "
+                f"{ALL_CHARTS[name].version}, so its content may change",
+                remedy="run make pin-charts where its repository is in reach, or waive chart-not-pinned with the "
+                "chart as subject",
+                subject=name,
+            )
+
+
+@rule(
+    "charts-not-checked",
+    "I03",
+    formula="supply.charts is set, if lifecycle.protect",
+    severity=Severity.WARNING,
+    source="pulumi-kubernetes, provider/pkg/provider/helm_release.go: locateChart takes what the repository sends",
+)
+def charts_not_checked(draft: Draft) -> Iterable[Observation]:
+    """In production charts are compared with those on record before anything is installed."""
+    if draft.settings.lifecycle.protect and draft.settings.supply.charts is None and draft.charts:
+        yield Observation(
+            path="supply.charts",
+            sentence="Helm fetches the charts by itself and compares them with nothing",
+            remedy="type make charts, then set supply.charts to build/charts: the program compares each package with "
+            "the one on record before it registers anything",
+        )
