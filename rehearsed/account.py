@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from rehearsal.particulars import Content, Held, Reserved, Stored, region
+from rehearsed import machines
 
 S3_URI = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([^\s\"'#,{}\[\]]*))?")
 DEFAULT_VPC = "10.64.0.0/16"
@@ -63,7 +64,10 @@ def content(text: str) -> Content:
         instances(text),
         caller(text),
         tuple({**named, **declared}.values()),
-        people(text),
+        people=people(text),
+        machines=machines.machines(text),
+        files=machines.files(text),
+        login=machines.LOGIN,
     )
 
 

@@ -29,6 +29,7 @@ def up(options: argparse.Namespace) -> int:
     """Apply the stack and leave it running; 1 if something does not run in the end."""
     root = options.root
     preflight.check(root, options.stack)
+    preflight.hosts(root, options.stack)
     name = options.site or options.stack
     screen, meter = console(), Meter()
     with _nothing_left(places.site(name, root), screen):
@@ -83,6 +84,7 @@ def rehearse(options: argparse.Namespace) -> int:
     """Apply the stack on a site of its own, assert that it runs and is stable, take it away."""
     root = options.root
     preflight.check(root, options.stack)
+    preflight.hosts(root, options.stack)
     screen, meter = console(), Meter()
     name = options.site or f"rehearse-{options.stack}"
     with _nothing_left(places.site(name, root), screen):

@@ -61,7 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hall, Kube]
     kubectl = shutil.which("kubectl")
     assert kubectl is not None
 
-    def begin() -> Plane:
+    def begin(_: Any) -> Plane:
         kubeconfig.write_text(planes.shared().kubeconfig())
         return Plane(kubeconfig, Path(kubectl))
 
