@@ -55,6 +55,7 @@ def content(text: str) -> Content:
     now = datetime.now(UTC)
     booked = (Reserved(each.id, each.order(now), each.words) for each in blocks(text))
     declared = {bucket.name: bucket for bucket in sources(text)}
+    racked = machines.machines(text)
     named = {each.bucket: Held(each.bucket, owner=STRANGER) for each in objects(text)}
     there = tuple(each for each in objects(text) if each.bucket in declared)
     return Content(
@@ -65,9 +66,9 @@ def content(text: str) -> Content:
         caller(text),
         tuple({**named, **declared}.values()),
         people=people(text),
-        machines=machines.machines(text),
+        machines=racked,
         files=machines.files(text),
-        login=machines.LOGIN,
+        login=machines.LOGIN if racked else "",
     )
 
 

@@ -46,8 +46,12 @@ def stack_file_readable(root: Path, stack: str) -> None:
 
 
 def hosts(root: Path, stack: str) -> None:
-    """What a stack with racked hosts takes of this machine beside the rest."""
-    if particulars.load(root).account(stack_file(root, stack).read_text()).machines and (lack := missing()):
+    """What a stack with racked hosts takes of this machine beside the rest; raises CommandError with what it lacks."""
+    try:
+        text = stack_file(root, stack).read_text()
+    except StackFileError as error:
+        raise CommandError(str(error)) from error
+    if particulars.load(root).account(text).machines and (lack := missing()):
         raise CommandError(lack)
 
 
