@@ -78,7 +78,8 @@ def prove_empty(session: Session) -> None:
             highlight=False,
             soft_wrap=True,
         )
-    session.console.print("zero left: the account holds what it held before up, and no cluster", style="green")
+    rest = "no cluster" if not racked(session) else "nothing of the stack is in their cluster"
+    session.console.print(f"zero left: the account holds what it held before up, and {rest}", style="green")
 
 
 def racked(session: Session) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rehearsal.devices import (
+    cilium,
     daemons,
     dcgm_exporter,
     local_volumes,
@@ -41,6 +42,7 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/k8s-mig-manager", mig.mig_manager),
     Row(r".*/dcgm-exporter", dcgm_exporter.run),
     Row(r".*/aws-efa-k8s-device-plugin", daemons.efa_device_plugin),
+    Row(r".*/cilium/cilium", cilium.agent, container="cilium-agent"),
     Row(
         r".*/k8s-rdma-shared-dev-plugin", network_operator.rdma_shared_device_plugin, container=network_operator.PLUGIN
     ),

@@ -7,7 +7,10 @@ phase is skipped by whoever lets Cilium balance Services, and no other network i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import yaml
 
 from rehearsal.cluster.eks import api_endpoints
 from rehearsal.kube.client import Kube
@@ -18,10 +21,17 @@ _LABELS = {"k8s-app": "kube-dns"}
 _COREFILE = ".:53 {\n    errors\n    health\n    kubernetes cluster.local\n    forward . /etc/resolv.conf\n}\n"
 
 
-def furnish(kube: Kube) -> None:
-    """Apply the objects of a new cluster; safe to repeat."""
-    for item in (api_endpoints(), *_dns()):
+def furnish(kube: Kube, cluster: Mapping[str, Any]) -> None:
+    """Apply the objects of a new cluster, made by this ClusterConfiguration; safe to repeat."""
+    for item in (api_endpoints(), _configuration(cluster), *_dns()):
         kube.apply(item, MANAGER, force=True)
+
+
+def _configuration(cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """Where kubeadm keeps what it was told (app/phases/uploadconfig)."""
+    meta = {"name": "kubeadm-config", "namespace": NAMESPACE}
+    told = yaml.safe_dump(dict(cluster))
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"ClusterConfiguration": told}}
 
 
 def _dns() -> list[dict[str, Any]]:

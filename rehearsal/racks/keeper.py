@@ -156,7 +156,15 @@ class HallKeeper:
         name = str(cluster.get("clusterName") or "kubernetes")
         self._pods = str((cluster.get("networking") or {}).get("podSubnet") or "10.0.0.0/8")
         directory, logs = self._site.cluster(HALLS, name), self._site.logs / HALLS / name
-        plane = ControlPlane(directory, name, REGION, self._account, self._tools, logs=logs, furnish=furniture.furnish)
+        plane = ControlPlane(
+            directory,
+            name,
+            REGION,
+            self._account,
+            self._tools,
+            logs=logs,
+            furnish=lambda kube: furniture.furnish(kube, cluster),
+        )
         plane.start()
         try:
             self._inside = Inside(plane, self._account, REGION, name, self._tools, self._images, self._keep)

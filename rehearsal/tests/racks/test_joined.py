@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from rehearsal.devices import gpus
+from rehearsal.devices import cilium, gpus
 from rehearsal.devices.local_volumes import fnv
 from rehearsal.devices.network_operator import objects, resources
 from rehearsal.kubelet.hosts import Card
@@ -102,3 +103,38 @@ def test_drivers_in_containers_are_a_daemon_of_their_own() -> None:
 def test_volumes_are_named_by_the_hash_of_go() -> None:
     """Vectors of FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/."""
     assert (fnv(""), fnv("a"), fnv("foobar")) == (0x811C9DC5, 0xE40C292C, 0xBF9CF968)
+
+
+class Shown:
+    """A cluster as its kubelets know it."""
+
+    def __init__(self, endpoint: str | None, nodes: list[dict[str, Any]]) -> None:
+        told = f"controlPlaneEndpoint: {endpoint}\n" if endpoint else ""
+        self._config = {"data": {"ClusterConfiguration": told}}
+        self.stores = {"nodes": SimpleNamespace(all=lambda: nodes)}
+
+    def find(self, *_: str) -> dict[str, Any]:
+        return self._config
+
+
+CONTROL = {
+    "metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}},
+    "status": {"addresses": [{"type": "InternalIP", "address": "10.20.0.11"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("host", "runs"), [("10.20.3.250", True), ("10.20.0.11", True), ("", False), ("10.20.0.99", False)]
+)
+def test_an_agent_runs_only_where_it_reaches_the_api_server(host: str, runs: bool) -> None:
+    said: list[str] = []
+    env = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "6443"}
+    launch = SimpleNamespace(world=Shown("10.20.3.250:6443", [CONTROL]), env=env, now=0.0, log=said.append)
+    ended = cilium.agent(launch).exited(1.0)  # type: ignore[arg-type]
+    assert (ended is None) is runs
+    assert runs or "Unable to contact k8s api-server" in said[0]
+
+
+def test_a_cluster_that_kubeadm_has_not_made_is_asked_anywhere() -> None:
+    launch = SimpleNamespace(world=Shown(None, []), env={}, now=0.0, log=lambda _: None)
+    assert cilium.agent(launch).exited(1.0) is None  # type: ignore[arg-type]
