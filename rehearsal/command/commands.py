@@ -21,6 +21,7 @@ from rehearsal.engine.stackfile import stack_file
 from rehearsal.engine.table import closing, cluster_tables, console, phases_table
 from rehearsal.engine.view import ClusterView
 from rehearsal.engine.watching import Watching
+from rehearsal.racks import keeper as racks
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -134,6 +135,8 @@ def status(options: argparse.Namespace) -> int:
         if (proxy := path.with_name(PROXY)).exists():
             ask = f"curl -K {proxy.with_name(CURL)} http://SERVICE.NAMESPACE:PORT/"
             screen.print(f"cluster {label}: its Services and pods answer to `{ask}`", highlight=False, soft_wrap=True)
+    for sentence in racks.shown(directory):
+        screen.print(sentence, highlight=False, soft_wrap=True, markup=False)
     for sentence in ordering.present(directory):
         screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
     seen = views(directory, program)

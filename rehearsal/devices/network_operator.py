@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rehearsal.devices import operands
@@ -169,7 +169,7 @@ def _told(config: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
     return list(found.get("configList") or []) if isinstance(found, dict) else []
 
 
-def resources(config: list[Mapping[str, Any]], cards: tuple[Card, ...]) -> dict[str, tuple[int, int]]:
+def resources(config: Sequence[Mapping[str, Any]], cards: tuple[Card, ...]) -> dict[str, tuple[int, int]]:
     """The resources of a configuration on a machine with these cards, with what there is and what is healthy. Pure."""
     found = {}
     for each in config:

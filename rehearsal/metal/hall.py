@@ -131,6 +131,11 @@ class Host:
         path = self.disk / ".machine/facts.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), **facts}))
 
+    def know(self, machine: Machine) -> None:
+        """More, or something else, is known of the machine; drives appear with its next boot."""
+        self.machine = machine
+        self.change(**machine.facts())
+
     def fail(self, marks: Mapping[str, str]) -> None:
         """Let the next call of a tool whose words contain a mark end in `power`, `cut`, or with the words given."""
         (self.disk / ".machine/faults.json").write_text(json.dumps(dict(marks)))

@@ -27,7 +27,9 @@ from rehearsal.kubelet.images import Images
 from rehearsal.kubelet.world import World
 from rehearsal.metal.cluster import Cluster, Plane
 from rehearsal.metal.hall import Hall, Question
+from rehearsal.metal.keys import person
 from rehearsal.metal.machine import Machine
+from rehearsal.metal.record import Record
 from rehearsal.places import HALLS, SiteDirectory
 from rehearsal.processes import StartError
 from rehearsal.racks import furniture
@@ -132,13 +134,17 @@ class HallKeeper:
             self._hall = hall
         if self._hall is None:
             return
-        there = self._hall.hosts
-        fresh = [each for each in machines if each.name not in there or there[each.name].machine != each]
-        for each in fresh:
-            # Another machine in its place; one that is named no more stays where it stands.
-            if each.name in there:
-                there[each.name].power_off()
         begun = time.monotonic()
+        fresh = []
+        for each in machines:
+            found = self._hall.hosts.get(each.name)
+            if found is not None and same(found.machine, each):
+                found.know(each)
+                continue
+            # Another machine in its place; one that is named no more stays where it stands.
+            if found is not None:
+                found.power_off()
+            fresh.append(each)
         self._hall.rack(fresh)
         if fresh:
             log.info("%d machines booted after %.1f s", len(fresh), time.monotonic() - begun)
@@ -191,6 +197,22 @@ class HallKeeper:
             parts = whole.subnets(new_prefix=max(POD_PREFIX, whole.prefixlen))
             self._blocks[name] = str(next(itertools.islice(parts, len(self._blocks), None)))
         return self._blocks[name]
+
+
+def same(one: Machine, other: Machine) -> bool:
+    """Whether two are one machine, of which more is known now: who has a serial number stays who he is."""
+    return (one.serial, one.address, one.user) == (other.serial, other.address, other.user)
+
+
+def shown(site: SiteDirectory) -> list[str]:
+    """What a person needs to know of the hosts of a site that runs; nothing where it has none."""
+    record = Record.read(site.hall / "hall.json")
+    machines = (places.read_json(_order(site)) or {}).get("machines") or ()
+    if record is None or not machines:
+        return []
+    first, key = machines[0], person(site.hall).private
+    ask = " ".join((*record.enter(), "ssh", "-i", str(key), "-o", "StrictHostKeyChecking=no"))
+    return [f"racked hosts: {len(machines)}; a shell on one: {ask} {first['user']}@{first['address']}"]
 
 
 def ordered(site: SiteDirectory) -> bool:
