@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,8 +13,9 @@ import pytest
 
 from rehearsal import places
 from rehearsal.metal.machine import Machine
+from rehearsal.metal.record import Record
 from rehearsal.places import SiteDirectory
-from rehearsal.processes import StartError
+from rehearsal.processes import Identity, StartError
 from rehearsal.racks import keeper
 from rehearsal.racks.keeper import HallKeeper
 
@@ -127,6 +129,17 @@ def test_a_stack_without_machines_has_no_hall(site: SiteDirectory, kept: HallKee
     keeper.place(site, [], {})
     assert kept._hall is None
     assert keeper.shown(site) == []
+
+
+def test_a_person_is_told_how_to_get_a_shell_on_a_host(site: SiteDirectory) -> None:
+    own = Identity.of(os.getpid())
+    assert own is not None
+    places.write_json(site.hall / "order.json", {"machines": [FIRST.facts()]})
+    assert keeper.shown(site) == []
+    Record(own, user=False).write(site.hall / "hall.json")
+    (sentence,) = keeper.shown(site)
+    assert sentence.startswith("racked hosts: 1; a shell on one: nsenter ")
+    assert sentence.endswith(" root@10.20.0.1")
 
 
 def test_nodes_have_pods_of_their_own_range(site: SiteDirectory) -> None:
