@@ -20,6 +20,7 @@ from typing import Any
 from rehearsal.keys import Account
 from rehearsal.kube.client import Kube
 from rehearsal.kubelet.images import Absent, Row
+from rehearsal.metal.machine import Machine
 
 PACKAGE = "rehearsed"
 UPSTREAM = "GPUCLUSTER_UPSTREAM"
@@ -82,6 +83,12 @@ class Content:
     caller: str | None = None
     buckets: Sequence[Held] = ()
     """Those whose owner or key is not the usual one; a bucket of `objects` that is not among them is made, too."""
+    machines: Sequence[Machine] = ()
+    """Racked hosts, as they stand there before the stack."""
+    files: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What lies on the file systems that hosts mount: sizes by name, by the path of the mount."""
+    login: str = ""
+    """The full key of the secret by whose value, a private key, one logs in to the hosts."""
     people: Sequence[str] = ()
     """ARNs of roles and users whom the stack lets into its cluster and does not make."""
 

@@ -22,6 +22,8 @@ from typing import Any
 CODE = Path(__file__).resolve().parent.parent
 """The directory that holds the package `rehearsal`. Its own processes work there, so that they find it."""
 LOOPBACK = "127.0.0.1"
+HALLS = "hall"
+"""In the place of a region: where a cluster lies that racked hosts have made of themselves."""
 
 
 def cache() -> Path:
@@ -80,8 +82,13 @@ class SiteDirectory:
 
     @property
     def clusters(self) -> Path:
-        """One directory per EKS cluster: `<region>/<name>`."""
+        """One directory per cluster: `<region>/<name>`, and `hall/<name>` of racked hosts."""
         return self.path / "clusters"
+
+    @property
+    def hall(self) -> Path:
+        """The racked hosts: who is ordered, their keys, the record for others."""
+        return self.path / "hall"
 
     @property
     def logs(self) -> Path:

@@ -1,4 +1,4 @@
-"""The long-lived process of a site: one AWS account and the control planes of its clusters.
+"""The long-lived process of a site: one AWS account, the control planes of its clusters, and its racked hosts.
 
 `start`, `status` and `stop` are for the command; `python -m rehearsal.supervisor --dir DIR --root ROOT` is the process
 itself. All its children die with it, however it ends, and it ends when the AWS stand-in does: the account lives there.
@@ -28,6 +28,7 @@ from rehearsal.images.table import known
 from rehearsal.kubelet.images import Images
 from rehearsal.places import SiteDirectory
 from rehearsal.processes import Identity, Process, StartError, last_lines
+from rehearsal.racks.keeper import HallKeeper
 
 log = logging.getLogger(__name__)
 
@@ -173,6 +174,7 @@ class Supervisor:
         tools = toolchain.ensure(toolchain.BASE, log.info)
         cloud_process, cloud = self._start_cloud()
         clusters = Clusters(cloud, self._place.clusters, self._place.logs, tools, self._images)
+        hall = HallKeeper(self._place, cloud.account, tools, self._images)
         try:
             self._record(cloud_process, cloud)
             log.info("the account answers at %s", cloud.url)
@@ -183,8 +185,10 @@ class Supervisor:
                     self._record(cloud_process, cloud, ended=reason)
                     return 1
                 self._reconcile(clusters)
+                hall.reconcile()
         finally:
             log.info("stopping")
+            hall.stop()
             clusters.stop()
             cloud_process.stop()
         self._place.record.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from rehearsal.particulars import Content, Held, Reserved, Stored, region
+from rehearsed import machines
 
 S3_URI = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([^\s\"'#,{}\[\]]*))?")
 DEFAULT_VPC = "10.64.0.0/16"
@@ -54,6 +55,7 @@ def content(text: str) -> Content:
     now = datetime.now(UTC)
     booked = (Reserved(each.id, each.order(now), each.words) for each in blocks(text))
     declared = {bucket.name: bucket for bucket in sources(text)}
+    racked = machines.machines(text)
     named = {each.bucket: Held(each.bucket, owner=STRANGER) for each in objects(text)}
     there = tuple(each for each in objects(text) if each.bucket in declared)
     return Content(
@@ -63,7 +65,10 @@ def content(text: str) -> Content:
         instances(text),
         caller(text),
         tuple({**named, **declared}.values()),
-        people(text),
+        people=people(text),
+        machines=racked,
+        files=machines.files(text),
+        login=machines.LOGIN if racked else "",
     )
 
 

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 import yaml
 
+from rehearsed import machines
+
 PROJECT = "gpucluster"
 
 
 def secrets(text: str) -> Sequence[str]:
-    """Full keys of the secrets of receivers of alerts, of model services and of the trials' database, each once."""
+    """Full keys of the secrets of receivers of alerts, of model services, of the trials' database and of hosts, each
+    once.
+    """
     config = (yaml.safe_load(text) or {}).get("config") or {}
     receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
     services = (config.get(f"{PROJECT}:serving") or {}).get("services") or ()
@@ -19,4 +23,4 @@ def secrets(text: str) -> Sequence[str]:
     training = config.get(f"{PROJECT}:training") or {}
     if training.get("experiments"):
         named.append(str((training.get("trialDatabase") or {}).get("secret", "trialDatabase")))
-    return [f"{PROJECT}:{key}" for key in dict.fromkeys(named)]
+    return list(dict.fromkeys([*(f"{PROJECT}:{key}" for key in named), *machines.secrets(text)]))

@@ -142,7 +142,8 @@ def _network(launch: Launch) -> str | None:
             f"what is in {image} is not known here: NCCL finds the plugin and Python the script that it is told to; "
             "a row of catalogue.images in the stack file says what is there"
         )
-    found = nccl.choose(inside, launch.env, launch.limit(nccl.EFA))
+    limits = (launch.spec.get("resources") or {}).get("limits") or {}
+    found = nccl.choose(inside, launch.env, launch.limit(nccl.EFA), nccl.cards(limits))
     for line in nccl.spoken(found, launch.env):
         launch.log(line)
     if found.provider is None:
@@ -167,20 +168,24 @@ def _unreachable(launch: Launch) -> str | None:
 
 
 def complaint(pod: Mapping[str, Any], container: Mapping[str, Any]) -> str | None:
-    """What is wrong with a gang that trains all the same: it has EFA, and NCCL takes another network. Pure."""
+    """What is wrong with a gang that trains all the same: it has EFA or InfiniBand, and NCCL takes another network.
+    Pure.
+    """
     env = {each["name"]: str(each.get("value") or "") for each in container.get("env") or []}
     limits = (container.get("resources") or {}).get("limits") or {}
     devices, most = int(limits.get(nccl.EFA, 0)), env.get("PET_NNODES", "1").rpartition(":")[2]
-    if not devices or not most.isdigit() or int(most) < 2:
+    cards = nccl.cards(limits)
+    if not (devices or cards) or not most.isdigit() or int(most) < 2:
         return None
-    found = nccl.choose(registry.inside(str(container["image"])), env, devices)
-    if found.provider in (None, "efa"):
+    found = nccl.choose(registry.inside(str(container["image"])), env, devices, cards)
+    if found.provider in (None, "efa", nccl.IB):
         return None
+    fast = f"the {devices} EFA devices" if devices else "the InfiniBand cards"
     labels = pod["metadata"].get("labels") or {}
     run = labels.get("training.kubeflow.org/job-name", pod["metadata"]["name"])
     return (
-        f"run {pod['metadata']['namespace']}/{run} trains over {found.provider}, not over the {devices} EFA devices of "
-        f"each pod: {found.why}"
+        f"run {pod['metadata']['namespace']}/{run} trains over {found.provider}, not over {fast} of each pod: "
+        f"{found.why}"
     )
 
 

@@ -253,7 +253,8 @@ def _devices(
         """Nothing to try today where a pool's nodes come later, with a block of capacity."""
         if not pool.nodes_now:
             return []
-        cards = {pool.network.resource: pool.network.count} if pool.network.resource else {}
+        network = pool.network
+        cards = {network.resource: network.count * network.shares} if network.resource else {}
         args = GpuChecksArgs(
             namespace=namespaces["gpu-operator"],
             pool=pool.name,

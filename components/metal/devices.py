@@ -43,7 +43,7 @@ def rdma_network(nccl: Mapping[str, str]) -> PodNetwork:
     memory with a card locks it. NCCL says which cards it took, and takes no socket in their place.
     """
     between = {**nccl, "NCCL_NET": "IB", "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET"}
-    return PodNetwork(resource=RDMA_RESOURCE, count=1, between=between, capabilities=("IPC_LOCK",))
+    return PodNetwork(resource=RDMA_RESOURCE, count=1, shares=SHARES, between=between, capabilities=("IPC_LOCK",))
 
 
 def network_operator_values(tolerations: Sequence[Mapping[str, str]]) -> dict[str, Any]:

@@ -14,12 +14,14 @@ SHM = "/dev/shm"  # noqa: S108 - where NCCL and data loaders share memory
 class PodNetwork:
     """What a pod needs to use its node's fabric; without arguments: there is none.
 
-    `count` of the extended resource, annotations that attach the pod, NCCL's environment, what that is besides where
-    ranks are on several nodes (`between`), and the capabilities that the fabric's devices ask for.
+    `count` of the extended resource, of which a node offers that of `shares` such pods, annotations that attach the
+    pod, NCCL's environment, what that is besides where ranks are on several nodes (`between`), and the capabilities
+    that the fabric's devices ask for.
     """
 
     resource: str | None = None
     count: int = 0
+    shares: int = 1
     annotations: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     between: Mapping[str, str] = field(default_factory=dict)

@@ -36,6 +36,7 @@ STOPPING_ORDER = (KWOK, SCHEDULER, CONTROLLERS, API_SERVER, ETCD)
 class ControlPlane:
     """A control plane in `directory`, of the EKS cluster `name` in `region` of `account`.
 
+    `furnish` puts into it what a new cluster has; without one that is what EKS does.
     Starting again in the same directory finds the same keys and data. `endpoint`, `ca` and `admin_kubeconfig` are valid
     after `start()`. Call `tend()` now and then: it restarts components that ended.
     """
@@ -49,12 +50,14 @@ class ControlPlane:
         tools: Tools,
         backends: Backends | None = None,
         logs: Path | None = None,
+        furnish: Callable[[Kube], None] = eks.furnish,
     ) -> None:
         self.directory = places.private_directory(directory)
         self.name = name
         self.region = region
         self.backends = backends or Backends()
         self.endpoint = ""
+        self._furnish = furnish
         self._logs = logs or directory / "log"
         self._layout = Layout(directory)
         self._tools = tools
@@ -93,7 +96,7 @@ class ControlPlane:
         return self.directory / "processes.json"
 
     def start(self) -> None:
-        """Start everything and wait until the API server is ready and holds what EKS puts into a new cluster.
+        """Start everything and wait until the API server is ready and holds what a new cluster has.
 
         Raises StartError, with the last lines of the log, and leaves nothing running then.
         """
@@ -118,7 +121,7 @@ class ControlPlane:
         self._run(SCHEDULER, components.scheduler(self._tools))
         self._run(KWOK, components.kwok(self._tools))
         kube = self.kube()
-        eks.furnish(kube)
+        self._furnish(kube)
         self._await(lambda: controllers_work(kube), CONTROLLERS, self._processes.tend)
         log.info("cluster %s is up at %s after %.1f s", self.name, self.endpoint, time.monotonic() - begun)
 

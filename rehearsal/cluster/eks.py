@@ -24,10 +24,10 @@ def furnish(kube: Kube) -> None:
 
 def objects() -> list[dict[str, Any]]:
     """Bindings that stand for the access policies, the storage class and the API endpoint of every EKS cluster."""
-    return [*(_binding(policy, role) for policy, role in POLICY_ROLES.items()), _gp2(), _api_endpoints()]
+    return [*(_binding(policy, role) for policy, role in POLICY_ROLES.items()), _gp2(), api_endpoints()]
 
 
-def _api_endpoints() -> dict[str, Any]:
+def api_endpoints() -> dict[str, Any]:
     """Where the Service `kubernetes` leads: API servers keep that themselves, but for one without a reconciler."""
     ports = [{"name": "https", "port": API_PORT, "protocol": "TCP"}]
     return {

@@ -21,6 +21,7 @@ from rehearsal.engine.stackfile import stack_file
 from rehearsal.engine.table import closing, cluster_tables, console, phases_table
 from rehearsal.engine.view import ClusterView
 from rehearsal.engine.watching import Watching
+from rehearsal.racks import keeper as racks
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -29,6 +30,7 @@ def up(options: argparse.Namespace) -> int:
     """Apply the stack and leave it running; 1 if something does not run in the end."""
     root = options.root
     preflight.check(root, options.stack)
+    preflight.hosts(root, options.stack)
     name = options.site or options.stack
     screen, meter = console(), Meter()
     with _nothing_left(places.site(name, root), screen):
@@ -83,6 +85,7 @@ def rehearse(options: argparse.Namespace) -> int:
     """Apply the stack on a site of its own, assert that it runs and is stable, take it away."""
     root = options.root
     preflight.check(root, options.stack)
+    preflight.hosts(root, options.stack)
     screen, meter = console(), Meter()
     name = options.site or f"rehearse-{options.stack}"
     with _nothing_left(places.site(name, root), screen):
@@ -132,6 +135,8 @@ def status(options: argparse.Namespace) -> int:
         if (proxy := path.with_name(PROXY)).exists():
             ask = f"curl -K {proxy.with_name(CURL)} http://SERVICE.NAMESPACE:PORT/"
             screen.print(f"cluster {label}: its Services and pods answer to `{ask}`", highlight=False, soft_wrap=True)
+    for sentence in racks.shown(directory):
+        screen.print(sentence, highlight=False, soft_wrap=True, markup=False)
     for sentence in ordering.present(directory):
         screen.print(sentence, style="yellow", highlight=False, soft_wrap=True, markup=False)
     seen = views(directory, program)

@@ -57,7 +57,7 @@ def preview(
     else:
         console.print(f"no rehearsal {site} runs: everything is new")
         with throw_away(f"preview-{stack}", root, stack, console, meter) as session:
-            session.seed(stack_file(root, stack).read_text())
+            session.seed(stack_file(root, stack).read_text(), hosts=False)
             _show(session, wanted)
 
 

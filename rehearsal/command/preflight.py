@@ -6,9 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rehearsal import places
+from rehearsal import particulars, places
 from rehearsal.command.errors import CommandError
 from rehearsal.engine.stackfile import StackFileError, declared_secrets, find_secrets, runtime_options, stack_file
+from rehearsal.metal.lacking import missing
 
 STATE_GIB = 1.0
 """What one rehearsal writes: etcd with its log ahead, state, logs (measured: 0.4 GiB for the largest stack)."""
@@ -42,6 +43,16 @@ def stack_file_readable(root: Path, stack: str) -> None:
         find_secrets(stack_file(root, stack).read_text(), declared_secrets(root))
     except StackFileError as error:
         raise CommandError(str(error)) from error
+
+
+def hosts(root: Path, stack: str) -> None:
+    """What a stack with racked hosts takes of this machine beside the rest; raises CommandError with what it lacks."""
+    try:
+        text = stack_file(root, stack).read_text()
+    except StackFileError as error:
+        raise CommandError(str(error)) from error
+    if particulars.load(root).account(text).machines and (lack := missing()):
+        raise CommandError(lack)
 
 
 def writable(directory: Path, variable: str) -> None:

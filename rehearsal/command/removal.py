@@ -1,5 +1,7 @@
 """`down`: destroy the stack, prove that nothing is left, stop everything."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rehearsal.command.apply import recover_if_needed
@@ -7,9 +9,14 @@ from rehearsal.command.errors import CommandError
 from rehearsal.command.session import Session, kubeconfigs
 from rehearsal.engine import declared, state
 from rehearsal.engine.run import Outcome
+from rehearsal.kube.client import ApiError, Kube, Unreachable
+from rehearsal.places import HALLS
 
 GONE = {"PULUMI_K8S_DELETE_UNREACHABLE": "true"}
 """For a cluster that is gone for good (pulumi-kubernetes, provider.go, Configure)."""
+
+KEPT = ("default", "kube-node-lease", "kube-public", "kube-system")
+"""Namespaces of every cluster (Kubernetes documentation, "Namespaces", initial namespaces)."""
 
 
 def destroy(session: Session) -> None:
@@ -55,7 +62,8 @@ def prove_empty(session: Session) -> None:
     """Compare the account and its clusters with those from before `up`; raises CommandError naming every difference."""
     left = [f"{kind} {id}" for kind, ids in session.leftovers().items() for id in ids]
     lost = [f"{kind} {id}" for kind, ids in session.missing().items() for id in ids]
-    clusters = list(kubeconfigs(session.directory))
+    clusters = [label for label in kubeconfigs(session.directory) if label.partition("/")[0] != HALLS]
+    left += list(_in_racks(session))
     if left or lost or clusters:
         parts = [
             f"left over: {', '.join(left)}" if left else "",
@@ -63,4 +71,30 @@ def prove_empty(session: Session) -> None:
             f"clusters still there: {', '.join(clusters)}" if clusters else "",
         ]
         raise CommandError(f"destroy was not clean; {'; '.join(part for part in parts if part)}.")
-    session.console.print("zero left: the account holds what it held before up, and no cluster", style="green")
+    for label in racked(session):
+        session.console.print(
+            f"  the racked hosts still are cluster {label.partition('/')[2]}, since nobody let them be reset; now they "
+            "are switched off",
+            highlight=False,
+            soft_wrap=True,
+        )
+    rest = "no cluster" if not racked(session) else "nothing of the stack is in their cluster"
+    session.console.print(f"zero left: the account holds what it held before up, and {rest}", style="green")
+
+
+def racked(session: Session) -> list[str]:
+    """The clusters that racked hosts have made of themselves, by their labels."""
+    return [label for label in kubeconfigs(session.directory) if label.partition("/")[0] == HALLS]
+
+
+def _in_racks(session: Session) -> Iterator[str]:
+    """Namespaces that are left in a cluster of racked hosts, which a destroy of its stack does not end."""
+    there = kubeconfigs(session.directory)
+    for label in racked(session):
+        try:
+            with contextlib.closing(Kube.from_kubeconfig(str(there[label]))) as kube:
+                found = [each["metadata"]["name"] for each in kube.list("v1", "Namespace")]
+        except (ApiError, Unreachable) as error:
+            yield f"cluster {label}, which cannot be looked into: {error}"
+            continue
+        yield from (f"namespace {name} of cluster {label}" for name in found if name not in KEPT)

@@ -32,6 +32,7 @@ from rehearsal.images.table import known
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.kubelet.images import Images
 from rehearsal.processes import StartError
+from rehearsal.racks import keeper as racks
 from rehearsal.toolchain import screen
 
 STANDS_IN_THE_WAY = (
@@ -88,8 +89,9 @@ class Session:
             raise CommandError(f"the account refuses {path}: {answer.data.decode(errors='replace')}")
         return json.loads(answer.data)
 
-    def seed(self, text: str) -> list[str]:
-        """Give the account what the program assumes by its stack file, and remember what it holds before `up`.
+    def seed(self, text: str, *, hosts: bool = True) -> list[str]:
+        """Give the account what the program assumes by its stack file, and remember what it holds before `up`; have the
+        racked `hosts` of the file stand there, too.
 
         Returns what is new there, in words: objects by their prefix, and reservations, which follow the calendar.
         """
@@ -106,10 +108,21 @@ class Session:
         self.control("PUT", "people", {"arns": list(content.people)})
         self.control("PUT", f"granted/{content.region}", content.instances)
         self.control("PUT", "caller", {"address": content.caller})
+        if hosts:
+            self._rack(content)
         if not self.baseline.exists():
             places.write_json(self.baseline, self.inventory())
         objects = [f"{count} objects in {prefix}" for prefix, count in made.items()]
         return objects + [each.words for each in content.reservations]
+
+    def _rack(self, content: particulars.Content) -> None:
+        """Let the hosts of the stack file stand in the site's hall. Raises CommandError with what the machine lacks."""
+        if content.machines or racks.ordered(self.directory):
+            with self.meter.phase("hosts"):
+                try:
+                    racks.place(self.directory, content.machines, content.files)
+                except StartError as error:
+                    raise CommandError(str(error)) from error
 
     def leftovers(self) -> dict[str, list[str]]:
         """What the account holds now and did not before `up`."""

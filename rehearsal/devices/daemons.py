@@ -20,7 +20,7 @@ RETRY_SECONDS = 1.0
 MERGE = "application/strategic-merge-patch+json"
 EFA = "vpc.amazonaws.com/efa"
 FEATURES = "feature.node.kubernetes.io/"
-NVIDIA_VENDOR, AMAZON_VENDOR = "10de", "1d0f"
+NVIDIA_VENDOR = "10de"
 
 
 class Daemon(Program):
@@ -67,12 +67,12 @@ def nvidia_device_plugin(launch: Launch) -> Program:
             return RETRY_SECONDS
         offered = _offered(launch, host, turns)
         if offered != now:
-            _advertise(launch, {**dict.fromkeys(now, (0, 0)), **offered})
+            advertise(launch, {**dict.fromkeys(now, (0, 0)), **offered})
             now.clear()
             now.update(offered)
         return RETRY_SECONDS
 
-    return Daemon(launch, begin, lambda: _withdraw(launch, now or {GPU: 0}))
+    return Daemon(launch, begin, lambda: withdraw(launch, now or {GPU: 0}))
 
 
 def _offered(launch: Launch, host: Host, turns: int) -> dict[str, tuple[int, int]]:
@@ -116,10 +116,10 @@ def efa_device_plugin(launch: Launch) -> Program:
 
     def begin() -> float | None:
         if count:
-            _advertise(launch, {EFA: (count, count)})
+            advertise(launch, {EFA: (count, count)})
         return None
 
-    return Daemon(launch, begin, lambda: _withdraw(launch, [EFA]))
+    return Daemon(launch, begin, lambda: withdraw(launch, [EFA]))
 
 
 def feature_worker(launch: Launch) -> Program:
@@ -129,10 +129,11 @@ def feature_worker(launch: Launch) -> Program:
     `deviceLabelFields`.
     """
     host = launch.world.hosts.get(launch.node)
+    system, release = host.system if host else ("amzn", "2023")
     labels = {
-        f"{FEATURES}system-os_release.ID": "amzn",
-        f"{FEATURES}system-os_release.VERSION_ID": "2023",
-        f"{FEATURES}pci-{AMAZON_VENDOR}.present": "true",
+        f"{FEATURES}system-os_release.ID": system,
+        f"{FEATURES}system-os_release.VERSION_ID": release,
+        **{f"{FEATURES}pci-{vendor}.present": "true" for vendor in (host.vendors if host else ())},
     }
     if host and host.machine.gpu_count:
         labels[f"{FEATURES}pci-{NVIDIA_VENDOR}.present"] = "true"
@@ -237,14 +238,14 @@ def _untaint(launch: Launch, key: str) -> None:
         _node(launch, {"spec": {"taints": kept}})
 
 
-def _advertise(launch: Launch, resources: Mapping[str, tuple[int, int]]) -> None:
+def advertise(launch: Launch, resources: Mapping[str, tuple[int, int]]) -> None:
     """Writes what there is of each resource, and what of it is healthy."""
     there = {resource: str(count) for resource, (count, _) in resources.items()}
     healthy = {resource: str(count) for resource, (_, count) in resources.items()}
     _node(launch, {"status": {"capacity": there, "allocatable": healthy}}, "status")
 
 
-def _withdraw(launch: Launch, resources: Iterable[str]) -> None:
+def withdraw(launch: Launch, resources: Iterable[str]) -> None:
     """The kubelet marks the devices of a plugin that went away unhealthy: capacity stays, nothing is allocatable."""
     _node(launch, {"status": {"allocatable": dict.fromkeys(resources, "0")}}, "status")
 

@@ -126,3 +126,11 @@ def discovery_labels(
         "nvidia.com/mig.capable": str(bool(gpu.slices)).lower(),
         "nvidia.com/mig.strategy": strategy,
     }
+
+
+def called(product: str) -> tuple[str, int]:
+    """A model's name and memory (MiB) as EC2 has them, by the product that nvidia-smi shows; of one that EC2 does not
+    sell the product itself, of which nothing is known.
+    """
+    dashed = product.replace(" ", "-")
+    return next((key for key, gpu in _BY_NAME_AND_EC2_MEMORY.items() if gpu.product == dashed), (product, 0))

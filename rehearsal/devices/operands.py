@@ -108,7 +108,7 @@ def daemonset(operand: Operand, policy: Mapping[str, Any], namespace: str) -> Ob
             "name": operand.name,
             "namespace": namespace,
             "labels": labels,
-            "ownerReferences": [_owner(policy)],
+            "ownerReferences": [owner(policy)],
         },
         "spec": {
             "selector": {"matchLabels": {"app": operand.name}},
@@ -164,7 +164,8 @@ def _strategy(operand: Operand, common: Mapping[str, Any]) -> Object:
     return {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": int(most) if str(most).isdigit() else most}}
 
 
-def _owner(policy: Mapping[str, Any]) -> Object:
+def owner(policy: Mapping[str, Any]) -> Object:
+    """The reference by which what is made of a policy goes with it."""
     meta = policy["metadata"]
     return {
         "apiVersion": policy["apiVersion"],
@@ -178,19 +179,19 @@ def _owner(policy: Mapping[str, Any]) -> Object:
 
 def companions(operand: Operand, policy: Mapping[str, Any], namespace: str) -> list[Object]:
     """What an operand needs besides its DaemonSet: a service account, and the exporter's Service and ServiceMonitor."""
-    owner = {"ownerReferences": [_owner(policy)]}
+    owned = {"ownerReferences": [owner(policy)]}
     account = operand.name.removesuffix("-daemonset")
     result: list[Object] = [
         {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
-            "metadata": {"name": account, "namespace": namespace, **owner},
+            "metadata": {"name": account, "namespace": namespace, **owned},
         }
     ]
     if operand.key == "dcgmExporter":
         own = policy["spec"].get(operand.key) or {}
-        result.append(exporter_operand.service(operand.name, namespace, owner))
-        if monitor := exporter_operand.monitor(operand.name, namespace, own, owner):
+        result.append(exporter_operand.service(operand.name, namespace, owned))
+        if monitor := exporter_operand.monitor(operand.name, namespace, own, owned):
             result.append(monitor)
     return result
 
@@ -201,6 +202,6 @@ def runtime_class(policy: Mapping[str, Any]) -> Object:
     return {
         "apiVersion": "node.k8s.io/v1",
         "kind": "RuntimeClass",
-        "metadata": {"name": name, "ownerReferences": [_owner(policy)]},
+        "metadata": {"name": name, "ownerReferences": [owner(policy)]},
         "handler": "nvidia",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Sequence
 
 from rehearsal import places
 from rehearsal.cloud.seen.aws import Aws
@@ -12,6 +13,7 @@ from rehearsal.cluster.layout import CURL
 from rehearsal.cluster.proxy import Proxy
 from rehearsal.eks.addons import Addons
 from rehearsal.eks.balancers import Balancers
+from rehearsal.eks.controller import Controller
 from rehearsal.eks.nodegroups import NodeGroups
 from rehearsal.eks.nodeserver import NodeServers
 from rehearsal.keys import Account
@@ -34,14 +36,26 @@ PATIENCE_SECONDS = 20.0
 OPTIONAL = ("policies",)
 
 
-class Inside:
-    """Node groups, add-ons and kubelets of the EKS cluster `name` of a running control plane; they know `images`.
+def managed(world: World) -> Sequence[Controller]:
+    """What EKS keeps in a cluster."""
+    return NodeGroups(world), Addons(world), Balancers(world)
 
-    The cluster need not be ACTIVE in the account yet: nothing happens before it has add-ons or node groups.
+
+class Inside:
+    """Kubelets of the cluster `name` of a running control plane, which know `images`, and what `keep` has in it.
+
+    An EKS cluster need not be ACTIVE in the account yet: nothing happens before it has add-ons or node groups.
     """
 
     def __init__(
-        self, cluster: ControlPlane, account: Account, region: str, name: str, tools: Tools, images: Images
+        self,
+        cluster: ControlPlane,
+        account: Account,
+        region: str,
+        name: str,
+        tools: Tools,
+        images: Images,
+        keep: Callable[[World], Sequence[Controller]] = managed,
     ) -> None:
         directory = cluster.directory / "effects"
         self._told = cluster.proxy
@@ -72,9 +86,7 @@ class Inside:
         self._network = Network(self.world, (places.LOOPBACK, cluster.port))
         self._kubelet = Kubelet(self.world)
         NodeServers(self.world)
-        self._nodegroups = NodeGroups(self.world)
-        self._addons = Addons(self.world)
-        self._balancers = Balancers(self.world)
+        self._kept = keep(self.world)
 
     def start(self) -> None:
         """Begins; returns once the present objects are known, so that nothing is done twice."""
@@ -90,16 +102,14 @@ class Inside:
         # A configuration of curl's: words on its command line are seen by everybody on the machine.
         places.write(self._told.with_name(CURL), f'proxy = "{self.world.proxy.url}"\n')
         self._kubelet.start()
-        self._nodegroups.start()
-        self._addons.start()
-        self._balancers.start()
+        for each in self._kept:
+            each.start()
 
     def stop(self) -> None:
         """Ends every thread and process of the effects; the cluster keeps what it shows."""
         self._stop.set()
-        self._balancers.stop()
-        self._addons.stop()
-        self._nodegroups.stop()
+        for each in reversed(self._kept):
+            each.stop()
         for informer in self.world.stores.values():
             informer.stop()
         self._kubelet.stop()

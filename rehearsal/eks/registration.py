@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -16,15 +15,13 @@ from rehearsal.eks.join import CNI, Situation, addresses_of_control_plane
 from rehearsal.kube.client import ApiError
 from rehearsal.kubelet import faults, nodeobject
 from rehearsal.kubelet.hosts import Host
+from rehearsal.kubelet.liveness import Liveness
 from rehearsal.kubelet.world import World
 
 log = logging.getLogger(__name__)
 
 Described = Mapping[str, Any]
-HEARTBEAT_SECONDS = 10.0
-MANAGER = "kubelet"
 NETWORK_CONTAINER = "aws-node"
-STRATEGIC = "application/strategic-merge-patch+json"
 
 
 class Registration:
@@ -33,7 +30,7 @@ class Registration:
     def __init__(self, world: World) -> None:
         self._world = world
         self._begun: set[str] = set()
-        self._beats: dict[str, float] = {}
+        self._life = Liveness(world, NETWORK_CONTAINER)
         self._applied: dict[str, tuple[dict[str, str], list[dict[str, str]]]] = {}
 
     def situation(self, host: Host) -> Situation:
@@ -86,28 +83,13 @@ class Registration:
             self._register(host, nodegroup)
             return
         self._follow(host, nodegroup, node)
-        if faults.lasting(self._world.orders.now().of(host.node), "system-services"):
-            self._beat(host, node, nodeobject.without_runtime())
-            return
-        if host.node not in self._beats and nodeobject.is_ready(node):
-            return
-        if any(True for _ in self._world.running(host.node, NETWORK_CONTAINER)):
-            self._ready(host)
-        else:
-            self._beat(host, node, nodeobject.not_ready())
-
-    def _beat(self, host: Host, node: Described, conditions: list[dict[str, str]]) -> None:
-        """Holds the node's lease, so that kwok leaves it alone, and tells now and then why the node is not ready."""
-        if time.monotonic() - self._beats.get(host.node, -HEARTBEAT_SECONDS) >= HEARTBEAT_SECONDS:
-            self._beats[host.node] = time.monotonic()
-            self._world.kube.apply(nodeobject.lease(host.node, host.node), MANAGER, force=True)
-            self._status(host, {"conditions": nodeobject.lasting(node, conditions)})
+        self._life.keep(host, node)
 
     def _register(self, host: Host, nodegroup: Described) -> None:
         """Makes the node and what belongs to it; what an outage of the API server cut short is taken up again."""
         resumed = host.node in self._begun
         self._begun.add(host.node)
-        self._world.kube.apply(nodeobject.lease(host.node, host.node), MANAGER, force=True)
+        self._life.hold(host.node)
         made: dict[str, Any] | None
         try:
             made = self._world.kube.create(nodeobject.node(host, nodegroup, self._world.region))
@@ -119,39 +101,14 @@ class Registration:
                 return
             made = self._world.kube.get("v1", "Node", host.node)
         if made is not None:
-            self._csi_node(made)
+            self._life.csi_node(made)
         version = f"v{self._world.aws.cluster(self._world.cluster)['version']}.0-eks"
         disk = int(nodegroup.get("diskSize") or nodeobject.DEFAULT_DISK_GIB)
-        self._status(host, nodeobject.status(host, disk, version))
-        self._beats[host.node] = time.monotonic()
+        self._life.tell(host, nodeobject.status(host, disk, version))
+        self._life.begin(host.node)
         self._applied[host.node] = self._wanted(nodegroup)
         self._begun.discard(host.node)
         log.info("%s joined as %s (%s)", host.instance_id, host.node, host.machine.instance_type)
-
-    def _csi_node(self, node: dict[str, Any]) -> None:
-        """The kubelet keeps one CSINode for its node; drivers enter themselves."""
-        owner = {"apiVersion": "v1", "kind": "Node", "name": node["metadata"]["name"], "uid": node["metadata"]["uid"]}
-        entry = {
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "CSINode",
-            "metadata": {"name": node["metadata"]["name"], "ownerReferences": [owner]},
-            "spec": {"drivers": []},
-        }
-        try:
-            self._world.kube.create(entry)
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise
-
-    def _ready(self, host: Host) -> None:
-        """The network plugin runs: the kubelet is ready, and from now on kwok sends its heartbeats.
-
-        kwok leaves a node alone as long as somebody else holds the node's lease.
-        """
-        if host.node in self._beats:
-            self._world.kube.apply(nodeobject.lease(host.node, None), MANAGER, force=True)
-        self._status(host, {"conditions": nodeobject.ready()})
-        self._beats.pop(host.node, None)
 
     def rebooted(self, host: Host) -> None:
         """The machine started anew: another boot id, by which the kubelet knows that its containers ended.
@@ -163,16 +120,9 @@ class Registration:
         if node is None:
             return
         info = {**node["status"]["nodeInfo"], "bootID": str(uuid4())}
-        self._status(host, {"nodeInfo": info})
+        self._life.tell(host, {"nodeInfo": info})
         message = f"Node {host.node} has been rebooted, boot id: {info['bootID']}"
         self._world.events.emit(node, "Warning", "Rebooted", message, "kubelet", host.node)
-
-    def _status(self, host: Host, status: dict[str, Any]) -> None:
-        try:
-            self._world.kube.patch("v1", "Node", host.node, None, {"status": status}, "status", STRATEGIC)
-        except ApiError as error:
-            if error.code != 404:
-                raise
 
     @staticmethod
     def _wanted(nodegroup: Described) -> tuple[dict[str, str], list[dict[str, str]]]:
@@ -201,7 +151,7 @@ class Registration:
         self._world.contents.forget(f"host:{host.node}:")
         self._applied.pop(host.node, None)
         self._begun.discard(host.node)
-        self._beats.pop(host.node, None)
+        self._life.forget(host.node)
         self._world.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": host.node}})
         self._world.kube.delete(nodeobject.lease(host.node, None))
         for pod in self._world.stores["pods"].all():

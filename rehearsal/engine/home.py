@@ -136,7 +136,7 @@ def _environment(site: places.SiteDirectory, cloud_url: str, tools: tuple[Path, 
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",
         "PULUMI_DEBUG_COMMANDS": "true",  # it unlocks --event-log
-        HALL: str(site.path / "hall" / "hall.json"),
+        HALL: str(site.hall / "hall.json"),
         **keys.Account(cloud_url, keys.make(site.keys)).variables,
         "AWS_CONFIG_FILE": str(profiles),
         "AWS_SHARED_CREDENTIALS_FILE": str(profiles),

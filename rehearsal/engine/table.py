@@ -9,7 +9,7 @@ from rich.table import Table
 
 from rehearsal.engine.events import short_type
 from rehearsal.engine.recover import Recovery
-from rehearsal.engine.view import EFA, GPU, ClusterView
+from rehearsal.engine.view import EFA, GPU, RDMA, ClusterView
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,12 @@ def cluster_tables(cluster: ClusterView) -> list[Table]:
     """Nodes, gangs and services of one cluster; what it has none of is left out."""
     tables = []
     if cluster.nodes:
-        table = _table(f"nodes of {cluster.name}", "node", "instance type", "zone", "Ready", GPU, EFA)
+        # Racked hosts share InfiniBand cards, where instances have EFA.
+        fabric = RDMA.rstrip("/") if any(each.rdma for each in cluster.nodes) else EFA
+        table = _table(f"nodes of {cluster.name}", "node", "instance type", "zone", "Ready", GPU, fabric)
         for each in sorted(cluster.nodes, key=lambda node: (node.instance_type, node.name)):
             row = (each.name, each.instance_type, each.zone, "yes" if each.ready else "[red]no[/]")
-            table.add_row(*row, str(each.gpus or ""), str(each.efa or ""))
+            table.add_row(*row, str(each.gpus or ""), str(each.efa or each.rdma or ""))
         tables.append(table)
     if cluster.gangs:
         table = _table("gangs", "PodGroup", "minMember", "running", "phase")

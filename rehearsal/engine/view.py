@@ -15,7 +15,7 @@ from rehearsal.kubelet.services import unanswered
 from rehearsal.plugins.kubernetes.reasons import explain
 
 GPU = "nvidia.com/gpu"
-EFA = "vpc.amazonaws.com/efa"
+EFA, RDMA = "vpc.amazonaws.com/efa", "rdma/"
 GROUP_OF_POD = "scheduling.k8s.io/group-name"
 NETWORK_POLICY = ("networking.k8s.io/v1", "NetworkPolicy")
 SYSTEM_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
@@ -31,6 +31,7 @@ class Node:
     ready: bool
     gpus: int
     efa: int
+    rdma: int = 0
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,7 @@ def node(item: Object) -> Node:
         ready=conditions.get("Ready") == "True",
         gpus=int(allocatable.get(GPU, 0)),
         efa=int(allocatable.get(EFA, 0)),
+        rdma=sum(int(count) for name, count in allocatable.items() if name.startswith(RDMA)),
     )
 
 

@@ -1,6 +1,7 @@
 """One stack of one program in a rehearsal: the stack in the file backend, the private stack file, its secrets."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from rehearsal import particulars, places
 from rehearsal.engine import stackfile
 from rehearsal.engine.home import Home, allow_profile
 from rehearsal.engine.run import Engine
+from rehearsal.metal.keys import person
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ def open_workspace(site: places.SiteDirectory, home: Home, root: Path, stack: st
     text = stackfile.stack_file(root, stack).read_text()
     if profile := stackfile.aws_profile(text):
         allow_profile(home, profile)
-    declared = list(dict.fromkeys([*stackfile.declared_secrets(root), *particulars.load(root).secrets(text)]))
+    program = particulars.load(root)
+    declared = list(dict.fromkeys([*stackfile.declared_secrets(root), *program.secrets(text)]))
     scratch = places.private_directory(site.stacks / "generated" / stack)
     places.write(scratch / "Pulumi.yaml", f"name: {stackfile.project_name(root)}\nruntime: python\n")
     keeper = Engine(home.pulumi, home.env, scratch, stack, site.logs)
@@ -37,18 +40,26 @@ def open_workspace(site: places.SiteDirectory, home: Home, root: Path, stack: st
         (scratch / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
         keeper.ask("stack", "init", stack, "--no-select")
     keys = [secret.key for secret in stackfile.find_secrets(text, declared)]
-    sealed, salt = _generate(keeper, scratch / f"Pulumi.{stack}.yaml", keys)
+    sealed, salt = _generate(keeper, scratch / f"Pulumi.{stack}.yaml", keys, _given(site, program.account(text).login))
     copy = site.stacks / f"Pulumi.{stack}.yaml"
     places.write(copy, stackfile.private_copy(text, sealed, declared, salt))
     return Workspace(Engine(home.pulumi, home.env, root, stack, site.logs, copy), tuple(keys))
 
 
-def _generate(keeper: Engine, file: Path, keys: list[str]) -> tuple[dict[str, str], str]:
-    """Ciphertexts of a generated value for each key, and the salt; values go to the CLI over stdin, never in argv."""
+def _given(site: places.SiteDirectory, login: str) -> dict[str, str]:
+    """Secrets that cannot be just anything: the private key by which the site's hosts let somebody in."""
+    return {login: person(site.hall).private.read_text()} if login else {}
+
+
+def _generate(keeper: Engine, file: Path, keys: list[str], given: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """Ciphertexts of a given or generated value for each key, and the salt; values go to the CLI over stdin, never in
+    argv.
+    """
     sealed, salt = _sealed(file)
     missing = [key for key in keys if _label(key) not in sealed]
     for key in missing:
-        keeper.ask("config", "set", "--secret", "--stack", keeper.stack, _label(key), stdin=secrets.token_urlsafe(24))
+        value = given.get(key) or secrets.token_urlsafe(24)
+        keeper.ask("config", "set", "--secret", "--stack", keeper.stack, _label(key), stdin=value)
     if missing:
         sealed, salt = _sealed(file)
     return {key: sealed[_label(key)] for key in keys}, salt

@@ -1,9 +1,9 @@
 """Which network NCCL takes in a container, and what it says of it.
 
 Sources: NCCL 2.30.7, src/plugin/net.cc (plugins of NCCL_NET_PLUGIN or libnccl-net.so, then InfiniBand, then sockets; of
-NCCL_NET that one only) and plugin_open.cc (libnccl-net-NAME.so); aws-ofi-nccl 1.21, platform-aws.cpp (EFA unless
-FI_PROVIDER says otherwise; without EFA devices NCCL goes on without the plugin), nccl_ofi_net.cpp (what it logs),
-nccl_ofi_interface_nvidia.cpp (its names).
+NCCL_NET that one only), src/transport/net_ib (what it says of cards) and plugin_open.cc (libnccl-net-NAME.so);
+aws-ofi-nccl 1.21, platform-aws.cpp (EFA unless FI_PROVIDER says otherwise; without EFA devices NCCL goes on without the
+plugin), nccl_ofi_net.cpp (what it logs), nccl_ofi_interface_nvidia.cpp (its names).
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from rehearsal.images.contents import Inside
 
 EFA = "vpc.amazonaws.com/efa"
-SOCKET = "Socket"
+RDMA = "rdma/"
+"""Before the name of a resource that brings InfiniBand cards of the node (k8s-rdma-shared-dev-plugin, README)."""
+IB, SOCKET = "IB", "Socket"
 OFI = frozenset({"ofi", "aws-ofi", "aws-ofi-nccl", ""})
 _OFI_NAMES = frozenset({"ofi", "libfabric", "aws libfabric"})
 _NOTHING = "Failed to initialize any NET plugin"
@@ -32,8 +34,10 @@ class Network:
     why: str = ""
 
 
-def choose(inside: Inside | None, env: Mapping[str, str], devices: int) -> Network:
-    """The network of a rank on so many EFA devices, in an image of which all is there if nothing is known (None)."""
+def choose(inside: Inside | None, env: Mapping[str, str], devices: int, cards: int = 0) -> Network:
+    """The network of a rank on so many EFA devices, or InfiniBand cards, in an image of which all is there if nothing
+    is known (None).
+    """
     told = env.get("NCCL_NET_PLUGIN", inside.env.get("NCCL_NET_PLUGIN", "") if inside else "")
     names = [] if told.casefold() == "none" else told.split(",")
     found = next((name for name in names if inside is None or name in inside.plugins), None)
@@ -52,6 +56,11 @@ def choose(inside: Inside | None, env: Mapping[str, str], devices: int) -> Netwo
                 f"Using network {env.get('NCCL_NET') or 'Libfabric'}",
             ]
             return Network(provider, tuple(lines), "" if provider == "efa" else f"FI_PROVIDER={provider}")
+    if wanted in ("", IB.casefold()):
+        if cards:
+            return Network(IB, (*lines, f"NET/IB : Using {cards} cards", f"Using network {IB}"))
+        lines.append("NET/IB : No device found.")
+        why = "the container has no InfiniBand card" if wanted else why
     if wanted in ("", SOCKET.casefold()):
         why = "NCCL_NET=Socket" if wanted else why
         return Network(SOCKET, (*lines, "NET/Socket : Using [0]eth0", f"Using network {SOCKET}"), why)
@@ -76,3 +85,8 @@ def _loaded(names: list[str], found: str | None, told: str) -> tuple[list[str], 
     file = f"libnccl-net-{found}.so" if found else "libnccl-net.so"
     why = "" if found in OFI else f"NCCL_NET_PLUGIN={told} is no plugin for EFA"
     return [f"NET/Plugin: Loaded net plugin from {file}"], why
+
+
+def cards(limits: Mapping[str, object]) -> int:
+    """Resources of InfiniBand among a container's limits. Pure."""
+    return sum(int(str(count)) for name, count in limits.items() if name.startswith(RDMA))

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rehearsal.devices import daemons, dcgm_exporter, mig, monitoring, vector_add, waits
+from rehearsal.devices import (
+    cilium,
+    daemons,
+    dcgm_exporter,
+    local_volumes,
+    mig,
+    monitoring,
+    network_operator,
+    vector_add,
+    waits,
+)
 from rehearsal.devices.gpu_operator import GpuOperator
 from rehearsal.images import (
     certgen,
@@ -32,6 +42,12 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/k8s-mig-manager", mig.mig_manager),
     Row(r".*/dcgm-exporter", dcgm_exporter.run),
     Row(r".*/aws-efa-k8s-device-plugin", daemons.efa_device_plugin),
+    Row(r".*/cilium/cilium", cilium.agent, container="cilium-agent"),
+    Row(
+        r".*/k8s-rdma-shared-dev-plugin", network_operator.rdma_shared_device_plugin, container=network_operator.PLUGIN
+    ),
+    Row(r".*/cloud-native/network-operator", network_operator.NetworkOperator, container="network-operator"),
+    Row(r".*/local-volume-provisioner", local_volumes.provisioner),
     Row(r".*/nvidia/gpu-operator", waits.for_driver, container="driver-validation"),
     Row(r".*/nvidia/gpu-operator", waits.for_toolkit, container="toolkit-validation"),
     Row(r".*/nvidia/gpu-operator", waits.for_plugin, container="plugin-validation"),

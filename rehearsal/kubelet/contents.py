@@ -7,13 +7,14 @@ import posixpath
 import threading
 from pathlib import Path
 
-KEPT = "csi:"
+KEPT = ("csi:", "local:")
 
 
 class Contents:
     """Files by volume key. Volumes of file systems and disks are remembered in a file, as they outlive pods.
 
-    Keys: `csi:<driver>:<file system or disk id>`, `pod:<uid>:<volume>`, `host:<node>:<path>`.
+    Keys: `csi:<driver>:<file system or disk id>`, `pod:<uid>:<volume>`, `host:<node>:<path>`, and `local:<path>`
+    of what machines mount by themselves, each of them the same.
     """
 
     def __init__(self, record: Path) -> None:

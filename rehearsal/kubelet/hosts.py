@@ -60,6 +60,65 @@ class Host:
         """Whether NVIDIA's container toolkit is on the AMI: it comes with the driver."""
         return self.driver
 
+    @property
+    def system(self) -> tuple[str, str]:
+        """ID and VERSION_ID of the operating system (os-release(5))."""
+        return "amzn", "2023"
+
+    @property
+    def vendors(self) -> tuple[str, ...]:
+        """PCI ids of the makers of its devices, but NVIDIA's of GPUs."""
+        return ("1d0f",)
+
+    @property
+    def pods(self) -> str | None:
+        """The range that pods have their addresses of; None: the subnet's."""
+        return None
+
+    def mounted(self, path: str) -> bool:  # noqa: ARG002 - an image of AWS' has what a volume names
+        """Whether the machine has something at a path that a volume names."""
+        return True
+
+
+@dataclass(frozen=True)
+class Card:
+    """A network card of an owned machine: ids of its maker and model, and whether its ports are InfiniBand."""
+
+    vendor: str
+    device: str
+    infiniband: bool
+
+
+@dataclass(frozen=True)
+class Racked(Host):
+    """A machine of one's own that has joined: what its preparation left on it, and what is in it."""
+
+    driven: bool = False
+    release: tuple[str, str] = ("ubuntu", "24.04")
+    cards: tuple[Card, ...] = ()
+    block: str = ""
+    mounts: tuple[str, ...] = ()
+
+    @property
+    def driver(self) -> bool:
+        """Whether the operating system came with NVIDIA's driver."""
+        return self.driven
+
+    @property
+    def system(self) -> tuple[str, str]:
+        return self.release
+
+    @property
+    def vendors(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(card.vendor for card in self.cards))
+
+    @property
+    def pods(self) -> str | None:
+        return self.block
+
+    def mounted(self, path: str) -> bool:
+        return path in self.mounts
+
 
 class Hosts:
     """The machines that have joined, by node name, and the MIG profile that the GPUs of some are cut by."""

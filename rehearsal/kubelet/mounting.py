@@ -20,6 +20,8 @@ def checker(world: World, host: Host) -> Callable[[Mapping[str, Any]], str | Non
     """A function that says why a PersistentVolume cannot be mounted on the machine; None if it can."""
 
     def can_mount(volume: Mapping[str, Any]) -> str | None:
+        if local := volume["spec"].get("local"):
+            return None if host.mounted(local["path"]) else f'path "{local["path"]}" does not exist'
         csi = volume["spec"]["csi"]
         if csi["driver"] != FSX:
             return None

@@ -219,12 +219,14 @@ class PodRun:
         return None if host_network or self._ip else self._address()
 
     def _address(self) -> volumes.Problem | None:
-        subnet = self._world.aws.subnets()[self.host.subnet]
-        try:
+        block, most, plugin = self.host.pods, None, "cilium-cni"
+        if block is None:
+            block, plugin = self._world.aws.subnets()[self.host.subnet]["CidrBlock"], "aws-cni"
             most = pod_addresses(self._world, self.host)
-            self._ip = self._addresses.take(self.uid, subnet["CidrBlock"], [self.host.address], self.host.node, most)
+        try:
+            self._ip = self._addresses.take(self.uid, block, [self.host.address], self.host.node, most)
         except ExhaustedError as error:
-            text = f'Failed to create pod sandbox: plugin type="aws-cni" name="aws-cni" failed (add): {error}'
+            text = f'Failed to create pod sandbox: plugin type="{plugin}" name="{plugin}" failed (add): {error}'
             return volumes.Problem("FailedCreatePodSandBox", text)
         return None
 

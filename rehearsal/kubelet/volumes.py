@@ -57,7 +57,9 @@ def _problems_of(
 
 
 def _unmountable(volume: Object, node: str, find: Find, can_mount: MountCheck) -> Iterator[str]:
-    name, csi = volume["metadata"]["name"], volume["spec"].get("csi")
+    name, csi, local = volume["metadata"]["name"], volume["spec"].get("csi"), volume["spec"].get("local")
+    if local and (reason := can_mount(volume)):
+        yield f'MountVolume.NewMounter initialization failed for volume "{name}" : {reason}'
     if not csi:
         return
     registered = ((find("csinodes", node, None) or {}).get("spec") or {}).get("drivers") or []
@@ -177,7 +179,16 @@ def _key(volume: Object, pod: Object, node: str, find: Find) -> str:
 
 def volume_key(volume: Object) -> str:
     """The contents' key of a PersistentVolume: the file system or disk, however many volumes point to it."""
-    csi = volume["spec"].get("csi")
+    csi, local = volume["spec"].get("csi"), volume["spec"].get("local")
+    if local and not _of_one_node(volume):
+        return f"local:{local['path']}"
     if not csi:
         return f"volume:{volume['metadata']['name']}"
     return f"csi:{csi['driver']}:{csi['volumeHandle'].partition('|')[0]}"
+
+
+def _of_one_node(volume: Object) -> bool:
+    """Whether a local volume is bound to a node by its name; what many nodes have at one path, they share."""
+    terms = ((volume["spec"].get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or []
+    rules = [rule for term in terms for rule in term.get("matchExpressions") or []]
+    return any(rule["key"] == "kubernetes.io/hostname" for rule in rules)

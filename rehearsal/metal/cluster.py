@@ -35,11 +35,21 @@ class Plane:
     kubectl: Path
 
 
+Begin = Callable[[Mapping[str, Any]], Plane]
+"""Makes the control plane that kubeadm's ClusterConfiguration describes."""
+Joined = Callable[[Machine, str, Question], None]
+"""Told of a machine, its node's name and what its kubelet found, before the node is there."""
+
+
+def _unnoticed(machine: Machine, name: str, question: Question) -> None:
+    """Nobody follows the node."""
+
+
 class Cluster:
     """One cluster, made by `begin` when the first control plane node is."""
 
-    def __init__(self, begin: Callable[[], Plane]) -> None:
-        self._begin = begin
+    def __init__(self, begin: Begin, joined: Joined = _unnoticed) -> None:
+        self._begin, self._joined = begin, joined
         self._plane: Plane | None = None
         self._lock = threading.Lock()
 
@@ -60,7 +70,7 @@ class Cluster:
         given = node.documents(question["config"])
         init, cluster = given.get("InitConfiguration", {}), given.get("ClusterConfiguration", {})
         with self._lock:
-            self._plane = self._plane or self._begin()
+            self._plane = self._plane or self._begin(cluster)
         kube = self._kube()
         for token in init.get("bootstrapTokens") or []:
             kube.apply(_token(token), "kubeadm", force=True)
@@ -96,9 +106,10 @@ class Cluster:
     ) -> Answer:
         kube = self._kube()
         made = node.node(machine, given.get("nodeRegistration") or {}, control_plane=control_plane)
+        name = made["metadata"]["name"]
+        self._joined(machine, name, question)
         kube.apply(made, MANAGER, force=True)
         version = str(cluster.get("kubernetesVersion") or f"v{question.get('version', '')}")
-        name = made["metadata"]["name"]
         kube.patch("v1", "Node", name, None, {"status": node.status(machine, question, version)}, "status", STRATEGIC)
         admin = self._told().kubeconfig.read_text()
         answer = {"kubelet": question.get("kubelet", ""), "kubeconfig": admin}
@@ -107,7 +118,15 @@ class Cluster:
     def _kubectl(self, question: Question) -> Answer:
         words = [str(each) for each in json.loads(question["words"])]
         done = subprocess.run(
-            [self._told().kubectl, *_without_kubeconfig(words), f"--kubeconfig={self._told().kubeconfig}"],
+            # It waits for minutes where it is told to, and ends with us.
+            [
+                "setpriv",
+                "--pdeathsig",
+                "KILL",
+                self._told().kubectl,
+                *_without_kubeconfig(words),
+                f"--kubeconfig={self._told().kubeconfig}",
+            ],
             input=question.get("stdin", ""),
             capture_output=True,
             text=True,

@@ -22,7 +22,7 @@ from typing import Any
 
 from rehearsal import places
 from rehearsal.metal import files
-from rehearsal.metal.keys import KeyPair
+from rehearsal.metal.keys import KeyPair, person
 from rehearsal.metal.lacking import missing, unshare
 from rehearsal.metal.machine import Machine
 from rehearsal.metal.record import Record
@@ -109,18 +109,32 @@ class Host:
         if (disk / ".machine/off").exists():
             (disk / ".machine/off").unlink()
             self.power_off()
-        question = disk / ".machine/ask.json"
-        with contextlib.suppress(FileNotFoundError):
+        for question in (disk / ".machine").glob("ask-*.json"):
             content = json.loads(question.read_text())
             question.unlink()
-            answer = disk / ".machine/answer.json"
-            answer.with_suffix(".new").write_text(json.dumps(asked(self.machine, content)))
+            answer = question.with_name(question.name.replace("ask-", "answer-", 1))
+            # Some take minutes, and the host asks others meanwhile.
+            threading.Thread(target=self._answer, args=(asked, content, answer), daemon=True).start()
+
+    def _answer(self, asked: Asked, content: Question, answer: Path) -> None:
+        try:
+            found = asked(self.machine, content)
+        except Exception as error:
+            log.exception("host %s asks for %s", self.machine.name, content.get("kind"))
+            found = {"error": str(error)}
+        with contextlib.suppress(OSError):  # the host may be gone by now
+            answer.with_suffix(".new").write_text(json.dumps(found))
             answer.with_suffix(".new").rename(answer)
 
     def change(self, **facts: Any) -> None:
         """Make the machine another one in these facts."""
         path = self.disk / ".machine/facts.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), **facts}))
+
+    def know(self, machine: Machine) -> None:
+        """More, or something else, is known of the machine; drives appear with its next boot."""
+        self.machine = machine
+        self.change(**machine.facts())
 
     def fail(self, marks: Mapping[str, str]) -> None:
         """Let the next call of a tool whose words contain a mark end in `power`, `cut`, or with the words given."""
@@ -143,9 +157,10 @@ class Hall:
     def __init__(self, directory: Path, asked: Asked | None = None) -> None:
         self.directory = places.private_directory(directory)
         self.hosts: dict[str, Host] = {}
-        self.keys = KeyPair.make(self.directory / "keys" / ".person")
+        self.keys = person(self.directory)
         self._asked = asked or _nobody
         self._keeper: Process | None = None
+        self._ports = 0
         self._record: Record | None = None
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -196,7 +211,8 @@ class Hall:
     def rack(self, machines: Sequence[Machine]) -> None:
         """Rack, install and boot machines. Raises StartError."""
         for machine in machines:
-            host = Host(self, machine, f"port{len(self.hosts)}")
+            self._ports += 1
+            host = Host(self, machine, f"port{self._ports}")
             host.install(f"{self.keys.public}\n")
             host.power_on()
             self.hosts[machine.name] = host

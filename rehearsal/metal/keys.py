@@ -30,3 +30,8 @@ class KeyPair:
             places.write(path, private)
             places.write(path.with_suffix(".pub"), public)
         return cls(path, path.with_suffix(".pub").read_text())
+
+
+def person(hall: Path) -> KeyPair:
+    """The pair of the person who deploys to the hosts of a hall."""
+    return KeyPair.make(hall / "keys" / ".person")

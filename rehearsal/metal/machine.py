@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -34,11 +35,16 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Card:
-    """A network device by its PCI address, with the name the kernel gave it; one that is up keeps it."""
+    """A network device by its PCI address, with the name the kernel gave it; one that is up keeps it. `vendor` and
+    `device` are PCI ids; `infiniband` says what its ports speak.
+    """
 
     pci: str
     name: str
     up: bool = False
+    vendor: str = ""
+    device: str = ""
+    infiniband: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,13 +52,14 @@ class Machine:
     """One server as it is racked, with its operating system installed.
 
     `host_key` is the public key that the inventory names (None: the machine has one that nobody wrote down). `user` may
-    log in, and do all by sudo without a password. `bridges`
+    log in, and do all by sudo without a password. `model` is the maker's name of it in the firmware. `bridges`
     are PCI bridges with access control on. `clock_off` is how many seconds the clock is off.
     """
 
     name: str
     address: str
     serial: str
+    model: str = ""
     host_key: str | None = None
     user: str = "root"
     system: str = "ubuntu"
@@ -70,6 +77,17 @@ class Machine:
     clock_off: float = 0.0
     packages: dict[str, str] = field(default_factory=dict)
     disk_mib: int = 64
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Machine:
+        """The machine of such facts."""
+        parts: dict[str, Any] = {
+            "gpu": Gpu(**facts["gpu"]) if facts.get("gpu") else None,
+            "drives": tuple(Drive(**each) for each in facts.get("drives", ())),
+            "cards": tuple(Card(**each) for each in facts.get("cards", ())),
+            "bridges": tuple(facts.get("bridges", ())),
+        }
+        return cls(**{**facts, **parts})
 
     def facts(self) -> dict[str, Any]:
         """All of it, as JSON has it."""

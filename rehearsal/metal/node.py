@@ -82,6 +82,7 @@ def status(machine: Machine, question: Mapping[str, str], version: str) -> dict[
         "capacity": capacity,
         "allocatable": _allocatable(capacity, config),
         "conditions": [ready],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
         "nodeInfo": {
             "architecture": "amd64",
             "bootID": question.get("boot", ""),

@@ -1,6 +1,7 @@
 """How machines of an inventory become a cluster: what each is told, in which order, and what no log may show."""
 
 import base64
+import json
 import re
 import shlex
 import subprocess
@@ -386,3 +387,15 @@ def test_late_machines_are_invited_again_and_nodes_are_not(tmp_path: Path) -> No
     assert f'"token-secret": "{token.partition(".")[2]}"' in applied
     assert configuration("cp-2", "JoinConfiguration")["discovery"]["tlsBootstrapToken"].partition(".")[2] not in applied
     assert token.partition(".")[2] not in (tmp_path / "calls").read_text() + done.stdout
+
+
+def test_nodes_are_counted_by_what_their_device_plugin_offers() -> None:
+    """The plugin shares the cards: a node shows as many as pods may hold them, and the count waits for just that."""
+    told = json.loads(
+        metal().one("kube-platform-nic-cluster-policy").inputs["spec"]["rdmaSharedDevicePlugin"]["config"]
+    )
+    shares = {f"rdma/{each['resourceName']}": each["rdmaHcaMax"] for each in told["configList"]}
+    steps = metal().one("gpu-checks-training-count").inputs["spec"]["template"]["spec"]["containers"]
+    counted = next(word for step in steps for word in step["args"] if "rdma" in word)
+    assert counted == "--for=jsonpath={.status.allocatable.rdma/compute}=63"
+    assert shares == {"rdma/compute": 63}

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rehearsal.charts.played import (
+    cilium,
     efa_device_plugin,
     files,
     fluent_bit,
     gpu_operator,
     kube_prometheus_stack,
+    local_static_provisioner,
     metrics_server,
+    network_operator,
     nfd,
     prometheus_adapter,
     volcano,
@@ -26,10 +29,13 @@ __all__ = ["PlayedChart", "find"]
 
 _RULES: Mapping[str, Rules] = {
     "aws-efa-k8s-device-plugin": efa_device_plugin.RULES,
+    "cilium": cilium.RULES,
     "fluent-bit": fluent_bit.RULES,
     "gpu-operator": gpu_operator.RULES,
     "kube-prometheus-stack": kube_prometheus_stack.RULES,
+    "local-static-provisioner": local_static_provisioner.RULES,
     "metrics-server": metrics_server.RULES,
+    "network-operator": network_operator.RULES,
     "node-feature-discovery": nfd.RULES,
     "prometheus-adapter": prometheus_adapter.RULES,
     "volcano": volcano.RULES,

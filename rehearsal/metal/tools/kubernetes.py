@@ -2,7 +2,7 @@
 
 Source: kubernetes cmd/kubeadm/app/preflight/checks.go (names and words of the checks; all of them are told, then it
 ends with 1), cmd/kubeadm/app/phases/kubelet. What only a cluster can do - an API server, a signed certificate - is
-asked of the hall by a file and answered by a file: ask.json, answer.json.
+asked of the hall by a file and answered by a file, one of each for each call: ask-PID.json, answer-PID.json.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from rehearsal.metal.tools.machine import PLACE, absent, called, complain, lasting, until_boot, version
 
 ETC = pathlib.Path("/etc/kubernetes")
-ANSWER_SECONDS = 600.0
+ANSWER_SECONDS = 1800.0
 KNOWN = r"^apiVersion: (kubeadm\.k8s\.io/v1beta4|kubelet\.config\.k8s\.io/v1beta1|kubeproxy\.config\.k8s\.io/v1alpha1)$"
 
 
@@ -120,7 +120,7 @@ def _kubelet_runs() -> int:
 
 def _init(config: str) -> int:
     text = pathlib.Path(config).read_text()
-    status = _valid(text) or _preflight(joining=False) or _kubelet_runs()
+    status = _valid(text) or _preflight(joining=False) or _kubelet_runs() or _reached(text)
     if status:
         return status
     answer = _ask({"kind": "init", "config": text, **_prepared()})
@@ -133,6 +133,24 @@ def _init(config: str) -> int:
     _joined(answer)
     print("Your Kubernetes control-plane has initialized successfully!")
     return 0
+
+
+def _reached(text: str) -> int:
+    """kubeadm waits for the API server at the address that nodes are to have; one that is no machine's own answers only
+    where a static pod holds it (cmd/kubeadm/app/util/apiclient, WaitForControlPlaneComponents).
+    """
+    endpoint = re.search(r"^controlPlaneEndpoint: ['\"]?([^\s:'\"]+):(\d+)", text, re.MULTILINE)
+    own = re.search(r"^ +advertiseAddress: (\S+)", text, re.MULTILINE)
+    if endpoint is None or (own and own[1] == endpoint[1]):
+        return 0
+    pods = [path.read_text() for path in (ETC / "manifests").glob("*.yaml")]
+    if any(re.search(rf"value: ['\"]?{re.escape(endpoint[1])}['\"]?$", pod, re.MULTILINE) for pod in pods):
+        return 0
+    return complain(
+        "error execution phase wait-control-plane: failed while waiting for the control plane to start: kube-apiserver "
+        f"check failed at https://{endpoint[1]}:{endpoint[2]}/livez: context deadline exceeded",
+        1,
+    )
 
 
 def _join(config: str) -> int:
@@ -206,9 +224,9 @@ def _kubectl(words: list[str]) -> int:
 
 def _ask(question: dict[str, str]) -> dict[str, str]:
     """Ask the hall, and wait for its answer."""
-    answer = pathlib.Path(f"{PLACE}/answer.json")
-    answer.unlink(missing_ok=True)
-    _write(pathlib.Path(f"{PLACE}/ask.json"), json.dumps(question))
+    own = f"{os.getpid()}-{time.monotonic_ns()}"
+    answer = pathlib.Path(f"{PLACE}/answer-{own}.json")
+    _write(pathlib.Path(f"{PLACE}/ask-{own}.json"), json.dumps(question))
     deadline = time.monotonic() + ANSWER_SECONDS
     while not answer.exists():
         if time.monotonic() > deadline:

@@ -77,7 +77,8 @@ def test_every_object_is_one_that_kubernetes_takes(name: str) -> None:
     served = frozenset({"apiregistration.k8s.io/v1"})
     for each in find(name).render(replace(order("r", "there"), api_versions=served)):
         # Custom resources have no schema there, and definitions are the vendors' or checked elsewhere.
-        own = each["kind"] == "ClusterPolicy" or each["apiVersion"].startswith("monitoring.coreos.com/")
+        group = each["apiVersion"].rpartition("/")[0]
+        own = each["kind"] == "ClusterPolicy" or group in ("monitoring.coreos.com", "nfd.k8s-sigs.io")
         if not own and each["kind"] != "CustomResourceDefinition":
             kubernetes_validate.validate(each, "1.36", strict=True)
 

@@ -156,6 +156,7 @@ def test_a_rehearsal_that_failed_names_the_command_that_repeats_it(
         raise EngineError("pulumi up failed (log: /l)")
 
     monkeypatch.setattr(preflight, "check", lambda *_: None)
+    monkeypatch.setattr(preflight, "hosts", lambda *_: None)
     monkeypatch.setattr(commands, "open_session", failing)
     monkeypatch.setattr(supervisor, "stop", stopped.append)
     monkeypatch.setattr(places, "site", lambda *_: SiteDirectory(tmp_path / "s"))

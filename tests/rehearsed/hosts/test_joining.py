@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -61,7 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hall, Kube]
     kubectl = shutil.which("kubectl")
     assert kubectl is not None
 
-    def begin() -> Plane:
+    def begin(_: Any) -> Plane:
         kubeconfig.write_text(planes.shared().kubeconfig())
         return Plane(kubeconfig, Path(kubectl))
 
@@ -80,6 +81,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hall, Kube]
 def make_first(hall: Hall, invitations: str = f"gpu-a {TOKEN} worker\n") -> Prepared:
     variables = {"SERIAL": "CP-1", "KUBEADM": KUBEADM, "INVITATIONS": invitations, "KUBELET": KUBELET}
     return prepare(hall, hall.hosts["cp-1"], bundle((*READY, "control-plane", "invitations"), variables))
+
+
+@pytest.fixture
+def hall_alone(tmp_path: Path) -> Iterator[Hall]:
+    """A hall with nobody who answers its hosts."""
+    if LACKING:
+        pytest.skip(LACKING)
+    hall = Hall(tmp_path / "hall")
+    hall.start()
+    yield hall
+    hall.stop()
 
 
 @pytest.fixture
@@ -116,6 +128,28 @@ def test_the_first_node_is_made_once(site: tuple[Hall, Kube]) -> None:
     calls = hall.hosts["cp-1"].calls()
     assert sum(call[:2] == ["kubeadm", "init"] for call in calls) == 1
     assert not any(TOKEN.partition(".")[2] in word for call in calls for word in call)
+
+
+def test_a_host_asks_for_several_things_at_once(site: tuple[Hall, Kube]) -> None:
+    """A wait of minutes for nodes keeps nobody on the machine from asking for something else."""
+    hall, _ = site
+    kubectl = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
+    words = f"({kubectl} wait --for=delete node/cp-1 --timeout=5s; echo waited) & {kubectl} get node cp-1 -o name; wait"
+    done = over_ssh(hall, hall.hosts["cp-1"], words)
+    assert done.stdout == "node/cp-1\nwaited\n"
+
+
+def test_an_address_of_the_api_that_nobody_holds_ends_the_first_node(hall_alone: Hall) -> None:
+    endpoint = "controlPlaneEndpoint: 10.40.0.250:6443\n"
+    given = {"SERIAL": "CP-9", "KUBEADM": KUBEADM + endpoint, "KUBELET": KUBELET}
+    hall_alone.rack([Machine("cp-9", "10.40.0.9", "CP-9", memory_gib=512, cores=64)])
+    host = hall_alone.hosts["cp-9"]
+    said = prepare(hall_alone, host, bundle((*READY, "control-plane"), given))
+    assert "check failed at https://10.40.0.250:6443/livez" in said.lines["control-plane"]
+    held = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - env:\n    - name: address\n      value: 10.40.0.250\n"
+    line = f"600 /etc/kubernetes/manifests/kube-vip.yaml {base64.b64encode(held.encode()).decode()}\n"
+    text = bundle((*READY, "control-plane"), {**given, "CONTROL_PLANE_FILES": line})
+    assert "no cluster is there for cp-9" in prepare(hall_alone, host, text).lines["control-plane"]
 
 
 def test_an_invited_host_joins_with_what_its_preparation_earned(site: tuple[Hall, Kube], rack: Any) -> None:

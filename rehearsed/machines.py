@@ -1,0 +1,142 @@
+"""The racked hosts that a stack file names, as they stand there before the stack: an operating system, and what a site
+puts on its machines by its own means (drivers, DOCA, the client of its file system).
+
+Models are known by their makers' data, and by what `nvidia-smi` and lspci show of them: NVIDIA, DGX H100/H200 user
+guide, "Hardware overview"; Dell, PowerEdge R660 and R760 technical guides; pci.ids (15b3:1021 is a ConnectX-7).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from rehearsal.metal.machine import Card, Drive, Gpu, Machine
+
+PROJECT = "gpucluster"
+LOGIN = f"{PROJECT}:sshKey"
+SECRETS = ("sshKey", "clusterKey", "objectStoreKeyId", "objectStoreKey")
+SHARED = "/mnt/shared"
+"""Where the program has its nodes mount what they share."""
+PARTS, PART_BYTES = 64, 1 << 30
+"""A dataset lies there in so many files, each so large: enough for a node of every gang to have its own."""
+
+_DRIVER = "580.126.20"
+_H100 = Gpu("NVIDIA H100 80GB HBM3", 8, _DRIVER, 200, 700, 1980)
+_H200 = Gpu("NVIDIA H200", 8, _DRIVER, 200, 700, 1980)
+_COUNTING = re.compile(r"\[(\d+)-(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A model: its name in the firmware, hardware threads, memory, GPUs with their driver, and a scratch drive's GB."""
+
+    model: str
+    threads: int
+    memory_gib: int
+    gpu: Gpu | None = None
+    drive_gb: int = 3840
+
+
+SERVERS: Mapping[str, Server] = {
+    "DGX H100": Server("DGXH100", 224, 2048, _H100),
+    "DGX H200": Server("DGXH200", 224, 2048, _H200),
+    "Dell PowerEdge R660": Server("PowerEdge R660", 128, 256, drive_gb=1920),
+    "Dell PowerEdge R760": Server("PowerEdge R760", 224, 512),
+}
+UNKNOWN = Server("", 64, 256)
+"""A server of a model that is not known here: small, and without GPUs."""
+
+
+def machines(text: str) -> tuple[Machine, ...]:
+    """Every host of the inventory; none in a stack file without one, or with one that is not whole."""
+    config = (yaml.safe_load(text) or {}).get("config") or {}
+    inventory = config.get(f"{PROJECT}:inventory")
+    if not isinstance(inventory, dict):
+        return ()
+    pools = {str(each.get("name")): each for each in _mappings(config.get(f"{PROJECT}:pools"))}
+    return tuple(machine for entry in _mappings(inventory.get("hosts")) for machine in _entry(entry, inventory, pools))
+
+
+def secrets(text: str) -> Sequence[str]:
+    """Full keys of what a stack of hosts must be told."""
+    return [f"{PROJECT}:{key}" for key in SECRETS] if machines(text) else []
+
+
+def files(text: str) -> Mapping[str, Mapping[str, int]]:
+    """The datasets, which lie on the shared file system: nothing brings them there."""
+    config = (yaml.safe_load(text) or {}).get("config") or {}
+    if not machines(text):
+        return {}
+    named = [str(each.get("name")) for each in _mappings((config.get(f"{PROJECT}:training") or {}).get("datasets"))]
+    return {SHARED: {f"datasets/{name}/part-{part:04}.tar": PART_BYTES for name in named for part in range(PARTS)}}
+
+
+def counted(pattern: str) -> list[str]:
+    """The values that a pattern stands for: `dgx-[01-32]` counts, in numbers as wide as the first."""
+    found = _COUNTING.search(pattern)
+    if found is None:
+        return [pattern]
+    first, last = int(found[1]), int(found[2])
+    numbers = [str(number).zfill(len(found[1])) for number in range(first, last + 1)]
+    return [f"{pattern[: found.start()]}{number}{pattern[found.end() :]}" for number in numbers]
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _entry(
+    entry: Mapping[str, Any], inventory: Mapping[str, Any], pools: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Machine]:
+    server = SERVERS.get(str((pools.get(str(entry.get("pool"))) or {}).get("server")), UNKNOWN)
+    names, addresses = counted(str(entry.get("name"))), counted(str(entry.get("address")))
+    keys, serials = list(entry.get("hostKeys") or ()), [str(each) for each in entry.get("serials") or ()]
+    if not len(names) == len(addresses) == len(keys):
+        return
+    for at, (name, address, key) in enumerate(zip(names, addresses, keys, strict=True)):
+        yield Machine(
+            name=name,
+            address=address,
+            serial=serials[at] if at < len(serials) else f"{name}-serial",
+            model=server.model,
+            host_key=" ".join(str(key).split()[:2]),
+            user=str(inventory.get("user", "root")),
+            cores=server.threads,
+            memory_gib=server.memory_gib,
+            gpu=server.gpu if inventory.get("driver", "host") == "host" else _undriven(server.gpu),
+            drives=tuple(_drives(entry, server)),
+            cards=tuple(_cards(entry)),
+            bridges=("0000:15:01.0", "0000:15:02.0") if server.gpu else (),
+            packages=_packages(inventory, server),
+        )
+
+
+def _undriven(gpu: Gpu | None) -> Gpu | None:
+    return gpu and Gpu(gpu.product, gpu.count, "", gpu.least_watts, gpu.most_watts, gpu.most_mhz, gpu.nvswitch)
+
+
+def _drives(entry: Mapping[str, Any], server: Server) -> Iterator[Drive]:
+    system = str(entry.get("osDisk") or "/dev/sda").rpartition("/")[2]
+    yield Drive("nvme0n1", 1920, "BOOT", "ext4", "/", system)
+    for number, path in enumerate(entry.get("disks") or (), start=1):
+        yield Drive(f"nvme{number}n1", server.drive_gb, f"DRIVE{number}", path=str(path).rpartition("/")[2])
+
+
+def _cards(entry: Mapping[str, Any]) -> Iterator[Card]:
+    """Cards of the fabric, where the inventory says they are, and the one by which the host is managed."""
+    for number, pci in enumerate(entry.get("rails") or ()):
+        yield Card(str(pci), f"ibp{number}", vendor="15b3", device="1021", infiniband=True)
+    yield Card("0000:01:00.0", str(entry.get("managementNic") or "eno1"), up=True, vendor="8086", device="1563")
+
+
+def _packages(inventory: Mapping[str, Any], server: Server) -> dict[str, str]:
+    """What the site itself installs: Docker's containerd, the file system's client, and on GPU servers NVIDIA's."""
+    shared = (inventory.get("sharedFiles") or {}).get("kind")
+    found = {"lustre-client-modules": "2.16.1-1"} if shared == "lustre" else {}
+    if server.gpu and inventory.get("driver", "host") == "host":
+        found |= {"nvidia-fabricmanager-580": f"{_DRIVER}-1", "doca-ofed": "3.4.1-1"}
+    return found

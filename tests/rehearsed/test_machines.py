@@ -1,0 +1,87 @@
+"""Racked hosts of a stack file, as they stand there before it: facts of models, and what is told of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rehearsed import account, machines, secrets
+
+SHIPPED = (Path(__file__).parents[2] / "Pulumi.metal.yaml").read_text()
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOBr423k5CdPVS29caMcmZjjZkFwXsse9aUvA5svQI0w ops@console"
+
+
+def text(*hosts: dict[str, Any], **inventory: Any) -> str:
+    config = {
+        "gpucluster:inventory": {"user": "ops", **inventory, "hosts": list(hosts)},
+        "gpucluster:pools": [{"name": "training", "server": "DGX H100"}],
+    }
+    return yaml.safe_dump({"config": config})
+
+
+def host(**facts: Any) -> dict[str, Any]:
+    return {"name": "dgx-1", "pool": "training", "address": "10.20.0.21", "hostKeys": [KEY], "serials": ["S1"], **facts}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "values"),
+    [
+        ("dgx-[08-10]", ["dgx-08", "dgx-09", "dgx-10"]),
+        ("10.20.0.[9-11]", ["10.20.0.9", "10.20.0.10", "10.20.0.11"]),
+        ("cp-1", ["cp-1"]),
+        ("n[1-2]-a", ["n1-a", "n2-a"]),
+    ],
+)
+def test_a_range_counts_in_numbers_as_wide_as_its_first(pattern: str, values: list[str]) -> None:
+    assert machines.counted(pattern) == values
+
+
+def test_the_shipped_stack_has_all_of_its_hosts() -> None:
+    found = {each.name: each for each in machines.machines(SHIPPED)}
+    assert len(found) == 17
+    assert found["dgx-08"].address == "10.20.0.28"
+    assert found["dgx-08"].serial == "1661923000408"
+    assert found["dgx-01"].gpu is not None
+    assert (found["dgx-01"].memory_gib, found["cp-1"].memory_gib) == (2048, 256)
+    assert found["dgx-01"].cards[0].pci == "0000:18:00.0"
+    assert [card.infiniband for card in found["dgx-01"].cards] == [True] * 8 + [False]
+    assert "/dev/disk/by-path/" + found["dgx-01"].drives[1].path in SHIPPED
+    assert found["oss-4"].gpu is None
+
+
+def test_a_host_key_is_named_without_its_comment() -> None:
+    (found,) = machines.machines(text(host()))
+    assert found.host_key == KEY.rpartition(" ")[0]
+
+
+def test_drivers_are_on_hosts_unless_containers_bring_them() -> None:
+    (with_driver,) = machines.machines(text(host()))
+    (without,) = machines.machines(text(host(), driver="container"))
+    assert with_driver.gpu is not None
+    assert with_driver.gpu.driver == "580.126.20"
+    assert without.gpu is not None
+    assert without.gpu.driver == ""
+    assert not without.packages
+
+
+@pytest.mark.parametrize("changed", [{"hostKeys": []}, {"address": "10.20.0.[21-22]"}, {"name": "dgx-[1-2]"}])
+def test_a_list_that_does_not_count_as_many_is_left_for_the_program_to_refuse(changed: dict[str, Any]) -> None:
+    assert machines.machines(text(host(**changed))) == ()
+
+
+def test_a_stack_without_hosts_has_none_of_it() -> None:
+    aws = "config: {gpucluster:platform: {kind: aws}}"
+    assert machines.machines(aws) == ()
+    assert machines.files(aws) == {}
+    assert account.content(aws).login == ""
+    assert "gpucluster:sshKey" not in secrets.secrets(aws)
+
+
+def test_hosts_are_logged_in_to_by_a_secret_and_mount_what_holds_the_datasets() -> None:
+    found = account.content(SHIPPED)
+    assert found.login == "gpucluster:sshKey"
+    assert {"gpucluster:sshKey", "gpucluster:clusterKey"} <= set(secrets.secrets(SHIPPED))
+    assert len([name for name in found.files["/mnt/shared"] if name.startswith("datasets/web-text/")]) == 64
