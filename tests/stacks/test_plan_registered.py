@@ -197,7 +197,7 @@ def test_words_of_the_plan_are_registered() -> None:
     for name, service in planned["services"].items():
         assert service["image"] == server(graph, name)["containers"][0]["image"]
         fetch = graph.one(f"weights-{name}-copy").inputs["spec"]["template"]["spec"]["containers"][0]
-        assert service["weights"] in fetch["args"]
+        assert f"aws s3 sync {service['weights']} " in fetch["args"][1]
         offered = [word.partition("=")[0] for word in command(graph, name)]
         assert [each["name"] for each in service["adapters"]] == [each for each in offered if each in ("sql", "law")]
     for name, pool in planned["pools"].items():
