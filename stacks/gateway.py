@@ -26,10 +26,13 @@ from stacks.services import Services, chart_source
 
 @dataclass(frozen=True, kw_only=True)
 class WayIn:
-    """What routes refer to: the namespace of the Gateway, which resolves when it exists, and the Gateway."""
+    """What routes refer to: the namespace of the Gateway, which resolves when it exists, and the Gateway. Whether what
+    is registered behind it may wait for certificates.
+    """
 
     namespace: pulumi.Output[str]
     gateway: pulumi.Resource
+    signed_at_once: bool
 
 
 def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn | None:
@@ -57,8 +60,10 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
         hostnames={each.service: each.hostname for each in wanted.routes},
         controller=traefik,
         issuer=issuer.issuer,
+        signed_at_once=wanted.signed_at_once,
     )
-    return WayIn(namespace=namespace, gateway=Gateway("gateway", args, inside).gateway)
+    gateway = Gateway("gateway", args, inside).gateway
+    return WayIn(namespace=namespace, gateway=gateway, signed_at_once=wanted.signed_at_once)
 
 
 def _cert_manager(platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> pulumi.Resource:
@@ -115,5 +120,6 @@ def publish(
         burst=route.pod_burst,
         gateways=way_in.namespace,
         after=[way_in.gateway, service],
+        signed_at_once=way_in.signed_at_once,
     )
     return PublicRoute(f"route-{route.service}", args, inside).url

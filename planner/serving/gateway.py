@@ -59,6 +59,11 @@ class GatewayPlan:
     drain_seconds: int
     routes: tuple[RoutePlan, ...]
 
+    @property
+    def signed_at_once(self) -> bool:
+        """Whether certificates need nothing that is set up after the gateway: HTTP-01 needs DNS to lead to it."""
+        return self.acme is None
+
     def route(self, service: str) -> RoutePlan | None:
         """How a service is reached from outside; None where it is not."""
         return next((each for each in self.routes if each.service == service), None)
