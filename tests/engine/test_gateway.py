@@ -31,6 +31,7 @@ OLD, NEW = "apiToken", "llamaKey"
 PER_MINUTE = 1200
 BURST = 100
 """Of each of two pods: half of the limit, ten seconds' worth of it at once."""
+RELOADED_SECONDS = 10.0
 SERVICE = "gpucluster:serving.services[0]"
 ASKED = {"model": MODEL, "prompt": "Once upon a time", "max_tokens": 4}
 RENEWED = {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "a test orders it"}
@@ -74,12 +75,41 @@ def caller(open_site: Rehearsed) -> Caller:
     return Caller(open_site, HOST, key(open_site, OLD))
 
 
+def test_what_up_waited_for_came_in_its_order(open_site: Rehearsed) -> None:
+    """The certificate, Traefik's word on it, the routes. Times are whole seconds, of one form."""
+    certificate, gateway, route = (
+        open_site.kube.get(version, kind, name, namespace) or {}
+        for version, kind, name, namespace in (
+            ("cert-manager.io/v1", "Certificate", MODEL, SPACE),
+            ("gateway.networking.k8s.io/v1", "Gateway", "gateway", SPACE),
+            ("gateway.networking.k8s.io/v1", "HTTPRoute", MODEL, "inference"),
+        )
+    )
+    assert since(certificate["status"], "Ready") <= gateway["metadata"]["creationTimestamp"]
+    assert since(gateway["status"], "Programmed") <= route["metadata"]["creationTimestamp"]
+    assert since(route["status"]["parents"][0], "Accepted")
+
+
+def since(status: dict[str, Any], kind: str) -> str:
+    """When a condition became true."""
+    (found,) = (each for each in status["conditions"] if each["type"] == kind)
+    assert found["status"] == "True", found
+    return str(found["lastTransitionTime"])
+
+
 def test_the_door_is_open_when_up_ends(caller: Caller) -> None:
-    """Nobody waits here: what `up` says is there, is."""
+    """At the pod that has told Traefik's word at once, at the other within two seconds (providersThrottleDuration)."""
+
+    def opened() -> bool:
+        try:
+            return [each.status for each in everywhere(caller)] == [200, 200]
+        except ssl.SSLCertVerificationError:
+            return False
+
+    until(opened, "both pods answer", RELOADED_SECONDS)
     shown = [caller.certificate(at) for at in caller.pods().values()]
     assert len(shown) == 2
     assert [each.issuer.rfc4514_string() for each in shown] == ["CN=gpucluster-dev private CA"] * 2
-    assert [each.status for each in everywhere(caller)] == [200, 200]
     for answer in everywhere(caller, "/v1/completions", ASKED):
         assert (answer.status, json.loads(answer.text)["model"]) == (200, MODEL)
 
