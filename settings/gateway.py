@@ -13,12 +13,14 @@ Hostname = Annotated[
     Matching(rf"({_LABEL}\.)+{_LABEL}", "a host's full name in small letters, such as llm.example.com"),
     Field(max_length=253),
 ]
+Zone = Annotated[str, Matching(r"Z[A-Z0-9]{1,31}", "the id of a hosted zone, such as Z0123456789ABCDEFGHIJ")]
 Directory = Annotated[str, Matching(r"https://[^\s/]+/\S+", "the https address of a directory of ACME")]
 
 
 class Issuer(Section):
-    """Who signs certificates. `acme` is a public authority: it asks the hostname for a token over plain http before it
-    signs (HTTP-01). `private-ca` is one of the stack's own: callers have to be given its certificate.
+    """Who signs certificates. `acme` is a public authority: before it signs, it asks the hostname for a token over
+    plain http (HTTP-01), or with a `zone` the name service (DNS-01), so that it need not reach the gateway.
+    `private-ca` is one of the stack's own: callers have to be given its certificate.
     """
 
     kind: Annotated[
@@ -28,6 +30,13 @@ class Issuer(Section):
     server: Annotated[
         Directory | None, Field(description="directory of an acme authority; None = that of Let's Encrypt")
     ] = None
+    zone: Annotated[
+        Zone | None,
+        Field(
+            description="public hosted zone of Route 53 that holds the hostnames: an acme authority finds its tokens "
+            "there; None = it asks the hostnames"
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _has_what_its_kind_needs(self) -> Self:
@@ -35,7 +44,7 @@ class Issuer(Section):
         if self.kind == "acme" and self.email is None:
             problems.append((("email",), "is missing, and the kind is acme; add the address it may write to"))
         if self.kind != "acme":
-            given = [key for key in ("email", "server") if getattr(self, key) is not None]
+            given = [key for key in ("email", "server", "zone") if getattr(self, key) is not None]
             problems += [((key,), f"belongs to kind acme, and the kind is {self.kind}; remove it") for key in given]
         if problems:
             raise SectionError(problems)

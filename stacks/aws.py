@@ -23,6 +23,7 @@ from stacks.aws_registry import registry
 from stacks.aws_spending import spending
 from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre
 from stacks.aws_watching import watching
+from stacks.aws_zones import HostedZones
 from stacks.platform import Connections, DeviceChart, Devices, KubeCluster, Platform
 from stacks.providers import aws_provider, bounded, kubernetes_provider, lasting_tags
 from stacks.standing import keep, standing
@@ -117,6 +118,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         entry=_entry(plan.gateway, base),
         watching=watching(plan, base, cluster.name),
         connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.endpoints)),
+        zones=HostedZones(cluster_name=cluster.name, partition=base.account.partition),
         people=EksPeople(cluster_name=cluster.name, opts=pulumi.ResourceOptions(parent=kube)),
         layer=kube,
         providers=[provider, kubernetes],

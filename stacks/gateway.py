@@ -6,7 +6,7 @@ import pulumi
 
 from catalogue import versions
 from catalogue.supply import Supply
-from components.gateway.cert_manager import cert_manager_values
+from components.gateway.cert_manager import ACCOUNT, cert_manager_values
 from components.gateway.definitions import GROUP, definitions
 from components.gateway.gateway import GATEWAY, Gateway, GatewayArgs
 from components.gateway.issuer import Acme, Issuer, IssuerArgs
@@ -16,7 +16,7 @@ from components.platform.charts import Chart, ChartArgs
 from components.platform.crds import Crds, CrdsArgs
 from components.serving.arguments import PORT
 from planner.monitoring.room import GATEWAY_REQUEST
-from planner.serving.gateway import GatewayPlan, RoutePlan
+from planner.serving.gateway import AcmePlan, GatewayPlan, RoutePlan
 from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.network import CERTIFICATES
@@ -27,10 +27,13 @@ from stacks.services import Services
 
 @dataclass(frozen=True, kw_only=True)
 class WayIn:
-    """What routes refer to: the namespace of the Gateway, which resolves when it exists, and the Gateway."""
+    """What routes refer to: the namespace of the Gateway, which resolves when it exists, and the Gateway. Whether what
+    is registered behind it may wait for certificates.
+    """
 
     namespace: pulumi.Output[str]
     gateway: pulumi.Resource
+    signed_at_once: bool
 
 
 def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn | None:
@@ -40,13 +43,13 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
         return None
     inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
     namespace = services.namespaces[GATEWAYS]
-    certificates = _cert_manager(plan.supply, platform, services, inside)
+    certificates = _cert_manager(wanted, plan.supply, platform, services, inside)
     traefik = _traefik(wanted, plan.supply, platform, services, inside)
     issuer = Issuer(
         "issuer",
         IssuerArgs(
             namespace=namespace,
-            acme=Acme(server=wanted.acme.server, email=wanted.acme.email, gateway=GATEWAY) if wanted.acme else None,
+            acme=_acme(wanted.acme, platform) if wanted.acme else None,
             common_name=f"{platform.cluster.name} private CA",
             after=[certificates],
         ),
@@ -58,17 +61,37 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
         hostnames={each.service: each.hostname for each in wanted.routes},
         controller=traefik,
         issuer=issuer.issuer,
+        signed_at_once=wanted.signed_at_once,
     )
-    return WayIn(namespace=namespace, gateway=Gateway("gateway", args, inside).gateway)
+    gateway = Gateway("gateway", args, inside).gateway
+    return WayIn(namespace=namespace, gateway=gateway, signed_at_once=wanted.signed_at_once)
+
+
+def _acme(wanted: AcmePlan, platform: Platform) -> Acme:
+    records = platform.zones.records(wanted.zone) if platform.zones and wanted.zone else None
+    return Acme(server=wanted.server, email=wanted.email, gateway=GATEWAY, records=records)
 
 
 def _cert_manager(
-    supply: Supply, platform: Platform, services: Services, inside: pulumi.ResourceOptions
+    wanted: GatewayPlan, supply: Supply, platform: Platform, services: Services, inside: pulumi.ResourceOptions
 ) -> pulumi.Resource:
+    """cert-manager. Where it writes records, its pods come after the right to do so, which only new pods are given."""
+    namespace, values = services.namespaces[CERTIFICATES], cert_manager_values(CERTIFICATES)
+    if platform.zones and wanted.acme and wanted.acme.zone:
+        account = platform.zones.writer(
+            "certificates-identity",
+            zone=wanted.acme.zone,
+            hostnames=[each.hostname for each in wanted.routes],
+            namespace=namespace,
+            account=ACCOUNT,
+            opts=inside,
+        )
+        values = cert_manager_values(CERTIFICATES, records=True)
+        values["serviceAccount"] = {"name": account}
     chart = ChartArgs(
         source=chart_source(versions.CERT_MANAGER, supply),
-        namespace=services.namespaces[CERTIFICATES],
-        values=cert_manager_values(CERTIFICATES),
+        namespace=namespace,
+        values=values,
         after=[platform.cluster.ready, services.monitors],
     )
     return Chart("cert-manager", chart, inside).release
@@ -118,5 +141,6 @@ def publish(
         burst=route.pod_burst,
         gateways=way_in.namespace,
         after=[way_in.gateway, service],
+        signed_at_once=way_in.signed_at_once,
     )
     return PublicRoute(f"route-{route.service}", args, inside).url

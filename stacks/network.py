@@ -160,6 +160,8 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
     solver = Flow(peers=[Pods(having=SOLVER_KEY)], ports=[SOLVER_PORT])
     answered = Rule(name="answers", pods=Pods(having=SOLVER_KEY), ingress=[Flow(peers=[traefik], ports=[SOLVER_PORT])])
     acme = gateway.acme is not None
+    zone = gateway.acme is not None and gateway.acme.zone is not None
+    authority = [internet((80, 443)), *(_platform(known) if zone else ())]
     return {
         GATEWAY: [
             DENY,
@@ -177,7 +179,7 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
             _asks_api(known),
             _webhooks(known),
             _among_themselves(),
-            *([Rule(name="authority", egress=[_at(internet((80, 443)))])] if acme else []),
+            *([Rule(name="authority", egress=[_at(each) for each in authority])] if acme else []),
         ],
     }
 

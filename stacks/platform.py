@@ -225,6 +225,27 @@ class Connections:
     services: Reach | None = None
 
 
+class Zones(Protocol):
+    """Zones of the platform's name service."""
+
+    def writer(
+        self,
+        name: str,
+        *,
+        zone: str,
+        hostnames: Sequence[str],
+        namespace: pulumi.Input[str],
+        account: str,
+        opts: pulumi.ResourceOptions,
+    ) -> pulumi.Output[str]:
+        """Let pods of an account answer for the hostnames in a zone; its name, when new pods have the right."""
+        ...
+
+    def records(self, zone: str) -> Mapping[str, Any]:
+        """What cert-manager is told of a zone (its documentation, ACME, DNS01)."""
+        ...
+
+
 class People(Protocol):
     """Who is known to the platform by themselves, not by a group of the identity provider."""
 
@@ -237,8 +258,9 @@ class Platform:
     """A platform with a running cluster, its pools and its storage. `pools` are those with GPUs, by name.
 
     `block` is the storage class of single volumes, `entry` what a gateway is published by, `people` None where only
-    groups are known. `layer` is the parent of what else runs the cluster, `providers` are those that the workloads'
-    resources need, `outputs` the platform's own lines in the stack's outputs, by layer.
+    groups are known, `zones` None where pods have no right to any. `layer` is the parent of what else runs the cluster,
+    `providers` are those that the workloads' resources need, `outputs` the platform's own lines in the stack's outputs,
+    by layer.
     """
 
     cluster: KubeCluster
@@ -255,3 +277,4 @@ class Platform:
     providers: Sequence[pulumi.ProviderResource]
     outputs: Mapping[str, Mapping[str, Any]]
     people: People | None = None
+    zones: Zones | None = None

@@ -7,16 +7,23 @@ it goes (crds.keep), as what they define would go with them.
 from typing import Any
 
 CPU_MILLICORES, MEMORY_MIB = 10, 64
+ACCOUNT = "cert-manager"
+"""The service account of its controller, which is named like the release."""
 
 
-def cert_manager_values(namespace: str) -> dict[str, Any]:
-    """Values of the `cert-manager` chart in `namespace`, where it elects its leader, too: kube-system is not ours."""
+def cert_manager_values(namespace: str, *, records: bool = False) -> dict[str, Any]:
+    """Values of the `cert-manager` chart in `namespace`, where it elects its leader, too: kube-system is not ours.
+
+    With `records` it writes records of names with the rights of its account, and looks for them by the cluster's name
+    service: no pod reaches a zone's own servers.
+    """
+    own_rights = ["--issuer-ambient-credentials", "--dns01-recursive-nameservers-only"]
     amounts = {"requests": {"cpu": f"{CPU_MILLICORES}m", "memory": f"{MEMORY_MIB}Mi"}}
     return {
         "crds": {"enabled": True, "keep": True},
         "global": {"leaderElection": {"namespace": namespace}},
         # Answers to an authority's questions are routes of the gateway.
-        "extraArgs": ["--enable-gateway-api"],
+        "extraArgs": ["--enable-gateway-api", *(own_rights if records else [])],
         # A certificate's Secret goes with it.
         "enableCertificateOwnerRef": True,
         "prometheus": {"servicemonitor": {"enabled": True}},

@@ -6,12 +6,13 @@ A hostname that no listener has gets Traefik's 404, and in TLS a certificate tha
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.gateway.awaited import awaited
 from components.gateway.issuer import API, NAME
 from components.gateway.traefik import CLASS, PLAIN_PORT, TLS_PORT
 from components.platform.network_rules import NAMESPACE_KEY
@@ -22,7 +23,9 @@ GATEWAY, PLAIN = "gateway", "http"
 @dataclass(frozen=True, kw_only=True)
 class GatewayArgs:
     """`hostnames` by service. Services' routes are taken from `routes`, a namespace; those for questions of an
-    authority from its own. `controller` is what has the class of Gateways, `issuer` what certificates come after.
+    authority from its own. `controller` is what has the class of Gateways, `issuer` what certificates come after. If
+    certificates are `signed_at_once`, the Gateway is there when Traefik has them; an authority that asks the hostnames
+    first needs DNS to lead there, which is set up after it.
     """
 
     namespace: pulumi.Input[str]
@@ -30,6 +33,7 @@ class GatewayArgs:
     hostnames: Mapping[str, str]
     controller: pulumi.Resource
     issuer: pulumi.Resource
+    signed_at_once: bool
 
 
 class Gateway(Component):
@@ -45,7 +49,7 @@ class Gateway(Component):
             "gateway.networking.k8s.io/v1",
             "Gateway",
             GATEWAY,
-            args.namespace,
+            args,
             {"gatewayClassName": CLASS, "listeners": _listeners(args)},
             [args.controller, *certificates],
         )
@@ -59,15 +63,15 @@ class Gateway(Component):
             "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
             "issuerRef": {"kind": "Issuer", "name": NAME},
         }
-        return self._object(f"{service}-tls", API, "Certificate", service, args.namespace, spec, [args.issuer])
+        return self._object(f"{service}-tls", API, "Certificate", service, args, spec, [args.issuer])
 
     def _object(
         self,
         role: str,
         api: str,
-        kind: str,
+        kind: Literal["Certificate", "Gateway"],
         name: str,
-        namespace: pulumi.Input[str],
+        args: GatewayArgs,
         spec: dict[str, Any],
         after: Sequence[pulumi.Resource],
     ) -> k8s.apiextensions.CustomResource:
@@ -75,7 +79,9 @@ class Gateway(Component):
             self.named(role),
             api_version=api,
             kind=kind,
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace),
+            metadata=k8s.meta.v1.ObjectMetaArgs(
+                name=name, namespace=args.namespace, annotations=awaited(kind) if args.signed_at_once else None
+            ),
             spec=spec,
             opts=self.child(depends_on=list(after)),
         )

@@ -1,10 +1,10 @@
 """Who signs: a public authority by ACME, or an authority of the stack's own.
 
-cert-manager documentation, Issuer configuration: ACME (HTTP01, gatewayHTTPRoute), SelfSigned ("Bootstrapping CA
-Issuers") and CA.
+cert-manager documentation, Issuer configuration: ACME (HTTP01, gatewayHTTPRoute; DNS01), SelfSigned ("Bootstrapping
+CA Issuers") and CA.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +21,14 @@ _ROOT_HOURS, _ROOT_RENEWED_HOURS = 87_600, 8_760
 
 @dataclass(frozen=True, kw_only=True)
 class Acme:
-    """An authority's directory, the mailbox it writes to, and the Gateway that its questions come in by."""
+    """An authority's directory, and the mailbox it writes to. Its tokens are `records` of names, as a platform's zone
+    says; where that is None, its questions come in by the `gateway`.
+    """
 
     server: str
     email: str
     gateway: str
+    records: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +85,10 @@ class Issuer(Component):
 
 def _acme(acme: Acme) -> dict[str, Any]:
     parent = {"kind": "Gateway", "name": acme.gateway}
+    asked = {"http01": {"gatewayHTTPRoute": {"parentRefs": [parent]}}}
     return {
         "server": acme.server,
         "email": acme.email,
         "privateKeySecretRef": {"name": "acme-account"},
-        "solvers": [{"http01": {"gatewayHTTPRoute": {"parentRefs": [parent]}}}],
+        "solvers": [{"dns01": dict(acme.records)} if acme.records is not None else asked],
     }

@@ -12,6 +12,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.gateway.awaited import awaited
 from components.gateway.gateway import GATEWAY, PLAIN
 
 
@@ -19,7 +20,8 @@ from components.gateway.gateway import GATEWAY, PLAIN
 class PublicRouteArgs:
     """`service` at `port` of `namespace` is reached at `hostname`, by so many requests a minute through each pod of the
     gateway, of which `burst` may come at once. The Gateway is in the namespace `gateways`; `after` are what it
-    leads to and the Gateway itself.
+    leads to and the Gateway itself. With `signed_at_once` the routes are there when Traefik has taken them, which it
+    does where it has the listener's certificate.
     """
 
     service: str
@@ -30,6 +32,7 @@ class PublicRouteArgs:
     burst: int
     gateways: pulumi.Input[str]
     after: Sequence[pulumi.Resource]
+    signed_at_once: bool
 
 
 class PublicRoute(Component):
@@ -62,11 +65,12 @@ class PublicRoute(Component):
         after: Sequence[pulumi.Resource],
     ) -> k8s.apiextensions.CustomResource:
         name = args.service if role != "plain" else f"{args.service}-plain"
+        waits = awaited("HTTPRoute") if kind == "HTTPRoute" and args.signed_at_once else None
         return k8s.apiextensions.CustomResource(
             self.named(role),
             api_version=api,
             kind=kind,
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=args.namespace),
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=args.namespace, annotations=waits),
             spec=dict(spec),
             opts=self.child(depends_on=list(after)),
         )

@@ -81,7 +81,7 @@ def closed_network(draft: AwsDraft) -> Iterable[Observation]:
             yield _fails(f"monitoring.receivers[{index}]", each.name, wrong, "take a webhook or a mail server inside")
     if draft.gateway and draft.gateway.acme:
         wrong = f"{draft.gateway.acme.server} is not reached, so no certificate is signed"
-        yield _fails("serving.gateway", "gateway", wrong, "let the stack sign by itself (no issuer)")
+        yield _fails("serving.gateway", "gateway", wrong, "take issuer: {kind: private-ca}")
 
 
 def _images(draft: AwsDraft) -> Iterator[Observation]:

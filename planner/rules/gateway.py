@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from ipaddress import IPv4Network
 
-from planner.draft import Draft, rule
+from planner.draft import AwsDraft, Draft, rule
 from planner.findings import Observation, Severity
 from planner.rules.known import services
 
@@ -50,21 +50,45 @@ def gateway_open(draft: Draft) -> Iterable[Observation]:
 @rule(
     "issuer-reach",
     "Y12",
-    formula="issuer acme: reach internet and callers 0.0.0.0/0",
+    formula="issuer acme without zone: reach internet and callers 0.0.0.0/0",
     source="Let's Encrypt documentation, Challenge types: HTTP-01 asks port 80 from addresses that are not published",
 )
 def issuer_reach(draft: Draft) -> Iterable[Observation]:
     """An authority that asks the hostname for a token reaches it, from wherever it asks."""
     gateway = draft.gateway
-    if gateway is None or gateway.acme is None or (gateway.internet and _open_to_all(gateway.callers)):
+    if gateway is None or gateway.acme is None or gateway.acme.zone is not None:
+        return
+    if gateway.internet and _open_to_all(gateway.callers):
         return
     what = ", ".join(gateway.callers) if gateway.internet else "the network alone"
     yield Observation(
         path="serving.gateway.issuer.kind",
         sentence=f"the authority asks for its token from addresses that it does not publish, and the gateway answers "
         f"{what}: no certificate would be signed",
-        remedy="take issuer: {kind: private-ca}, or reach: internet with callers: [0.0.0.0/0]",
+        remedy="name the zone of the hostnames (issuer: {kind: acme, email: ..., zone: Z...}), take issuer: {kind: "
+        "private-ca}, or reach: internet with callers: [0.0.0.0/0]",
         inputs={"server": gateway.acme.server, "callers": ", ".join(gateway.callers)},
+    )
+
+
+@rule(
+    "issuer-zone",
+    "Y12",
+    formula="issuer with zone: platform aws",
+    source="cert-manager documentation, Route53: records are written with rights of an AWS account",
+)
+def issuer_zone(draft: Draft) -> Iterable[Observation]:
+    """Records of a hosted zone are written by pods that have rights in its account; racks give no pod any."""
+    gateway = draft.gateway
+    if gateway is None or gateway.acme is None or gateway.acme.zone is None or isinstance(draft, AwsDraft):
+        return
+    yield Observation(
+        path="serving.gateway.issuer.zone",
+        sentence=f"{gateway.acme.zone} is a zone of Route 53, and no pod of this platform has rights in an account of "
+        "AWS: no token would be found, so no certificate would be signed",
+        remedy="remove zone and let the authority in (reach: internet, callers: [0.0.0.0/0]), or take issuer: {kind: "
+        "private-ca}",
+        inputs={"zone": gateway.acme.zone},
     )
 
 

@@ -24,10 +24,13 @@ _BURST_SECONDS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class AcmePlan:
-    """The public authority that signs, and whom it writes to."""
+    """The public authority that signs, and whom it writes to. It finds its tokens in the hosted `zone`; without one it
+    asks the hostnames.
+    """
 
     server: str
     email: str
+    zone: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,13 @@ class GatewayPlan:
     drain_seconds: int
     routes: tuple[RoutePlan, ...]
 
+    @property
+    def signed_at_once(self) -> bool:
+        """Whether certificates are there in seconds: an authority outside takes minutes, or waits until DNS leads to
+        the gateway.
+        """
+        return self.acme is None
+
     def route(self, service: str) -> RoutePlan | None:
         """How a service is reached from outside; None where it is not."""
         return next((each for each in self.routes if each.service == service), None)
@@ -75,7 +85,9 @@ def plan_gateway(serving: Serving, services: Mapping[str, ServicePlan]) -> Gatew
         domain=wanted.domain,
         internet=wanted.reach == "internet",
         callers=wanted.callers,
-        acme=AcmePlan(server=issuer.server or LETS_ENCRYPT, email=issuer.email) if issuer.email else None,
+        acme=AcmePlan(server=issuer.server or LETS_ENCRYPT, email=issuer.email, zone=issuer.zone)
+        if issuer.email
+        else None,
         replicas=REPLICAS,
         leave_seconds=LEAVE_SECONDS,
         drain_seconds=max((services[each.name].drain_seconds for each in public), default=0),

@@ -299,6 +299,21 @@ VARIANTS: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "issuer-acme-by-records": lambda opts: Issuer(
+        "sample",
+        IssuerArgs(
+            namespace="gateway",
+            acme=Acme(
+                server="https://ca.example.com/acme",
+                email="ops@example.com",
+                gateway="gate",
+                records={"route53": {"hostedZoneID": "Z1"}},
+            ),
+            common_name="unused",
+            after=[done("webhook")],
+        ),
+        opts,
+    ),
     "gateway-of-two-names": lambda opts: Gateway(
         "sample",
         GatewayArgs(
@@ -307,6 +322,7 @@ VARIANTS: Mapping[str, Make] = {
             hostnames={"chat": "chat.example.org", "code": "code.example.org"},
             controller=done("controller"),
             issuer=done("other-issuer"),
+            signed_at_once=False,
         ),
         opts,
     ),
@@ -321,6 +337,7 @@ VARIANTS: Mapping[str, Make] = {
             burst=1,
             gateways="entry",
             after=[done("gate")],
+            signed_at_once=False,
         ),
         opts,
     ),

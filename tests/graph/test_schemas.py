@@ -18,6 +18,7 @@ from tests.stacks.test_corpus import CORPUS, config_in
 OTHERS: Mapping[str, Callable[[], Recorded]] = {
     "a gateway": cache(test_gateway.graph),
     "a gateway with an authority": cache(partial(test_gateway.graph, acme=True)),
+    "a gateway with an authority that looks into a zone": cache(partial(test_gateway.graph, zone=True)),
     "experiments": cache(
         partial(run_program, config_in(CORPUS / "good" / "experiment-with-a-winner.yaml"), stack="dev")
     ),

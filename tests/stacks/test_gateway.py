@@ -1,5 +1,6 @@
 """The way in from outside, from the stack file to what is registered (Y11, Y12, Y13; Q07)."""
 
+import json
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from policy.pods import pods
 from tests.graph.harness import Recorded
+from tests.graph.schema_kubernetes import crd_file, problems
 from tests.graph.stackfiles import run_program, stack_config
 from tests.stacks.connections import End, Network, ends
 from tests.stacks.platforms import deployed
@@ -20,22 +22,27 @@ GATEWAY: dict[str, Any] = {
     "callers": ["198.51.100.0/24"],
 }
 ACME = {"kind": "acme", "email": "ops@example.com"}
+ZONE = "Z0123456789ABCDEFGHIJ"
 TRAEFIK = End(namespace="gateway", labels={"app.kubernetes.io/name": "traefik"})
 MANAGER = End(namespace="cert-manager", labels={"app": "cert-manager"})
 SOLVER = End(namespace="gateway", labels={"acme.cert-manager.io/http01-solver": "true"})
 CALLER, AUTHORITY, CONTROL_PLANE = End(address="198.51.100.7"), End(address="172.65.32.248"), End(address="10.64.2.17")
-API = End(address="172.20.0.1")
+API, IDENTITY = End(address="172.20.0.1"), End(address="169.254.170.23")
 
 
 @cache
-def graph(*, public: bool = True, gateway: bool = True, acme: bool = False, reach: str = "internet") -> Recorded:
-    """The dev stack with a gateway."""
+def graph(
+    *, public: bool = True, gateway: bool = True, acme: bool = False, zone: bool = False, reach: str = "internet"
+) -> Recorded:
+    """The dev stack with a gateway; one that takes certificates by a `zone` lets a network in alone."""
     config = deepcopy(stack_config("dev"))
     serving = config["gpucluster:serving"]
     if gateway:
         serving["gateway"] = {**GATEWAY, "reach": reach}
     if acme:
         serving["gateway"] |= {"issuer": ACME, "callers": ["0.0.0.0/0"]}
+    if zone:
+        serving["gateway"] |= {"issuer": {**ACME, "zone": ZONE}}
     serving["services"][0] |= {"public": public, "requestsPerMinute": 90}
     return run_program(config, stack="dev")
 
@@ -155,6 +162,49 @@ def test_an_authority_that_asks_is_answered_by_the_gateway() -> None:
     assert "gateway" in plain["allowedRoutes"]["namespaces"]["selector"]["matchExpressions"][0]["values"]
     assert "--enable-gateway-api" in found.one("cert-manager-release").inputs["values"]["extraArgs"]
     assert {"issuer-own", "issuer-root"}.isdisjoint(each.name for each in found.resources.values())
+
+
+def test_an_authority_that_looks_into_the_zone_needs_nobody_let_in() -> None:
+    """cert-manager writes the tokens of these hostnames alone, with rights that its account has before its pods are."""
+    found = graph(zone=True, reach="network")
+    acme = spec(found, "issuer-issuer")["acme"]
+    assert acme["solvers"] == [{"dns01": {"route53": {"hostedZoneID": ZONE}}}]
+    if crd_file("Issuer") is not None:
+        assert problems(found.one("issuer-issuer")) == []
+    values = found.one("cert-manager-release").inputs["values"]
+    assert values["extraArgs"][1:] == ["--issuer-ambient-credentials", "--dns01-recursive-nameservers-only"]
+    bound = found.one("certificates-identity-association").inputs
+    assert (bound["namespace"], bound["serviceAccount"]) == ("cert-manager", "cert-manager")
+    assert values["serviceAccount"] == {"name": "cert-manager"}
+    written, seen = json.loads(found.one("certificates-identity-policy").inputs["policy"])["Statement"]
+    assert (written["Resource"], written["Action"]) == (
+        f"arn:aws:route53:::hostedzone/{ZONE}",
+        "route53:ChangeResourceRecordSets",
+    )
+    assert written["Condition"]["ForAllValues:StringEquals"] == {
+        "route53:ChangeResourceRecordSetsNormalizedRecordNames": [f"_acme-challenge.{HOST}"],
+        "route53:ChangeResourceRecordSetsRecordTypes": ["TXT"],
+    }
+    assert seen["Action"] == "route53:GetChange"
+    network = Network(found)
+    assert network.passes(MANAGER, AUTHORITY, 443)
+    assert network.passes(MANAGER, IDENTITY, 80)
+    assert not Network(graph(acme=True)).passes(MANAGER, IDENTITY, 8080)
+
+
+def test_only_who_writes_records_has_rights_in_the_account() -> None:
+    for found in (graph(), graph(acme=True)):
+        values = found.one("cert-manager-release").inputs["values"]
+        assert (values["extraArgs"], "serviceAccount" in values) == (["--enable-gateway-api"], False)
+        assert "certificates-identity-role" not in {each.name for each in found.resources.values()}
+
+
+def test_up_waits_for_what_is_signed_at_once() -> None:
+    """An authority outside takes minutes, or waits until DNS leads to the gateway, which is set up after `up`."""
+    awaited = ("gateway-llama-3-8b-tls", "gateway-gateway", "route-llama-3-8b-route", "route-llama-3-8b-plain")
+    for found, waits in ((graph(), True), (graph(acme=True), False), (graph(zone=True), False)):
+        told = [(found.one(name).inputs["metadata"].get("annotations") or {}) for name in awaited]
+        assert [("pulumi.com/waitFor" in each) for each in told] == [waits] * 4
 
 
 def test_a_person_is_told_where_the_service_is_found() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from rehearsal.plugins.kubernetes import waitfor
 from rehearsal.plugins.kubernetes.awaiting import patience
 from rehearsal.plugins.kubernetes.lifecycle import propagation
+
+ACCEPTED = 'jsonpath={.status.parents[*].conditions[?@.type=="Accepted"].status}=True'
+REFS = [{"type": "ResolvedRefs", "status": "True"}]
 
 
 @pytest.mark.parametrize(
@@ -20,6 +24,9 @@ from rehearsal.plugins.kubernetes.lifecycle import propagation
         ("jsonpath={.status.items[0].state}=Open", {"status": {"items": [{"state": "Open"}]}}, []),
         ("jsonpath={.status['a.b']}", {"status": {"a.b": 1}}, []),
         ("jsonpath={.status.n}=2", {"status": {"n": 1}}, ["field status.n is 1, waiting for 2"]),
+        (ACCEPTED, {"status": {"parents": [{"conditions": [*REFS, {"type": "Accepted", "status": "True"}]}]}}, []),
+        (ACCEPTED, {"status": {"parents": [{"conditions": [*REFS, {"type": "Accepted", "status": "False"}]}]}}, 1),
+        (ACCEPTED, {"status": {"parents": [{"conditions": REFS}]}}, 1),
         ('["condition=A", "condition=B"]', {"status": {"conditions": [{"type": "A", "status": "True"}]}}, 1),
     ],
 )
@@ -28,14 +35,23 @@ def test_wait_for(text: str, obj: dict[str, Any], expected: Any) -> None:
     assert len(missing) == expected if isinstance(expected, int) else missing == expected
 
 
-def test_wait_for_that_cannot_be_read_is_quoted() -> None:
-    with pytest.raises(ValueError, match="'state=Open' is neither"):
-        waitfor.parse("state=Open")
+@pytest.mark.parametrize("text", ["state=Open", "jsonpath=.status.state", "jsonpath={.a[?@.b > 1].c}"])
+def test_wait_for_that_cannot_be_read_is_quoted(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(repr(text)) + " is neither"):
+        waitfor.parse(text)
 
 
 def test_a_condition_of_an_older_generation_does_not_count() -> None:
     status = {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True"}]}
     assert waitfor.unmet({"metadata": {"generation": 2}, "status": status}, ["condition=Ready"])
+
+
+@pytest.mark.parametrize(("generation", "missing"), [(2, 0), (3, 1)])
+def test_a_condition_says_itself_of_which_generation_it_is(generation: int, missing: int) -> None:
+    """As the Gateway API's do, whose status has no generation of its own."""
+    status = {"conditions": [{"type": "Programmed", "status": "True", "observedGeneration": 2}]}
+    found = waitfor.unmet({"metadata": {"generation": generation}, "status": status}, ["condition=Programmed"])
+    assert len(found) == missing
 
 
 def test_patience_prefers_custom_timeouts_then_the_annotation() -> None:

@@ -10,6 +10,7 @@ from tests.planner.stacks import planned, planned_metal, rules, sections
 
 GATEWAY: dict[str, Any] = {"domain": "llm.example.com", "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}
 ACME = {"kind": "acme", "email": "ops@example.com"}
+ZONE = "Z0123456789ABCDEFGHIJ"
 EVERYBODY: dict[str, Any] = {"reach": "internet", "callers": ["0.0.0.0/0"]}
 
 
@@ -82,6 +83,7 @@ def test_an_authority_is_lets_encrypt_unless_another_is_named() -> None:
         ({"issuer": ACME, "reach": "internet"}, ["issuer-reach"]),
         ({"issuer": ACME, "callers": ["0.0.0.0/0"]}, ["issuer-reach"]),
         ({"issuer": ACME, **EVERYBODY}, ["gateway-open"]),
+        ({"issuer": {**ACME, "zone": ZONE}}, []),
     ],
     ids=[
         "a network",
@@ -92,6 +94,7 @@ def test_an_authority_is_lets_encrypt_unless_another_is_named() -> None:
         "authority let in from some networks",
         "authority inside only",
         "authority let in",
+        "authority that looks into the zone",
     ],
 )
 def test_who_is_let_in_is_told_and_who_has_to_come_in_can(changes: dict[str, Any], expected: list[str]) -> None:
@@ -145,3 +148,16 @@ def test_its_load_balancer_and_its_pods_are_in_the_sums() -> None:
 def test_racks_of_ones_own_have_a_gateway_too() -> None:
     assert planned_metal({"serving": {"services": [], "gateway": GATEWAY}}).gateway is not None
     assert planned_metal().gateway is None
+
+
+def test_a_zone_of_route_53_is_refused_where_no_pod_has_rights_in_the_account() -> None:
+    gateway = {**GATEWAY, "issuer": {**ACME, "zone": ZONE}}
+    (found,) = (
+        each
+        for each in planned_metal({"serving": {"services": [], "gateway": gateway}}).errors
+        if each.rule == "issuer-zone"
+    )
+    assert found.path == "gpucluster:serving.gateway.issuer.zone"
+    assert ZONE in found.sentence
+    assert "remove zone" in found.remedy
+    assert "issuer-zone" not in rules(planned("dev", opened(issuer=gateway["issuer"])))

@@ -46,6 +46,8 @@ func parseController(args []string) (controllerFlags, error) {
 	flags.String("acme-http01-solver-image", "", "")
 	flags.Int("max-concurrent-challenges", 0, "")
 	flags.Bool("enable-gateway-api", false, "")
+	flags.Bool("issuer-ambient-credentials", false, "")
+	flags.Bool("dns01-recursive-nameservers-only", false, "")
 	return told, flags.Parse(args)
 }
 
