@@ -110,6 +110,7 @@ def trial_run(experiment: Experiment, run: TrainingRun) -> TrainingRun:
         "elastic": None,
         "profile": None,
         "metrics_port": None,
+        "follow_ups": (),
     }
     if nodes != run.nodes:
         changes |= {"parallelism": run.parallelism.model_copy(update={"data": None}), "expected": None}

@@ -60,6 +60,15 @@ def across_sections(data: Any) -> list[Problem]:
         ),
         *(
             problem
+            for index, run in runs.items()
+            for place, each in _entries(run, "followUps").items()
+            for problem in (
+                *_pool(pools, ("training", "runs", index, "followUps", place, "pool"), each.get("pool"), "training"),
+                *_queue(queues, ("training", "runs", index, "followUps", place, "queue"), each.get("queue")),
+            )
+        ),
+        *(
+            problem
             for index, experiment in experiments.items()
             for problem in (
                 *_run(runs, ("training", "experiments", index, "run"), experiment.get("run")),

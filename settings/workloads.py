@@ -5,9 +5,19 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.experiments import Experiment, TrialDatabase
+from settings.follow_ups import FollowUp
 from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
 from settings.sections import Path, Section, SectionError
-from settings.types import Image, Name, S3Uri, reserved
+from settings.types import Image, Matching, Name, S3Uri, reserved
+
+LineageWord = Annotated[
+    str,
+    Matching(
+        r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?",
+        "letters, digits, '-', '_' and '.', at most 63, as the value of a label",
+    ),
+]
+"""Kubernetes documentation, Labels and Selectors: syntax of values."""
 
 Degree = Annotated[int, Field(ge=1, le=4096)]
 
@@ -48,6 +58,9 @@ class Dataset(Section):
     name: Name
     gb: Annotated[float, Field(gt=0, le=10_000_000, description="decimal GB of an epoch")]
     source: Annotated[S3Uri | None, Field(description="None = the site's file system holds it already")] = None
+    snapshot: Annotated[
+        LineageWord | None, Field(description="which state of the data this is; a label of the jobs that read it")
+    ] = None
 
 
 class Reading(Section):
@@ -211,6 +224,12 @@ class TrainingRun(Section):
         int | None,
         Field(ge=1024, le=65_535, description="where the script of rank 0 answers /metrics; None = it tells nothing"),
     ] = None
+    commit: Annotated[
+        LineageWord | None, Field(description="of the script's source, such as a commit; a label of the run's jobs")
+    ] = None
+    follow_ups: Annotated[
+        tuple[FollowUp, ...], Field(description="evaluations and exports of the run's checkpoints")
+    ] = ()
 
     @model_validator(mode="after")
     def _keys_about_a_model_have_one(self) -> Self:
@@ -240,6 +259,7 @@ class TrainingRun(Section):
         if self.elastic and self.elastic.min_nodes > self.nodes:
             sentence = f"is {self.elastic.min_nodes}, above nodes {self.nodes}; lower it"
             problems.append((("elastic", "minNodes"), sentence))
+        problems += _follow_up_problems(self)
         names = [each.name for each in self.nccl]
         problems += [
             (("nccl", index, "name"), f"{name} is set twice; keep one")
@@ -249,6 +269,26 @@ class TrainingRun(Section):
         if problems:
             raise SectionError(problems)
         return self
+
+
+_JOB_NAME = 43
+"""With the step of a checkpoint and the operator's `-master-0` behind it a name of 63 characters is left (RFC 1123)."""
+
+
+def _follow_up_problems(run: TrainingRun) -> list[tuple[Path, str]]:
+    """Names of jobs that Kubernetes would refuse, or that are the same."""
+    problems: list[tuple[Path, str]] = []
+    names = [each.name for each in run.follow_ups]
+    for index, name in enumerate(names):
+        if len(run.name) + len(name) > _JOB_NAME:
+            sentence = (
+                f"{name} and the run's name have {len(run.name) + len(name)} characters, and their jobs' names have "
+                f"room for {_JOB_NAME}; shorten one"
+            )
+            problems.append((("followUps", index, "name"), sentence))
+        if name in names[:index]:
+            problems.append((("followUps", index, "name"), f"{name} is already one of the run; choose another"))
+    return problems
 
 
 class Gates(Section):

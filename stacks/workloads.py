@@ -1,6 +1,8 @@
 """The plan's training runs and model services, on whichever platform."""
 
+import re
 from dataclasses import dataclass
+from functools import partial
 
 import pulumi
 
@@ -20,6 +22,7 @@ from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.copies import Copy, stage
 from stacks.experiments import deploy_experiments
+from stacks.follow_ups import deploy_follow_ups
 from stacks.gates import deploy_gates
 from stacks.gateway import WayIn
 from stacks.platform import Platform
@@ -27,6 +30,9 @@ from stacks.recipes import started
 from stacks.services import CHECKPOINTS, DATA, Services
 from stacks.serving import Served, serve
 from stacks.shapes import shape
+
+_LABEL = re.compile(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
+"""Kubernetes documentation, Labels and Selectors: syntax of values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +105,7 @@ def _train(
             staging=run.staging,
             deadline_seconds=run.deadline_s,
             lineage=lineage(plan, run),
+            labels=lineage_labels(plan, run, run.image),
             saving=run.saving,
             metrics_port=run.metrics_port,
             local=platform.local.volume(pool.local_gb),
@@ -120,6 +127,9 @@ def _train(
                 every_seconds=run.saving.object_store_s,
             )
             Backup(f"backup-{run.name}", backup, inside)
+        deploy_follow_ups(
+            run, platform, services, gates, partial(lineage_labels, plan, run), lineage(plan, run), inside
+        )
         return job.run
 
     if plan.runs:
@@ -145,6 +155,22 @@ def lineage(plan: Plan, run: RunPlan) -> dict[str, str]:
         **({"model": run.launch.architecture.name} if run.launch.architecture else {}),
         **({"dataset": dataset.source or f"{DATASETS}/{dataset.name}"} if dataset else {}),
     }
+
+
+def lineage_labels(plan: Plan, run: RunPlan, image: str) -> dict[str, str]:
+    """What a job of the run is made of, as labels by which jobs are found: those words that a label can hold."""
+    dataset = plan.datasets[run.dataset] if run.dataset else None
+    _, _, digest = pinned(image).partition("@sha256:")
+    found = {
+        "stack": pulumi.get_stack(),
+        "owner": plan.ownership.owner,
+        "dataset": dataset.name if dataset else None,
+        "dataset-snapshot": dataset.snapshot if dataset else None,
+        "commit": run.commit,
+        # A label holds 63 characters, and the digest has one more.
+        "image-digest": digest[:32],
+    }
+    return {f"gpucluster/{key}": value for key, value in found.items() if value and _LABEL.fullmatch(value)}
 
 
 def _dataset(dataset: DatasetPlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> RunData:

@@ -52,7 +52,7 @@ class TrainingJobArgs:
     none for it. `local` is the source of the volume on a node's own disks: saves go there first where `saving` says so,
     and with `staging` the data, or a node's shard of it, before the ranks start. On `metrics_port` the script of rank 0
     tells of the run (monitoring/run_metrics.py); None where it does not. It is ended `deadline_seconds` after it was
-    made. `lineage` are words about what it is made of, kept with the job.
+    made. `lineage` are words about what it is made of, kept with the job, `labels` those of them by which it is found.
     """
 
     run: str
@@ -81,6 +81,7 @@ class TrainingJobArgs:
     staging: Part = "none"
     deadline_seconds: int | None = None
     lineage: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -185,6 +186,7 @@ class TrainingJob(Component):
             metadata=k8s.meta.v1.ObjectMetaArgs(
                 name=args.run,
                 namespace=args.namespace,
+                labels=dict(args.labels) or None,
                 # Pods go before the job does, or its queue is refused to be deleted while they still count.
                 annotations={
                     "pulumi.com/deletionPropagationPolicy": "foreground",

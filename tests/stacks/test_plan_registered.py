@@ -3,6 +3,7 @@
 A new number of the plan that is in neither table fails, and so does an entry that no plan has.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -66,6 +67,18 @@ def _everything() -> dict[str, Any]:
             "fileSystemMinutes": 25,
             "objectStoreHours": 3,
         },
+        "commit": "4f2a91c",
+        "followUps": [
+            {
+                "name": "export",
+                "pool": config["gpucluster:pools"][1]["name"],
+                "queue": config["gpucluster:scheduling"]["queues"][0]["name"],
+                "script": ["/workspace/export.py"],
+                "gpus": 3,
+                "deadlineHours": 7,
+                "keepHours": 77,
+            }
+        ],
     }
     config["gpucluster:serving"]["services"][0] |= {
         "minReplicas": 2,
@@ -194,6 +207,10 @@ def test_words_of_the_plan_are_registered() -> None:
         assert run_spec(graph, name)["runPolicy"]["schedulingPolicy"]["queue"] == run["queue"]
         assert {"FI_PROVIDER": "efa", "NCCL_NET": "AWS Libfabric"}.items() <= told(graph, name).items()
         assert told(graph, name)["NCCL_NET_PLUGIN"] == run["netPlugin"] == "ofi"
+        job = graph.one(f"run-{name}-job").inputs["metadata"]["labels"]
+        script = graph.one(f"follow-up-{name}-export-script").inputs["data"]["job.json"]
+        assert job["gpucluster/commit"] == "4f2a91c"
+        assert json.loads(script)["metadata"]["labels"].items() > job.items()
     for name, service in planned["services"].items():
         assert service["image"] == server(graph, name)["containers"][0]["image"]
         fetch = graph.one(f"weights-{name}-copy").inputs["spec"]["template"]["spec"]["containers"][0]
