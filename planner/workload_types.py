@@ -73,6 +73,7 @@ class RunPlan:
     metrics_port: int | None = None
     deadline_s: int | None = None
     commit: str | None = None
+    launcher: Literal["torchrun", "mpi"] = "torchrun"
     follow_ups: tuple[FollowUpPlan, ...] = ()
 
 

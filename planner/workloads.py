@@ -135,6 +135,7 @@ def _run(
         metrics_port=run.metrics_port,
         deadline_s=round(run.deadline_hours * SECONDS_PER_HOUR) if run.deadline_hours else None,
         commit=run.commit,
+        launcher=run.launcher,
         follow_ups=plan_follow_ups(run, pools),
     )
 

@@ -169,9 +169,12 @@ class TrainingRun(Section):
     framework: Annotated[
         Framework, Field(description="who reads the plan's degrees, batch and places; script = nobody")
     ] = "script"
+    launcher: Annotated[
+        Literal["torchrun", "mpi"], Field(description="mpi: mpirun over SSH by mpi-operator, a rank for each GPU")
+    ] = "torchrun"
     script: Annotated[
         tuple[str, ...],
-        Field(description="what torchrun runs, with its arguments; of framework reference its arguments alone"),
+        Field(description="what the launcher runs, with its arguments; of framework reference its arguments alone"),
     ] = ()
     elastic: Annotated[Elastic | None, Field(description="None = all nodes or none")] = None
     numa_binding: Annotated[
@@ -325,6 +328,11 @@ class Training(Section):
     trial_database: Annotated[
         TrialDatabase | None, Field(description="None = where there are experiments, one of the defaults below")
     ] = None
+
+    @property
+    def by_mpi(self) -> bool:
+        """Whether MPI starts one of the runs."""
+        return any(run.launcher == "mpi" for run in self.runs)
 
     @property
     def database(self) -> TrialDatabase:

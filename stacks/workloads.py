@@ -6,9 +6,10 @@ from functools import partial
 
 import pulumi
 
+from catalogue import versions
 from catalogue.images import pinned
-from catalogue.versions import PYTHON_IMAGE
 from components.layers import Workloads
+from components.platform.mpi_operator import MpiOperator, MpiOperatorArgs
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs, gang
 from components.storage.staged import DATASETS
 from components.training import run_watch
@@ -63,6 +64,9 @@ def _train(
 ) -> tuple[dict[str, pulumi.Output[str]], dict[str, pulumi.Output[str]]]:
     """Runs and experiments. A run's pods may keep its checkpoints in the object store, and nothing else there (R07)."""
     namespace, objects = services.namespaces["training"], platform.objects
+    operators = {"torchrun": services.training_operator}
+    if any(run.launcher == "mpi" for run in plan.runs.values()):
+        operators["mpi"] = _mpi_operator(services, inside)
     gates = deploy_gates(plan, platform, services, inside)
     data = {name: _dataset(each, platform, services, inside) for name, each in plan.datasets.items()}
 
@@ -93,7 +97,8 @@ def _train(
             priority=services.priorities[run.priority],
             granted=granted,
             checkpoint_claim=services.claims[CHECKPOINTS],
-            operator=services.training_operator,
+            operator=operators[run.launcher],
+            launcher=run.launcher,
             nodes_ready=[
                 pool.nodes_ready,
                 *services.gpus[pool.name],
@@ -134,7 +139,7 @@ def _train(
 
     if plan.runs:
         watch = RunWatchArgs(
-            namespace=namespace, image=pinned(PYTHON_IMAGE), files=watch_files(), table=run_watch.table()
+            namespace=namespace, image=pinned(versions.PYTHON_IMAGE), files=watch_files(), table=run_watch.table()
         )
         RunWatch("run-watch", watch, inside)
     if any(run.metrics_port for run in plan.runs.values()):
@@ -143,6 +148,21 @@ def _train(
         {name: start(run) for name, run in plan.runs.items()},
         deploy_experiments(plan, platform, services, config, asked, inside),
     )
+
+
+def _mpi_operator(services: Services, inside: pulumi.ResourceOptions) -> pulumi.Resource:
+    """What acts on MPIJobs; it comes after the training operator, which comes when Volcano admits gangs."""
+    args = MpiOperatorArgs(
+        version=versions.MPI_OPERATOR,
+        crd_sha256=versions.MPI_OPERATOR_CRD_SHA256,
+        image=pinned(versions.MPI_OPERATOR_IMAGE),
+        kubectl_image=pinned(versions.KUBECTL_IMAGE),
+        fetch_image=pinned(versions.WAIT_IMAGE),
+        namespace=services.namespaces["kubeflow"],
+        jobs=services.namespaces["training"],
+        scheduler=services.training_operator,
+    )
+    return MpiOperator("mpi-operator", args, inside).ready
 
 
 def lineage(plan: Plan, run: RunPlan) -> dict[str, str]:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -18,6 +18,7 @@ from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.pods import PodShape
 from components.platform.taints import Taint
+from components.training.mpi_job import mpi_job
 from components.training.pod import pod_template
 from components.training.saving import SaveTimes
 from components.training.staging import Part
@@ -52,7 +53,8 @@ class TrainingJobArgs:
     none for it. `local` is the source of the volume on a node's own disks: saves go there first where `saving` says so,
     and with `staging` the data, or a node's shard of it, before the ranks start. On `metrics_port` the script of rank 0
     tells of the run (monitoring/run_metrics.py); None where it does not. It is ended `deadline_seconds` after it was
-    made. `lineage` are words about what it is made of, kept with the job, `labels` those of them by which it is found.
+    made. With `launcher` mpi it is an MPIJob, and `operator` accepts those. `lineage` are words about what it is made
+    of, kept with the job, `labels` those of them by which it is found.
     """
 
     run: str
@@ -82,6 +84,7 @@ class TrainingJobArgs:
     deadline_seconds: int | None = None
     lineage: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    launcher: Literal["torchrun", "mpi"] = "torchrun"
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -179,10 +182,11 @@ class TrainingJob(Component):
             )
             for each, config_map in config_maps(args).items()
         ]
+        mpi = args.launcher == "mpi"
         job = k8s.apiextensions.CustomResource(
             self.named("job"),
-            api_version="kubeflow.org/v1",
-            kind="PyTorchJob",
+            api_version="kubeflow.org/v2beta1" if mpi else "kubeflow.org/v1",
+            kind="MPIJob" if mpi else "PyTorchJob",
             metadata=k8s.meta.v1.ObjectMetaArgs(
                 name=args.run,
                 namespace=args.namespace,
@@ -193,7 +197,7 @@ class TrainingJob(Component):
                     **{f"gpucluster/{key}": value for key, value in args.lineage.items()},
                 },
             ),
-            spec=pytorch_job(args, self.account),
+            spec=mpi_job(args, self.account, config_maps(args)) if mpi else pytorch_job(args, self.account),
             opts=self.child(
                 depends_on=[args.operator, *args.nodes_ready, *files, *(args.data.ready if args.data else ())],
                 # The operator never touches pods that run: a changed spec would stand in the API and change nothing.

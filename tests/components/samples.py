@@ -58,6 +58,7 @@ from components.platform.gpu_operator import GpuCounters, GpuCountersArgs
 from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCrdsArgs
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.kubectl import Fetched
+from components.platform.mpi_operator import MpiOperator, MpiOperatorArgs
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import (
     DENY,
@@ -839,6 +840,21 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "follow-up": lambda opts: FollowUp("sample", follow_up_args(), opts),
+    "mpi-operator": lambda opts: MpiOperator(
+        "sample",
+        MpiOperatorArgs(
+            version="v0.8.0",
+            crd_sha256="ab" * 32,
+            image="mpi-operator:0.8",
+            kubectl_image="kubectl:1",
+            fetch_image="alpine:1",
+            namespace="kubeflow",
+            jobs="training",
+            scheduler=done(),
+        ),
+        opts,
+    ),
+    "mpi-job": lambda opts: TrainingJob("sample", job_args(launcher="mpi", data=None), opts),
     "run-monitor": lambda opts: RunMonitor("sample", RunMonitorArgs(namespace="training", monitors=done()), opts),
     "dashboards": lambda opts: Dashboards("sample", DashboardsArgs(namespace="monitoring", boards=[BOARD]), opts),
     "issuer": lambda opts: Issuer(

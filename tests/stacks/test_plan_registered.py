@@ -233,3 +233,14 @@ def test_words_of_the_plan_are_registered() -> None:
     found = Counter((each["cidrIpv4"], each["fromPort"], each["toPort"], each["description"]) for each in ways)
     assert found == {("10.8.0.0/16", 443, 443, "Kubernetes API from head-office by transit-gateway"): 1}
     assert graph_of("prod").one("cluster-control-plane").inputs["vpcConfig"]["endpointPublicAccess"] is False
+
+
+def test_a_run_by_mpi_is_a_job_of_its_operator_which_comes_first() -> None:
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:training"]["runs"][0]["launcher"] = "mpi"
+    config["gpucluster:training"]["runs"][0].pop("metricsPort", None)
+    graph = run_program(config, stack="dev")
+    (job,) = graph.of_type("MPIJob")
+    assert graph.one("mpi-operator-deployment").urn in job.depends_on
+    assert not graph.of_type("PyTorchJob")
+    assert not [each for each in graph_of("dev").resources.values() if each.name.startswith("mpi-operator")]
