@@ -111,6 +111,7 @@ def trial_run(experiment: Experiment, run: TrainingRun) -> TrainingRun:
         "profile": None,
         "metrics_port": None,
         "follow_ups": (),
+        "api": "v1",
     }
     if nodes != run.nodes:
         changes |= {"parallelism": run.parallelism.model_copy(update={"data": None}), "expected": None}

@@ -74,6 +74,7 @@ class RunPlan:
     deadline_s: int | None = None
     commit: str | None = None
     launcher: Literal["torchrun", "mpi"] = "torchrun"
+    api: Literal["v1", "v2"] = "v1"
     follow_ups: tuple[FollowUpPlan, ...] = ()
 
 

@@ -136,6 +136,7 @@ def _run(
         deadline_s=round(run.deadline_hours * SECONDS_PER_HOUR) if run.deadline_hours else None,
         commit=run.commit,
         launcher=run.launcher,
+        api=run.api,
         follow_ups=plan_follow_ups(run, pools),
     )
 

@@ -1,5 +1,6 @@
 """What is done with a run's checkpoints: evaluations and exports, on a few GPUs of a node."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -45,3 +46,23 @@ class FollowUp(Section):
         if problems:
             raise SectionError(problems)
         return self
+
+
+_JOB_NAME = 43
+"""With the step of a checkpoint and the operator's `-master-0` behind it a name of 63 characters is left (RFC 1123)."""
+
+
+def name_problems(run: str, follow_ups: Sequence[FollowUp]) -> list[tuple[Path, str]]:
+    """Names of jobs that Kubernetes would refuse, or that are the same."""
+    problems: list[tuple[Path, str]] = []
+    names = [each.name for each in follow_ups]
+    for index, name in enumerate(names):
+        if len(run) + len(name) > _JOB_NAME:
+            sentence = (
+                f"{name} and the run's name have {len(run) + len(name)} characters, and their jobs' names have "
+                f"room for {_JOB_NAME}; shorten one"
+            )
+            problems.append((("followUps", index, "name"), sentence))
+        if name in names[:index]:
+            problems.append((("followUps", index, "name"), f"{name} is already one of the run; choose another"))
+    return problems

@@ -4,8 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from settings.checkpoints import Checkpoint
 from settings.experiments import Experiment, TrialDatabase
-from settings.follow_ups import FollowUp
+from settings.follow_ups import FollowUp, name_problems
+from settings.gates import Gates
 from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
 from settings.sections import Path, Section, SectionError
 from settings.types import Image, Matching, Name, S3Uri, reserved
@@ -70,51 +72,6 @@ class Reading(Section):
     staging: Literal["none", "shard", "full"] = "none"
 
 
-class Checkpoint(Section):
-    """How often a run writes a checkpoint, how long that may take, how many are kept, and where they are copied to."""
-
-    every_minutes: Annotated[float, Field(gt=0, le=10_080)]
-    within_seconds: Annotated[float, Field(gt=0, le=86_400, description="longest pause that a checkpoint may cause")]
-    keep: Annotated[int, Field(ge=1, le=1000)] = 3
-    local: Annotated[bool, Field(description="write to the nodes' own disks first, and copy from there")] = False
-    file_system_minutes: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            le=10_080,
-            description="with local: how often one is copied to the file system; None = each",
-        ),
-    ] = None
-    object_store_hours: Annotated[
-        Literal[1, 2, 3, 4, 6, 8, 12, 24] | None,
-        Field(description="how often the newest checkpoint is checked and copied to the object store; None = never"),
-    ] = None
-
-    @model_validator(mode="after")
-    def _each_place_is_rarer(self) -> Self:
-        problems = []
-        if self.file_system_minutes is not None:
-            if not self.local:
-                problems.append((("fileSystemMinutes",), "means nothing without local: true; remove it or add that"))
-            elif self.file_system_minutes < self.every_minutes:
-                sentence = f"is {self.file_system_minutes:g}, below everyMinutes {self.every_minutes:g}; raise it"
-                problems.append((("fileSystemMinutes",), sentence))
-        if self.object_store_hours is not None and self.object_store_hours * 60 < self.on_file_system_minutes:
-            sentence = (
-                f"is {self.object_store_hours}, and only every {self.on_file_system_minutes:g} min is there another "
-                "save to copy; raise it"
-            )
-            problems.append((("objectStoreHours",), sentence))
-        if problems:
-            raise SectionError(problems)
-        return self
-
-    @property
-    def on_file_system_minutes(self) -> float:
-        """How often the shared file system gets a save."""
-        return self.every_minutes if self.file_system_minutes is None else self.file_system_minutes
-
-
 class Expected(Section):
     """What the site measured of a run, or was told of it: it replaces the planner's forecast, and is checked.
 
@@ -169,6 +126,10 @@ class TrainingRun(Section):
     framework: Annotated[
         Framework, Field(description="who reads the plan's degrees, batch and places; script = nobody")
     ] = "script"
+    api: Annotated[
+        Literal["v1", "v2"],
+        Field(description="v1: a PyTorchJob; v2: a TrainJob of Kubeflow Trainer, which this program does not install"),
+    ] = "v1"
     launcher: Annotated[
         Literal["torchrun", "mpi"], Field(description="mpi: mpirun over SSH by mpi-operator, a rank for each GPU")
     ] = "torchrun"
@@ -262,7 +223,7 @@ class TrainingRun(Section):
         if self.elastic and self.elastic.min_nodes > self.nodes:
             sentence = f"is {self.elastic.min_nodes}, above nodes {self.nodes}; lower it"
             problems.append((("elastic", "minNodes"), sentence))
-        problems += _follow_up_problems(self)
+        problems += name_problems(self.name, self.follow_ups)
         names = [each.name for each in self.nccl]
         problems += [
             (("nccl", index, "name"), f"{name} is set twice; keep one")
@@ -272,40 +233,6 @@ class TrainingRun(Section):
         if problems:
             raise SectionError(problems)
         return self
-
-
-_JOB_NAME = 43
-"""With the step of a checkpoint and the operator's `-master-0` behind it a name of 63 characters is left (RFC 1123)."""
-
-
-def _follow_up_problems(run: TrainingRun) -> list[tuple[Path, str]]:
-    """Names of jobs that Kubernetes would refuse, or that are the same."""
-    problems: list[tuple[Path, str]] = []
-    names = [each.name for each in run.follow_ups]
-    for index, name in enumerate(names):
-        if len(run.name) + len(name) > _JOB_NAME:
-            sentence = (
-                f"{name} and the run's name have {len(run.name) + len(name)} characters, and their jobs' names have "
-                f"room for {_JOB_NAME}; shorten one"
-            )
-            problems.append((("followUps", index, "name"), sentence))
-        if name in names[:index]:
-            problems.append((("followUps", index, "name"), f"{name} is already one of the run; choose another"))
-    return problems
-
-
-class Gates(Section):
-    """What measures the nodes of training pools with a fabric before runs come to them."""
-
-    minutes: Annotated[
-        int, Field(ge=5, le=120, description="longest that a measurement may take, its wait for nodes included")
-    ] = 30
-    storage_mib: Annotated[
-        int, Field(ge=64, le=1_048_576, description="what each node writes to the shared file system, and reads again")
-    ] = 4096
-    weekly: Annotated[
-        bool, Field(description="measure again on Sundays at 03:00 UTC what is free then; needs no one to give way")
-    ] = True
 
 
 class Training(Section):

@@ -99,6 +99,7 @@ def _train(
             checkpoint_claim=services.claims[CHECKPOINTS],
             operator=operators[run.launcher],
             launcher=run.launcher,
+            api=run.api,
             nodes_ready=[
                 pool.nodes_ready,
                 *services.gpus[pool.name],

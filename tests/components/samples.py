@@ -854,6 +854,7 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "train-job": lambda opts: TrainingJob("sample", job_args(api="v2"), opts),
     "mpi-job": lambda opts: TrainingJob("sample", job_args(launcher="mpi", data=None), opts),
     "run-monitor": lambda opts: RunMonitor("sample", RunMonitorArgs(namespace="training", monitors=done()), opts),
     "dashboards": lambda opts: Dashboards("sample", DashboardsArgs(namespace="monitoring", boards=[BOARD]), opts),

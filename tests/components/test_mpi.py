@@ -75,7 +75,7 @@ def test_a_job_ends_at_its_deadline() -> None:
 def test_the_job_is_one_that_the_definition_takes() -> None:
     if schema_kubernetes.upstream() is None:
         pytest.skip("the vendors' definitions are not at hand: set GPUCLUSTER_UPSTREAM")
-    graph = built(SAMPLES["mpi-job"])
+    graph = built(lambda opts: TrainingJob("sample", job_args(launcher="mpi"), opts))
     (job,) = graph.of_type("MPIJob")
     assert schema_kubernetes.problems(job) == []
     job.inputs["spec"]["slots"] = 8
