@@ -42,6 +42,7 @@ class GatePlan:
     read_gb_per_s: float | None
     seconds: int
     weekly: bool
+    expiry_days: int | None
 
 
 def plan_gating(
@@ -79,6 +80,7 @@ def plan_gating(
             read_gb_per_s=storage.read_gb_per_s / pool.nodes_now if storage else None,
             seconds=training.gates.minutes * SECONDS_PER_MINUTE,
             weekly=training.gates.weekly,
+            expiry_days=training.gates.expiry_days,
         )
     return found
 

@@ -43,6 +43,7 @@ PROGRAM = Particulars(
         Row(r".*", gate.run, container="gate"),
         Row(r".*", staging.run, container="stage"),
         Row(r".*", follow_up.run, container="ask"),
+        Row(r".*", follow_up.run, container="expire"),
         Row(r".*", run_watch.run, container="run-watch"),
         Row(r".*", trainer.run, container="pytorch", complaint=trainer.complaint),
         Row(r".*", trainer.run, command="torchrun", complaint=trainer.complaint),

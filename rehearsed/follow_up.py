@@ -1,4 +1,4 @@
-"""The container `ask` of a follow-up: its own script runs and asks the real API server.
+"""The containers `ask` of a follow-up and `expire` of a gate: their own scripts run and ask the real API server.
 
 Checkpoints are names and sizes here, so it looks at directories of the same names with next to nothing in them, which
 hash to what their SHA256SUMS say.

@@ -1,10 +1,12 @@
 """What measures nodes before runs come to them."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from settings.sections import Section
+from settings.sections import Section, SectionError
+
+_WEEK = 7
 
 
 class Gates(Section):
@@ -19,3 +21,22 @@ class Gates(Section):
     weekly: Annotated[
         bool, Field(description="measure again on Sundays at 03:00 UTC what is free then; needs no one to give way")
     ] = True
+    expiry_days: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=365,
+            description="a node's verdict holds for so many days, and for the driver it was made with: then it is "
+            "measured again before runs come; None = until somebody measures",
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _holds_between_two_measurements(self) -> Self:
+        if self.weekly and self.expiry_days is not None and self.expiry_days <= _WEEK:
+            sentence = (
+                f"is {self.expiry_days}, and what is free is measured every {_WEEK} days: verdicts would end before; "
+                f"raise it to {_WEEK + 1} or more, or set weekly: false"
+            )
+            raise SectionError([(("expiryDays",), sentence)])
+        return self

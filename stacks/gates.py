@@ -3,6 +3,7 @@
 import pulumi
 
 from catalogue.images import pinned
+from catalogue.versions import PYTHON_IMAGE
 from components.training.gate_pods import GateArgs, GateTest, gate_files
 from components.training.gates import Gate
 from planner.communication.gates import Gate as Test
@@ -43,6 +44,8 @@ def _gate(gate: GatePlan, platform: Platform, services: Services, inside: pulumi
         priority=services.priorities["experiments"],
         seconds=gate.seconds,
         weekly=gate.weekly,
+        asker=pinned(PYTHON_IMAGE),
+        expiry_days=gate.expiry_days,
         after=[pool.nodes_ready, *services.gpus[pool.name]],
     )
     return Gate(f"gate-{gate.pool}", args, inside).measured

@@ -489,6 +489,11 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "measured.*.tests.*.sizeGib": _gate_test("bytes", 2**30),
     "measured.*.tests.*.threshold.fail": _gate_test("fail"),
     "measured.*.tests.*.threshold.warn": _gate_test("warn"),
+    "measured.*.expiryDays": lambda graph, pool: int(
+        graph.one(f"gate-{pool}-expiry")
+        .inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"][-1]
+        .removeprefix("--days=")
+    ),
     "measured.*.weekly": lambda graph, pool: f"gate-{pool}-weekly" in {each.name for each in graph.of_type("CronJob")},
     "measured.*.writeGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["write_gb_per_s"],
     "services.*.scaling.waitingPerReplica": lambda graph, service: int(

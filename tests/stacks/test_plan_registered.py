@@ -127,7 +127,7 @@ def _gated() -> dict[str, Any]:
     config = deepcopy(stack_config("dev"))
     config["gpucluster:pools"][1] |= {"instanceType": "p5.48xlarge"}
     config["gpucluster:budget"] = {"maxHourlyUsd": 900}
-    config["gpucluster:training"]["gates"] = {"minutes": 20, "storageMib": 1111, "weekly": True}
+    config["gpucluster:training"]["gates"] = {"minutes": 20, "storageMib": 1111, "weekly": True, "expiryDays": 17}
     return config
 
 
