@@ -43,6 +43,7 @@ class GatePlan:
     seconds: int
     weekly: bool
     expiry_days: int | None
+    history: bool
 
 
 def plan_gating(
@@ -81,6 +82,7 @@ def plan_gating(
             seconds=training.gates.minutes * SECONDS_PER_MINUTE,
             weekly=training.gates.weekly,
             expiry_days=training.gates.expiry_days,
+            history=training.gates.history,
         )
     return found
 

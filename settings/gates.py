@@ -31,6 +31,10 @@ class Gates(Section):
         ),
     ] = None
 
+    history: Annotated[
+        bool, Field(description="keep every verdict in the object store too, below gates/POOL/NODE, by its time")
+    ] = False
+
     @model_validator(mode="after")
     def _holds_between_two_measurements(self) -> Self:
         if self.weekly and self.expiry_days is not None and self.expiry_days <= _WEEK:

@@ -96,6 +96,7 @@ from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
 from components.storage.staged import Staged, StagedArgs
 from components.training.backup import Backup, BackupArgs
 from components.training.follow_up import FollowUp, FollowUpArgs
+from components.training.gate_history import GateHistory, GateHistoryArgs
 from components.training.gate_pods import GateArgs, GateTest
 from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
@@ -834,6 +835,20 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "gate": lambda opts: Gate("sample", gate_args(after=[done()]), opts),
+    "history-of-gate": lambda opts: GateHistory(
+        "sample",
+        GateHistoryArgs(
+            pool="training",
+            namespace="training",
+            config_map="gate-training-verdicts",
+            account="gate-training-history",
+            granted="gate-training-history",
+            copier=CLI,
+            uri="s3://bucket/gates/training",
+            after=done(),
+        ),
+        opts,
+    ),
     "run-watch": lambda opts: RunWatch(
         "sample",
         RunWatchArgs(namespace="training", image="python:3.13", files={"watch.py": "import ends"}, table="{}"),

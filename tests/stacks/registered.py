@@ -494,6 +494,9 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         .inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"][-1]
         .removeprefix("--days=")
     ),
+    "measured.*.history": lambda graph, pool: (
+        f"gate-{pool}-history-schedule" in {each.name for each in graph.of_type("CronJob")}
+    ),
     "measured.*.weekly": lambda graph, pool: f"gate-{pool}-weekly" in {each.name for each in graph.of_type("CronJob")},
     "measured.*.writeGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["write_gb_per_s"],
     "services.*.scaling.waitingPerReplica": lambda graph, service: int(

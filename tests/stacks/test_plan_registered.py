@@ -127,7 +127,13 @@ def _gated() -> dict[str, Any]:
     config = deepcopy(stack_config("dev"))
     config["gpucluster:pools"][1] |= {"instanceType": "p5.48xlarge"}
     config["gpucluster:budget"] = {"maxHourlyUsd": 900}
-    config["gpucluster:training"]["gates"] = {"minutes": 20, "storageMib": 1111, "weekly": True, "expiryDays": 17}
+    config["gpucluster:training"]["gates"] = {
+        "minutes": 20,
+        "storageMib": 1111,
+        "weekly": True,
+        "expiryDays": 17,
+        "history": True,
+    }
     return config
 
 
