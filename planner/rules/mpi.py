@@ -62,6 +62,7 @@ def mpi_two_owners(draft: Draft) -> Iterable[Observation]:
 
 @rule(
     "mpi-not-rehearsed",
+    "N10",
     severity=Severity.WARNING,
     formula="no run has launcher mpi",
     source="this program's rehearsal, rehearsal/toolchain/families.py",
