@@ -15,6 +15,7 @@ from catalogue.versions import (
     GPU_OPERATOR_IMAGE,
     KATIB_IMAGES,
     KUBECTL_IMAGE,
+    MPI_OPERATOR_IMAGE,
     MYSQL_IMAGE,
     NGINX_IMAGE,
     PYTHON_IMAGE,
@@ -39,11 +40,20 @@ PLATFORM_IMAGES = (
 EXPERIMENT_IMAGES = (MYSQL_IMAGE, *KATIB_IMAGES.values())
 """Images that the program names itself where there are experiments."""
 
+MPI_IMAGES = (MPI_OPERATOR_IMAGE,)
+"""Images that the program names itself where MPI starts runs."""
+
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
 
 _WORKSPACE = tuple(f"/workspace/{each}" for each in ("README.md", "docker-examples", "examples", "tutorials"))
 """Where NVIDIA's PyTorch images begin: examples, and nobody's training script (NVIDIA PyTorch release notes)."""
+
+
+def own_images(*, experiments: bool, mpi: bool) -> tuple[str, ...]:
+    """Images that the program names itself, for a stack that has these or not."""
+    return (*PLATFORM_IMAGES, *(EXPERIMENT_IMAGES if experiments else ()), *(MPI_IMAGES if mpi else ()))
+
 
 IMAGES = {
     row.name: row
@@ -96,7 +106,7 @@ REPOSITORIES = tuple(
     dict.fromkeys(
         (
             *(repository(name) for name in IMAGES),
-            *(repository(image) for image in (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES)),
+            *(repository(image) for image in (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES, *MPI_IMAGES)),
             "vllm/vllm-openai",
             "nvcr.io/nvidia/tritonserver",
         )

@@ -98,6 +98,15 @@ TRAINING_OPERATOR_CRD_SHA256 = "eb80e57a984cdc7ceefaaf3fc561e21b673c30cbb58589f2
 """Of manifests/base/crds/kubeflow.org_pytorchjobs.yaml at that tag, from the Go module of that name, whose content Go's
 checksum database vouches for: `make quick` names another version's where the module is at hand."""
 
+# renovate: datasource=github-releases depName=kubeflow/mpi-operator
+MPI_OPERATOR = "v0.8.0"
+MPI_OPERATOR_IMAGE = "mpioperator/mpi-operator:0.8.0"
+"""What manifests/overlays/standalone/kustomization.yaml of that tag names."""
+
+MPI_OPERATOR_CRD_SHA256 = "78b0131f931fcc8d99f6ce0407281f41b62527e443ec691d26d9634b390ad3bb"
+"""Of manifests/base/kubeflow.org_mpijobs.yaml at that tag, from the Go module of that name, whose content Go's
+checksum database vouches for."""
+
 # renovate: datasource=github-releases depName=kubernetes-sigs/gateway-api
 GATEWAY_API = "v1.6.1"
 """What Traefik's release is built with (its go.mod)."""

@@ -29,6 +29,7 @@ class DatasetPlan:
     gb: float
     copy_s: int
     copy_seconds: int
+    snapshot: str | None = None
 
 
 def dataset_sizes(training: Training) -> dict[str, float]:
@@ -47,6 +48,13 @@ def plan_datasets(training: Training, storage: StoragePlan | None) -> dict[str, 
         seconds = ceil(each.gb / rate) if each.source and rate else 0
         hours = ceil((_SLACK * seconds + SCHEDULED_SECONDS) / SECONDS_PER_HOUR)
         budget = hours * SECONDS_PER_HOUR if each.source else 0
-        return DatasetPlan(name=each.name, source=each.source, gb=each.gb, copy_s=seconds, copy_seconds=budget)
+        return DatasetPlan(
+            name=each.name,
+            source=each.source,
+            gb=each.gb,
+            copy_s=seconds,
+            copy_seconds=budget,
+            snapshot=each.snapshot,
+        )
 
     return {each.name: planned(each) for each in training.datasets}

@@ -110,6 +110,8 @@ def trial_run(experiment: Experiment, run: TrainingRun) -> TrainingRun:
         "elastic": None,
         "profile": None,
         "metrics_port": None,
+        "follow_ups": (),
+        "api": "v1",
     }
     if nodes != run.nodes:
         changes |= {"parallelism": run.parallelism.model_copy(update={"data": None}), "expected": None}

@@ -42,6 +42,8 @@ class GatePlan:
     read_gb_per_s: float | None
     seconds: int
     weekly: bool
+    expiry_days: int | None
+    history: bool
 
 
 def plan_gating(
@@ -79,6 +81,8 @@ def plan_gating(
             read_gb_per_s=storage.read_gb_per_s / pool.nodes_now if storage else None,
             seconds=training.gates.minutes * SECONDS_PER_MINUTE,
             weekly=training.gates.weekly,
+            expiry_days=training.gates.expiry_days,
+            history=training.gates.history,
         )
     return found
 

@@ -23,6 +23,24 @@ class PodResources:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FollowUpPlan:
+    """A job on the newest whole checkpoint of a run: `script` on one node, looked for every `every_s`, or once when the
+    run has ended (`after_end`). It is ended `deadline_s` after it was made, and taken away `keep_s` after its end.
+    """
+
+    name: str
+    pool: str
+    queue: str
+    image: str
+    script: tuple[str, ...]
+    after_end: bool
+    every_s: int
+    deadline_s: int
+    keep_s: int
+    pod: PodResources
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunPlan:
     """A gang: as many of its `pods` as `launch` says start together or not at all (PodGroup minMember), and all begin
     again `restarts` times.
@@ -54,6 +72,10 @@ class RunPlan:
     staging: Literal["none", "shard", "full"] = "none"
     metrics_port: int | None = None
     deadline_s: int | None = None
+    commit: str | None = None
+    launcher: Literal["torchrun", "mpi"] = "torchrun"
+    api: Literal["v1", "v2"] = "v1"
+    follow_ups: tuple[FollowUpPlan, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

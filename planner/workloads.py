@@ -11,6 +11,7 @@ from catalogue.model_types import Model
 from catalogue.types import Gpu
 from catalogue.units import MIB_PER_GIB, SECONDS_PER_HOUR
 from catalogue.whole import Catalogue
+from planner.follow_ups import plan_follow_ups
 from planner.forecast import RESTART_SECONDS, Aim, Forecast, GpuHour, forecast
 from planner.interconnect import Switching, cluster_of
 from planner.nodes import pod_share
@@ -51,7 +52,7 @@ def plan_runs(
     those have their own. `failures_per_1000_node_days` is the site's own rate of failures.
     """
     return {
-        run.name: _run(run, pool, catalogue, storage, switching, price, failures_per_1000_node_days)
+        run.name: _run(run, pools, catalogue, storage, switching, price, failures_per_1000_node_days)
         for run in runs
         if (pool := pools.get(run.pool)) is not None and pool.gpus_per_node
     }
@@ -90,7 +91,7 @@ def software_of(run: TrainingRun) -> Software:
 
 def _run(
     run: TrainingRun,
-    pool: PoolPlan,
+    pools: Mapping[str, PoolPlan],
     catalogue: Catalogue,
     storage: StoragePlan | None,
     switching: Switching | None,
@@ -98,6 +99,7 @@ def _run(
     failures: float | None,
 ) -> RunPlan:
     """One pod per node, with every GPU and EFA interface of it."""
+    pool = pools[run.pool]
     efa = pool.efa if isinstance(pool, AwsPoolPlan) else 0
     cpu, memory = pod_share(pool.allocatable_cpu_millicores, pool.allocatable_memory_mib, 1, 1)
     model, gpus = catalogue.models.get(run.model) if run.model is not None else None, run.nodes * pool.gpus_per_node
@@ -132,6 +134,10 @@ def _run(
         staging=run.dataset.staging if run.dataset else "none",
         metrics_port=run.metrics_port,
         deadline_s=round(run.deadline_hours * SECONDS_PER_HOUR) if run.deadline_hours else None,
+        commit=run.commit,
+        launcher=run.launcher,
+        api=run.api,
+        follow_ups=plan_follow_ups(run, pools),
     )
 
 

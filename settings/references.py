@@ -9,6 +9,7 @@ from typing import Any
 
 from catalogue.echo import bare, echo
 from settings.sections import Path
+from settings.service_references import published, shared_keys
 from settings.teams import about_teams
 
 Problem = tuple[Path, str]
@@ -41,13 +42,18 @@ def across_sections(data: Any) -> list[Problem]:
         *_repeated(("storage", "sources"), _entries(data, "storage", "sources"), "bucket"),
         *_repeated(("training", "runs"), runs),
         *_repeated(("training", "experiments"), experiments),
+        *_object_store(
+            data,
+            ("training", "gates", "history"),
+            _below(_below(data, "training"), "gates").get("history"),
+        ),
         *_named_like_runs(runs, experiments),
         *_repeated(("serving", "services"), services),
         *_repeated(("monitoring", "receivers"), _entries(data, "monitoring", "receivers")),
         *_repeated(("serving", "triton"), servers),
         *_shared_names(services, servers),
-        *_shared_keys(services),
-        *_published(data.get("serving"), services),
+        *shared_keys(services),
+        *published(data.get("serving"), services),
         *(
             problem
             for index, run in runs.items()
@@ -55,7 +61,20 @@ def across_sections(data: Any) -> list[Problem]:
                 *_pool(pools, ("training", "runs", index, "pool"), run.get("pool"), "training"),
                 *_queue(queues, ("training", "runs", index, "queue"), run.get("queue")),
                 *_dataset(datasets, ("training", "runs", index, "dataset", "name"), run.get("dataset")),
-                *_object_store(data, ("training", "runs", index, "checkpoint", "objectStoreHours"), run),
+                *_object_store(
+                    data,
+                    ("training", "runs", index, "checkpoint", "objectStoreHours"),
+                    _below(run, "checkpoint").get("objectStoreHours"),
+                ),
+            )
+        ),
+        *(
+            problem
+            for index, run in runs.items()
+            for place, each in _entries(run, "followUps").items()
+            for problem in (
+                *_pool(pools, ("training", "runs", index, "followUps", place, "pool"), each.get("pool"), "training"),
+                *_queue(queues, ("training", "runs", index, "followUps", place, "queue"), each.get("queue")),
             )
         ),
         *(
@@ -77,40 +96,6 @@ def across_sections(data: Any) -> list[Problem]:
             for problem in _pool(pools, ("serving", "triton", index, "pool"), server.get("pool"), "inference")
         ),
     ]
-
-
-def _shared_keys(services: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
-    """Secrets that two services name: who may ask one model could ask the other."""
-    owners: dict[str, int] = {}
-    for index, service in services.items():
-        keys = service.get("keys")
-        for place, key in enumerate(keys if isinstance(keys, list | tuple) else ()):
-            if isinstance(key, str) and owners.setdefault(key, index) != index:
-                sentence = f"{key!r} is a key of services[{owners[key]}] already; give each service a secret of its own"
-                yield ("serving", "services", index, "keys", place), sentence
-
-
-def _published(serving: Any, services: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
-    """Public services without the gateway that has their TLS, and hostnames that lead nowhere or to two of them."""
-    gateway = serving.get("gateway") if isinstance(serving, Mapping) else None
-    domain = gateway.get("domain") if isinstance(gateway, Mapping) else None
-    taken: dict[str, int] = {}
-    for index, service in services.items():
-        path, named = ("serving", "services", index), service.get("hostname")
-        if service.get("public") is not True:
-            if named is not None:
-                yield (*path, "hostname"), "belongs to a public service; add public: true, or remove it"
-            continue
-        if gateway is None:
-            sentence = (
-                "is true, and there is no gateway with TLS before it; add serving.gateway: {domain: llm.example.com, "
-                "issuer: {kind: private-ca}, callers: [10.0.0.0/8]}, or remove public"
-            )
-            yield (*path, "public"), sentence
-        hostname = named if named is not None else f"{service.get('name')}.{domain}"
-        if isinstance(hostname, str) and taken.setdefault(hostname, index) != index:
-            sentence = f"{echo(hostname)} is where services[{taken[hostname]}] is found; choose another"
-            yield (*path, "hostname"), sentence
 
 
 def _entries(data: Mapping[str, Any], *path: str) -> dict[int, Mapping[str, Any]]:
@@ -232,13 +217,18 @@ def _named_like_runs(
             yield ("training", "experiments", index, "name"), sentence
 
 
-def _object_store(data: Mapping[str, Any], path: Path, run: Mapping[str, Any]) -> Iterable[Problem]:
-    """Copies to an object store that nobody has: on AWS each stack has a bucket."""
-    platform, storage, checkpoint = data.get("platform"), data.get("storage"), run.get("checkpoint")
+def _object_store(data: Mapping[str, Any], path: Path, wanted: Any) -> Iterable[Problem]:
+    """What goes to an object store that nobody has: on AWS each stack has a bucket."""
+    platform, storage = data.get("platform"), data.get("storage")
     metal = isinstance(platform, Mapping) and platform.get("kind") == "metal"
     has_none = isinstance(storage, Mapping) and storage.get("objectStoreGbPerS") is None
-    if metal and has_none and isinstance(checkpoint, Mapping) and checkpoint.get("objectStoreHours") is not None:
+    if metal and has_none and wanted:
         yield path, "there is no object store; add storage.objectStoreGbPerS, or remove the key"
+
+
+def _below(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = data.get(key)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _unknown(name: str, kind: str, known: Sequence[str]) -> str:

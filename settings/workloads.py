@@ -4,10 +4,22 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from settings.checkpoints import Checkpoint
 from settings.experiments import Experiment, TrialDatabase
+from settings.follow_ups import FollowUp, name_problems
+from settings.gates import Gates
 from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
 from settings.sections import Path, Section, SectionError
-from settings.types import Image, Name, S3Uri, reserved
+from settings.types import Image, Matching, Name, S3Uri, reserved
+
+LineageWord = Annotated[
+    str,
+    Matching(
+        r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?",
+        "letters, digits, '-', '_' and '.', at most 63, as the value of a label",
+    ),
+]
+"""Kubernetes documentation, Labels and Selectors: syntax of values."""
 
 Degree = Annotated[int, Field(ge=1, le=4096)]
 
@@ -48,6 +60,9 @@ class Dataset(Section):
     name: Name
     gb: Annotated[float, Field(gt=0, le=10_000_000, description="decimal GB of an epoch")]
     source: Annotated[S3Uri | None, Field(description="None = the site's file system holds it already")] = None
+    snapshot: Annotated[
+        LineageWord | None, Field(description="which state of the data this is; a label of the jobs that read it")
+    ] = None
 
 
 class Reading(Section):
@@ -55,51 +70,6 @@ class Reading(Section):
 
     name: Name
     staging: Literal["none", "shard", "full"] = "none"
-
-
-class Checkpoint(Section):
-    """How often a run writes a checkpoint, how long that may take, how many are kept, and where they are copied to."""
-
-    every_minutes: Annotated[float, Field(gt=0, le=10_080)]
-    within_seconds: Annotated[float, Field(gt=0, le=86_400, description="longest pause that a checkpoint may cause")]
-    keep: Annotated[int, Field(ge=1, le=1000)] = 3
-    local: Annotated[bool, Field(description="write to the nodes' own disks first, and copy from there")] = False
-    file_system_minutes: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            le=10_080,
-            description="with local: how often one is copied to the file system; None = each",
-        ),
-    ] = None
-    object_store_hours: Annotated[
-        Literal[1, 2, 3, 4, 6, 8, 12, 24] | None,
-        Field(description="how often the newest checkpoint is checked and copied to the object store; None = never"),
-    ] = None
-
-    @model_validator(mode="after")
-    def _each_place_is_rarer(self) -> Self:
-        problems = []
-        if self.file_system_minutes is not None:
-            if not self.local:
-                problems.append((("fileSystemMinutes",), "means nothing without local: true; remove it or add that"))
-            elif self.file_system_minutes < self.every_minutes:
-                sentence = f"is {self.file_system_minutes:g}, below everyMinutes {self.every_minutes:g}; raise it"
-                problems.append((("fileSystemMinutes",), sentence))
-        if self.object_store_hours is not None and self.object_store_hours * 60 < self.on_file_system_minutes:
-            sentence = (
-                f"is {self.object_store_hours}, and only every {self.on_file_system_minutes:g} min is there another "
-                "save to copy; raise it"
-            )
-            problems.append((("objectStoreHours",), sentence))
-        if problems:
-            raise SectionError(problems)
-        return self
-
-    @property
-    def on_file_system_minutes(self) -> float:
-        """How often the shared file system gets a save."""
-        return self.every_minutes if self.file_system_minutes is None else self.file_system_minutes
 
 
 class Expected(Section):
@@ -156,9 +126,16 @@ class TrainingRun(Section):
     framework: Annotated[
         Framework, Field(description="who reads the plan's degrees, batch and places; script = nobody")
     ] = "script"
+    api: Annotated[
+        Literal["v1", "v2"],
+        Field(description="v1: a PyTorchJob; v2: a TrainJob of Kubeflow Trainer, which this program does not install"),
+    ] = "v1"
+    launcher: Annotated[
+        Literal["torchrun", "mpi"], Field(description="mpi: mpirun over SSH by mpi-operator, a rank for each GPU")
+    ] = "torchrun"
     script: Annotated[
         tuple[str, ...],
-        Field(description="what torchrun runs, with its arguments; of framework reference its arguments alone"),
+        Field(description="what the launcher runs, with its arguments; of framework reference its arguments alone"),
     ] = ()
     elastic: Annotated[Elastic | None, Field(description="None = all nodes or none")] = None
     numa_binding: Annotated[
@@ -211,6 +188,12 @@ class TrainingRun(Section):
         int | None,
         Field(ge=1024, le=65_535, description="where the script of rank 0 answers /metrics; None = it tells nothing"),
     ] = None
+    commit: Annotated[
+        LineageWord | None, Field(description="of the script's source, such as a commit; a label of the run's jobs")
+    ] = None
+    follow_ups: Annotated[
+        tuple[FollowUp, ...], Field(description="evaluations and exports of the run's checkpoints")
+    ] = ()
 
     @model_validator(mode="after")
     def _keys_about_a_model_have_one(self) -> Self:
@@ -240,6 +223,7 @@ class TrainingRun(Section):
         if self.elastic and self.elastic.min_nodes > self.nodes:
             sentence = f"is {self.elastic.min_nodes}, above nodes {self.nodes}; lower it"
             problems.append((("elastic", "minNodes"), sentence))
+        problems += name_problems(self.name, self.follow_ups)
         names = [each.name for each in self.nccl]
         problems += [
             (("nccl", index, "name"), f"{name} is set twice; keep one")
@@ -249,20 +233,6 @@ class TrainingRun(Section):
         if problems:
             raise SectionError(problems)
         return self
-
-
-class Gates(Section):
-    """What measures the nodes of training pools with a fabric before runs come to them."""
-
-    minutes: Annotated[
-        int, Field(ge=5, le=120, description="longest that a measurement may take, its wait for nodes included")
-    ] = 30
-    storage_mib: Annotated[
-        int, Field(ge=64, le=1_048_576, description="what each node writes to the shared file system, and reads again")
-    ] = 4096
-    weekly: Annotated[
-        bool, Field(description="measure again on Sundays at 03:00 UTC what is free then; needs no one to give way")
-    ] = True
 
 
 class Training(Section):
@@ -285,6 +255,11 @@ class Training(Section):
     trial_database: Annotated[
         TrialDatabase | None, Field(description="None = where there are experiments, one of the defaults below")
     ] = None
+
+    @property
+    def by_mpi(self) -> bool:
+        """Whether MPI starts one of the runs."""
+        return any(run.launcher == "mpi" for run in self.runs)
 
     @property
     def database(self) -> TrialDatabase:

@@ -3,6 +3,8 @@
 import pulumi
 
 from catalogue.supply import Supply
+from catalogue.versions import PYTHON_IMAGE
+from components.training.gate_history import GateHistory, GateHistoryArgs
 from components.training.gate_pods import GateArgs, GateTest, gate_files
 from components.training.gates import Gate
 from planner.communication.gates import Gate as Test
@@ -45,9 +47,32 @@ def _gate(
         priority=services.priorities["experiments"],
         seconds=gate.seconds,
         weekly=gate.weekly,
+        asker=supply.image(PYTHON_IMAGE),
+        expiry_days=gate.expiry_days,
         after=[pool.nodes_ready, *services.gpus[pool.name]],
     )
-    return Gate(f"gate-{gate.pool}", args, inside).measured
+    measured = Gate(f"gate-{gate.pool}", args, inside).measured
+    if gate.history:
+        _history(gate.pool, measured, platform, services, inside)
+    return measured
+
+
+def _history(
+    pool: str, measured: pulumi.Resource, platform: Platform, services: Services, inside: pulumi.ResourceOptions
+) -> None:
+    account, prefix, objects = f"gate-{pool}-history", f"gates/{pool}", platform.objects
+    namespace = services.namespaces["training"]
+    args = GateHistoryArgs(
+        pool=pool,
+        namespace=namespace,
+        config_map=f"gate-{pool}-verdicts",
+        account=account,
+        granted=objects.writer(f"{account}-identity", prefix=prefix, namespace=namespace, account=account, opts=inside),
+        copier=objects.copier,
+        uri=pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, prefix),
+        after=measured,
+    )
+    GateHistory(account, args, inside)
 
 
 def _test(test: Test) -> GateTest:

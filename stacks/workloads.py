@@ -1,11 +1,15 @@
 """The plan's training runs and model services, on whichever platform."""
 
+import re
 from dataclasses import dataclass
+from functools import partial
 
 import pulumi
 
-from catalogue.versions import PYTHON_IMAGE
+from catalogue import versions
+from catalogue.supply import Supply
 from components.layers import Workloads
+from components.platform.mpi_operator import MpiOperator, MpiOperatorArgs
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs, gang
 from components.storage.staged import DATASETS
 from components.training import run_watch
@@ -19,6 +23,7 @@ from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.copies import Copy, stage
 from stacks.experiments import deploy_experiments
+from stacks.follow_ups import deploy_follow_ups
 from stacks.gates import deploy_gates
 from stacks.gateway import WayIn
 from stacks.platform import Platform
@@ -26,6 +31,9 @@ from stacks.recipes import started
 from stacks.services import CHECKPOINTS, DATA, Services
 from stacks.serving import Served, serve
 from stacks.shapes import shape
+
+_LABEL = re.compile(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
+"""Kubernetes documentation, Labels and Selectors: syntax of values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +64,9 @@ def _train(
 ) -> tuple[dict[str, pulumi.Output[str]], dict[str, pulumi.Output[str]]]:
     """Runs and experiments. A run's pods may keep its checkpoints in the object store, and nothing else there (R07)."""
     namespace, objects = services.namespaces["training"], platform.objects
+    operators = {"torchrun": services.training_operator}
+    if any(run.launcher == "mpi" for run in plan.runs.values()):
+        operators["mpi"] = _mpi_operator(plan.supply, services, inside)
     gates = deploy_gates(plan, platform, services, inside)
     data = {name: _dataset(each, platform, services, inside) for name, each in plan.datasets.items()}
 
@@ -86,7 +97,9 @@ def _train(
             priority=services.priorities[run.priority],
             granted=granted,
             checkpoint_claim=services.claims[CHECKPOINTS],
-            operator=services.training_operator,
+            operator=operators[run.launcher],
+            launcher=run.launcher,
+            api=run.api,
             nodes_ready=[
                 pool.nodes_ready,
                 *services.gpus[pool.name],
@@ -98,6 +111,7 @@ def _train(
             staging=run.staging,
             deadline_seconds=run.deadline_s,
             lineage=lineage(plan, run),
+            labels=lineage_labels(plan, run, run.image),
             saving=run.saving,
             metrics_port=run.metrics_port,
             local=platform.local.volume(pool.local_gb),
@@ -119,11 +133,17 @@ def _train(
                 every_seconds=run.saving.object_store_s,
             )
             Backup(f"backup-{run.name}", backup, inside)
+        deploy_follow_ups(
+            run, plan.supply, platform, services, gates, partial(lineage_labels, plan, run), lineage(plan, run), inside
+        )
         return job.run
 
     if plan.runs:
         watch = RunWatchArgs(
-            namespace=namespace, image=plan.supply.image(PYTHON_IMAGE), files=watch_files(), table=run_watch.table()
+            namespace=namespace,
+            image=plan.supply.image(versions.PYTHON_IMAGE),
+            files=watch_files(),
+            table=run_watch.table(),
         )
         RunWatch("run-watch", watch, inside)
     if any(run.metrics_port for run in plan.runs.values()):
@@ -132,6 +152,21 @@ def _train(
         {name: start(run) for name, run in plan.runs.items()},
         deploy_experiments(plan, platform, services, config, asked, inside),
     )
+
+
+def _mpi_operator(supply: Supply, services: Services, inside: pulumi.ResourceOptions) -> pulumi.Resource:
+    """What acts on MPIJobs; it comes after the training operator, which comes when Volcano admits gangs."""
+    args = MpiOperatorArgs(
+        version=versions.MPI_OPERATOR,
+        crd_sha256=versions.MPI_OPERATOR_CRD_SHA256,
+        image=supply.image(versions.MPI_OPERATOR_IMAGE),
+        kubectl_image=supply.image(versions.KUBECTL_IMAGE),
+        fetch_image=supply.image(versions.WAIT_IMAGE),
+        namespace=services.namespaces["kubeflow"],
+        jobs=services.namespaces["training"],
+        scheduler=services.training_operator,
+    )
+    return MpiOperator("mpi-operator", args, inside).ready
 
 
 def lineage(plan: Plan, run: RunPlan) -> dict[str, str]:
@@ -144,6 +179,22 @@ def lineage(plan: Plan, run: RunPlan) -> dict[str, str]:
         **({"model": run.launch.architecture.name} if run.launch.architecture else {}),
         **({"dataset": dataset.source or f"{DATASETS}/{dataset.name}"} if dataset else {}),
     }
+
+
+def lineage_labels(plan: Plan, run: RunPlan, image: str) -> dict[str, str]:
+    """What a job of the run is made of, as labels by which jobs are found: those words that a label can hold."""
+    dataset = plan.datasets[run.dataset] if run.dataset else None
+    _, _, digest = plan.supply.image(image).partition("@sha256:")
+    found = {
+        "stack": pulumi.get_stack(),
+        "owner": plan.ownership.owner,
+        "dataset": dataset.name if dataset else None,
+        "dataset-snapshot": dataset.snapshot if dataset else None,
+        "commit": run.commit,
+        # A label holds 63 characters, and the digest has one more.
+        "image-digest": digest[:32],
+    }
+    return {f"gpucluster/{key}": value for key, value in found.items() if value and _LABEL.fullmatch(value)}
 
 
 def _dataset(dataset: DatasetPlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> RunData:

@@ -45,7 +45,8 @@ class GateArgs:
 
     All ranks must use `provider` by `devices` of a node. `storage_mib` go to the claim and back, whose rates for a node
     are `write_gb_per_s` and `read_gb_per_s`. `files` are the script's, by name. It ends after `seconds`. `after` is
-    what shows that GPUs work.
+    what shows that GPUs work. A verdict holds for `expiry_days`, which a pod of the image `asker` sees to; without for
+    ever.
     """
 
     pool: str
@@ -68,6 +69,8 @@ class GateArgs:
     seconds: int
     weekly: bool
     after: Sequence[pulumi.Resource]
+    asker: str = ""
+    expiry_days: int | None = None
 
 
 def demanded(args: GateArgs) -> dict[str, Any]:

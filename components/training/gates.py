@@ -16,6 +16,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component, physical_name
 from components.platform.jobs import REPLACED_UNLESS_DONE
 from components.platform.taints import GATE_KEY
+from components.training.gate_expiry import expires
 from components.training.gate_pods import PORT, GateArgs, demanded, job_spec, newcomers_spec
 from components.training.gate_rights import allow
 
@@ -81,6 +82,7 @@ class Gate(Component):
             ),
             self.child(depends_on=[self.measured]),
         )
+        expires(self, own, args, self.measured)
         if args.weekly:
             self._weekly(own, args, spec)
         self.register_outputs({"verdicts": f"{own}-verdicts"})

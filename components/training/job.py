@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -18,9 +18,11 @@ from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.pods import PodShape
 from components.platform.taints import Taint
+from components.training.mpi_job import mpi_job
 from components.training.pod import pod_template
 from components.training.saving import SaveTimes
 from components.training.staging import Part
+from components.training.train_job import API, train_job, training_runtime
 
 OPERATORS_OWN = ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT")
 
@@ -52,7 +54,8 @@ class TrainingJobArgs:
     none for it. `local` is the source of the volume on a node's own disks: saves go there first where `saving` says so,
     and with `staging` the data, or a node's shard of it, before the ranks start. On `metrics_port` the script of rank 0
     tells of the run (monitoring/run_metrics.py); None where it does not. It is ended `deadline_seconds` after it was
-    made. `lineage` are words about what it is made of, kept with the job.
+    made. With `launcher` mpi it is an MPIJob, and `operator` accepts those; by `api` v2 a TrainJob. `lineage` are
+    words about what it is made of, kept with the job, `labels` those of them by which it is found.
     """
 
     run: str
@@ -81,6 +84,9 @@ class TrainingJobArgs:
     staging: Part = "none"
     deadline_seconds: int | None = None
     lineage: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    launcher: Literal["torchrun", "mpi"] = "torchrun"
+    api: Literal["v1", "v2"] = "v1"
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -178,22 +184,24 @@ class TrainingJob(Component):
             )
             for each, config_map in config_maps(args).items()
         ]
+        kind, api, spec, before = self._job(args)
         job = k8s.apiextensions.CustomResource(
             self.named("job"),
-            api_version="kubeflow.org/v1",
-            kind="PyTorchJob",
+            api_version=api,
+            kind=kind,
             metadata=k8s.meta.v1.ObjectMetaArgs(
                 name=args.run,
                 namespace=args.namespace,
+                labels=dict(args.labels) or None,
                 # Pods go before the job does, or its queue is refused to be deleted while they still count.
                 annotations={
                     "pulumi.com/deletionPropagationPolicy": "foreground",
                     **{f"gpucluster/{key}": value for key, value in args.lineage.items()},
                 },
             ),
-            spec=pytorch_job(args, self.account),
+            spec=spec,
             opts=self.child(
-                depends_on=[args.operator, *args.nodes_ready, *files, *(args.data.ready if args.data else ())],
+                depends_on=[args.operator, *args.nodes_ready, *files, *before, *(args.data.ready if args.data else ())],
                 # The operator never touches pods that run: a changed spec would stand in the API and change nothing.
                 replace_on_changes=["spec"],
                 delete_before_replace=True,
@@ -201,3 +209,19 @@ class TrainingJob(Component):
         )
         self.run = job.id.apply(lambda _: args.run)
         self.register_outputs({"run": self.run})
+
+    def _job(self, args: TrainingJobArgs) -> tuple[str, str, dict[str, Any], list[pulumi.Resource]]:
+        """The run's kind, that of its API, its spec, and what it needs of its own before it."""
+        if args.launcher == "mpi":
+            return "MPIJob", "kubeflow.org/v2beta1", mpi_job(args, self.account, config_maps(args)), []
+        if args.api == "v1":
+            return "PyTorchJob", "kubeflow.org/v1", pytorch_job(args, self.account), []
+        runtime = k8s.apiextensions.CustomResource(
+            self.named("runtime"),
+            api_version=API,
+            kind="TrainingRuntime",
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=args.run, namespace=args.namespace),
+            spec=training_runtime(args, self.account, config_maps(args)),
+            opts=self.child(replace_on_changes=["spec"], delete_before_replace=True),
+        )
+        return "TrainJob", API, train_job(args, self.account, args.run), [runtime]

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import cards
 import publish
 import results
 import verdicts
@@ -67,6 +68,9 @@ def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SY
             found.append(read(verdicts.PORTS, lambda: verdicts.ports(results.ports(system), plan["devices"])))
             devices = None if found[-1].state == "fail" else devices
 
+        if wanted == "efa" and devices and (proof := cards.libfabric(devices, run)):
+            found.append(proof)
+
         def networks() -> Verdict:
             return verdicts.provider(results.networks(_text(out / LOG, said)), plan["gpus"], wanted, devices)
 
@@ -75,11 +79,16 @@ def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SY
     return found + judged(inside, lambda _: _text(out / INSIDE, said))
 
 
-def between(plan: Mapping[str, Any], out: Path, words: Sequence[str], run: Run = tool) -> list[Verdict]:
-    """What it shows with the others that are well; nothing where there are too few of them."""
+def between(
+    plan: Mapping[str, Any], out: Path, words: Sequence[str], run: Run = tool, system: Path = SYSTEM
+) -> list[Verdict]:
+    """What it shows with the others that are well; nothing where there are too few of them. Faults of its cards that
+    came meanwhile are a line of their own.
+    """
     asked = [each for each in plan["tests"] if each["nodes"] > 1]
     if not asked:
         return []
+    before = _counts(system)
     said = run(
         "python3",
         str(MEASURE),
@@ -96,7 +105,17 @@ def between(plan: Mapping[str, Any], out: Path, words: Sequence[str], run: Run =
         last = (said.strip().splitlines() or ["nobody came"])[-1]
         return [Verdict("between nodes", "warn", f"not measured: {last}")]
     found = judged(there, lambda each: _text(out / file_of(each), said))
+    faults = cards.grown(before, _counts(system)) if plan["provider"] == "IB" else None
+    found += [faults] if faults else []
     return found + [Verdict(f"between {count} nodes", "warn", "not measured: fewer came") for count in sorted(missing)]
+
+
+def _counts(system: Path) -> dict[tuple[str, str], int]:
+    """Faults as the kernel counts them; none where they cannot be read, which is no fault of a link."""
+    try:
+        return cards.counts(system)
+    except results.UnreadableError:
+        return {}
 
 
 def judged(tests: Sequence[Mapping[str, Any]], text: Callable[[Mapping[str, Any]], str]) -> list[Verdict]:
@@ -170,7 +189,7 @@ def main(words: Sequence[str]) -> int:
         healthy = verdicts.worst(found) != "fail"
         if asked.peer:
             who = ("--peer", asked.peer, "--index", index, "--healthy" if healthy else "--ill")
-            others = between(plan, out, who)
+            others = between(plan, out, who, system=asked.system)
             found += others if healthy else []
     driver = tool("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").strip().splitlines()
     kept = record(plan, found, driver[0].strip() if driver else "unknown", datetime.now(UTC))

@@ -21,7 +21,7 @@ from pathlib import Path
 
 SUMS = "SHA256SUMS"
 KEEP = "KEEP"
-"""An empty file of this name in a save keeps it from being pruned."""
+"""An empty file of this name in a save, or of one that begins so, keeps it from being pruned."""
 
 _NAME = re.compile(r"step-(\d+)")
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -170,7 +170,7 @@ def newest(roots: Iterable[Path], *, hashes: bool = True) -> tuple[Path | None, 
 
 
 def prune(root: Path, keep: int) -> list[Path]:
-    """Removes what is older than the newest `keep` whole saves, but for those with a file KEEP. Returns what went.
+    """Removes what is older than the newest `keep` whole saves, but for those that are kept. Returns what went.
 
     Half and corrupt saves count for nothing, and go when they are older than a whole one that is kept.
     """
@@ -178,7 +178,7 @@ def prune(root: Path, keep: int) -> list[Path]:
         raise ValueError(f"keep is {keep}; a run that keeps no save cannot go on")
     whole, gone = 0, []
     for path in saves_in(root):
-        if whole >= keep and not (path / KEEP).exists():
+        if whole >= keep and not any(path.glob(f"{KEEP}*")):
             _remove(path)
             gone.append(path)
         elif check(path, hashes=False).state == "whole":

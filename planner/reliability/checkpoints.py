@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from catalogue.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
 if TYPE_CHECKING:
-    from settings.workloads import Checkpoint
+    from settings.checkpoints import Checkpoint
 
 _FEW_PAUSES = 0.5
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from catalogue.endpoints import ENDPOINTS
-from catalogue.images import EXPERIMENT_IMAGES, PLATFORM_IMAGES
+from catalogue.images import own_images
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
-from planner.rules.known import services, workloads
+from planner.rules.known import followed, services, workloads
 from planner.serving.sources import HubSource, source_of
 from planner.stack import plan_supply
 
@@ -106,7 +106,8 @@ def _pulled(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     settings = draft.settings
     yield from ((f"{path}.image", each.image) for path, each in workloads(draft))
     yield from ((f"serving.triton[{index}].image", each.image) for index, each in enumerate(settings.serving.triton))
-    own = (*PLATFORM_IMAGES, *(EXPERIMENT_IMAGES if settings.training.experiments else ()))
+    yield from followed(draft)
+    own = own_images(experiments=bool(settings.training.experiments), mpi=settings.training.by_mpi)
     yield from (("platform.network.nat", image) for image in own)
 
 

@@ -46,6 +46,14 @@ def runs(draft: Draft) -> Iterator[tuple[str, TrainingRun]]:
     return ((f"training.runs[{index}]", run) for index, run in enumerate(draft.settings.training.runs))
 
 
+def followed(draft: Draft) -> Iterator[tuple[str, str]]:
+    """Images of follow-ups that have one of their own, each with its settings path."""
+    for path, run in runs(draft):
+        for index, each in enumerate(run.follow_ups):
+            if each.image is not None:
+                yield f"{path}.followUps[{index}].image", each.image
+
+
 def services(draft: Draft) -> Iterator[tuple[str, Service]]:
     """All services."""
     return ((f"serving.services[{index}]", service) for index, service in enumerate(draft.settings.serving.services))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from catalogue.images import EXPERIMENT_IMAGES, PLATFORM_IMAGES, is_pinned
+from catalogue.images import is_pinned, own_images
 from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
-from planner.rules.known import workloads
+from planner.rules.known import followed, workloads
 
 
 @aws_rule(
@@ -66,9 +66,10 @@ def image_not_pinned(draft: Draft) -> Iterable[Observation]:
     servers = (
         (f"serving.triton[{index}].image", each.image) for index, each in enumerate(draft.settings.serving.triton)
     )
-    own = (*PLATFORM_IMAGES, *(EXPERIMENT_IMAGES if draft.settings.training.experiments else ()))
+    training = draft.settings.training
+    own = own_images(experiments=bool(training.experiments), mpi=training.by_mpi)
     platform = (("lifecycle.protect", image) for image in own)
-    for path, image in (*users, *servers, *platform):
+    for path, image in (*users, *followed(draft), *servers, *platform):
         if not is_pinned(image, draft.catalogue.digests):
             yield Observation(
                 path=path,

@@ -58,6 +58,7 @@ from components.platform.gpu_operator import GpuCounters, GpuCountersArgs
 from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCrdsArgs
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.kubectl import Fetched
+from components.platform.mpi_operator import MpiOperator, MpiOperatorArgs
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import (
     DENY,
@@ -94,6 +95,8 @@ from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
 from components.storage.staged import Staged, StagedArgs
 from components.training.backup import Backup, BackupArgs
+from components.training.follow_up import FollowUp, FollowUpArgs
+from components.training.gate_history import GateHistory, GateHistoryArgs
 from components.training.gate_pods import GateArgs, GateTest
 from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
@@ -288,6 +291,35 @@ def job_args(**changes: Any) -> TrainingJobArgs:
     }
     known.setdefault("nodes_ready", [known["operator"]])
     return TrainingJobArgs(**{**known, **changes})
+
+
+def follow_up_args(**changes: Any) -> FollowUpArgs:
+    known: dict[str, Any] = {
+        "run": "sft",
+        "name": "evaluate",
+        "namespace": "training",
+        "image": "trainer:1",
+        "asker": "python:3.13",
+        "script": ["/evaluate.py"],
+        "shape": PodShape(gpus=1, cpu_millicores=3000, memory_mib=20_000, shm_mib=10_000),
+        "pool": "small",
+        "gpu_product": "NVIDIA-L4",
+        "taints": [GPU_TAINT],
+        "queue": "research",
+        "priority": "experiments",
+        "granted": "sft-evaluate",
+        "checkpoint_claim": "checkpoints",
+        "results_uri": "s3://bucket/results/sft/evaluate",
+        "after_end": False,
+        "every_seconds": 21_600,
+        "deadline_seconds": 7200,
+        "keep_seconds": 86_400,
+        "files": {"ask.py": "import saves"},
+        "labels": {"gpucluster/owner": "ml"},
+        "lineage": {"model": "llama-3-8b"},
+    }
+    known.setdefault("after", [done()])
+    return FollowUpArgs(**{**known, **changes})
 
 
 def katib_args() -> KatibArgs:
@@ -803,11 +835,42 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "gate": lambda opts: Gate("sample", gate_args(after=[done()]), opts),
+    "history-of-gate": lambda opts: GateHistory(
+        "sample",
+        GateHistoryArgs(
+            pool="training",
+            namespace="training",
+            config_map="gate-training-verdicts",
+            account="gate-training-history",
+            granted="gate-training-history",
+            copier=CLI,
+            uri="s3://bucket/gates/training",
+            after=done(),
+        ),
+        opts,
+    ),
     "run-watch": lambda opts: RunWatch(
         "sample",
         RunWatchArgs(namespace="training", image="python:3.13", files={"watch.py": "import ends"}, table="{}"),
         opts,
     ),
+    "follow-up": lambda opts: FollowUp("sample", follow_up_args(), opts),
+    "mpi-operator": lambda opts: MpiOperator(
+        "sample",
+        MpiOperatorArgs(
+            version="v0.8.0",
+            crd_sha256="ab" * 32,
+            image="mpi-operator:0.8",
+            kubectl_image="kubectl:1",
+            fetch_image="alpine:1",
+            namespace="kubeflow",
+            jobs="training",
+            scheduler=done(),
+        ),
+        opts,
+    ),
+    "train-job": lambda opts: TrainingJob("sample", job_args(api="v2"), opts),
+    "mpi-job": lambda opts: TrainingJob("sample", job_args(launcher="mpi", data=None), opts),
     "run-monitor": lambda opts: RunMonitor("sample", RunMonitorArgs(namespace="training", monitors=done()), opts),
     "dashboards": lambda opts: Dashboards("sample", DashboardsArgs(namespace="monitoring", boards=[BOARD]), opts),
     "issuer": lambda opts: Issuer(

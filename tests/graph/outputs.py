@@ -182,6 +182,9 @@ BUILT_IN_GROUPS = (
 CUSTOM_KINDS = (
     "kubernetes:scheduling.volcano.sh/v1beta1:Queue",
     "kubernetes:kubeflow.org/v1:PyTorchJob",
+    "kubernetes:kubeflow.org/v2beta1:MPIJob",
+    "kubernetes:trainer.kubeflow.org/v1alpha1:TrainJob",
+    "kubernetes:trainer.kubeflow.org/v1alpha1:TrainingRuntime",
     "kubernetes:kubeflow.org/v1beta1:Experiment",
     "kubernetes:monitoring.coreos.com/v1:PrometheusRule",
     "kubernetes:monitoring.coreos.com/v1:PodMonitor",

@@ -32,6 +32,12 @@ CUSTOM = {
     "Issuer": "cert-manager.io_issuers.yaml",
     "Experiment": "kubeflow.org_experiments.yaml",
 }
+ELSEWHERE = {
+    "MPIJob": "kubeflow.org_mpijobs.mpi-operator-v2beta1.yaml",
+    "TrainJob": "trainer.kubeflow.org_trainjobs.yaml",
+    "TrainingRuntime": "trainer.kubeflow.org_trainingruntimes.yaml",
+}
+"""Kinds of which no committed stack has any; components' own tests have."""
 
 
 def upstream() -> Path | None:
@@ -49,9 +55,9 @@ def generated_crds() -> list[Path]:
 @cache
 def crd_file(kind: str) -> Path | None:
     """The CRD of a custom kind, generated or the vendor's; None if neither is at hand."""
-    vendor = upstream()
+    vendor, name = upstream(), {**CUSTOM, **ELSEWHERE}[kind]
     places = [*generated_crds(), *([vendor / "crds"] if vendor else [])]
-    return next((place / CUSTOM[kind] for place in places if (place / CUSTOM[kind]).is_file()), None)
+    return next((place / name for place in places if (place / name).is_file()), None)
 
 
 @cache
@@ -89,7 +95,7 @@ def problems(resource: Resource) -> list[str]:
     if not resource.token.startswith("kubernetes:") or resource.kind == "Release":
         return []
     text = json.dumps(manifest(resource), sort_keys=True)
-    found = _custom(resource.kind, text) if resource.kind in CUSTOM else _built_in(text)
+    found = _custom(resource.kind, text) if resource.kind in {*CUSTOM, *ELSEWHERE} else _built_in(text)
     return [f"{resource.name}: {problem}" for problem in found]
 
 

@@ -222,5 +222,5 @@ def test_a_deny_wins_and_a_condition_on_a_key_that_is_not_there_fails() -> None:
     tied = [{"Statement": {**allow, "Condition": {"StringEquals": {"aws:ResourceTag/a": ["x"]}}}}]
     assert not allowed(Request("s3:GetObject", "x"), tied)
     assert allowed(Request("s3:GetObject", "x", {"aws:ResourceTag/a": "x"}), tied)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(ValueError, match="does not know the operator DateLessThan"):
         allowed(Request("s3:GetObject", "x"), [{"Statement": {**allow, "Condition": {"DateLessThan": {"a": "b"}}}}])

@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import stage
@@ -119,14 +120,14 @@ def test_a_bit_that_flips_on_the_nodes_disk_is_found(
 ) -> None:
     sick = [2]
 
-    def gives_back(path: Path) -> str:
-        if path.name == "b.bin" and sick[0]:
+    def gives_back(descriptor: int, offset: int, *told: Any) -> bool:
+        if Path(f"/proc/self/fd/{descriptor}").readlink().name == "b.bin" and sick[0]:
             sick[0] -= 1
-            return "f" * 64
-        return real(path)
+            os.pwrite(descriptor, b"flipped", offset)
+        return real(descriptor, offset, *told)
 
-    real = stage.hash_of
-    monkeypatch.setattr(stage, "hash_of", gives_back)
+    real = stage.came_back
+    monkeypatch.setattr(stage, "came_back", gives_back)
     with pytest.raises(StagingError, match=r"b\.bin differs on the node's disks after two copies: take the node out"):
         Staging(source, disks, NAME).bring("one")
     assert not (disks.root / NAME).exists()

@@ -103,6 +103,32 @@ def _word(graph: Recorded, service: str, name: str) -> float:
     return float(value)
 
 
+def _follow_up(graph: Recorded, run: str, index: str) -> dict[str, Any]:
+    """The manifest that is made a job for each checkpoint."""
+    scripts = [each for each in graph.of_type("ConfigMap") if each.name.startswith(f"follow-up-{run}-")]
+    texts = [each.inputs["data"]["job.json"] for each in scripts if each.name.endswith("-script")]
+    found: dict[str, Any] = json.loads(texts[int(index)])
+    return found
+
+
+def _follow_up_pod(graph: Recorded, run: str, index: str) -> dict[str, Any]:
+    replicas = _follow_up(graph, run, index)["spec"]["pytorchReplicaSpecs"]
+    pod: dict[str, Any] = replicas["Master"]["template"]["spec"]
+    return pod
+
+
+def _follow_up_asks(graph: Recorded, run: str, index: str) -> dict[str, Any]:
+    """The schedule of what asks."""
+    there = [each for each in graph.of_type("CronJob") if each.name.startswith(f"follow-up-{run}-")]
+    spec: dict[str, Any] = there[int(index)].inputs["spec"]
+    return spec
+
+
+def _asks_after(graph: Recorded, run: str, index: str) -> bool:
+    (asker,) = _follow_up_asks(graph, run, index)["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    return f"--after={run}" in asker["args"]
+
+
 def _gate(graph: Recorded, pool: str) -> dict[str, Any]:
     spec: dict[str, Any] = graph.one(f"gate-{pool}-job").inputs["spec"]
     return spec
@@ -367,6 +393,32 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "runs.*.metricsPort": lambda graph, run: iter(
         (int(told(graph, run)["METRICS_PORT"]), gang(graph, run)["containers"][0]["ports"][0]["containerPort"])
     ),
+    "runs.*.followUps.*.afterEnd": _asks_after,
+    "runs.*.followUps.*.deadlineS": lambda graph, run, index: _follow_up(graph, run, index)["spec"]["runPolicy"][
+        "activeDeadlineSeconds"
+    ],
+    "runs.*.followUps.*.everyS": lambda graph, run, index: (
+        60 * int(_follow_up_asks(graph, run, index)["schedule"].split()[0].removeprefix("*/"))
+    ),
+    "runs.*.followUps.*.keepS": lambda graph, run, index: _follow_up(graph, run, index)["spec"]["runPolicy"][
+        "ttlSecondsAfterFinished"
+    ],
+    "runs.*.followUps.*.pod.cpuMillicores": lambda graph, run, index: _limit(
+        _follow_up_pod(graph, run, index), "cpu", "m"
+    ),
+    "runs.*.followUps.*.pod.efa": lambda graph, run, index: _limit(
+        _follow_up_pod(graph, run, index), "vpc.amazonaws.com/efa"
+    ),
+    "runs.*.followUps.*.pod.gpus": lambda graph, run, index: iter(
+        (
+            _limit(_follow_up_pod(graph, run, index), "nvidia.com/gpu"),
+            int(_follow_up(graph, run, index)["spec"]["nprocPerNode"]),
+        )
+    ),
+    "runs.*.followUps.*.pod.memoryMib": lambda graph, run, index: _limit(
+        _follow_up_pod(graph, run, index), "memory", "Mi"
+    ),
+    "runs.*.followUps.*.pod.shmMib": lambda graph, run, index: _shm(_follow_up_pod(graph, run, index)),
     "runs.*.launch.elastic": lambda graph, run: "elasticPolicy" in run_spec(graph, run),
     "runs.*.launch.leastPods": lambda graph, run: run_spec(graph, run)["runPolicy"]["schedulingPolicy"]["minAvailable"],
     "runs.*.launch.profileFrom": lambda graph, run: int(flag(graph, run, "profile-from")),
@@ -437,6 +489,14 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "measured.*.tests.*.sizeGib": _gate_test("bytes", 2**30),
     "measured.*.tests.*.threshold.fail": _gate_test("fail"),
     "measured.*.tests.*.threshold.warn": _gate_test("warn"),
+    "measured.*.expiryDays": lambda graph, pool: int(
+        graph.one(f"gate-{pool}-expiry")
+        .inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"][-1]
+        .removeprefix("--days=")
+    ),
+    "measured.*.history": lambda graph, pool: (
+        f"gate-{pool}-history-schedule" in {each.name for each in graph.of_type("CronJob")}
+    ),
     "measured.*.weekly": lambda graph, pool: f"gate-{pool}-weekly" in {each.name for each in graph.of_type("CronJob")},
     "measured.*.writeGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["write_gb_per_s"],
     "services.*.scaling.waitingPerReplica": lambda graph, service: int(

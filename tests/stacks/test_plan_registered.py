@@ -3,6 +3,7 @@
 A new number of the plan that is in neither table fails, and so does an entry that no plan has.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -66,6 +67,18 @@ def _everything() -> dict[str, Any]:
             "fileSystemMinutes": 25,
             "objectStoreHours": 3,
         },
+        "commit": "4f2a91c",
+        "followUps": [
+            {
+                "name": "export",
+                "pool": config["gpucluster:pools"][1]["name"],
+                "queue": config["gpucluster:scheduling"]["queues"][0]["name"],
+                "script": ["/workspace/export.py"],
+                "gpus": 3,
+                "deadlineHours": 7,
+                "keepHours": 77,
+            }
+        ],
     }
     config["gpucluster:serving"]["services"][0] |= {
         "minReplicas": 2,
@@ -114,7 +127,13 @@ def _gated() -> dict[str, Any]:
     config = deepcopy(stack_config("dev"))
     config["gpucluster:pools"][1] |= {"instanceType": "p5.48xlarge"}
     config["gpucluster:budget"] = {"maxHourlyUsd": 900}
-    config["gpucluster:training"]["gates"] = {"minutes": 20, "storageMib": 1111, "weekly": True}
+    config["gpucluster:training"]["gates"] = {
+        "minutes": 20,
+        "storageMib": 1111,
+        "weekly": True,
+        "expiryDays": 17,
+        "history": True,
+    }
     return config
 
 
@@ -194,6 +213,10 @@ def test_words_of_the_plan_are_registered() -> None:
         assert run_spec(graph, name)["runPolicy"]["schedulingPolicy"]["queue"] == run["queue"]
         assert {"FI_PROVIDER": "efa", "NCCL_NET": "AWS Libfabric"}.items() <= told(graph, name).items()
         assert told(graph, name)["NCCL_NET_PLUGIN"] == run["netPlugin"] == "ofi"
+        job = graph.one(f"run-{name}-job").inputs["metadata"]["labels"]
+        script = graph.one(f"follow-up-{name}-export-script").inputs["data"]["job.json"]
+        assert job["gpucluster/commit"] == "4f2a91c"
+        assert json.loads(script)["metadata"]["labels"].items() > job.items()
     for name, service in planned["services"].items():
         assert service["image"] == server(graph, name)["containers"][0]["image"]
         fetch = graph.one(f"weights-{name}-copy").inputs["spec"]["template"]["spec"]["containers"][0]
@@ -216,3 +239,14 @@ def test_words_of_the_plan_are_registered() -> None:
     found = Counter((each["cidrIpv4"], each["fromPort"], each["toPort"], each["description"]) for each in ways)
     assert found == {("10.8.0.0/16", 443, 443, "Kubernetes API from head-office by transit-gateway"): 1}
     assert graph_of("prod").one("cluster-control-plane").inputs["vpcConfig"]["endpointPublicAccess"] is False
+
+
+def test_a_run_by_mpi_is_a_job_of_its_operator_which_comes_first() -> None:
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:training"]["runs"][0]["launcher"] = "mpi"
+    config["gpucluster:training"]["runs"][0].pop("metricsPort", None)
+    graph = run_program(config, stack="dev")
+    (job,) = graph.of_type("MPIJob")
+    assert graph.one("mpi-operator-deployment").urn in job.depends_on
+    assert not graph.of_type("PyTorchJob")
+    assert not [each for each in graph_of("dev").resources.values() if each.name.startswith("mpi-operator")]

@@ -239,3 +239,13 @@ def test_slices_are_asked_for_like_gpus_k09_kj25(stack: str) -> None:
         container = found.spec(f"service-{name}-deployment")["template"]["spec"]["containers"][0]
         assert container["resources"]["limits"]["nvidia.com/gpu"] == str(service.pod.gpus)
         assert f"--tensor-parallel-size={service.pod.gpus}" in container["command"]
+
+
+@every_platform
+def test_a_runs_job_has_labels_that_say_what_it_is_made_of(stack: str) -> None:
+    found = deployed(stack)
+    for name, run in found.plan.runs.items():
+        labels = found.graph.one(f"run-{name}-job").inputs["metadata"]["labels"]
+        assert labels["gpucluster/owner"] == found.plan.ownership.owner
+        assert labels.get("gpucluster/dataset") == run.dataset
+        assert "gpucluster/commit" not in labels, "nobody said which"

@@ -1,0 +1,156 @@
+"""Kubeflow's MPI operator as our own typed objects, for MPIJobs of one namespace.
+
+It brings version v2beta1 of mpijobs.kubeflow.org. The training operator has another MPIJob, v1, of the same name: one
+cluster has one of them (kubeflow/mpi-operator and kubeflow/training-operator, manifests/base). Ours runs with
+`--enable-scheme=pytorchjob` and without that definition, so that the name is free.
+
+Rights are those of manifests/base/cluster-role.yaml (v0.8.0) that a namespace can hold. Without `--namespace` it would
+read every Secret of the cluster.
+"""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.platform.confinement import NOBODY, confined
+from components.platform.crds import Crds, CrdsArgs
+from components.platform.kubectl import Fetched
+from components.platform.rights import Rules, Within, granted
+
+NAME = "mpi-operator"
+LABELS = {"app": NAME}
+CRD = "mpijobs.kubeflow.org"
+HEALTH = 8080
+WATCH = ["get", "list", "watch"]
+
+
+def crd_url(version: str) -> str:
+    """Address of the MPIJob CRD of a tag."""
+    return f"https://raw.githubusercontent.com/kubeflow/mpi-operator/{version}/manifests/base/kubeflow.org_mpijobs.yaml"
+
+
+def jobs_rules() -> Rules:
+    """Rights in the namespace of the jobs: it makes an SSH key, a list of hosts, pods and a launcher for each."""
+    rule = k8s.rbac.v1.PolicyRuleArgs
+    return [
+        rule(api_groups=[""], resources=["configmaps", "secrets", "services"], verbs=["create", *WATCH, "update"]),
+        rule(api_groups=[""], resources=["pods"], verbs=["create", "delete", *WATCH, "patch", "update"]),
+        rule(api_groups=[""], resources=["events"], verbs=["create", "patch"]),
+        rule(api_groups=["batch"], resources=["jobs"], verbs=["create", *WATCH, "update"]),
+        rule(
+            api_groups=["kubeflow.org"],
+            resources=["mpijobs", "mpijobs/finalizers", "mpijobs/status"],
+            verbs=[*WATCH, "patch", "update"],
+        ),
+        rule(
+            api_groups=["scheduling.volcano.sh"],
+            resources=["podgroups"],
+            verbs=["create", "delete", *WATCH, "update"],
+        ),
+    ]
+
+
+def namespace_rules() -> Rules:
+    """Rights in its own namespace: it elects a leader."""
+    rule = k8s.rbac.v1.PolicyRuleArgs
+    return [
+        rule(api_groups=["coordination.k8s.io"], resources=["leases"], verbs=["create", "get", "update"]),
+        rule(api_groups=[""], resources=["events"], verbs=["create", "patch"]),
+    ]
+
+
+def cluster_rules() -> Rules:
+    """With gangs it reads priorities, which no namespace has."""
+    rule = k8s.rbac.v1.PolicyRuleArgs
+    return [rule(api_groups=["scheduling.k8s.io"], resources=["priorityclasses"], verbs=WATCH)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MpiOperatorArgs:
+    """It runs in `namespace` and serves jobs of the namespace `jobs`; `scheduler` shows that Volcano admits gangs.
+
+    `crd_sha256` is the hash of the version's CRD, which `fetch_image` brings.
+    """
+
+    version: str
+    crd_sha256: str
+    image: str
+    kubectl_image: str
+    fetch_image: str
+    namespace: pulumi.Input[str]
+    jobs: pulumi.Input[str]
+    scheduler: pulumi.Resource
+
+
+class MpiOperator(Component):
+    """The operator. `ready` is the resource after which it acts on MPIJobs."""
+
+    ready: pulumi.Resource
+
+    def __init__(self, name: str, args: MpiOperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        crds = Crds(
+            self.named("crds"),
+            CrdsArgs(
+                files=[Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.fetch_image)],
+                crds=[CRD],
+                namespace=args.namespace,
+                image=args.kubectl_image,
+                after=args.scheduler,
+            ),
+            self.child(),
+        )
+        within: dict[str, Within] = {
+            "local": (args.namespace, namespace_rules()),
+            "jobs": (args.jobs, jobs_rules()),
+        }
+        account = granted(self, NAME, args.namespace, cluster_rules(), within)
+        core = k8s.core.v1
+        self.ready = k8s.apps.v1.Deployment(
+            self.named("deployment"),
+            k8s.apps.v1.DeploymentInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=LABELS),
+                spec=k8s.apps.v1.DeploymentSpecArgs(
+                    replicas=1,
+                    selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
+                    template=core.PodTemplateSpecArgs(
+                        metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS),
+                        spec=core.PodSpecArgs(
+                            service_account_name=account,
+                            priority_class_name="system-cluster-critical",
+                            containers=[_container(args)],
+                        ),
+                    ),
+                ),
+            ),
+            self.child(
+                depends_on=[crds.established], custom_timeouts=pulumi.CustomTimeouts(create="10m", update="10m")
+            ),
+        )
+        self.register_outputs({"version": args.version})
+
+
+def _container(args: MpiOperatorArgs) -> k8s.core.v1.ContainerArgs:
+    core = k8s.core.v1
+    probe = core.ProbeArgs(
+        http_get=core.HTTPGetActionArgs(path="/healthz", port=HEALTH), initial_delay_seconds=5, period_seconds=10
+    )
+    return core.ContainerArgs(
+        name=NAME,
+        image=args.image,
+        args=[
+            "-alsologtostderr",
+            "--gang-scheduling=volcano",
+            pulumi.Output.concat("--namespace=", args.jobs),
+            pulumi.Output.concat("--lock-namespace=", args.namespace),
+        ],
+        termination_message_policy="FallbackToLogsOnError",
+        liveness_probe=probe,
+        readiness_probe=probe,
+        resources=core.ResourceRequirementsArgs(
+            requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"}
+        ),
+        security_context=confined(user=NOBODY, writes=False),
+    )

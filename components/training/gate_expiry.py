@@ -1,0 +1,66 @@
+"""What takes verdicts away that are too old, or about another driver: the node is measured again before runs come."""
+
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.platform.confinement import NOBODY, confined
+from components.training.gate_pods import IDENTITY, NEWCOMERS_KEY, SCRIPTS, GateArgs
+from components.training.gate_rights import allow
+
+HOURLY = "30 * * * *"
+_SECONDS = 600
+
+
+def expires(owner: Component, own: str, args: GateArgs, after: pulumi.Resource) -> None:
+    """Register it as a child of the gate `own`; nothing where verdicts hold for ever."""
+    if args.expiry_days is None:
+        return
+    core, name = k8s.core.v1, f"{own}-expiry"
+    account = allow(owner, name, args.pool, args.namespace, role="expiry-", own_node=False)
+    amounts = {"cpu": "100m", "memory": "128Mi"}
+    container = core.ContainerArgs(
+        name="expire",
+        image=args.asker,
+        command=["python3", f"{SCRIPTS}/expire.py"],
+        args=[f"--identity={IDENTITY}", f"--pool={args.pool}", f"--days={args.expiry_days}"],
+        env=[core.EnvVarArgs(name="PYTHONDONTWRITEBYTECODE", value="1")],
+        termination_message_policy="FallbackToLogsOnError",
+        resources=core.ResourceRequirementsArgs(limits=amounts, requests=amounts),
+        security_context=confined(user=NOBODY, writes=False),
+        volume_mounts=[core.VolumeMountArgs(name="scripts", mount_path=SCRIPTS, read_only=True)],
+    )
+    pod = core.PodSpecArgs(
+        service_account_name=account,
+        restart_policy="Never",
+        containers=[container],
+        volumes=[core.VolumeArgs(name="scripts", config_map=core.ConfigMapVolumeSourceArgs(name=f"{own}-scripts"))],
+    )
+    # By this label network rules let it speak with the API server; no DaemonSet has this value.
+    labels = {NEWCOMERS_KEY: name}
+    k8s.batch.v1.CronJob(
+        owner.named("expiry"),
+        k8s.batch.v1.CronJobInitArgs(
+            metadata=_meta(name, args),
+            spec=k8s.batch.v1.CronJobSpecArgs(
+                schedule=HOURLY,
+                concurrency_policy="Forbid",
+                successful_jobs_history_limit=1,
+                failed_jobs_history_limit=1,
+                job_template=k8s.batch.v1.JobTemplateSpecArgs(
+                    spec=k8s.batch.v1.JobSpecArgs(
+                        backoff_limit=1,
+                        active_deadline_seconds=_SECONDS,
+                        template=core.PodTemplateSpecArgs(metadata=k8s.meta.v1.ObjectMetaArgs(labels=labels), spec=pod),
+                    )
+                ),
+            ),
+        ),
+        owner.child(depends_on=[after]),
+    )
+
+
+def _meta(name: str, args: GateArgs) -> Any:
+    return k8s.meta.v1.ObjectMetaArgs(name=name, namespace=args.namespace)

@@ -1,0 +1,46 @@
+"""What measures nodes before runs come to them."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from settings.sections import Section, SectionError
+
+_WEEK = 7
+
+
+class Gates(Section):
+    """What measures the nodes of training pools with a fabric before runs come to them."""
+
+    minutes: Annotated[
+        int, Field(ge=5, le=120, description="longest that a measurement may take, its wait for nodes included")
+    ] = 30
+    storage_mib: Annotated[
+        int, Field(ge=64, le=1_048_576, description="what each node writes to the shared file system, and reads again")
+    ] = 4096
+    weekly: Annotated[
+        bool, Field(description="measure again on Sundays at 03:00 UTC what is free then; needs no one to give way")
+    ] = True
+    expiry_days: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=365,
+            description="a node's verdict holds for so many days, and for the driver it was made with: then it is "
+            "measured again before runs come; None = until somebody measures",
+        ),
+    ] = None
+
+    history: Annotated[
+        bool, Field(description="keep every verdict in the object store too, below gates/POOL/NODE, by its time")
+    ] = False
+
+    @model_validator(mode="after")
+    def _holds_between_two_measurements(self) -> Self:
+        if self.weekly and self.expiry_days is not None and self.expiry_days <= _WEEK:
+            sentence = (
+                f"is {self.expiry_days}, and what is free is measured every {_WEEK} days: verdicts would end before; "
+                f"raise it to {_WEEK + 1} or more, or set weekly: false"
+            )
+            raise SectionError([(("expiryDays",), sentence)])
+        return self

@@ -1,0 +1,43 @@
+"""What services say about each other: keys that only one may have, hostnames that lead to one of them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from catalogue.echo import echo
+from settings.sections import Path
+
+Problem = tuple[Path, str]
+
+
+def shared_keys(services: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+    """Secrets that two services name: who may ask one model could ask the other."""
+    owners: dict[str, int] = {}
+    for index, service in services.items():
+        keys = service.get("keys")
+        for place, key in enumerate(keys if isinstance(keys, list | tuple) else ()):
+            if isinstance(key, str) and owners.setdefault(key, index) != index:
+                sentence = f"{key!r} is a key of services[{owners[key]}] already; give each service a secret of its own"
+                yield ("serving", "services", index, "keys", place), sentence
+
+
+def published(serving: Any, services: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+    """Public services without the gateway that has their TLS, and hostnames that lead nowhere or to two of them."""
+    gateway = serving.get("gateway") if isinstance(serving, Mapping) else None
+    domain = gateway.get("domain") if isinstance(gateway, Mapping) else None
+    taken: dict[str, int] = {}
+    for index, service in services.items():
+        path, named = ("serving", "services", index), service.get("hostname")
+        if service.get("public") is not True:
+            if named is not None:
+                yield (*path, "hostname"), "belongs to a public service; add public: true, or remove it"
+            continue
+        if gateway is None:
+            sentence = (
+                "is true, and there is no gateway with TLS before it; add serving.gateway: {domain: llm.example.com, "
+                "issuer: {kind: private-ca}, callers: [10.0.0.0/8]}, or remove public"
+            )
+            yield (*path, "public"), sentence
+        hostname = named if named is not None else f"{service.get('name')}.{domain}"
+        if isinstance(hostname, str) and taken.setdefault(hostname, index) != index:
+            sentence = f"{echo(hostname)} is where services[{taken[hostname]}] is found; choose another"
+            yield (*path, "hostname"), sentence
