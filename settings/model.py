@@ -70,7 +70,9 @@ class Settings(Section):
     training: Training = Field(default_factory=Training)
     serving: Serving = Field(default_factory=Serving)
     monitoring: Annotated[Monitoring | None, Field(description="None = neither Prometheus nor log collection")] = None
-    supply: Supply = Field(default_factory=Supply)
+    supply: Annotated[Supply, Field(description="where images and charts come from, if not from their makers")] = Field(
+        default_factory=Supply
+    )
     lifecycle: Lifecycle
     waivers: tuple[Waiver, ...] = ()
     catalogue: SiteRows = Field(default_factory=SiteRows)

@@ -61,7 +61,10 @@ RepositorySource = Annotated[
 Sha256 = Annotated[
     str,
     Matching(r"[0-9a-f]{64}", "a SHA-256: 64 of 0-9 and a-f, such as sha256sum SHA256SUMS prints"),
-    Field(description="SHA-256 of the file SHA256SUMS beside the weights; None = it is compared with if it is there"),
+]
+SumsDigest = Annotated[
+    Sha256 | None,
+    Field(description="SHA-256 of the file SHA256SUMS beside the weights; None = compared with it if it is there"),
 ]
 
 
@@ -71,7 +74,7 @@ class Adapter(Section):
     name: Name
     base: Annotated[str, Field(description="row of the model catalogue that it was trained on")]
     weights: ModelSource
-    weights_sha256: Sha256 | None = None
+    weights_sha256: SumsDigest = None
     rank: Annotated[int, Field(ge=1, le=4096, description="r of its adapter_config.json")]
 
 
@@ -85,7 +88,7 @@ class Service(Section):
     pool: Name
     model: Annotated[str, Field(description="row of the model catalogue, e.g. llama-3-8b")]
     weights: ModelSource
-    weights_sha256: Sha256 | None = None
+    weights_sha256: SumsDigest = None
     image: Image
     tensor_parallel: Annotated[int, Field(ge=1, le=64)] = 1
     max_model_len: Annotated[int, Field(ge=256, le=16_777_216)] = 8192
@@ -186,7 +189,7 @@ class Triton(Section):
     models: Annotated[
         RepositorySource, Field(description="model repository: s3://BUCKET/PREFIX, or pvc://CLAIM/DIRECTORY")
     ]
-    weights_sha256: Sha256 | None = None
+    weights_sha256: SumsDigest = None
     models_gb: Annotated[float, Field(gt=0, le=100_000, description="decimal GB of the model repository")]
     gpus: Annotated[int, Field(ge=1, le=64, description="GPUs (or slices of MIG) of a replica")] = 1
     replicas: Annotated[int, Field(ge=1, le=4096)] = 1
