@@ -15,8 +15,10 @@ from catalogue.versions import (
     GPU_OPERATOR_IMAGE,
     KATIB_IMAGES,
     KUBECTL_IMAGE,
+    MLFLOW_IMAGE,
     MYSQL_IMAGE,
     NGINX_IMAGE,
+    POSTGRES_IMAGE,
     PYTHON_IMAGE,
     TRAINING_OPERATOR_IMAGE,
     WAIT_IMAGE,
@@ -38,6 +40,9 @@ PLATFORM_IMAGES = (
 
 EXPERIMENT_IMAGES = (MYSQL_IMAGE, *KATIB_IMAGES.values())
 """Images that the program names itself where there are experiments."""
+
+TRACKING_IMAGES = (MLFLOW_IMAGE, POSTGRES_IMAGE)
+"""Images that the program names itself where runs are tracked in the cluster."""
 
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
@@ -96,13 +101,18 @@ REPOSITORIES = tuple(
     dict.fromkeys(
         (
             *(repository(name) for name in IMAGES),
-            *(repository(image) for image in (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES)),
+            *(repository(image) for image in (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES, *TRACKING_IMAGES)),
             "vllm/vllm-openai",
             "nvcr.io/nvidia/tritonserver",
         )
     )
 )
 """Repositories of images that are known to be published, whatever is known of what is in them."""
+
+
+def own_images(*, experiments: bool, mlflow: bool) -> tuple[str, ...]:
+    """What the program names itself in a stack with experiments, and with a tracker in the cluster."""
+    return (*PLATFORM_IMAGES, *(EXPERIMENT_IMAGES if experiments else ()), *(TRACKING_IMAGES if mlflow else ()))
 
 
 def is_published(image: str) -> bool:

@@ -10,7 +10,7 @@ PROJECT = "gpucluster"
 
 
 def secrets(text: str) -> Sequence[str]:
-    """Full keys of the secrets of receivers of alerts, of model services and of the trials' database, each once."""
+    """Full keys of the secrets of alerts' receivers, model services, the trials' database and a tracker, each once."""
     config = (yaml.safe_load(text) or {}).get("config") or {}
     receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
     services = (config.get(f"{PROJECT}:serving") or {}).get("services") or ()
@@ -19,4 +19,7 @@ def secrets(text: str) -> Sequence[str]:
     training = config.get(f"{PROJECT}:training") or {}
     if training.get("experiments"):
         named.append(str((training.get("trialDatabase") or {}).get("secret", "trialDatabase")))
+    if (tracking := training.get("tracking")) is not None:
+        own = "trackingDatabase" if tracking.get("kind", "mlflow") == "mlflow" else "trackingKey"
+        named.append(str(tracking.get("secret") or own))
     return [f"{PROJECT}:{key}" for key in dict.fromkeys(named)]

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from settings.experiments import Experiment, TrialDatabase
 from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
 from settings.sections import Path, Section, SectionError
+from settings.tracking import Tracking
 from settings.types import Image, Name, S3Uri, reserved
 
 Degree = Annotated[int, Field(ge=1, le=4096)]
@@ -284,6 +285,9 @@ class Training(Section):
     experiments: tuple[Experiment, ...] = ()
     trial_database: Annotated[
         TrialDatabase | None, Field(description="None = where there are experiments, one of the defaults below")
+    ] = None
+    tracking: Annotated[
+        Tracking | None, Field(description="where runs tell how they get on; None = nowhere but their logs")
     ] = None
 
     @property

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from catalogue.images import EXPERIMENT_IMAGES, PLATFORM_IMAGES, is_pinned
+from catalogue.images import is_pinned, own_images
 from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.rules.known import workloads
+from planner.tracking import has_mlflow
 
 
 @aws_rule(
@@ -66,7 +67,8 @@ def image_not_pinned(draft: Draft) -> Iterable[Observation]:
     servers = (
         (f"serving.triton[{index}].image", each.image) for index, each in enumerate(draft.settings.serving.triton)
     )
-    own = (*PLATFORM_IMAGES, *(EXPERIMENT_IMAGES if draft.settings.training.experiments else ()))
+    training = draft.settings.training
+    own = own_images(experiments=bool(training.experiments), mlflow=has_mlflow(training))
     platform = (("lifecycle.protect", image) for image in own)
     for path, image in (*users, *servers, *platform):
         if not is_pinned(image, draft.catalogue.digests):
