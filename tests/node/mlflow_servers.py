@@ -65,7 +65,7 @@ def real(place: Path, port: int) -> Iterator[str]:
         known = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true"}
         process = subprocess.Popen(words, stdout=log, stderr=log, cwd=place, env=known, start_new_session=True)
         try:
-            _answers(address, process, 90)
+            _answers(address, process, 240)
             yield address
         finally:
             os.killpg(process.pid, 15)
