@@ -25,10 +25,11 @@ from components.platform.taints import GPU_RESOURCE, tolerations_of_all_pools
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
 from components.storage.claims import ClaimSpec
+from components.tracking.mlflow import NAMESPACE as TRACKER
 from monitoring.counters import dcgm_csv
 from planner.mig import plugin_config
 from planner.types import Plan
-from stacks.network import CERTIFICATES, GATEWAY, TRACKER, mail_ports, network_rules
+from stacks.network import CERTIFICATES, GATEWAY, mail_ports, network_rules
 from stacks.platform import GpuPool, Platform
 
 SCRAPE_S = 30

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pulumi
-import pulumi_kubernetes as k8s
 
 from catalogue import versions
 from catalogue.images import pinned
 from components.tracking.backup import ACCOUNT, TrackingBackup, TrackingBackupArgs
 from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
+from components.tracking.key import KEY, TrackingKey, TrackingKeyArgs
 from components.tracking.mlflow import ADDRESS, NAMESPACE, PORT, SERVICE, Mlflow, MlflowArgs
 from components.training.job import SecretValue
 from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST, MlflowPlan, TrackingPlan, WandbPlan
@@ -21,7 +21,6 @@ from stacks.services import Services
 
 ARTIFACTS, BACKUPS = "tracking/artifacts", "tracking/backups"
 """Places in the stack's own bucket: of what runs hand over, and of the database's copies."""
-KEY_NAME, KEY = "tracking-key", "key"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,14 +125,8 @@ def _wandb(
     config: pulumi.Config,
     inside: pulumi.ResourceOptions,
 ) -> Tracker:
-    secret = k8s.core.v1.Secret(
-        "tracking-key",
-        k8s.core.v1.SecretInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=KEY_NAME, namespace=services.namespaces["training"]),
-            string_data={KEY: config.require_secret(tracking.secret)},
-        ),
-        inside,
-    )
+    args = TrackingKeyArgs(namespace=services.namespaces["training"], key=config.require_secret(tracking.secret))
+    kept = TrackingKey("tracking-key", args, inside)
 
     def environment(run: RunPlan, lineage: Mapping[str, str]) -> dict[str, pulumi.Input[str]]:
         """W&B's own variables (docs.wandb.ai, Environment variables)."""
@@ -145,5 +138,5 @@ def _wandb(
             "WANDB_TAGS": ",".join(f"{key}={_said(value)}"[:64] for key, value in sorted(lineage.items())),
         }
 
-    key = SecretValue(name=secret.metadata.name.apply(str), key=KEY)
+    key = SecretValue(name=kept.secret, key=KEY)
     return Tracker(environment=environment, secrets={"WANDB_API_KEY": key}, lines={"tracker": f"https://{wanted.host}"})

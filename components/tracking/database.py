@@ -100,10 +100,15 @@ class TrackingDatabase(Component):
 def _container(args: TrackingDatabaseArgs, secret: pulumi.Output[str]) -> k8s.core.v1.ContainerArgs:
     core = k8s.core.v1
 
-    def answers(**times: int) -> k8s.core.v1.ProbeArgs:
+    def answers(period_seconds: int, failure_threshold: int) -> k8s.core.v1.ProbeArgs:
         # On TCP: while it makes its files PostgreSQL answers on its socket alone.
         command = ["pg_isready", "--host=127.0.0.1", f"--username={USER}", f"--dbname={NAME}"]
-        return core.ProbeArgs(exec_=core.ExecActionArgs(command=command), timeout_seconds=5, **times)
+        return core.ProbeArgs(
+            exec_=core.ExecActionArgs(command=command),
+            timeout_seconds=5,
+            period_seconds=period_seconds,
+            failure_threshold=failure_threshold,
+        )
 
     return core.ContainerArgs(
         name="postgres",

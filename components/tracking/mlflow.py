@@ -155,6 +155,11 @@ def _resources(args: MlflowArgs) -> k8s.core.v1.ResourceRequirementsArgs:
     )
 
 
-def _healthy(**times: int) -> k8s.core.v1.ProbeArgs:
+def _healthy(period_seconds: int, failure_threshold: int) -> k8s.core.v1.ProbeArgs:
     core = k8s.core.v1
-    return core.ProbeArgs(http_get=core.HTTPGetActionArgs(path="/health", port="http"), timeout_seconds=5, **times)
+    return core.ProbeArgs(
+        http_get=core.HTTPGetActionArgs(path="/health", port="http"),
+        timeout_seconds=5,
+        period_seconds=period_seconds,
+        failure_threshold=failure_threshold,
+    )

@@ -95,6 +95,7 @@ from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
 from components.storage.staged import Staged, StagedArgs
 from components.tracking.backup import TrackingBackup, TrackingBackupArgs
 from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
+from components.tracking.key import TrackingKey, TrackingKeyArgs
 from components.tracking.mlflow import Mlflow, MlflowArgs
 from components.training.backup import Backup, BackupArgs
 from components.training.gate_pods import GateArgs, GateTest
@@ -764,6 +765,7 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "tracking-key": lambda opts: TrackingKey("sample", TrackingKeyArgs(namespace="training", key="hush"), opts),
     "tracking-backup": lambda opts: TrackingBackup(
         "sample",
         TrackingBackupArgs(

@@ -167,7 +167,7 @@ class Store:
         if body["name"] not in self.models:
             raise RefusalError(404, "RESOURCE_DOES_NOT_EXIST", "no such model")
         versions = self.models[body["name"]]
-        made = {key: body[key] for key in ("name", "source", "tags") if key in body}
+        made: dict[str, Any] = {key: body[key] for key in ("name", "source", "tags") if key in body}
         versions.append({**made, "version": str(len(versions) + 1), "status": "READY"})
         return {"model_version": versions[-1]}
 

@@ -133,7 +133,7 @@ def test_a_service_outside_is_told_with_a_key_out_of_a_secret_r05() -> None:
     assert found["WANDB_BASE_URL"] == "https://wandb.example.com"
     assert (found["WANDB_ENTITY"], found["WANDB_PROJECT"], found["WANDB_RUN_GROUP"]) == ("nlp", "fake", "small")
     assert found["WANDB_API_KEY"] == {"secretKeyRef": {"name": "tracking-key", "key": "key"}}
-    secret = graph.one("tracking-key")
+    secret = graph.one("tracking-key-secret")
     assert secret.inputs["stringData"] == {"key": "trackingKey-for-tests"}
     assert "stringData" in secret.secret
     assert secret.inputs["metadata"]["namespace"] == "training"
