@@ -140,7 +140,13 @@ def _environment(args: MlflowArgs) -> list[k8s.core.v1.EnvVarArgs]:
         else core.EnvVarArgs(name=name, value=value)
         for name, value in sorted(args.client.items())
     ]
-    own = {"HOME": "/tmp", "MLFLOW_DISABLE_TELEMETRY": "true", "PYTHONDONTWRITEBYTECODE": "1"}  # noqa: S108
+    own = {
+        "HOME": "/tmp",  # noqa: S108 - a volume of the pod's own
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        # Jobs are of its features for applications of LLMs, and take processes of their own.
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     return [
         *found,
         *(core.EnvVarArgs(name=name, value=value) for name, value in own.items()),

@@ -62,7 +62,7 @@ def real(place: Path, port: int) -> Iterator[str]:
     words = [PYTHON, "-m", "mlflow", "server", "--host=127.0.0.1", f"--port={port}", "--workers=1"]
     words += [f"--backend-store-uri=sqlite:///{place}/mlflow.db", f"--artifacts-destination={place}/artifacts"]
     with (place / "server.log").open("w") as log:
-        known = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true"}
+        known = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
         process = subprocess.Popen(words, stdout=log, stderr=log, cwd=place, env=known, start_new_session=True)
         try:
             _answers(address, process, 240)
