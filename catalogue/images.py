@@ -15,9 +15,11 @@ from catalogue.versions import (
     GPU_OPERATOR_IMAGE,
     KATIB_IMAGES,
     KUBECTL_IMAGE,
+    MLFLOW_IMAGE,
     MPI_OPERATOR_IMAGE,
     MYSQL_IMAGE,
     NGINX_IMAGE,
+    POSTGRES_IMAGE,
     PYTHON_IMAGE,
     TRAINING_OPERATOR_IMAGE,
     WAIT_IMAGE,
@@ -42,6 +44,8 @@ EXPERIMENT_IMAGES = (MYSQL_IMAGE, *KATIB_IMAGES.values())
 
 MPI_IMAGES = (MPI_OPERATOR_IMAGE,)
 """Images that the program names itself where MPI starts runs."""
+TRACKING_IMAGES = (MLFLOW_IMAGE, POSTGRES_IMAGE)
+"""Images that the program names itself where runs are tracked in the cluster."""
 
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
@@ -50,9 +54,10 @@ _WORKSPACE = tuple(f"/workspace/{each}" for each in ("README.md", "docker-exampl
 """Where NVIDIA's PyTorch images begin: examples, and nobody's training script (NVIDIA PyTorch release notes)."""
 
 
-def own_images(*, experiments: bool, mpi: bool) -> tuple[str, ...]:
-    """Images that the program names itself, for a stack that has these or not."""
-    return (*PLATFORM_IMAGES, *(EXPERIMENT_IMAGES if experiments else ()), *(MPI_IMAGES if mpi else ()))
+def own_images(*, experiments: bool, mpi: bool, mlflow: bool) -> tuple[str, ...]:
+    """Images that the program names itself, for a stack that has these or not; each once."""
+    asked = ((PLATFORM_IMAGES, True), (EXPERIMENT_IMAGES, experiments), (MPI_IMAGES, mpi), (TRACKING_IMAGES, mlflow))
+    return tuple(dict.fromkeys(image for images, wanted in asked if wanted for image in images))
 
 
 IMAGES = {
@@ -106,7 +111,7 @@ REPOSITORIES = tuple(
     dict.fromkeys(
         (
             *(repository(name) for name in IMAGES),
-            *(repository(image) for image in (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES, *MPI_IMAGES)),
+            *(repository(image) for image in own_images(experiments=True, mpi=True, mlflow=True)),
             "vllm/vllm-openai",
             "nvcr.io/nvidia/tritonserver",
         )

@@ -17,7 +17,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
 from catalogue.fetching import kin, opened, refused, whole
-from catalogue.images import DIGESTS_FILE, EXPERIMENT_IMAGES, MPI_IMAGES, PLATFORM_IMAGES
+from catalogue.images import DIGESTS_FILE, own_images
 
 _DOCKER_HUB = "registry-1.docker.io"
 _MANIFESTS = ", ".join(
@@ -140,7 +140,7 @@ def resolve(images: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
 
 def main(arguments: list[str], file: Path = DIGESTS_FILE) -> int:
     """Resolve and write; 1 if a registry failed, with one sentence for each."""
-    images = [image for image in (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES, *MPI_IMAGES, *arguments) if "@" not in image]
+    images = [each for each in (*own_images(experiments=True, mpi=True, mlflow=True), *arguments) if "@" not in each]
     digests, failures = resolve(dict.fromkeys(images))
     for host, why in failures.items():
         print(f"{host}: {why}; {file.name} is unchanged, run this again where the registry answers", file=sys.stderr)

@@ -145,6 +145,14 @@ KATIB_IMAGES = {
 MYSQL_IMAGE = "public.ecr.aws/docker/library/mysql:8.0.29"
 """What Katib's own manifests name and are tested with (manifests/v1beta1/components/mysql/mysql.yaml)."""
 
+# renovate: datasource=docker depName=ghcr.io/mlflow/mlflow
+MLFLOW_IMAGE = "ghcr.io/mlflow/mlflow:v3.15.1-full"
+"""MLflow's own image with the clients of PostgreSQL and S3, which the one without -full lacks (docker/README.md)."""
+
+# renovate: datasource=docker depName=public.ecr.aws/docker/library/postgres
+POSTGRES_IMAGE = "public.ecr.aws/docker/library/postgres:17.7"
+"""MLflow takes any version that is still patched; 17 is until November 2029 (PostgreSQL, versioning policy)."""
+
 # renovate: datasource=docker depName=registry.k8s.io/kubectl
 KUBECTL_IMAGE = "registry.k8s.io/kubectl:v1.36.3"
 

@@ -51,6 +51,7 @@ from planner.stack import (
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
 from planner.teams import plan_teams
+from planner.tracking import has_mlflow, plan_tracking
 from planner.types import AwsPlan
 from planner.vpc import VpcPlan, plan_vpc, traffic
 from planner.workload_types import RunPlan
@@ -89,6 +90,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         runs=draft.runs,
         experiments=draft.experiments,
         trial_database=plan_database(settings.training),
+        tracking=plan_tracking(settings.training),
         services=draft.services,
         triton=draft.triton,
         sharing=plan_sharing(draft.pools, draft.runs, draft.services, draft.triton),
@@ -127,7 +129,9 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
     gateway = plan_gateway(settings.serving, services)
     queues, experiments = len(settings.scheduling.queues), len(settings.training.experiments)
-    monitoring = plan_monitoring(settings.monitoring, pools, runs, services, queues, gateway, experiments)
+    monitoring = plan_monitoring(
+        settings.monitoring, pools, runs, services, queues, gateway, experiments, tracked=has_mlflow(settings.training)
+    )
     return AwsDraft(
         settings=settings,
         catalogue=catalogue,

@@ -34,6 +34,7 @@ from planner.site import plan_site
 from planner.stack import ownership, plan_queues, plan_supply
 from planner.storage.plan import client_rates, plan_metal_storage
 from planner.teams import plan_teams
+from planner.tracking import has_mlflow, plan_tracking
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs, plan_sharing
 
@@ -63,6 +64,7 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
         runs=draft.runs,
         experiments=draft.experiments,
         trial_database=plan_database(settings.training),
+        tracking=plan_tracking(settings.training),
         services=draft.services,
         triton=draft.triton,
         sharing=plan_sharing(draft.pools, draft.runs, draft.services, draft.triton),
@@ -120,7 +122,14 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
         triton=plan_triton(settings.serving.triton, pools, services, read_mb_per_s),
         gateway=gateway,
         monitoring=plan_monitoring(
-            settings.monitoring, pools, runs, services, queues, gateway, len(settings.training.experiments)
+            settings.monitoring,
+            pools,
+            runs,
+            services,
+            queues,
+            gateway,
+            len(settings.training.experiments),
+            tracked=has_mlflow(settings.training),
         ),
         fabric=fabric,
         storage=storage,

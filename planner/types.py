@@ -31,6 +31,7 @@ from planner.stack import (
 )
 from planner.storage.types import StoragePlan
 from planner.teams import TeamPlan
+from planner.tracking import TrackingPlan
 from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
 
@@ -70,7 +71,7 @@ class Plan:
 
     `charts` are installed, by name. `gates` are the tests that a pool's nodes have to pass, `measured` is what does
     them, `sharing` is what services leave of it, by the pool's name. Without the section of that name there is no
-    `monitoring`, and no `gateway`; without `experiments` no `trial_database`.
+    `monitoring`, and no `gateway`; without `experiments` no `trial_database`, without its section no `tracking`.
     """
 
     kubernetes_version: str
@@ -87,6 +88,7 @@ class Plan:
     runs: Mapping[str, RunPlan]
     experiments: Mapping[str, ExperimentPlan]
     trial_database: DatabasePlan | None
+    tracking: TrackingPlan | None
     services: Mapping[str, ServicePlan]
     triton: Mapping[str, TritonPlan]
     sharing: Mapping[str, Sharing]

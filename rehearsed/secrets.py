@@ -12,8 +12,8 @@ PROJECT = "gpucluster"
 
 
 def secrets(text: str) -> Sequence[str]:
-    """Full keys of the secrets of receivers of alerts, of model services, of the trials' database and of hosts, each
-    once.
+    """Full keys of the secrets of receivers of alerts, of model services, of the trials' database, of a tracker and of
+    hosts, each once.
     """
     config = (yaml.safe_load(text) or {}).get("config") or {}
     receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
@@ -23,4 +23,7 @@ def secrets(text: str) -> Sequence[str]:
     training = config.get(f"{PROJECT}:training") or {}
     if training.get("experiments"):
         named.append(str((training.get("trialDatabase") or {}).get("secret", "trialDatabase")))
+    if (tracking := training.get("tracking")) is not None:
+        own = "trackingDatabase" if tracking.get("kind", "mlflow") == "mlflow" else "trackingKey"
+        named.append(str(tracking.get("secret") or own))
     return list(dict.fromkeys([*(f"{PROJECT}:{key}" for key in named), *machines.secrets(text)]))

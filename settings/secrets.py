@@ -13,6 +13,9 @@ HUB_TOKEN, API_TOKEN = "hfToken", "apiToken"
 TRIAL_DATABASE = "trialDatabase"
 """The password of the trials' database, where the stack file names no other secret for it."""
 
+TRACKING_DATABASE, TRACKING_KEY = "trackingDatabase", "trackingKey"
+"""The password of the tracker's database and the key of a tracker outside, where the stack file names no other."""
+
 SSH_KEY, CLUSTER_KEY = "sshKey", "clusterKey"
 """The private key that machines of an inventory let in, and what the secrets of their cluster are derived from."""
 
@@ -30,12 +33,12 @@ SecretKey = Annotated[
 
 
 def named_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The secrets that receivers of alerts, model services, the trials' database and an inventory name, in sections as
-    they are written."""
+    """The secrets that receivers of alerts, model services, the trials' database, a tracker and an inventory name, in
+    sections as they are written."""
     receivers = (each.get("secret") for each in _entries(values, "monitoring", "receivers"))
     services = (each.get("keys") for each in _entries(values, "serving", "services"))
     keys = (key for each in services if isinstance(each, list | tuple) for key in each)
-    found = (*receivers, *keys, *_database(values), *_of_inventory(values))
+    found = (*receivers, *keys, *_database(values), *_tracker(values), *_of_inventory(values))
     return tuple(dict.fromkeys(each for each in found if isinstance(each, str)))
 
 
@@ -45,6 +48,15 @@ def _database(values: Mapping[str, Any]) -> Iterable[Any]:
     if isinstance(training, Mapping) and training.get("experiments"):
         database = training.get("trialDatabase")
         yield database.get("secret", TRIAL_DATABASE) if isinstance(database, Mapping) else TRIAL_DATABASE
+
+
+def _tracker(values: Mapping[str, Any]) -> Iterable[Any]:
+    """The secret of the tracker: its database's password, or the key of one outside."""
+    training = values.get("training")
+    tracking = training.get("tracking") if isinstance(training, Mapping) else None
+    if isinstance(tracking, Mapping):
+        own = TRACKING_DATABASE if tracking.get("kind", "mlflow") == "mlflow" else TRACKING_KEY
+        yield tracking.get("secret") or own
 
 
 def _of_inventory(values: Mapping[str, Any]) -> tuple[str, ...]:

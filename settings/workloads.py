@@ -10,6 +10,7 @@ from settings.follow_ups import FollowUp, name_problems
 from settings.gates import Gates
 from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
 from settings.sections import Path, Section, SectionError
+from settings.tracking import Tracking
 from settings.types import Image, Matching, Name, S3Uri, reserved
 
 LineageWord = Annotated[
@@ -254,6 +255,9 @@ class Training(Section):
     experiments: tuple[Experiment, ...] = ()
     trial_database: Annotated[
         TrialDatabase | None, Field(description="None = where there are experiments, one of the defaults below")
+    ] = None
+    tracking: Annotated[
+        Tracking | None, Field(description="where runs tell how they get on; None = nowhere but their logs")
     ] = None
 
     @property

@@ -19,7 +19,7 @@ from planner.site import StorePlan
 from stacks.charts import chart_source
 from stacks.metal_variables import LOCAL_VOLUMES_PATH, SHARED_PATH
 
-WITH_WORKLOADS = ("training", "inference")
+WITH_WORKLOADS = ("training", "inference", "tracking")
 """Namespaces whose pods copy from and to the object store."""
 
 
@@ -66,7 +66,7 @@ class SiteObjects:
 
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """The key, as a Secret of each namespace with workloads."""
-        for name in WITH_WORKLOADS:
+        for name in (each for each in WITH_WORKLOADS if each in namespaces):
             args = StoreKeyArgs(namespace=namespaces[name], key_id=self.key_id, key=self.key)
             self._kept[name] = StoreKey(f"object-store-{name}", args, opts).kept
 

@@ -7,13 +7,16 @@ from components.gateway.traefik import PLAIN_PORT, TLS_PORT
 from components.platform.network_rules import DENY, JOB_KEY, NAMES, Flow, Pods, Reach, Rule, gang, internet
 from components.platform.taints import GATE_KEY
 from components.serving.arguments import PORT
+from components.tracking.mlflow import NAMESPACE as TRACKER
 from components.training.gate_pods import NEWCOMERS_KEY
 from components.training.pod import RUN_KEY
 from components.training.run_watch import WATCH_KEY
 from planner.serving.gateway import GatewayPlan
+from planner.tracking import TrackingPlan
 from planner.types import Plan
 from stacks.experiment_network import experiment_rules
 from stacks.platform import Connections
+from stacks.tracking_network import tracking_rules
 
 SOLVER_KEY, SOLVER_PORT = "acme.cert-manager.io/http01-solver", 8089
 """Of the pods that answer an authority (cert-manager, pkg/issuer/acme/http/solver and pkg/issuer/acme/http/pod.go)."""
@@ -40,49 +43,58 @@ def network_rules(
     *,
     gateway: GatewayPlan | None = None,
     experiments: bool = False,
+    tracking: TrackingPlan | None = None,
 ) -> Mapping[str, Sequence[Rule]]:
-    """The rules by namespace; `gates` are the pools that are measured. With `experiments` Katib is there."""
+    """The rules by namespace; `gates` are the pools that are measured. With `experiments` Katib is there, with
+    `tracking` what runs tell."""
     katib = experiment_rules(known.api) if experiments else {}
-    return (_way_in(known, gateway) if gateway else {}) | {
-        "training": [
-            DENY,
-            NAMES,
-            _scraped(),
-            _objects(known, Pods()),
-            *_gates(known, gates),
-            *_watched(known),
-            *katib.get("training", ()),
-        ],
-        "inference": [
-            DENY,
-            NAMES,
-            _scraped(),
-            _objects(known, Pods(having=JOB_KEY)),
-            _asked(known),
-            *([_asked_from_outside()] if gateway else []),
-            Rule(name="jobs-ask-servers", pods=Pods(having=JOB_KEY), egress=[Flow(peers=[Pods()])]),
-        ],
-        "gpu-operator": [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known), _among_themselves()],
-        "volcano-system": [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known)],
-        "kubeflow": [
-            DENY,
-            NAMES,
-            _scraped(),
-            _asks_api(known),
-            _webhooks(known),
-            _fetches(),
-            *katib.get("kubeflow", ()),
-        ],
-        "monitoring": [
-            DENY,
-            NAMES,
-            _asks_api(known),
-            _webhooks(known),
-            _among_themselves(),
-            Rule(name="scrapes", egress=[Flow(peers=[Pods(namespace=None)]), _at(known.nodes)]),
-            Rule(name="tells", egress=[_at(each) for each in _outside(known, mail)]),
-        ],
-    }
+    told = tracking_rules(tracking, _stores(known)) if tracking else {}
+    own = {TRACKER: [DENY, NAMES, *told[TRACKER]]} if TRACKER in told else {}
+    return (
+        (_way_in(known, gateway) if gateway else {})
+        | own
+        | {
+            "training": [
+                DENY,
+                NAMES,
+                _scraped(),
+                _objects(known, Pods()),
+                *_gates(known, gates),
+                *_watched(known),
+                *katib.get("training", ()),
+                *told.get("training", ()),
+            ],
+            "inference": [
+                DENY,
+                NAMES,
+                _scraped(),
+                _objects(known, Pods(having=JOB_KEY)),
+                _asked(known),
+                *([_asked_from_outside()] if gateway else []),
+                Rule(name="jobs-ask-servers", pods=Pods(having=JOB_KEY), egress=[Flow(peers=[Pods()])]),
+            ],
+            "gpu-operator": [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known), _among_themselves()],
+            "volcano-system": [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known)],
+            "kubeflow": [
+                DENY,
+                NAMES,
+                _scraped(),
+                _asks_api(known),
+                _webhooks(known),
+                _fetches(),
+                *katib.get("kubeflow", ()),
+            ],
+            "monitoring": [
+                DENY,
+                NAMES,
+                _asks_api(known),
+                _webhooks(known),
+                _among_themselves(),
+                Rule(name="scrapes", egress=[Flow(peers=[Pods(namespace=None)]), _at(known.nodes)]),
+                Rule(name="tells", egress=[_at(each) for each in _outside(known, mail)]),
+            ],
+        }
+    )
 
 
 def team_rules(known: Connections) -> Sequence[Rule]:
@@ -100,8 +112,12 @@ def _scraped() -> Rule:
 
 def _objects(known: Connections, pods: Pods) -> Rule:
     """Copiers, and runs that save by themselves."""
-    wanted = [known.objects, internet(), *_platform(known)]
-    return Rule(name="object-store", pods=pods, egress=[_at(each) for each in dict.fromkeys(map(_frozen, wanted))])
+    return Rule(name="object-store", pods=pods, egress=[_at(each) for each in _stores(known)])
+
+
+def _stores(known: Connections) -> list[Reach]:
+    """How an object store is reached, and what gives the rights there."""
+    return list(dict.fromkeys(map(_frozen, [known.objects, internet(), *_platform(known)])))
 
 
 def _platform(known: Connections) -> list[Reach]:

@@ -44,6 +44,7 @@ def layer_outputs(
                 if deployed.experiments
                 else {}
             ),
+            **({"tracking": deployed.tracking} if deployed.tracking else {}),
             "services": {
                 name: {
                     **shown["services"].get(name, {}),

@@ -24,6 +24,7 @@ MISSING = "{key}: model services need this secret, and it is not set; type pulum
 
 CLOSED = "{path}: nobody can ask {name}: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNKEPT = "{path}: the trials' database has no password: {key} is not set; type pulumi config set --secret {key} VALUE"
+UNTOLD = "{path}: the tracker has no {what}: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNREACHED = "gpucluster:inventory: {why} {key} is not set; type pulumi config set --secret {key} VALUE"
 UNHEARD = "{path}: {name} cannot be told of alerts: {key} is not set; type pulumi config set --secret {key} VALUE"
 
@@ -46,6 +47,7 @@ def accepted(plan: Plan, config: pulumi.Config) -> Plan:
         *_without_keys(plan, config),
         *_without_receivers(plan, config),
         *_without_password(plan, config),
+        *_without_tracker(plan, config),
         *_without_machines(plan, config),
         *unlike_record(plan),
     ]
@@ -83,6 +85,14 @@ def _without_password(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     if database is not None and config.get_secret(database.secret) is None:
         path = config.full_key("training.trialDatabase.secret")
         yield UNKEPT.format(path=path, key=config.full_key(database.secret))
+
+
+def _without_tracker(plan: Plan, config: pulumi.Config) -> Iterator[str]:
+    tracking = plan.tracking
+    if tracking is not None and config.get_secret(tracking.secret) is None:
+        what = "password for its database" if tracking.mlflow else "key, so nobody hears what runs tell"
+        path = config.full_key("training.tracking.secret")
+        yield UNTOLD.format(path=path, what=what, key=config.full_key(tracking.secret))
 
 
 def _without_machines(plan: Plan, config: pulumi.Config) -> Iterator[str]:

@@ -25,6 +25,7 @@ from components.platform.taints import GPU_RESOURCE, tolerations_of_all_pools
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
 from components.storage.claims import ClaimSpec
+from components.tracking.mlflow import NAMESPACE as TRACKER
 from monitoring.counters import dcgm_csv
 from planner.mig import plugin_config
 from planner.types import Plan
@@ -54,7 +55,7 @@ class Services:
     gpus: Mapping[str, Sequence[pulumi.Resource]]
 
 
-def namespace_specs(pools: Sequence[GpuPool], *, gateway: bool = False) -> list[NamespaceSpec]:
+def namespace_specs(pools: Sequence[GpuPool], *, gateway: bool = False, tracker: bool = False) -> list[NamespaceSpec]:
     """The namespaces. What the fabric's devices ask of training pods the baseline level forbids (NW03); operands of the
     GPU Operator mount the host. Neither side's pods may carry the other's priority, and inference has the GPUs of its
     pools and no more (A08). Among gangs the queues share, and priority decides: a quota would end preemption (M04).
@@ -81,6 +82,7 @@ def namespace_specs(pools: Sequence[GpuPool], *, gateway: bool = False) -> list[
         # Exporter and log collector of a node look into it: its network, processes and directories.
         NamespaceSpec(name="monitoring", pod_security="privileged"),
         *(NamespaceSpec(name=name, pod_security="baseline") for name in (GATEWAY, CERTIFICATES) if gateway),
+        *([NamespaceSpec(name=TRACKER, pod_security="baseline")] if tracker else []),
     ]
 
 
@@ -90,7 +92,13 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     at_platform = pulumi.ResourceOptions(parent=platform.layer, providers=[kubernetes])
     namespaces = Namespaces(
         "namespaces",
-        NamespacesArgs(namespaces=namespace_specs(list(platform.pools.values()), gateway=plan.gateway is not None)),
+        NamespacesArgs(
+            namespaces=namespace_specs(
+                list(platform.pools.values()),
+                gateway=plan.gateway is not None,
+                tracker=plan.tracking is not None and plan.tracking.mlflow is not None,
+            )
+        ),
         at_platform,
     ).names
     platform.objects.prepare(namespaces, at_platform)
@@ -100,6 +108,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         tuple(plan.measured),
         gateway=plan.gateway,
         experiments=bool(plan.experiments),
+        tracking=plan.tracking,
     )
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
     monitors = _monitors(plan.supply, platform, namespaces, at_platform)

@@ -31,6 +31,7 @@ from stacks.recipes import started
 from stacks.services import CHECKPOINTS, DATA, Services
 from stacks.serving import Served, serve
 from stacks.shapes import shape
+from stacks.tracking import Tracker, deploy_tracking
 
 _LABEL = re.compile(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 """Kubernetes documentation, Labels and Selectors: syntax of values."""
@@ -38,10 +39,12 @@ _LABEL = re.compile(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
-    """Names of gangs, addresses of services in the cluster, and those from outside, each resolving when it exists."""
+    """Names of gangs, addresses of services in the cluster, and those from outside, each resolving when it exists; and
+    lines about the tracker."""
 
     gangs: dict[str, pulumi.Output[str]]
     experiments: dict[str, pulumi.Output[str]]
+    tracking: dict[str, str]
     endpoints: dict[str, pulumi.Output[str]]
     public: dict[str, pulumi.Output[str]]
 
@@ -52,15 +55,27 @@ def deploy_workloads(
     """Register runs and services. A stack with services needs both secrets; Pulumi says which one is missing."""
     layer = Workloads("workloads", pulumi.ResourceOptions(providers=list(platform.providers)))
     inside = pulumi.ResourceOptions(parent=layer)
-    gangs, experiments = _train(plan, platform, services, config, inside)
+    tracker = deploy_tracking(plan, platform, services, config, inside)
+    gangs, experiments = _train(plan, platform, services, config, tracker, inside)
     served = Served({}, {})
     if plan.services or plan.triton:
         served = serve(plan, platform, services, way_in, config, inside)
-    return Deployed(gangs=gangs, experiments=experiments, endpoints=served.urls, public=served.public)
+    return Deployed(
+        gangs=gangs,
+        experiments=experiments,
+        tracking=dict(tracker.lines),
+        endpoints=served.urls,
+        public=served.public,
+    )
 
 
 def _train(
-    plan: Plan, platform: Platform, services: Services, config: pulumi.Config, inside: pulumi.ResourceOptions
+    plan: Plan,
+    platform: Platform,
+    services: Services,
+    config: pulumi.Config,
+    tracker: Tracker,
+    inside: pulumi.ResourceOptions,
 ) -> tuple[dict[str, pulumi.Output[str]], dict[str, pulumi.Output[str]]]:
     """Runs and experiments. A run's pods may keep its checkpoints in the object store, and nothing else there (R07)."""
     namespace, objects = services.namespaces["training"], platform.objects
@@ -81,7 +96,7 @@ def _train(
             rules={"training": [gang({RUN_KEY: run.name}, f"gang-{run.name}")]}, names=services.namespaces
         )
         NetworkRules(f"network-{run.name}", among, inside)
-        begun = started(run)
+        begun, made_of = started(run), lineage(plan, run)
         return TrainingJobArgs(
             run=run.name,
             namespace=namespace,
@@ -106,11 +121,12 @@ def _train(
                 *([gates[pool.name]] if pool.name in gates else []),
             ],
             measured=pool.name in gates,
-            env={"CHECKPOINT_URI": uri, **begun.environment},
+            env={"CHECKPOINT_URI": uri, **tracker.environment(run, made_of), **begun.environment},
+            secrets=tracker.secrets,
             data=data[run.dataset] if run.dataset else None,
             staging=run.staging,
             deadline_seconds=run.deadline_s,
-            lineage=lineage(plan, run),
+            lineage=made_of,
             labels=lineage_labels(plan, run, run.image),
             saving=run.saving,
             metrics_port=run.metrics_port,

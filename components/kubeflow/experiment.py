@@ -28,6 +28,8 @@ REFERENCE_FORMAT = r"(loss) ([+-]?\d+\.?\d*(?:[Ee][+-]?\d+)?)"
 """How the reference trainer prints its metric (node/trainer/train.py): the name, then the value."""
 
 _DONE = 'status.conditions.#(type=="{0}")#|#(status=="True")#'
+_NAMED = {"MLFLOW_TRACKING_URI": "MLFLOW_RUN_NAME", "WANDB_BASE_URL": "WANDB_NAME"}
+"""Where a tracker is, the variable by which its run gets its name (mlflow/environment_variables.py; docs.wandb.ai)."""
 _FIRST_RANK = {"training.kubeflow.org/job-role": "master"}
 
 
@@ -155,11 +157,14 @@ def trial_job(args: ExperimentArgs, account: pulumi.Input[str]) -> dict[str, Any
 
 
 def _of_a_trial(trial: TrainingJobArgs) -> TrainingJobArgs:
-    """Where a trial may write in the object store: a place of its own below the experiment's."""
-    kept = trial.env.get("CHECKPOINT_URI")
-    if kept is None:
-        return trial
-    env: Mapping[str, pulumi.Input[str]] = {**trial.env, "CHECKPOINT_URI": pulumi.Output.concat(kept, "/", TRIAL)}
+    """Where a trial may write in the object store: a place of its own below the experiment's. A tracker knows it by the
+    trial's name.
+    """
+    own: dict[str, pulumi.Input[str]] = {}
+    if (kept := trial.env.get("CHECKPOINT_URI")) is not None:
+        own["CHECKPOINT_URI"] = pulumi.Output.concat(kept, "/", TRIAL)
+    own |= {name: TRIAL for asked, name in _NAMED.items() if asked in trial.env}
+    env: Mapping[str, pulumi.Input[str]] = {**trial.env, **own}
     return replace(trial, env=env)
 
 

@@ -43,6 +43,14 @@ class RunData:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SecretValue:
+    """The value of `key` in the Secret `name` of the run's namespace."""
+
+    name: pulumi.Input[str]
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainingJobArgs:
     """A run of `nodes` pods on the pool's nodes, which all begin again at a checkpoint up to `restarts` times.
 
@@ -55,7 +63,8 @@ class TrainingJobArgs:
     and with `staging` the data, or a node's shard of it, before the ranks start. On `metrics_port` the script of rank 0
     tells of the run (monitoring/run_metrics.py); None where it does not. It is ended `deadline_seconds` after it was
     made. With `launcher` mpi it is an MPIJob, and `operator` accepts those; by `api` v2 a TrainJob. `lineage` are
-    words about what it is made of, kept with the job, `labels` those of them by which it is found.
+    words about what it is made of, kept with the job, `labels` those of them by which it is found. `secrets` are
+    variables by name, out of Secrets.
     """
 
     run: str
@@ -75,6 +84,7 @@ class TrainingJobArgs:
     operator: pulumi.Resource
     nodes_ready: Sequence[pulumi.Resource]
     env: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    secrets: Mapping[str, SecretValue] = field(default_factory=dict)
     data: RunData | None = None
     saving: SaveTimes | None = None
     local: Mapping[str, Any] | None = None
@@ -100,7 +110,7 @@ class TrainingJobArgs:
             raise ValueError(f"{self.run}: staging brings data to the nodes' own disks; give data, and local for it")
         if self.staging == "shard" and self.elastic is not None:
             raise ValueError(f"{self.run}: staging is shard, and an elastic run has no fixed number of nodes")
-        for name in self.env:
+        for name in (*self.env, *self.secrets):
             if name in OPERATORS_OWN or name.startswith("PET_"):
                 raise ValueError(f"{self.run}: {name} is set by the training operator; remove it from env")
 

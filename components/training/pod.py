@@ -15,7 +15,7 @@ from components.training.staging import PLACE, SCRIPTS, container, name_of
 from monitoring.run_metrics import PORT_NAME, PORT_VARIABLE
 
 if TYPE_CHECKING:
-    from components.training.job import TrainingJobArgs
+    from components.training.job import SecretValue, TrainingJobArgs
 
 CONTAINER = "pytorch"
 """The operator's webhook refuses a replica without a container of this name (KJ01)."""
@@ -58,11 +58,21 @@ def recorder(ranks: int) -> dict[str, pulumi.Input[str]]:
     }
 
 
-def environment(shape: PodShape, nodes: int, extra: Mapping[str, pulumi.Input[str]]) -> list[dict[str, Any]]:
+def environment(
+    shape: PodShape,
+    nodes: int,
+    extra: Mapping[str, pulumi.Input[str]],
+    secrets: Mapping[str, SecretValue] | None = None,
+) -> list[dict[str, Any]]:
     """Environment of a rank: warnings of NCCL, what the fabric needs, between nodes too, and what the run adds."""
     between = shape.network.between if nodes > 1 else {}
     env: dict[str, pulumi.Input[str]] = {"NCCL_DEBUG": "WARN", **shape.network.env, **between, **extra}
-    return [{"name": name, "value": value} for name, value in sorted(env.items())]
+    plain = [{"name": name, "value": value} for name, value in sorted(env.items())]
+    kept = [
+        {"name": name, "valueFrom": {"secretKeyRef": {"name": each.name, "key": each.key}}}
+        for name, each in sorted((secrets or {}).items())
+    ]
+    return [*plain, *kept]
 
 
 def pod_template(
@@ -123,6 +133,7 @@ def pod_template(
                             **telling(args.metrics_port),
                             **args.env,
                         },
+                        args.secrets,
                     ),
                     **(
                         {"ports": [{"name": PORT_NAME, "containerPort": args.metrics_port}]}

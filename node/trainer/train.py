@@ -1,7 +1,8 @@
 """Trains a decoder-only transformer as torchrun starts it: fully sharded or data parallel, and goes on after a failure.
 
 Every number is the plan's (arguments.py). It saves every so many seconds, and when it is told to stop; it begins at the
-newest whole save, on as many ranks as there are now. Steps, tokens and loss are on the metrics port of rank 0.
+newest whole save, on as many ranks as there are now. Steps, tokens and loss are on the metrics port of rank 0, and go
+to MLflow where the environment names it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from model import Decoder, Sizes
 from state import Ranks
 from tokens import Files, MadeUp
 from torch import Tensor, nn
+from tracking import Tracker
 
 STOPPED = 143
 """Status after SIGTERM, as a shell has it: a run that was stopped has not succeeded."""
@@ -68,6 +70,7 @@ class Run:
         self.asked, self.ranks, self.device = asked, ranks, device
         self.passes = arguments.accumulation(asked, ranks.world)
         self.metrics = Metrics()
+        self.tracker = Tracker(os.environ if ranks.rank == 0 else {}, asked.checkpoint_dir, self.say)
         self.stopping = False
         self.step = self.batches = 0
         self.saved_at = time.monotonic()
@@ -88,6 +91,7 @@ class Run:
             # Every node of an elastic run is asked, as any may have rank 0; the others answer with nothing.
             serve(self.metrics if self.ranks.rank == 0 else Metrics(), self.asked.metrics_port)
         self.resume()
+        self.tracker.begin(vars(self.asked), resumed=self.step > 0)
         if self.step == 0:
             self.save()
         with self._profile():
@@ -160,6 +164,7 @@ class Run:
         tokens = self.passes * self.ranks.world * self.asked.micro_batch_size * self.asked.sequence_length
         self.metrics.set(step=self.step, step_seconds=seconds, loss=loss)
         self.metrics.add("tokens_total", tokens)
+        self.tracker.tell(self.step, loss=loss, step_seconds=seconds, tokens_per_second=tokens / seconds)
         self.say(f"step {self.step} loss {loss:.4f} {tokens / seconds:.0f} tokens/s")
 
     def _agreed(self) -> int:
@@ -253,9 +258,20 @@ def main(words: Sequence[str]) -> int:
             Path(root).mkdir(parents=True, exist_ok=True)
     try:
         with copier(asked, ranks):
-            return Run(asked, ranks, device).train()
+            return _told(Run(asked, ranks, device))
     finally:
         dist.destroy_process_group()
+
+
+def _told(run: Run) -> int:
+    """Trains, and says to the tracker how that ended."""
+    status = "FAILED"
+    try:
+        code = run.train()
+        status = {0: "FINISHED", STOPPED: "KILLED"}.get(code, status)
+        return code
+    finally:
+        run.tracker.end(status)
 
 
 if __name__ == "__main__":

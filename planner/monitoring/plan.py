@@ -55,6 +55,8 @@ def plan_monitoring(
     queues: int,
     gateway: GatewayPlan | None = None,
     experiments: int = 0,
+    *,
+    tracked: bool = False,
 ) -> MonitoringPlan | None:
     """The numbers; None without the section."""
     if wanted is None:
@@ -80,7 +82,11 @@ def plan_monitoring(
         log_days=wanted.logs.retention_days,
         alerts=_alerts(wanted.alerts),
         room=system_room(
-            list(pools.values()), asked, gateways=gateway.replicas if gateway else 0, experiments=experiments
+            list(pools.values()),
+            asked,
+            gateways=gateway.replicas if gateway else 0,
+            experiments=experiments,
+            tracked=tracked,
         ),
     )
 

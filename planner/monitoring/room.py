@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
 from planner.pool_types import PoolPlan
+from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST
 
 
 class _Pods(NamedTuple):
@@ -58,12 +59,20 @@ _KATIB = (_Pods("Katib", 200, 384), _Pods("the trials' database", 250, 1024))
 _SEARCH = _Pods("an experiment's algorithm", 200, 512)
 """As they are registered (components/kubeflow); an algorithm's service goes when its experiment has ended."""
 
+_TRACKING = (_Pods("MLflow", *MLFLOW_REQUEST), _Pods("the tracker's database", *DATABASE_REQUEST))
 _DAEMONS = _Pods("daemons of a node", 300, 512)
 
 
-def system_room(pools: Sequence[PoolPlan], asked: Requests, *, gateways: int = 0, experiments: int = 0) -> SystemRoom:
+def system_room(
+    pools: Sequence[PoolPlan],
+    asked: Requests,
+    *,
+    gateways: int = 0,
+    experiments: int = 0,
+    tracked: bool = False,
+) -> SystemRoom:
     """Sum up the system pools, with monitoring among what runs there, `gateways` pods of a gateway, and what so many
-    experiments take."""
+    experiments and, if runs are `tracked` in the cluster, MLflow take."""
     system = [pool for pool in pools if pool.role == "system"]
     nodes = sum(pool.count for pool in system)
     prometheus = _together("Prometheus", asked.prometheus, asked.reloader)
@@ -80,7 +89,7 @@ def system_room(pools: Sequence[PoolPlan], asked: Requests, *, gateways: int = 0
     )
     way_in = (_Pods("gateway", *GATEWAY_REQUEST, gateways), CERTIFICATES) if gateways else ()
     tuning = (*_KATIB, _SEARCH._replace(replicas=experiments)) if experiments else ()
-    everything = (*_SERVICES, *way_in, *watching, *tuning, daemons)
+    everything = (*_SERVICES, *way_in, *watching, *tuning, *(_TRACKING if tracked else ()), daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
         asked_memory_mib=sum(each.memory_mib * each.replicas for each in everything),

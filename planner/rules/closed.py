@@ -12,6 +12,7 @@ from planner.findings import Observation
 from planner.rules.known import followed, services, workloads
 from planner.serving.sources import HubSource, source_of
 from planner.stack import plan_supply
+from planner.tracking import has_mlflow
 
 _GUIDE = 'EKS user guide, "Deploy private clusters with limited internet access"'
 _ECR = re.compile(r"\d{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
@@ -79,6 +80,10 @@ def closed_network(draft: AwsDraft) -> Iterable[Observation]:
         if each.kind in ("slack", "pagerduty"):
             wrong = f"{each.kind} is not reached, so the alerts of {each.name} are lost"
             yield _fails(f"monitoring.receivers[{index}]", each.name, wrong, "take a webhook or a mail server inside")
+    tracking = draft.settings.training.tracking
+    if tracking is not None and tracking.kind == "wandb":
+        wrong = f"{tracking.host} is not reached, so what runs tell is lost"
+        yield _fails("training.tracking.host", tracking.host, wrong, "take kind mlflow, which is in the cluster")
     if draft.gateway and draft.gateway.acme:
         wrong = f"{draft.gateway.acme.server} is not reached, so no certificate is signed"
         yield _fails("serving.gateway", "gateway", wrong, "take issuer: {kind: private-ca}")
@@ -107,7 +112,8 @@ def _pulled(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     yield from ((f"{path}.image", each.image) for path, each in workloads(draft))
     yield from ((f"serving.triton[{index}].image", each.image) for index, each in enumerate(settings.serving.triton))
     yield from followed(draft)
-    own = own_images(experiments=bool(settings.training.experiments), mpi=settings.training.by_mpi)
+    training = settings.training
+    own = own_images(experiments=bool(training.experiments), mpi=training.by_mpi, mlflow=has_mlflow(training))
     yield from (("platform.network.nat", image) for image in own)
 
 

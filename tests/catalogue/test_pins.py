@@ -156,9 +156,7 @@ def test_answers_are_written_beside_older_ones(
     registry: str, digests: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`make pin-images` adds what it learned and keeps the rest."""
-    monkeypatch.setattr(pins, "PLATFORM_IMAGES", (f"{registry}/open:1",))
-    monkeypatch.setattr(pins, "EXPERIMENT_IMAGES", ())
-    monkeypatch.setattr(pins, "MPI_IMAGES", ())
+    monkeypatch.setattr(pins, "own_images", lambda **_: (f"{registry}/open:1",))
     assert pins.main([f"{registry}/fenced/app:1"], digests) == 0
     assert json.loads(digests.read_text(encoding="utf-8")) == {
         "old:1": "sha256:kept",
@@ -173,9 +171,8 @@ def test_unreachable_registry_leaves_the_file_untouched(
 ) -> None:
     """Offline: one sentence per registry, however many images it has, and no half-written file."""
     before = digests.read_bytes()
-    monkeypatch.setattr(pins, "PLATFORM_IMAGES", ("127.0.0.1:1/a:1", "127.0.0.1:1/b:1", f"{registry}/open:1"))
-    monkeypatch.setattr(pins, "EXPERIMENT_IMAGES", ())
-    monkeypatch.setattr(pins, "MPI_IMAGES", ())
+    images = ("127.0.0.1:1/a:1", "127.0.0.1:1/b:1", f"{registry}/open:1")
+    monkeypatch.setattr(pins, "own_images", lambda **_: images)
     assert pins.main([], digests) == 1
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1

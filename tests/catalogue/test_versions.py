@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from catalogue import versions
-from catalogue.images import EXPERIMENT_IMAGES, PLATFORM_IMAGES, is_pinned, pinned
+from catalogue.images import is_pinned, own_images, pinned
 from rehearsal.toolchain import versions as toolchain
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ def test_every_version_has_an_update_marker() -> None:
     """I03: the line below each marker holds a version, and each version in the file has a marker."""
     lines = SOURCE.splitlines()
     marked = [lines[index + 1] for index, line in enumerate(lines) if line.strip().startswith("# renovate:")]
-    assert len(marked) == len(versions.CHARTS) + len(versions.KUBERNETES) + 11
+    assert len(marked) == len(versions.CHARTS) + len(versions.KUBERNETES) + 13
     assert all(re.search(r"\d+\.\d+", line) for line in marked)
 
 
@@ -32,7 +32,7 @@ def test_nothing_floats() -> None:
     for minor, kubernetes in versions.KUBERNETES.items():
         assert re.fullmatch(rf"{re.escape(minor)}\.\d+-20\d{{6}}", kubernetes.ami_release)
         assert kubernetes.source.startswith("https://")
-    assert all(re.search(r":v?\d[\w.\-]*$", image) for image in (*PLATFORM_IMAGES, *EXPERIMENT_IMAGES))
+    assert all(re.search(r":v?\d[\w.\-]*$", image) for image in own_images(experiments=True, mpi=True, mlflow=True))
 
 
 def test_charts_exist_as_published() -> None:

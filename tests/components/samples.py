@@ -94,6 +94,10 @@ from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
 from components.storage.staged import Staged, StagedArgs
+from components.tracking.backup import TrackingBackup, TrackingBackupArgs
+from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
+from components.tracking.key import TrackingKey, TrackingKeyArgs
+from components.tracking.mlflow import Mlflow, MlflowArgs
 from components.training.backup import Backup, BackupArgs
 from components.training.follow_up import FollowUp, FollowUpArgs
 from components.training.gate_history import GateHistory, GateHistoryArgs
@@ -765,6 +769,49 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "experiment": lambda opts: Experiment("sample", experiment_args(), opts),
+    "tracking-database": lambda opts: TrackingDatabase(
+        "sample",
+        TrackingDatabaseArgs(
+            namespace="tracking",
+            password=pulumi.Output.secret("hush"),
+            storage_class="block",
+            gib=7,
+            image="postgres:17",
+            millicores=250,
+            memory_mib=512,
+        ),
+        opts,
+    ),
+    "mlflow": lambda opts: Mlflow(
+        "sample",
+        MlflowArgs(
+            namespace="tracking",
+            image="mlflow:3",
+            artifacts="s3://artefacts/tracking",
+            client={"AWS_REGION": "us-east-2"},
+            granted="mlflow",
+            password="mlflow-database",
+            database=done(),
+            millicores=300,
+            memory_mib=600,
+        ),
+        opts,
+    ),
+    "tracking-key": lambda opts: TrackingKey("sample", TrackingKeyArgs(namespace="training", key="hush"), opts),
+    "tracking-backup": lambda opts: TrackingBackup(
+        "sample",
+        TrackingBackupArgs(
+            namespace="tracking",
+            image="postgres:17",
+            copier=AwsCli(image="aws:2"),
+            granted="mlflow-backup",
+            password="mlflow-database",
+            uri="s3://artefacts/backups",
+            every_seconds=6 * 3600,
+            database=done(),
+        ),
+        opts,
+    ),
     "network-rules": lambda opts: NetworkRules(
         "sample",
         NetworkRulesArgs(

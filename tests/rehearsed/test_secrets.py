@@ -30,3 +30,9 @@ def test_files_without_receivers_need_none() -> None:
 def test_the_committed_stacks_get_theirs() -> None:
     text = (ROOT / "Pulumi.prod.yaml").read_text()
     assert PROGRAM.secrets(text) == ["gpucluster:pagerdutyKey", "gpucluster:slackUrl"]
+
+
+def test_a_tracker_gets_its_password_or_its_key() -> None:
+    said = {"{}": "trackingDatabase", "{kind: wandb}": "trackingKey", "{secret: own}": "own"}
+    for tracking, key in said.items():
+        assert secrets(f"config:\n  gpucluster:training:\n    tracking: {tracking}\n") == [f"gpucluster:{key}"]

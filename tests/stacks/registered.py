@@ -86,7 +86,11 @@ def flag(graph: Recorded, run: str, name: str) -> str:
 
 
 def _backup(graph: Recorded, run: str) -> Iterator[int]:
-    spec = graph.one(f"backup-{run}-schedule").inputs["spec"]
+    return _copied(graph, f"backup-{run}-schedule")
+
+
+def _copied(graph: Recorded, schedule: str) -> Iterator[int]:
+    spec = graph.one(schedule).inputs["spec"]
     yield spec["jobTemplate"]["spec"]["activeDeadlineSeconds"]
     hours = spec["schedule"].split()[1]
     yield 3600 * (24 if hours == "0" else int(hours.removeprefix("*/")))
@@ -514,6 +518,12 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     ),
     "totals.gpus": lambda graph: graph.outputs["hardware"]["gpus"],
     "totals.nodes": lambda graph: sum(_scaling(graph, pool)["maxSize"] for pool in _pools(graph)),
+    "tracking.mlflow.backupS": lambda graph: _copied(graph, "tracking-backup-schedule"),
+    "tracking.mlflow.gib": lambda graph: int(
+        graph.one("tracking-database-server")
+        .inputs["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"]
+        .removesuffix("Gi")
+    ),
     "triton.*.copySeconds": lambda graph, name: graph.one(f"models-{name}-copy").inputs["spec"][
         "activeDeadlineSeconds"
     ],

@@ -80,6 +80,7 @@ def _everything() -> dict[str, Any]:
             }
         ],
     }
+    config["gpucluster:training"]["tracking"] = {"gib": 44, "backupHours": 8}
     config["gpucluster:serving"]["services"][0] |= {
         "minReplicas": 2,
         "maxReplicas": 3,

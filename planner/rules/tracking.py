@@ -1,0 +1,53 @@
+"""Trackers: those that are no more, and those that a run cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.draft import Draft, rule
+from planner.findings import Observation, Severity
+
+ENDED = "2026-03-05"
+"""The day on which Neptune's hosted service ended and its customers' data were deleted (Neptune, transition notice)."""
+
+
+@rule(
+    "tracker-ended",
+    "R05",
+    "PF02",
+    formula="training.tracking.kind is a tracker that there is",
+    source=f"Neptune's transition notice: acquired in December 2025, the service ended on {ENDED}",
+)
+def tracker_ended(draft: Draft) -> Iterator[Observation]:
+    """Runs that tell a service that has ended lose what they tell."""
+    tracking = draft.settings.training.tracking
+    if tracking is not None and tracking.kind == "neptune":
+        yield Observation(
+            path="training.tracking.kind",
+            sentence=f"Neptune's service ended on {ENDED} and its data were deleted, so nobody hears what runs tell",
+            remedy="take mlflow, which this stack then has, or wandb",
+            subject="neptune",
+        )
+
+
+@rule(
+    "tracker-unheard",
+    "R05",
+    severity=Severity.WARNING,
+    formula="the tracker is MLflow, where a run's framework is reference",
+    source="node/trainer/tracking.py: the reference trainer speaks MLflow's REST API and nothing else",
+)
+def tracker_unheard(draft: Draft) -> Iterator[Observation]:
+    """The reference trainer has no library of a vendor's; scripts of one's own tell whom they like."""
+    tracking = draft.settings.training.tracking
+    if tracking is None or tracking.kind != "wandb":
+        return
+    for index, run in enumerate(draft.settings.training.runs):
+        if run.framework == "reference":
+            yield Observation(
+                path=f"training.runs[{index}].framework",
+                sentence=f"run {run.name} is trained by the reference trainer, which tells MLflow alone and nothing to "
+                f"{tracking.host}",
+                remedy="set training.tracking.kind to mlflow, or train by a script that imports wandb",
+                subject=run.name,
+            )

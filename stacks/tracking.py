@@ -1,0 +1,143 @@
+"""The plan's tracker: MLflow with its database and copies, or the key of a service outside."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pulumi
+
+from catalogue import versions
+from catalogue.supply import Supply
+from components.tracking.backup import ACCOUNT, TrackingBackup, TrackingBackupArgs
+from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
+from components.tracking.key import KEY, TrackingKey, TrackingKeyArgs
+from components.tracking.mlflow import ADDRESS, NAMESPACE, PORT, SERVICE, Mlflow, MlflowArgs
+from components.training.job import SecretValue
+from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST, MlflowPlan, TrackingPlan, WandbPlan
+from planner.types import Plan
+from planner.workload_types import RunPlan
+from stacks.platform import Platform
+from stacks.services import Services
+
+ARTIFACTS, BACKUPS = "tracking/artifacts", "tracking/backups"
+"""Places in the stack's own bucket: of what runs hand over, and of the database's copies."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracker:
+    """What a run is told, by its plan and what it is made of; `lines` are the tracker's own of the outputs."""
+
+    environment: Callable[[RunPlan, Mapping[str, str]], Mapping[str, pulumi.Input[str]]] = lambda *_: {}
+    secrets: Mapping[str, SecretValue] = field(default_factory=dict)
+    lines: Mapping[str, str] = field(default_factory=dict)
+
+
+def deploy_tracking(
+    plan: Plan, platform: Platform, services: Services, config: pulumi.Config, inside: pulumi.ResourceOptions
+) -> Tracker:
+    """Register the tracker; what runs need of it."""
+    tracking = plan.tracking
+    if tracking is None:
+        return Tracker()
+    if tracking.mlflow is not None:
+        return _mlflow(plan.supply, tracking, tracking.mlflow, platform, services, config, inside)
+    if tracking.wandb is not None:
+        return _wandb(tracking, tracking.wandb, services, config, inside)
+    raise pulumi.RunError(f"training.tracking.kind: {tracking.kind} is no tracker that can be deployed")
+
+
+def _mlflow(
+    supply: Supply,
+    tracking: TrackingPlan,
+    wanted: MlflowPlan,
+    platform: Platform,
+    services: Services,
+    config: pulumi.Config,
+    inside: pulumi.ResourceOptions,
+) -> Tracker:
+    namespace, objects = services.namespaces[NAMESPACE], platform.objects
+
+    def place(prefix: str) -> pulumi.Output[str]:
+        return pulumi.Output.format("{0}://{1}/{2}", objects.scheme, objects.bucket, prefix)
+
+    def writer(account: str, prefix: str) -> pulumi.Output[str]:
+        return objects.writer(f"{account}-identity", prefix=prefix, namespace=namespace, account=account, opts=inside)
+
+    database = TrackingDatabase(
+        "tracking-database",
+        TrackingDatabaseArgs(
+            namespace=namespace,
+            password=config.require_secret(tracking.secret),
+            storage_class=platform.block,
+            gib=wanted.gib,
+            image=supply.image(versions.POSTGRES_IMAGE),
+            millicores=DATABASE_REQUEST[0],
+            memory_mib=DATABASE_REQUEST[1],
+        ),
+        inside,
+    )
+    server = MlflowArgs(
+        namespace=namespace,
+        image=supply.image(versions.MLFLOW_IMAGE),
+        artifacts=place(ARTIFACTS),
+        client=objects.copier.env,
+        granted=writer(SERVICE, ARTIFACTS),
+        password=database.secret,
+        database=database.ready,
+        millicores=MLFLOW_REQUEST[0],
+        memory_mib=MLFLOW_REQUEST[1],
+    )
+    Mlflow("tracking", server, inside)
+    if wanted.backup_s is not None:
+        backup = TrackingBackupArgs(
+            namespace=namespace,
+            image=supply.image(versions.POSTGRES_IMAGE),
+            copier=objects.copier,
+            granted=writer(ACCOUNT, BACKUPS),
+            password=database.secret,
+            uri=place(BACKUPS),
+            every_seconds=wanted.backup_s,
+            database=database.ready,
+        )
+        TrackingBackup("tracking-backup", backup, inside)
+
+    def environment(run: RunPlan, lineage: Mapping[str, str]) -> dict[str, pulumi.Input[str]]:
+        """Variables that MLflow's library and the reference trainer read (mlflow/environment_variables.py)."""
+        tags = {f"gpucluster.{key}": _said(value) for key, value in lineage.items()}
+        return {
+            "MLFLOW_TRACKING_URI": ADDRESS,
+            "MLFLOW_EXPERIMENT_NAME": run.name,
+            "MLFLOW_RUN_CONTEXT": json.dumps(tags, sort_keys=True),
+        }
+
+    opened = f"kubectl -n {NAMESPACE} port-forward service/{SERVICE} {PORT}"
+    return Tracker(environment=environment, lines={"tracker": ADDRESS, "open": opened})
+
+
+def _said(value: str) -> str:
+    """An address without its scheme: what stands in a pod's variables with one is what the pod asks for."""
+    return value.partition("://")[2] or value
+
+
+def _wandb(
+    tracking: TrackingPlan,
+    wanted: WandbPlan,
+    services: Services,
+    config: pulumi.Config,
+    inside: pulumi.ResourceOptions,
+) -> Tracker:
+    args = TrackingKeyArgs(namespace=services.namespaces["training"], key=config.require_secret(tracking.secret))
+    kept = TrackingKey("tracking-key", args, inside)
+
+    def environment(run: RunPlan, lineage: Mapping[str, str]) -> dict[str, pulumi.Input[str]]:
+        """W&B's own variables (docs.wandb.ai, Environment variables)."""
+        return {
+            "WANDB_BASE_URL": f"https://{wanted.host}",
+            "WANDB_PROJECT": wanted.project or pulumi.get_stack(),
+            **({"WANDB_ENTITY": wanted.entity} if wanted.entity else {}),
+            "WANDB_RUN_GROUP": run.name,
+            "WANDB_TAGS": ",".join(f"{key}={_said(value)}"[:64] for key, value in sorted(lineage.items())),
+        }
+
+    key = SecretValue(name=kept.secret, key=KEY)
+    return Tracker(environment=environment, secrets={"WANDB_API_KEY": key}, lines={"tracker": f"https://{wanted.host}"})

@@ -1,0 +1,39 @@
+"""With whom the tracker, its database and its copier speak, and who tells it (NW08)."""
+
+from collections.abc import Mapping, Sequence
+
+from components.platform.network_rules import JOB_KEY, Flow, Pods, Reach, Rule, internet
+from components.tracking.database import DATABASE
+from components.tracking.database import PORT as DATABASE_PORT
+from components.tracking.mlflow import NAMESPACE, PORT, SERVER
+from components.training.pod import RUN_KEY
+from planner.tracking import TrackingPlan
+
+
+def tracking_rules(plan: TrackingPlan, stores: Sequence[Reach]) -> Mapping[str, Sequence[Rule]]:
+    """The rules where runs are and where the tracker is; `stores` is how pods reach the object store."""
+    runs = Pods(having=RUN_KEY)
+    if plan.wandb is not None:
+        return {"training": [Rule(name="runs-tell", pods=runs, egress=[Flow(peers=[internet()], ports=[443])])]}
+    server, database, copies = Pods(labels=SERVER), Pods(labels=DATABASE), Pods(having=JOB_KEY)
+    asks = Flow(peers=[database], ports=[DATABASE_PORT])
+    keeps = [Flow(peers=[each], ports=each.ports) for each in stores]
+    told = Flow(peers=[Pods(namespace="training", having=RUN_KEY)], ports=[PORT])
+    return {
+        "training": [
+            Rule(
+                name="runs-tell",
+                pods=runs,
+                egress=[Flow(peers=[Pods(namespace=NAMESPACE, labels=SERVER)], ports=[PORT])],
+            )
+        ],
+        NAMESPACE: [
+            Rule(name="tracker", pods=server, ingress=[told], egress=[asks, *keeps]),
+            Rule(
+                name="tracker-database",
+                pods=database,
+                ingress=[Flow(peers=[server, copies], ports=[DATABASE_PORT])],
+            ),
+            Rule(name="tracker-copies", pods=copies, egress=[asks, *keeps]),
+        ],
+    }

@@ -1,0 +1,88 @@
+"""The pipeline as kfp 2.17 compiles it: the same steps with the same words, which test_pipelines.py runs.
+
+kfp wants other versions of protobuf than this program, so it is asked in another interpreter.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pipeline
+import pytest
+import yaml
+
+KFP = os.environ.get("KFP_PYTHON")
+IMAGE = "registry.example/trainer@sha256:" + "d" * 64
+ASKED = {
+    "source": "/data/documents",
+    "sequence-length": "64",
+    "vocab": "257",
+    "shards": "4",
+    "commit": "c" * 40,
+    "image": IMAGE,
+    "experiment": "sft",
+    "stack": "dev",
+    "tracker": "http://mlflow.tracking.svc:5000",
+    "model": "chat",
+    "kept-at": "s3://artefacts/checkpoints/sft",
+    "train": "torchrun train.py --data-dir={data} --checkpoint-dir={saves}",
+    "evaluate": "python loss.py {save} {data}",
+}
+
+
+def compiled(into: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+    if KFP is None:
+        pytest.skip(
+            'KFP_PYTHON names no Python with kfp (pip install "kfp[kubernetes]==2.17.0" into a venv of its own)'
+        )
+    words = [f"--{name}={value}" for name, value in {**ASKED, **changes}.items()]
+    script = Path(pipeline.__file__).with_name("pretraining.py")
+    said = [KFP, str(script), f"--into={into}", "--claim=saves", *words]
+    return subprocess.run(said, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_kfp_compiles_the_steps_in_their_order_with_their_words(tmp_path: Path) -> None:
+    done = compiled(tmp_path / "p.yaml")
+    assert done.returncode == 0, done.stderr[-2000:]
+    spec, platform = yaml.safe_load_all((tmp_path / "p.yaml").read_text(encoding="utf-8"))
+    assert spec["sdkVersion"] == "kfp-2.17.0"
+    tasks: dict[str, Any] = spec["root"]["dag"]["tasks"]
+    after = {name: task.get("dependentTasks", []) for name, task in tasks.items()}
+    order = list(pipeline.STEPS)
+    assert after == {step: order[max(0, at - 1) : at] for at, step in enumerate(order)}
+    assert [task["cachingOptions"] for task in tasks.values()] == [{}] * len(order)
+    wanted = pipeline.words(
+        pipeline.parser().parse_args(["--work=/w", *(f"--{name}={value}" for name, value in ASKED.items())])
+    )
+    for step in order:
+        container = spec["deploymentSpec"]["executors"][f"exec-{step}"]["container"]
+        assert container["image"] == IMAGE
+        assert container["command"] == ["python3", f"/opt/gpucluster/pipelines/{step}.py"]
+        told = [each.replace("/checkpoints/{{$.inputs.parameters['work']}}", "/w") for each in container["args"]]
+        assert told == wanted[step]
+        mounts = platform["platforms"]["kubernetes"]["deploymentSpec"]["executors"][f"exec-{step}"]["pvcMount"]
+        assert {each["constant"]: each["mountPath"] for each in mounts} == {
+            "saves": "/checkpoints",
+            "training-data": "/data",
+        }
+
+
+def test_kfps_own_loader_takes_it(tmp_path: Path) -> None:
+    assert compiled(tmp_path / "p.yaml").returncode == 0
+    look = "import sys, json; from kfp import components as c; "
+    look += "p = c.load_component_from_file(sys.argv[1]); print(json.dumps([p.name, sorted(p.component_spec.inputs)]))"
+    assert KFP
+    done = subprocess.run(
+        [KFP, "-c", look, str(tmp_path / "p.yaml")], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout) == ["pretraining", ["work"]]
+
+
+def test_an_image_without_a_digest_is_refused(tmp_path: Path) -> None:
+    done = compiled(tmp_path / "p.yaml", image="registry.example/trainer:latest")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error: --image is registry.example/trainer:latest; name it with its digest" in done.stderr
+    assert not (tmp_path / "p.yaml").exists()
