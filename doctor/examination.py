@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from doctor import blocks, file, hardware, identity, objects, quotas, sources, standing, versions
+from doctor import blocks, file, hardware, identity, network, objects, quotas, sources, standing, versions
 from doctor.account import AbsentError, Account, UnansweredError
 from doctor.case import Case
 from doctor.results import Result, Status
@@ -20,6 +20,7 @@ CHECKS: dict[str, Check] = {
     "image": versions.images,
     "source": sources.buckets,
     objects.CHECK: objects.prefixes,
+    network.CHECK: network.existing,
     "addresses": standing.addresses,
     "file-system": standing.file_system,
 }

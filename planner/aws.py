@@ -19,7 +19,7 @@ from catalogue.versions import (
     TRAINING_OPERATOR,
 )
 from catalogue.whole import Catalogue
-from planner.addressing import FSX_ADDRESSES, subnets
+from planner.addressing import FSX_ADDRESSES, existing_subnets, subnets
 from planner.bom_aws import aws_bom
 from planner.cost.lines import Prices
 from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
@@ -50,7 +50,7 @@ from planner.stack import (
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
 from planner.teams import plan_teams
-from planner.types import AwsPlan
+from planner.types import AwsPlan, Subnet
 from planner.vpc import VpcPlan, plan_vpc, traffic
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs, plan_sharing
@@ -132,7 +132,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         today=today,
         endpoint=api_endpoint(platform),
         pools=pools,
-        subnets=subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values(), nat_zones, vpc),
+        subnets=_subnets(settings, pools, nat_zones, vpc),
         vpc=vpc,
         nat_zones=nat_zones,
         datasets=plan_datasets(settings.training, storage),
@@ -148,6 +148,16 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     )
 
 
+def _subnets(
+    settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], nat_zones: tuple[str, ...], vpc: VpcPlan
+) -> tuple[Subnet, ...]:
+    """The stack's own subnets, or those of the VPC that it is put into."""
+    platform = settings.platform
+    if platform.network.existing:
+        return existing_subnets(platform.network.existing.subnets, len(platform.zones), pools.values(), vpc)
+    return subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values(), nat_zones, vpc)
+
+
 def _software(settings: AwsSettings) -> list[tuple[str, str]]:
     """What is installed, with its version: all of it costs nothing."""
     left_out = [] if settings.monitoring else [KUBE_PROMETHEUS_STACK, FLUENT_BIT]
@@ -161,9 +171,9 @@ def _blocks(settings: AwsSettings) -> list[tuple[str, str, date, date]]:
 
 
 def _nat_zones(settings: AwsSettings) -> tuple[str, ...]:
-    """Zones with a NAT gateway, first the GPU nodes' own, whose traffic would cost more through another."""
+    """Zones with a NAT gateway of the stack's, first the GPU nodes' own, whose traffic would cost more through another."""
     platform = settings.platform
-    if platform.network.nat == "none":
+    if platform.network.nat == "none" or platform.network.existing:
         return ()
     others = (zone for zone in platform.zones if zone != platform.gpu_zone)
     return (platform.gpu_zone, *(others if platform.network.nat == "per-zone" else ()))
@@ -226,6 +236,7 @@ def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], vpc: VpcPla
     return quota_needs(
         fleets,
         zones=len(settings.platform.zones),
+        own_vpc=vpc.existing is None,
         nat_gateways=len(_nat_zones(settings)),
         endpoints=len(vpc.endpoints),
         endpoint_interfaces=vpc.endpoint_interfaces,

@@ -38,7 +38,10 @@ SubnetRole = Literal["public", "control-plane", "system", "gpu"]
 
 @dataclass(frozen=True, kw_only=True)
 class Subnet:
-    """A subnet. `needed` addresses is the worst case of what the plan puts there; AWS keeps 5 of each subnet."""
+    """A subnet. `needed` addresses is the worst case of what the plan puts there; AWS keeps 5 of each subnet.
+
+    `existing` is the id of one that somebody else made, which may stand here once for each of its roles.
+    """
 
     name: str
     role: SubnetRole
@@ -46,6 +49,7 @@ class Subnet:
     cidr: str
     usable: int
     needed: int
+    existing: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,9 +86,19 @@ class Aws(Section):
                 problems.append((("zones", index), f"{zone} is not in {self.region}; its zones are {prefix}-az1, ..."))
         if self.gpu_zone not in self.zones:
             problems.append((("gpuZone",), f"{self.gpu_zone} is not one of zones; name it there too"))
+        problems += self._in_the_existing_vpc()
         if problems:
             raise SectionError(problems)
         return self
+
+    def _in_the_existing_vpc(self) -> Iterator[tuple[Path, str]]:
+        if (existing := self.network.existing) is None:
+            return
+        if "vpc_cidr" not in self.model_fields_set:
+            yield ("vpcCidr",), f"{existing.vpc_id} has a range of its own; write it here"
+            return
+        for path, sentence in existing.in_place(self.zones, self.gpu_zone, self.vpc_cidr):
+            yield ("network", "existing", *path), sentence
 
     @model_validator(mode="after")
     def _connected_network_is_elsewhere(self) -> Self:
