@@ -171,7 +171,7 @@ def _blocks(settings: AwsSettings) -> list[tuple[str, str, date, date]]:
 
 
 def _nat_zones(settings: AwsSettings) -> tuple[str, ...]:
-    """Zones with a NAT gateway of the stack's, first the GPU nodes' own, whose traffic would cost more through another."""
+    """Zones with a NAT gateway of the stack's, first the GPU nodes' own: their traffic costs more through another."""
     platform = settings.platform
     if platform.network.nat == "none" or platform.network.existing:
         return ()

@@ -131,10 +131,11 @@ def _registry(image: str) -> str:
 
 
 def _fails(draft: AwsDraft, path: str, subject: str, wrong: str, instead: str) -> Observation:
+    said = "false" if draft.vpc.existing else "none"
     return Observation(
         path=path,
-        sentence=f"nothing leads out of the network ({_cause(draft)} is {'false' if draft.vpc.existing else 'none'}): {wrong}",
-        remedy=f"{instead}, {_open(draft)}, or waive closed-network with {subject} as subject where a connected network leads "
-        "there",
+        sentence=f"nothing leads out of the network ({_cause(draft)} is {said}): {wrong}",
+        remedy=f"{instead}, {_open(draft)}, or waive closed-network with {subject} as subject where a connected "
+        "network leads there",
         subject=subject,
     )

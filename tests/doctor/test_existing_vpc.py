@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from doctor.results import Result, Status
-from rehearsal.tests.cloud.conftest import Cloud
+from rehearsal.tests.cloud.conftest import Cloud, start
 from tests.doctor.conftest import Run, case, client
 
 ZONES = {"use2-az1": "us-east-2a", "use2-az2": "us-east-2b"}
@@ -36,6 +37,15 @@ class Vpc:
             for role in (["gpu"] if kind == "gpu" else ["system", "control-plane"])
         ]
         return {"vpcId": self.vpc, "subnets": rows, **more}
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    """An account of these tests alone, so that nothing they leave is in another's way."""
+    process, running = start(tmp_path_factory.mktemp("cloud"), "--alone")
+    yield running
+    process.terminate()
+    process.wait(10)
 
 
 @pytest.fixture
@@ -144,3 +154,11 @@ def test_an_endpoint_that_the_vpc_has_is_not_made_again(examined: Run, vpc: Vpc)
     vpc.ec2.create_vpc_endpoint(**sts, SubnetIds=[subnet], PrivateDnsEnabled=True)
     assert told(examined, vpc, made=("sts",))["sts"].status is Status.FAIL
     assert told(examined, vpc, endpoints=["sts"])["sts"].status is Status.OK
+
+
+def test_a_permission_that_is_missing(examined: Run, cloud: Cloud, vpc: Vpc) -> None:
+    """The check does not know, and names the action to grant."""
+    cloud.call("POST", "faults", {"action": "DescribeRouteTables", "code": "UnauthorizedOperation", "status": 403})
+    found = told(examined, vpc)["us-east-2"]
+    assert found.status is Status.UNKNOWN
+    assert "grant ec2:DescribeRouteTables" in str(found.remedy)

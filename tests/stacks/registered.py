@@ -317,6 +317,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         for each in graph.of_type("VpcEndpoint")
         if each.inputs["vpcEndpointType"] == "Interface"
     ),
+    "vpc.leadsOut": lambda graph: bool(graph.of_type("NatGateway")),
     "vpc.flowLogs.days": lambda graph: graph.one("flow-logs-group").inputs["retentionInDays"],
     "keeper.hourlyUsd": lambda graph: round(keeper_task(graph)["hourly_usd"], 2),
     "keeper.warnHours": lambda graph: keeper_task(graph)["warn_hours"],
