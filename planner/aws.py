@@ -41,6 +41,7 @@ from planner.serving.triton import plan_triton, replicas_by_pool
 from planner.stack import (
     api_endpoint,
     aws_deployment,
+    cold,
     file_system,
     ownership,
     plan_queues,
@@ -72,6 +73,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         endpoint=draft.endpoint,
         file_system=file_system(settings),
         checkpoint_days=settings.storage.object_store.checkpoint_days,
+        cold_checkpoints=cold(settings),
         queues=plan_queues(settings, draft.pools.values()),
         teams=plan_teams(settings),
         totals=aws_totals(draft.pools.values()),

@@ -21,6 +21,7 @@ from planner.serving.gateway import GatewayPlan
 from planner.stack import (
     ApiEndpoint,
     AwsDeployment,
+    ColdPlan,
     FsxPlan,
     Ownership,
     QueuePlan,
@@ -118,6 +119,7 @@ class AwsPlan(Plan):
     endpoint: ApiEndpoint
     file_system: FsxPlan
     checkpoint_days: int
+    cold_checkpoints: ColdPlan | None
     totals: AwsTotals
     pools: Mapping[str, AwsPoolPlan]
     subnets: tuple[Subnet, ...]

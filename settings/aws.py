@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from settings.associations import MOST, Association, apart
 from settings.aws_network import VpcNetwork
 from settings.pools import Pool
 from settings.sections import Path, Section, SectionError
@@ -200,6 +201,10 @@ class FsxLustre(Section):
     capacity_gib: Annotated[int, Field(ge=1200, le=10_000_000)]
     throughput_mbps_per_tib: Literal[125, 250, 500, 1000] | None = None
     efa: bool = False
+    associations: Annotated[
+        tuple[Association, ...],
+        Field(max_length=MOST, description="directories linked with prefixes of buckets; they end its backups"),
+    ] = ()
 
     @model_validator(mode="after")
     def _tier_follows_type(self) -> Self:
@@ -211,15 +216,45 @@ class FsxLustre(Section):
             problems.append((("throughputMbpsPerTib",), "SCRATCH_2 has no tiers (200 MB/s per TiB); remove the key"))
         if self.efa and not persistent:
             problems.append((("efa",), "only PERSISTENT_2 can be created with EFA; remove the key or change the type"))
+        if self.associations and not persistent:
+            sentence = "are made for PERSISTENT_2 alone; change deploymentType, or copy the data (training.datasets)"
+            problems.append((("associations",), sentence))
+        problems += apart(self.associations)
         if problems:
             raise SectionError(problems)
         return self
+
+
+ColdClass = Literal["STANDARD_IA", "GLACIER_IR"]
 
 
 class ObjectStore(Section):
     """The stack's own bucket: checkpoints and artefacts, versioned, SSE-KMS."""
 
     checkpoint_days: Annotated[int, Field(ge=1, le=3650, description="checkpoints older than this expire")] = 30
+    cold_after_days: Annotated[
+        int | None, Field(ge=0, le=3650, description="checkpoints older than this lie in coldClass; None = none do")
+    ] = None
+    cold_class: Annotated[
+        ColdClass, Field(description="a storage class that is read without waiting: others need a restore first")
+    ] = "STANDARD_IA"
+
+    @model_validator(mode="after")
+    def _cold_in_time(self) -> Self:
+        """S3 user guide, "Transitioning objects": STANDARD_IA from the 30th day; both classes have a least duration."""
+        if self.cold_after_days is None:
+            if "cold_class" in self.model_fields_set:
+                raise SectionError([(("coldClass",), "says nothing without coldAfterDays; add it, or remove the key")])
+            return self
+        first, least = (30, 30) if self.cold_class == "STANDARD_IA" else (0, 90)
+        if self.cold_after_days < first:
+            sentence = f"S3 moves objects to {self.cold_class} after {first} days at the earliest; take {first} or more"
+            raise SectionError([(("coldAfterDays",), sentence)])
+        if self.cold_after_days + least > self.checkpoint_days:
+            sentence = f"{self.cold_class} is paid for {least} days at least, and checkpoints expire after"
+            remedy = f"take a checkpointDays of {self.cold_after_days + least} or more, or leave the key out"
+            raise SectionError([(("coldAfterDays",), f"{sentence} {self.checkpoint_days}; {remedy}")])
+        return self
 
 
 class SourceBucket(Section):

@@ -204,6 +204,13 @@ def _expiry(graph: Recorded) -> int:
     return found
 
 
+def _cold(graph: Recorded) -> int:
+    rules = graph.one("object-store-lifecycle").inputs["rules"]
+    (days,) = [each["days"] for rule in rules for each in rule.get("transitions", ())]
+    found: int = days
+    return found
+
+
 def _protected(graph: Recorded) -> Iterator[bool]:
     yield graph.one("cluster-control-plane").protect
     yield graph.one("lustre-file-system").protect
@@ -296,6 +303,7 @@ def _own_monitors(graph: Recorded) -> list[Any]:
 
 REGISTERED: Mapping[str, Callable[..., Any]] = {
     "checkpointDays": _expiry,
+    "coldCheckpoints.days": _cold,
     "datasets.*.copySeconds": lambda graph, name: iter(
         (
             int(graph.one(f"dataset-{name}-copy").timeouts["create"].removesuffix("s")),
