@@ -200,6 +200,7 @@ def _prices(
             usage=pools[pool.name].usage,
             root_volume_gib=pool.root_volume_gib,
             blocks=tuple((block.start, block.end, count) for block, count in pool.booked),
+            idle=pools[pool.name].idle,
         )
         for pool in settings.pools
         if pool.name in pools

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from settings.associations import MOST, Association, apart
 from settings.aws_network import VpcNetwork
+from settings.capacity_reservation import CapacityReservation
 from settings.pools import Pool
 from settings.sections import Path, Section, SectionError
 from settings.types import (
@@ -150,6 +151,10 @@ class AwsPool(Pool):
         tuple[BlockShare, ...],
         Field(max_length=16, description="several blocks under one pool, instead of reservation"),
     ] = ()
+    capacity_reservation: Annotated[
+        CapacityReservation | None,
+        Field(description="the On-Demand Capacity Reservation that the nodes start in; None = in whatever EC2 has"),
+    ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
     repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
         True
@@ -172,6 +177,8 @@ class AwsPool(Pool):
                 (("reservations",), "stands beside reservation; name each block here, or the only one there")
             )
         problems += self._shares()
+        if held := self.capacity_reservation:
+            problems += held.beside(capacity=self.capacity, role=self.role, nodes=self.count)
         if problems:
             raise SectionError(problems)
         return self

@@ -226,6 +226,9 @@ VARIANTS: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "pool-reserved": lambda opts: NodePool(
+        "sample", pool_args(placement_group=False, reservation_id="cr-0fedcba9876543210"), opts
+    ),
     "lustre-linked": lambda opts: Lustre(
         "sample",
         lustre_args(

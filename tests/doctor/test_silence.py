@@ -38,8 +38,8 @@ ACTIONS = {
 }
 
 
-ELSEWHERE = {"network"}
-"""Checks that ask something of a stack in an existing VPC only: tests/doctor/test_existing_vpc.py."""
+ELSEWHERE = {"network", "reservation"}
+"""Checks that ask something of some stacks only: tests/doctor/test_existing_vpc.py and test_reservations.py."""
 
 
 def test_each_check_is_denied_below() -> None:

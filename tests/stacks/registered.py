@@ -498,6 +498,7 @@ ONLY_PLANNED: Mapping[str, str] = {
     "pools.*.allocatableCpuMillicores": "what the kubelet leaves; pods get their parts of it",
     "pools.*.allocatableMemoryMib": "what the kubelet leaves; pods get their parts of it",
     "pools.*.devicesPerNode": "summed up in queues, and in the quota of inference (test_services)",
+    "pools.*.idle": "what a reservation holds and nobody runs, in the price",
     "pools.*.gpu": "a row of the catalogue",
     "pools.*.gpusPerNode": "the instance type brings them",
     "pools.*.instance": "a row of the catalogue",
