@@ -30,6 +30,7 @@ class Association(Section):
         Matching(
             r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s/]+)*/?", "an address in S3 such as s3://team-a-text/corpus"
         ),
+        Field(description="what it is linked with; its bucket stands in storage.sources, too"),
     ]
     imports: Annotated[
         tuple[Event, ...],

@@ -12,8 +12,8 @@ from settings.types import ReservationId, ZoneId
 class CapacityReservation(Section):
     """An On-Demand Capacity Reservation that stands. All of its `count` instances are paid for from its first hour."""
 
-    id: ReservationId
-    zone: ZoneId
+    id: Annotated[ReservationId, Field(description="of the reservation; the program makes none")]
+    zone: Annotated[ZoneId, Field(description="where it holds instances: gpuZone")]
     count: Annotated[int, Field(ge=1, le=4096, description="instances that it holds, those that nobody runs included")]
 
     def beside(self, *, capacity: str, role: str, nodes: int) -> Iterator[tuple[Path, str]]:

@@ -29,16 +29,16 @@ def _of_a_vpc(value: str) -> str:
 class ExistingSubnet(Section):
     """A subnet of the VPC, in one role. One that plays several roles is named once for each."""
 
-    id: SubnetId
-    role: Literal["control-plane", "system", "gpu", "public"]
-    zone: ZoneId
+    id: Annotated[SubnetId, Field(description="of a subnet of the VPC")]
+    role: Annotated[Literal["control-plane", "system", "gpu", "public"], Field(description="what is put there")]
+    zone: Annotated[ZoneId, Field(description="where it stands")]
     cidr: Annotated[PrivateCidr, AfterValidator(_of_a_vpc), Field(description="its range, by which nodes are counted")]
 
 
 class ExistingVpc(Section):
     """The VPC that the cluster stands in. Its routes, gateways and subnets stay as they are, and outlive the stack."""
 
-    vpc_id: VpcId
+    vpc_id: Annotated[VpcId, Field(description="of a VPC of the account, in platform.region")]
     subnets: Annotated[
         tuple[ExistingSubnet, ...],
         Field(min_length=1, max_length=64, description="one gpu in gpuZone; in each zone a control-plane and a system"),
