@@ -97,7 +97,9 @@ def _routes(
 ) -> Iterator[Wrong]:
     """A way out where the stack file says that there is one, and the way to S3."""
     table = _table(tables, identity)
-    way = next((each for each in table.get("Routes", ()) if each.get("DestinationCidrBlock") == _ANYWHERE), {})
+    routes = table.get("Routes", ())
+    ways: list[Mapping[str, Any]] = [each for each in routes if each.get("DestinationCidrBlock") == _ANYWHERE]
+    way = ways[0] if ways else {}
     target = str(next((way[key] for key in ("NatGatewayId", "TransitGatewayId", "GatewayId") if way.get(key)), ""))
     to_internet, roles = target.startswith("igw-"), {each.role for each in places}
     if "public" in roles and not to_internet:
