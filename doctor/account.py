@@ -25,8 +25,8 @@ from settings.aws import Aws
 
 ABSENT = frozenset(
     {
-        *("404", "InvalidCapacityReservationId.NotFound", "NoSuchBucket", "NoSuchResourceException"),
-        "ResourceNotFoundException",
+        *("404", "InvalidCapacityReservationId.NotFound", "InvalidVpcID.NotFound", "NoSuchBucket"),
+        *("NoSuchResourceException", "ResourceNotFoundException"),
     }
 )
 """Answers that say that something does not exist."""

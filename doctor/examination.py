@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from doctor import blocks, file, hardware, identity, objects, quotas, sources, standing, versions
+from doctor import blocks, file, hardware, identity, network, objects, quotas, reservations, sources, standing, versions
 from doctor.account import AbsentError, Account, UnansweredError
 from doctor.case import Case
 from doctor.results import Result, Status
@@ -16,10 +16,12 @@ CHECKS: dict[str, Check] = {
     "offering": hardware.offerings,
     "quota": quotas.quota_room,
     "capacity-block": blocks.capacity_blocks,
+    reservations.CHECK: reservations.held,
     "kubernetes": versions.kubernetes,
     "image": versions.images,
     "source": sources.buckets,
     objects.CHECK: objects.prefixes,
+    network.CHECK: network.existing,
     "addresses": standing.addresses,
     "file-system": standing.file_system,
 }

@@ -1,12 +1,19 @@
 """The VPC's subnets. Their borders depend on the VPC's network and the order of zones only, never on node counts:
 a subnet that moved would be replaced, with everything in it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from ipaddress import IPv4Network
+from typing import TYPE_CHECKING
 
 from planner.pool_types import AwsPoolPlan
 from planner.types import Subnet, SubnetRole
 from planner.vpc import VpcPlan
+
+if TYPE_CHECKING:
+    from settings.existing_vpc import ExistingSubnet
 
 AWS_RESERVED_ADDRESSES = 5
 CONTROL_PLANE_ADDRESSES = 6
@@ -45,6 +52,26 @@ def subnets(
             _subnet(f"system-{zone}", "system", zone, nodes, system_addresses + inside),
         )
     return tuple(result)
+
+
+def existing_subnets(
+    given: Iterable[ExistingSubnet], zones: int, pools: Iterable[AwsPoolPlan], vpc: VpcPlan
+) -> tuple[Subnet, ...]:
+    """Subnets that somebody else made, one for each role that they play, with what the plan puts there."""
+    placed = list(pools)
+    needed = {
+        "gpu": _addresses(placed, gpu=True, zones=1) + FSX_ADDRESSES,
+        "control-plane": CONTROL_PLANE_ADDRESSES,
+        "system": _addresses(placed, gpu=False, zones=zones),
+        "public": 0,
+    }
+
+    def planned(each: ExistingSubnet) -> Subnet:
+        inside = len(vpc.endpoints) if each.role == "system" and each.zone in vpc.endpoint_zones else 0
+        made = _subnet(f"{each.role}-{each.zone}", each.role, each.zone, IPv4Network(each.cidr), needed[each.role])
+        return replace(made, needed=made.needed + inside, existing=each.id)
+
+    return tuple(planned(each) for each in given)
 
 
 def _subnet(name: str, role: SubnetRole, zone: str, network: IPv4Network, needed: int) -> Subnet:

@@ -19,7 +19,7 @@ from catalogue.versions import (
     TRAINING_OPERATOR,
 )
 from catalogue.whole import Catalogue
-from planner.addressing import FSX_ADDRESSES, subnets
+from planner.addressing import FSX_ADDRESSES, existing_subnets, subnets
 from planner.bom_aws import aws_bom
 from planner.cost.lines import Prices
 from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
@@ -41,6 +41,7 @@ from planner.serving.triton import plan_triton, replicas_by_pool
 from planner.stack import (
     api_endpoint,
     aws_deployment,
+    cold,
     file_system,
     ownership,
     plan_queues,
@@ -52,7 +53,7 @@ from planner.stack import (
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
 from planner.teams import plan_teams
 from planner.tracking import has_mlflow, plan_tracking
-from planner.types import AwsPlan
+from planner.types import AwsPlan, Subnet
 from planner.vpc import VpcPlan, plan_vpc, traffic
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs, plan_sharing
@@ -76,6 +77,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         endpoint=draft.endpoint,
         file_system=file_system(settings),
         checkpoint_days=settings.storage.object_store.checkpoint_days,
+        cold_checkpoints=cold(settings),
         queues=plan_queues(settings, draft.pools.values()),
         teams=plan_teams(settings),
         totals=aws_totals(draft.pools.values()),
@@ -139,7 +141,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         today=today,
         endpoint=api_endpoint(platform),
         pools=pools,
-        subnets=subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values(), nat_zones, vpc),
+        subnets=_subnets(settings, pools, nat_zones, vpc),
         vpc=vpc,
         nat_zones=nat_zones,
         datasets=plan_datasets(settings.training, storage),
@@ -155,6 +157,16 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     )
 
 
+def _subnets(
+    settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], nat_zones: tuple[str, ...], vpc: VpcPlan
+) -> tuple[Subnet, ...]:
+    """The stack's own subnets, or those of the VPC that it is put into."""
+    platform = settings.platform
+    if platform.network.existing:
+        return existing_subnets(platform.network.existing.subnets, len(platform.zones), pools.values(), vpc)
+    return subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values(), nat_zones, vpc)
+
+
 def _software(settings: AwsSettings) -> list[tuple[str, str]]:
     """What is installed, with its version: all of it costs nothing."""
     left_out = [] if settings.monitoring else [KUBE_PROMETHEUS_STACK, FLUENT_BIT]
@@ -168,9 +180,9 @@ def _blocks(settings: AwsSettings) -> list[tuple[str, str, date, date]]:
 
 
 def _nat_zones(settings: AwsSettings) -> tuple[str, ...]:
-    """Zones with a NAT gateway, first the GPU nodes' own, whose traffic would cost more through another."""
+    """Zones with a NAT gateway of the stack's, first the GPU nodes' own: their traffic costs more through another."""
     platform = settings.platform
-    if platform.network.nat == "none":
+    if platform.network.nat == "none" or platform.network.existing:
         return ()
     others = (zone for zone in platform.zones if zone != platform.gpu_zone)
     return (platform.gpu_zone, *(others if platform.network.nat == "per-zone" else ()))
@@ -195,6 +207,7 @@ def _prices(
             usage=pools[pool.name].usage,
             root_volume_gib=pool.root_volume_gib,
             blocks=tuple((block.start, block.end, count) for block, count in pool.booked),
+            idle=pools[pool.name].idle,
         )
         for pool in settings.pools
         if pool.name in pools
@@ -233,6 +246,7 @@ def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], vpc: VpcPla
     return quota_needs(
         fleets,
         zones=len(settings.platform.zones),
+        own_vpc=vpc.existing is None,
         nat_gateways=len(_nat_zones(settings)),
         endpoints=len(vpc.endpoints),
         endpoint_interfaces=vpc.endpoint_interfaces,

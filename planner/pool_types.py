@@ -70,6 +70,7 @@ class AwsPoolPlan(PoolPlan):
     `max_pods`, which EKS sets, and the VPC CNI has addresses for `addressed_pods` of them: EFA interfaces on card 0
     take slots that carry addresses. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
     by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
+    `capacity_reservation` is the id of what is held for them on demand, and `idle` how many of it nobody here runs.
     """
 
     instance: Instance
@@ -86,6 +87,8 @@ class AwsPoolPlan(PoolPlan):
     surge: int
     repair: RepairPlan | None
     block: BlockPlan | None
+    capacity_reservation: str | None = None
+    idle: int = 0
 
     @property
     def shares(self) -> tuple[BlockShare, ...]:

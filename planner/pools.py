@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -35,11 +35,26 @@ def plan_aws_pools(
 
     System pools lie in all `zones`, the others in one.
     """
+    wanted = list(pools)
+    idle = idle_instances(wanted)
     return {
-        pool.name: _on_aws(pool, instances[pool.instance_type], zones if pool.role == "system" else 1, today)
-        for pool in pools
+        pool.name: _on_aws(
+            pool, instances[pool.instance_type], zones if pool.role == "system" else 1, today, idle.get(pool.name, 0)
+        )
+        for pool in wanted
         if pool.instance_type in instances
     }
+
+
+def idle_instances(pools: Sequence[AwsPool]) -> dict[str, int]:
+    """Instances that are held and not run, by the first pool that names their reservation."""
+    idle: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for pool in pools:
+        if held := pool.capacity_reservation:
+            name = first.setdefault(held.id, pool.name)
+            idle[name] = idle.get(name, held.count) - pool.count
+    return {name: max(count, 0) for name, count in idle.items()}
 
 
 def plan_metal_pools(pools: Iterable[MetalPool], servers: Mapping[str, Server]) -> dict[str, MetalPoolPlan]:
@@ -60,13 +75,15 @@ def aws_totals(pools: Iterable[AwsPoolPlan]) -> AwsTotals:
     return AwsTotals(nodes=both.nodes, gpus=both.gpus, efa_interfaces=sum(pool.efa * pool.count for pool in planned))
 
 
-def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date) -> AwsPoolPlan:
+def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date, idle: int) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
     usage = UsageClass(pool.capacity)
     fabric = pool.role == "training" and instance.efa_max > 0
     interfaces = layout(instance, fabric)
     efa = efa_count(interfaces)
-    strategy = update_strategy(training=pool.role == "training", block=usage is UsageClass.CAPACITY_BLOCK)
+    held = pool.capacity_reservation
+    full = usage is UsageClass.CAPACITY_BLOCK or held is not None
+    strategy = update_strategy(training=pool.role == "training", block=full)
     return AwsPoolPlan(
         name=pool.name,
         role=pool.role,
@@ -89,11 +106,13 @@ def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date) -> AwsPo
         usage=usage,
         capacity_type=usage.value.upper().replace("-", "_"),
         root_volume_gib=pool.root_volume_gib,
-        placement_group=wants_placement_group(efa, usage),
+        placement_group=wants_placement_group(efa, usage) and held is None,
         update_strategy=strategy,
         surge=surge(strategy, pool.count, zones),
         repair=repair(pool.count, gpus=instance.gpu is not None) if pool.repair else None,
         block=_block(pool, instance, today),
+        capacity_reservation=held.id if held else None,
+        idle=idle,
     )
 
 

@@ -62,6 +62,7 @@ def quota_needs(
     fsx_interfaces: int,
     endpoints: int = 0,
     endpoint_interfaces: int = 0,
+    own_vpc: bool = True,
 ) -> tuple[QuotaNeed, ...]:
     """Every quota that the stack takes from, the instances' first.
 
@@ -78,9 +79,7 @@ def quota_needs(
     storage = quotas.FSX_STORAGE[fsx_type]
     return (
         *_vcpu(placed),
-        QuotaNeed(quota=quotas.VPCS, need=1, basis="the stack's own VPC"),
-        QuotaNeed(quota=quotas.ELASTIC_IPS, need=nat_gateways, basis="one per NAT gateway"),
-        QuotaNeed(quota=quotas.NAT_GATEWAYS, need=min(nat_gateways, 1), basis="one in a zone at most"),
+        *(_of_own_vpc(nat_gateways) if own_vpc else ()),
         QuotaNeed(
             quota=quotas.INTERFACES,
             need=interfaces + around,
@@ -101,6 +100,12 @@ def quota_needs(
         QuotaNeed(quota=quotas.GP3_STORAGE, need=volumes_tib, basis="root volumes"),
         QuotaNeed(quota=storage, need=fsx_gib, basis="the shared file system"),
     )
+
+
+def _of_own_vpc(nat_gateways: int) -> Iterable[QuotaNeed]:
+    yield QuotaNeed(quota=quotas.VPCS, need=1, basis="the stack's own VPC")
+    yield QuotaNeed(quota=quotas.ELASTIC_IPS, need=nat_gateways, basis="one per NAT gateway")
+    yield QuotaNeed(quota=quotas.NAT_GATEWAYS, need=min(nat_gateways, 1), basis="one in a zone at most")
 
 
 def _vcpu(fleets: Iterable[Fleet]) -> Iterable[QuotaNeed]:

@@ -99,6 +99,16 @@ class AwsDeployment:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AssociationPlan:
+    """A directory of the file system and the address in S3 it is linked with; events as FSx calls them."""
+
+    path: str
+    source: str
+    imports: tuple[str, ...]
+    exports: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class FsxPlan:
     """FSx for Lustre as it is ordered, with `backup_days` of daily backups. SCRATCH_2 has no throughput to choose."""
 
@@ -107,6 +117,15 @@ class FsxPlan:
     throughput_mbps_per_tib: int | None
     efa: bool
     backup_days: int
+    associations: tuple[AssociationPlan, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColdPlan:
+    """After so many days a checkpoint in the stack's bucket moves to a storage class."""
+
+    days: int
+    storage_class: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +212,29 @@ def aws_deployment(settings: AwsSettings) -> AwsDeployment:
 
 
 def file_system(settings: AwsSettings) -> FsxPlan:
-    """The file system as it is ordered. Protected stacks keep daily backups of a persistent one."""
+    """The file system as it is ordered. Protected stacks keep daily backups of a persistent one, unless it is linked:
+    FSx backs up no file system with a data repository (API reference, CreateBackup).
+    """
     lustre = settings.storage.lustre
-    backed_up = settings.lifecycle.protect and lustre.deployment_type == "PERSISTENT_2"
-    return FsxPlan(**lustre.model_dump(), backup_days=_BACKUP_DAYS if backed_up else 0)
+    backed_up = settings.lifecycle.protect and lustre.deployment_type == "PERSISTENT_2" and not lustre.associations
+    return FsxPlan(
+        **lustre.model_dump(exclude={"associations"}),
+        backup_days=_BACKUP_DAYS if backed_up else 0,
+        associations=tuple(
+            AssociationPlan(
+                path=each.path,
+                source=each.source,
+                imports=tuple(event.upper() for event in each.imports),
+                exports=tuple(event.upper() for event in each.exports),
+            )
+            for each in lustre.associations
+        ),
+    )
+
+
+def cold(settings: AwsSettings) -> ColdPlan | None:
+    """When checkpoints move to a colder class; None where they stay."""
+    store = settings.storage.object_store
+    if store.cold_after_days is None:
+        return None
+    return ColdPlan(days=store.cold_after_days, storage_class=store.cold_class)

@@ -22,6 +22,7 @@ from planner.serving.gateway import GatewayPlan
 from planner.stack import (
     ApiEndpoint,
     AwsDeployment,
+    ColdPlan,
     FsxPlan,
     Ownership,
     QueuePlan,
@@ -40,7 +41,10 @@ SubnetRole = Literal["public", "control-plane", "system", "gpu"]
 
 @dataclass(frozen=True, kw_only=True)
 class Subnet:
-    """A subnet. `needed` addresses is the worst case of what the plan puts there; AWS keeps 5 of each subnet."""
+    """A subnet. `needed` addresses is the worst case of what the plan puts there; AWS keeps 5 of each subnet.
+
+    `existing` is the id of one that somebody else made, which may stand here once for each of its roles.
+    """
 
     name: str
     role: SubnetRole
@@ -48,6 +52,7 @@ class Subnet:
     cidr: str
     usable: int
     needed: int
+    existing: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +124,7 @@ class AwsPlan(Plan):
     endpoint: ApiEndpoint
     file_system: FsxPlan
     checkpoint_days: int
+    cold_checkpoints: ColdPlan | None
     totals: AwsTotals
     pools: Mapping[str, AwsPoolPlan]
     subnets: tuple[Subnet, ...]

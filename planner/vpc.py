@@ -23,12 +23,22 @@ class FlowLogsPlan:
 class VpcPlan:
     """The VPC beyond its subnets. `flow_logs` None: nothing records who speaks with whom.
 
-    `endpoints` are services of AWS with an interface in each of `endpoint_zones`.
+    `existing` is the id of a VPC that somebody else made, None where the stack makes its own. `leads_out`: routes of
+    the private subnets lead to the Internet. `endpoints` are services of AWS with an interface in each of
+    `endpoint_zones`, `endpoints_there` those that an existing VPC has already.
     """
 
     flow_logs: FlowLogsPlan | None
     endpoints: tuple[str, ...]
     endpoint_zones: tuple[str, ...]
+    existing: str | None = None
+    leads_out: bool = True
+    endpoints_there: tuple[str, ...] = ()
+
+    @property
+    def reached_inside(self) -> tuple[str, ...]:
+        """Services of AWS whose names lead to addresses of the VPC."""
+        return (*self.endpoints, *self.endpoints_there)
 
     @property
     def endpoint_interfaces(self) -> int:
@@ -52,8 +62,12 @@ def plan_vpc(settings: AwsSettings) -> VpcPlan:
     platform, network = settings.platform, settings.platform.network
     logs = network.flow_logs
     zones = platform.zones if network.endpoints_per_zone else (platform.gpu_zone,)
+    existing = network.existing
     return VpcPlan(
+        existing=existing.vpc_id if existing else None,
+        leads_out=existing.leads_out if existing else network.nat != "none",
         flow_logs=FlowLogsPlan(days=logs.retention_days, traffic=logs.traffic.upper()) if logs else None,
         endpoints=network.endpoints,
         endpoint_zones=zones if network.endpoints else (),
+        endpoints_there=existing.endpoints if existing else (),
     )

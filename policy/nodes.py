@@ -28,14 +28,13 @@ def blocks_are_bought_whole(graph: Graph) -> Iterator[Finding]:
         if not pool.is_block:
             continue
         market = (pool.settings.get("instanceMarketOptions") or {}).get("marketType")
-        reservation = (pool.settings.get("capacityReservationSpecification") or {}).get("capacityReservationTarget")
         if (pool.settings.get("placement") or {}).get("groupName"):
             yield pool.name, "puts a capacity block, which lies in an UltraCluster already, into a placement group"
         if market != "capacity-block":
             yield pool.name, f"has the market type {market} although its node group is a CAPACITY_BLOCK"
         if pool.group.inputs.get("capacityType") != "CAPACITY_BLOCK":
             yield pool.group.name, f"has the capacity type {pool.group.inputs.get('capacityType')} for a capacity block"
-        if not (reservation or {}).get("capacityReservationId"):
+        if not _reservation(pool):
             yield pool.name, "buys a capacity block and names no reservation"
         if pool.group.inputs.get("instanceTypes"):
             yield pool.group.name, "lists instance types, which EKS refuses for a capacity block"
@@ -49,7 +48,10 @@ def blocks_are_bought_whole(graph: Graph) -> Iterator[Finding]:
     remedy="one subnet for each node group with EFA, and a placement group of the strategy cluster of its own",
 )
 def efa_nodes_stand_together(graph: Graph) -> Iterator[Finding]:
-    """Nodes that speak EFA are in one zone, and on the same spine where they are not a block."""
+    """Nodes that speak EFA are in one zone, and on the same spine where they are neither a block nor reserved ones.
+
+    What a reservation holds stands where it was made, and a launch that names another group does not find it.
+    """
     groups = {each.inputs.get("name") or each.name: each for each in graph.of_type(PLACEMENT)}
     for pool in pools(graph):
         named = (pool.settings.get("placement") or {}).get("groupName")
@@ -62,8 +64,15 @@ def efa_nodes_stand_together(graph: Graph) -> Iterator[Finding]:
             continue
         if pool.subnets not in (None, 1):
             yield pool.group.name, f"has EFA and {pool.subnets} subnets; EFA does not reach from zone to zone"
-        if not named and not pool.is_block and int(_size(pool)) > 1:
+        if not named and not pool.is_block and not _reservation(pool) and int(_size(pool)) > 1:
             yield pool.name, "has EFA and no placement group, so that its nodes may stand far apart"
+
+
+def _reservation(pool: Pool) -> str | None:
+    """The capacity reservation that the nodes are to start in."""
+    target = (pool.settings.get("capacityReservationSpecification") or {}).get("capacityReservationTarget")
+    found: str | None = (target or {}).get("capacityReservationId")
+    return found
 
 
 def _size(pool: Pool) -> int:

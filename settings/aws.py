@@ -6,7 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from settings.associations import MOST, Association, apart
 from settings.aws_network import VpcNetwork
+from settings.capacity_reservation import CapacityReservation
 from settings.monitoring import LogDays
 from settings.pools import Pool
 from settings.sections import Path, Section, SectionError
@@ -87,9 +89,19 @@ class Aws(Section):
                 problems.append((("zones", index), f"{zone} is not in {self.region}; its zones are {prefix}-az1, ..."))
         if self.gpu_zone not in self.zones:
             problems.append((("gpuZone",), f"{self.gpu_zone} is not one of zones; name it there too"))
+        problems += self._in_the_existing_vpc()
         if problems:
             raise SectionError(problems)
         return self
+
+    def _in_the_existing_vpc(self) -> Iterator[tuple[Path, str]]:
+        if (existing := self.network.existing) is None:
+            return
+        if "vpc_cidr" not in self.model_fields_set:
+            yield ("vpcCidr",), f"{existing.vpc_id} has a range of its own; write it here"
+            return
+        for path, sentence in existing.in_place(self.zones, self.gpu_zone, self.vpc_cidr):
+            yield ("network", "existing", *path), sentence
 
     @model_validator(mode="after")
     def _connected_network_is_elsewhere(self) -> Self:
@@ -140,6 +152,10 @@ class AwsPool(Pool):
         tuple[BlockShare, ...],
         Field(max_length=16, description="several blocks under one pool, instead of reservation"),
     ] = ()
+    capacity_reservation: Annotated[
+        CapacityReservation | None,
+        Field(description="the On-Demand Capacity Reservation that the nodes start in; None = in whatever EC2 has"),
+    ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
     repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
         True
@@ -162,6 +178,8 @@ class AwsPool(Pool):
                 (("reservations",), "stands beside reservation; name each block here, or the only one there")
             )
         problems += self._shares()
+        if held := self.capacity_reservation:
+            problems += held.beside(capacity=self.capacity, role=self.role, nodes=self.count)
         if problems:
             raise SectionError(problems)
         return self
@@ -191,6 +209,10 @@ class FsxLustre(Section):
     capacity_gib: Annotated[int, Field(ge=1200, le=10_000_000)]
     throughput_mbps_per_tib: Literal[125, 250, 500, 1000] | None = None
     efa: bool = False
+    associations: Annotated[
+        tuple[Association, ...],
+        Field(max_length=MOST, description="directories linked with prefixes of buckets; they end its backups"),
+    ] = ()
 
     @model_validator(mode="after")
     def _tier_follows_type(self) -> Self:
@@ -202,15 +224,45 @@ class FsxLustre(Section):
             problems.append((("throughputMbpsPerTib",), "SCRATCH_2 has no tiers (200 MB/s per TiB); remove the key"))
         if self.efa and not persistent:
             problems.append((("efa",), "only PERSISTENT_2 can be created with EFA; remove the key or change the type"))
+        if self.associations and not persistent:
+            sentence = "are made for PERSISTENT_2 alone; change deploymentType, or copy the data (training.datasets)"
+            problems.append((("associations",), sentence))
+        problems += apart(self.associations)
         if problems:
             raise SectionError(problems)
         return self
+
+
+ColdClass = Literal["STANDARD_IA", "GLACIER_IR"]
 
 
 class ObjectStore(Section):
     """The stack's own bucket: checkpoints and artefacts, versioned, SSE-KMS."""
 
     checkpoint_days: Annotated[int, Field(ge=1, le=3650, description="checkpoints older than this expire")] = 30
+    cold_after_days: Annotated[
+        int | None, Field(ge=0, le=3650, description="checkpoints older than this lie in coldClass; None = none do")
+    ] = None
+    cold_class: Annotated[
+        ColdClass, Field(description="a storage class that is read without waiting: others need a restore first")
+    ] = "STANDARD_IA"
+
+    @model_validator(mode="after")
+    def _cold_in_time(self) -> Self:
+        """S3 user guide, "Transitioning objects": STANDARD_IA from the 30th day; both classes have a least duration."""
+        if self.cold_after_days is None:
+            if "cold_class" in self.model_fields_set:
+                raise SectionError([(("coldClass",), "says nothing without coldAfterDays; add it, or remove the key")])
+            return self
+        first, least = (30, 30) if self.cold_class == "STANDARD_IA" else (0, 90)
+        if self.cold_after_days < first:
+            sentence = f"S3 moves objects to {self.cold_class} after {first} days at the earliest; take {first} or more"
+            raise SectionError([(("coldAfterDays",), sentence)])
+        if self.cold_after_days + least > self.checkpoint_days:
+            sentence = f"{self.cold_class} is paid for {least} days at least, and checkpoints expire after"
+            remedy = f"take a checkpointDays of {self.cold_after_days + least} or more, or leave the key out"
+            raise SectionError([(("coldAfterDays",), f"{sentence} {self.checkpoint_days}; {remedy}")])
+        return self
 
 
 class SourceBucket(Section):

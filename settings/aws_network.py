@@ -1,22 +1,15 @@
 """What a stack's network on AWS has beyond subnets and a way out. Everything here is off unless it is asked for."""
 
-from difflib import get_close_matches
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from catalogue.echo import echo
 from catalogue.endpoints import ENDPOINTS
+from settings.endpoint_names import EndpointName
+from settings.existing_vpc import ExistingVpc
 from settings.monitoring import LogDays
 from settings.sections import Path, Section, SectionError
-
-
-def _endpoint(value: str) -> str:
-    if value in ENDPOINTS:
-        return value
-    near = get_close_matches(value, ENDPOINTS, n=1)
-    meant = f"did you mean {near[0]}" if near else f"take some of {', '.join(ENDPOINTS)}"
-    raise ValueError(f"{echo(value)} is no service that the program knows an interface endpoint of; {meant}")
 
 
 class FlowLogs(Section):
@@ -28,12 +21,11 @@ class FlowLogs(Section):
 
 Nat = Literal["none", "one", "per-zone"]
 
-EndpointName = Annotated[str, AfterValidator(_endpoint)]
-
 
 class VpcNetwork(Section):
     """The VPC beyond its subnets."""
 
+    existing: Annotated[ExistingVpc | None, Field(description="None = the stack makes a VPC of its own")] = None
     nat: Annotated[
         Nat, Field(description="NAT gateways: one in gpuZone, one per-zone, or none: then nothing leads out")
     ] = "one"
@@ -55,6 +47,19 @@ class VpcNetwork(Section):
                 problems.append((("endpoints", index), f"{each} is named twice; name each service once"))
         if self.endpoints_per_zone and not self.endpoints:
             problems.append((("endpointsPerZone",), "there are no endpoints; name some, or remove the key"))
+        problems += self._beside_the_existing()
         if problems:
             raise SectionError(problems)
         return self
+
+    def _beside_the_existing(self) -> Iterator[tuple[Path, str]]:
+        """The way out of an existing VPC is its owner's, and a name leads to one endpoint of it."""
+        if self.existing is None:
+            return
+        if "nat" in self.model_fields_set:
+            remedy = "remove it, and say in existing.leadsOut whether its routes lead to the Internet"
+            yield ("nat",), f"the routes of an existing VPC are not the stack's; {remedy}"
+        for index, each in enumerate(self.endpoints):
+            if each in self.existing.endpoints:
+                sentence = f"existing.endpoints says that the VPC has one of {each}, and its name leads to one only"
+                yield ("endpoints", index), f"{sentence}; remove it here or there"

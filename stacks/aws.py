@@ -51,7 +51,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     """Register everything of the platform and return what services and workloads need of it."""
     there = standing()
     if there:
-        keep(there, cluster_name(), plan.deployment)
+        keep(there, cluster_name(), plan.deployment, plan.vpc.existing)
     if plan.deployment.permissions_boundary:
         pulumi.runtime.register_stack_transformation(bounded(plan.deployment.permissions_boundary))
     provider = aws_provider(plan.deployment, plan.ownership)
@@ -117,7 +117,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         ),
         entry=_entry(plan.gateway, base),
         watching=watching(plan, base, cluster.name),
-        connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.endpoints)),
+        connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.reached_inside)),
         zones=HostedZones(cluster_name=cluster.name, partition=base.account.partition),
         people=EksPeople(cluster_name=cluster.name, opts=pulumi.ResourceOptions(parent=kube)),
         layer=kube,

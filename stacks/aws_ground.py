@@ -8,6 +8,7 @@ import pulumi_aws as aws
 from components._base import physical_name
 from components.aws.cluster import CLUSTER_NAME_LIMIT
 from components.aws.endpoints import Endpoints, EndpointsArgs
+from components.aws.existing_network import ExistingNetwork, ExistingSubnetSpec
 from components.aws.flow_logs import FlowLogs, FlowLogsArgs
 from components.aws.keys import Keys, KeysArgs
 from components.aws.logs import log_group_prefix
@@ -31,7 +32,7 @@ class Ground:
     """Network, key and EFA group. Without EFA nodes there is no group, without endpoints no service of AWS inside."""
 
     account: Account
-    network: Network
+    network: Network | ExistingNetwork
     keys: Keys
     efa_group_id: pulumi.Output[str] | None
     endpoints: Endpoints | None = None
@@ -45,7 +46,7 @@ def cluster_name() -> str:
 def ground(plan: AwsPlan, account: Account, keys: Keys, fabric: Fabric, after: pulumi.Resource | None) -> Ground:
     """Register the parts of the fabric. `after` is what is there before them and goes when they have gone."""
     inside = pulumi.ResourceOptions(parent=fabric)
-    network = Network("network", _network_args(plan, after), inside)
+    network = _network(plan, after, inside)
     _flow_logs(plan, account, keys, network, inside)
     reached = _endpoints(plan, network, inside)
     efa = any(pool.efa for pool in plan.pools.values())
@@ -71,6 +72,18 @@ def ask_account(plan: AwsPlan, provider: aws.Provider) -> Account:
     )
 
 
+def _network(plan: AwsPlan, after: pulumi.Resource | None, opts: pulumi.ResourceOptions) -> Network | ExistingNetwork:
+    """The stack's own VPC, or the one that it is put into."""
+    if plan.vpc.existing is None:
+        return Network("network", _network_args(plan, after), opts)
+    subnets = [
+        ExistingSubnetSpec(id=each.existing, role=each.role, zone_id=each.zone_id)
+        for each in plan.subnets
+        if each.existing
+    ]
+    return ExistingNetwork(plan.vpc.existing, subnets, after)
+
+
 def _network_args(plan: AwsPlan, after: pulumi.Resource | None) -> NetworkArgs:
     return NetworkArgs(
         region=plan.deployment.region,
@@ -85,7 +98,7 @@ def _network_args(plan: AwsPlan, after: pulumi.Resource | None) -> NetworkArgs:
     )
 
 
-def _endpoints(plan: AwsPlan, network: Network, opts: pulumi.ResourceOptions) -> Endpoints | None:
+def _endpoints(plan: AwsPlan, network: Network | ExistingNetwork, opts: pulumi.ResourceOptions) -> Endpoints | None:
     """Register what brings services of AWS into the network; None where there is none."""
     if not plan.vpc.endpoints:
         return None
@@ -102,7 +115,7 @@ def _endpoints(plan: AwsPlan, network: Network, opts: pulumi.ResourceOptions) ->
 
 
 def _flow_logs(
-    plan: AwsPlan, account: Account, keys: Keys, network: Network, opts: pulumi.ResourceOptions
+    plan: AwsPlan, account: Account, keys: Keys, network: Network | ExistingNetwork, opts: pulumi.ResourceOptions
 ) -> FlowLogs | None:
     """Register what records the network's traffic; None where nobody asks for it."""
     wanted = plan.vpc.flow_logs

@@ -59,6 +59,7 @@ def node_pools(
             max_unavailable=MAX_UNAVAILABLE,
             repair=_repair(pool.repair, share) if pool.repair else None,
             block=CapacityBlock(reservation_id=share.reservation, nodes=share.nodes) if share else None,
+            reservation_id=pool.capacity_reservation,
             after=after,
         )
 

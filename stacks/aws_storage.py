@@ -1,14 +1,14 @@
 """FSx for Lustre, EBS, NVMe and S3 as the platform's storage."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pulumi
 
 from components.aws.bucket import Bucket, BucketArgs
 from components.aws.keys import Keys
-from components.aws.lustre import Lustre, LustreArgs
+from components.aws.lustre import AssociationSpec, Lustre, LustreArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from components.storage.aws_cli import AwsCli
@@ -143,6 +143,7 @@ def lustre(plan: AwsPlan, keys: Keys, place: StoragePlace, opts: pulumi.Resource
             security_group_ids=[group.group_id],
             key_arn=keys.arn,
             backup_days=wanted.backup_days,
+            associations=[AssociationSpec(**asdict(each)) for each in wanted.associations],
             protect=plan.ownership.protect,
         ),
         opts,
@@ -157,6 +158,7 @@ def bucket(plan: AwsPlan, keys: Keys, account_id: pulumi.Output[str], opts: pulu
             account_id=account_id,
             key_arn=keys.arn,
             checkpoint_days=plan.checkpoint_days,
+            cold=(plan.cold_checkpoints.days, plan.cold_checkpoints.storage_class) if plan.cold_checkpoints else None,
             disposable=not plan.ownership.protect,
             protect=plan.ownership.protect,
         ),

@@ -21,11 +21,14 @@ CLUSTER, NETWORK = "aws:eks/cluster:Cluster", "aws:ec2/vpc:Vpc"
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A control plane that is there: its ARN, its role's ARN, and its network's range if that is the stack's."""
+    """A control plane that is there: its ARN, its role's ARN, its network's id as far as the state has it, and the
+    network's range if that is the stack's.
+    """
 
     arn: str
     role_arn: str
     cidr: str | None
+    vpc_id: str | None
 
 
 def standing() -> Standing | None:
@@ -38,27 +41,43 @@ def standing() -> Standing | None:
     cluster, network = (_outputs(found, token) for token in (CLUSTER, NETWORK))
     if not cluster.get("arn"):
         return None
-    return Standing(arn=cluster["arn"], role_arn=cluster["roleArn"], cidr=network.get("cidrBlock"))
+    vpc_id = (cluster.get("vpcConfig") or {}).get("vpcId")
+    return Standing(arn=cluster["arn"], role_arn=cluster["roleArn"], cidr=network.get("cidrBlock"), vpc_id=vpc_id)
 
 
 def _outputs(resources: Iterator[Mapping[str, Any]], token: str) -> Mapping[str, Any]:
     return next((each["outputs"] for each in resources if each["type"] == token), {})
 
 
-def keep(there: Standing, name: str, where: AwsDeployment) -> None:
-    """Raises RunError with every reason why the control plane called `name` could not be the one that is there."""
-    if reasons := list(_reasons(there, name, where)):
+def keep(there: Standing, name: str, where: AwsDeployment, existing: str | None = None) -> None:
+    """Raises RunError with every reason why the control plane called `name` could not be the one that is there.
+
+    `existing` is the VPC that the stack file names, None for one of the stack's own.
+    """
+    if reasons := list(_reasons(there, name, where, existing)):
         raise pulumi.RunError("\n".join([*reasons, WAYS_ROUND]))
 
 
-def _reasons(there: Standing, name: str, where: AwsDeployment) -> Iterator[str]:
+def _reasons(there: Standing, name: str, where: AwsDeployment, existing: str | None) -> Iterator[str]:
     _, _, _, region, _, resource = there.arn.split(":")
     stands = resource.removeprefix("cluster/")
     if where.region != region:
         yield f"gpucluster:platform.region: the cluster of this stack stands in {region}, not in {where.region}"
-    if there.cidr not in (None, where.vpc_cidr):
+    yield from _moved(there, existing)
+    if existing is None and there.cidr not in (None, where.vpc_cidr):
         yield f"gpucluster:platform.vpcCidr: the cluster of this stack stands in {there.cidr}, not in {where.vpc_cidr}"
     if name != stands:
         yield f"the cluster of this stack is called {stands}, and would be called {name}"
     if (role := role_name(name)) != there.role_arn.rpartition("/")[2]:
         yield f"the cluster of this stack has the role {there.role_arn.rpartition('/')[2]}, and would have {role}"
+
+
+def _moved(there: Standing, existing: str | None) -> Iterator[str]:
+    """From a network of the stack's own to another's, back, or between others'."""
+    where = "gpucluster:platform.network.existing"
+    if existing and there.cidr:
+        yield f"{where}: the cluster of this stack stands in a VPC of the stack's own ({there.cidr}), not in {existing}"
+    elif existing and there.vpc_id not in (None, existing):
+        yield f"{where}.vpcId: the cluster of this stack stands in {there.vpc_id}, not in {existing}"
+    elif existing is None and there.cidr is None and there.vpc_id:
+        yield f"{where}: the cluster of this stack stands in {there.vpc_id}, which the stack file no longer names"

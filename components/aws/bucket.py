@@ -32,7 +32,7 @@ def tls_only(arn: str) -> dict[str, Any]:
 @dataclass(frozen=True, kw_only=True)
 class BucketArgs:
     """`account_id` ends the bucket's name, which must be unique in the world. Checkpoints expire after
-    `checkpoint_days`.
+    `checkpoint_days`, and with `cold` move to a storage class after so many days.
 
     `disposable` lets a destroy empty the bucket; without it a bucket with objects stays and the destroy says so.
     """
@@ -40,6 +40,7 @@ class BucketArgs:
     account_id: pulumi.Input[str]
     key_arn: pulumi.Input[str]
     checkpoint_days: int
+    cold: tuple[int, str] | None = None
     disposable: bool = False
     protect: bool = False
 
@@ -63,7 +64,7 @@ class Bucket(Component):
         )
         private = self._make_private(bucket)
         encrypted = self._encrypt(bucket, args.key_arn)
-        self._keep_versions(bucket, args.checkpoint_days)
+        self._keep_versions(bucket, args)
         policy = aws.s3.BucketPolicy(
             self.named("policy"),
             aws.s3.BucketPolicyArgs(
@@ -111,7 +112,7 @@ class Bucket(Component):
             opts=self.child(),
         )
 
-    def _keep_versions(self, bucket: aws.s3.Bucket, checkpoint_days: int) -> None:
+    def _keep_versions(self, bucket: aws.s3.Bucket, args: BucketArgs) -> None:
         versioning = aws.s3.BucketVersioning(
             self.named("versioning"),
             bucket=bucket.bucket,
@@ -119,6 +120,7 @@ class Bucket(Component):
             opts=self.child(),
         )
         rule = aws.s3.BucketLifecycleConfigurationRuleArgs
+        transition = aws.s3.BucketLifecycleConfigurationRuleTransitionArgs
         aws.s3.BucketLifecycleConfiguration(
             self.named("lifecycle"),
             aws.s3.BucketLifecycleConfigurationArgs(
@@ -128,7 +130,8 @@ class Bucket(Component):
                         id="checkpoints",
                         status="Enabled",
                         filter=aws.s3.BucketLifecycleConfigurationRuleFilterArgs(prefix=CHECKPOINTS),
-                        expiration=aws.s3.BucketLifecycleConfigurationRuleExpirationArgs(days=checkpoint_days),
+                        expiration=aws.s3.BucketLifecycleConfigurationRuleExpirationArgs(days=args.checkpoint_days),
+                        transitions=[transition(days=args.cold[0], storage_class=args.cold[1])] if args.cold else None,
                         noncurrent_version_expiration=(
                             aws.s3.BucketLifecycleConfigurationRuleNoncurrentVersionExpirationArgs(noncurrent_days=7)
                         ),

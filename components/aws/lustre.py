@@ -1,5 +1,6 @@
 """FSx for Lustre, owned by the stack and not by a claim: its data outlives any claim, and `destroy` finds it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,16 @@ import pulumi_aws as aws
 from components._base import Component
 
 LUSTRE_VERSION = "2.15"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssociationSpec:
+    """A directory and the address in S3 it is linked with; which events (NEW, CHANGED, DELETED) pass by themselves."""
+
+    path: str
+    source: str
+    imports: Sequence[str]
+    exports: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +37,7 @@ class LustreArgs:
     efa: bool = False
     key_arn: pulumi.Input[str] | None = None
     backup_days: int = 0
+    associations: Sequence[AssociationSpec] = ()
     protect: bool = False
 
 
@@ -65,7 +77,38 @@ class Lustre(Component):
                 custom_timeouts=pulumi.CustomTimeouts(create="45m", update="3h", delete="30m"),
             ),
         )
-        self.file_system_id = file_system.id
+        linked = [self._link(file_system, each) for each in args.associations]
+        # Who mounts the file system finds what is linked there, and lets go of it before the links go.
+        self.file_system_id = (
+            pulumi.Output.all(file_system.id, *(each.id for each in linked)).apply(lambda ids: str(ids[0]))
+            if linked
+            else file_system.id
+        )
         self.dns_name = file_system.dns_name
         self.mount_name = file_system.mount_name
         self.register_outputs({"fileSystemId": self.file_system_id, "mountName": self.mount_name})
+
+    def _link(self, file_system: aws.fsx.LustreFileSystem, spec: AssociationSpec) -> aws.fsx.DataRepositoryAssociation:
+        """Names come at once; files that are in the directory stay there when the link goes."""
+        events = aws.fsx.DataRepositoryAssociationS3Args(
+            auto_import_policy=aws.fsx.DataRepositoryAssociationS3AutoImportPolicyArgs(events=list(spec.imports))
+            if spec.imports
+            else None,
+            auto_export_policy=aws.fsx.DataRepositoryAssociationS3AutoExportPolicyArgs(events=list(spec.exports))
+            if spec.exports
+            else None,
+        )
+        role = f"linked{spec.path}"
+        return aws.fsx.DataRepositoryAssociation(
+            self.named(role),
+            aws.fsx.DataRepositoryAssociationArgs(
+                file_system_id=file_system.id,
+                file_system_path=spec.path,
+                data_repository_path=spec.source,
+                batch_import_meta_data_on_create=True,
+                delete_data_in_filesystem=False,
+                s3=events if spec.imports or spec.exports else None,
+                tags=self.tags(role),
+            ),
+            self.child(custom_timeouts=pulumi.CustomTimeouts(create="45m", update="45m", delete="45m")),
+        )

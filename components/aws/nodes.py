@@ -108,6 +108,7 @@ class NodePoolArgs:
     `tags` reach instances, volumes and interfaces, which a provider's default tags do not. `after` is what must run
     before a node can be Ready (the VPC CNI). An update takes `max_unavailable` nodes at a time, and by
     `update_strategy` MINIMAL ends them before it starts their successors. `repair` None leaves sick nodes alone.
+    `reservation_id` names what is held for them on demand: they start there and nowhere else.
     """
 
     pool: str
@@ -133,6 +134,7 @@ class NodePoolArgs:
     max_unavailable: int
     repair: Repair | None
     block: CapacityBlock | None = None
+    reservation_id: pulumi.Input[str] | None = None
     after: pulumi.Resource | None = None
 
 
@@ -166,7 +168,9 @@ class NodePool(Component):
                 name=self.physical(self.named("template"), limit=128),
                 instance_type=args.instance_type,
                 instance_market_options=_BLOCK_MARKET if args.block else None,
-                capacity_reservation_specification=_reservation(args.block) if args.block else None,
+                capacity_reservation_specification=_reservation(
+                    args.block.reservation_id if args.block else args.reservation_id
+                ),
                 update_default_version=True,
                 block_device_mappings=[_root_volume(args.root_volume_gib)],
                 metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
@@ -261,12 +265,16 @@ def _repair(repair: Repair | None) -> aws.eks.NodeGroupNodeRepairConfigArgs:
 _BLOCK_MARKET = aws.ec2.LaunchTemplateInstanceMarketOptionsArgs(market_type="capacity-block")
 
 
-def _reservation(block: CapacityBlock) -> aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs:
-    """Instances start in a block only if they name its reservation."""
+def _reservation(
+    identity: pulumi.Input[str] | None,
+) -> aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs | None:
+    """Instances start in a block, or in a targeted reservation, only if they name it."""
+    if identity is None:
+        return None
     return aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs(
         capacity_reservation_target=(
             aws.ec2.LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
-                capacity_reservation_id=block.reservation_id
+                capacity_reservation_id=identity
             )
         )
     )

@@ -15,7 +15,9 @@ from planner.pool_types import Role
 
 @dataclass(frozen=True, kw_only=True)
 class Purchase:
-    """Instances of a pool and how they are bought: `blocks` by first day, last day and instances."""
+    """Instances of a pool and how they are bought: `blocks` by first day, last day and instances. `idle` more of them
+    are held by a reservation, which cost the same (EC2 user guide, "Capacity Reservation pricing and billing").
+    """
 
     pool: str
     role: Role
@@ -24,6 +26,7 @@ class Purchase:
     usage: UsageClass
     root_volume_gib: int
     blocks: tuple[tuple[date, date, int], ...] = ()
+    idle: int = 0
 
     @property
     def block_hours(self) -> int:
@@ -63,9 +66,11 @@ def stack_prices(
     A pool without a recorded price is named in `unpriced`, so that a sum is never mistaken for the whole. A block's
     nodes count at their price per hour, for the hours that the block has; what is paid in advance stands in `blocks`.
     """
-    placed = [pool for pool in pools if pool.count]
+    bought = list(pools)
+    placed = [pool for pool in bought if pool.count]
     lines = (
         *(line for pool in placed if (line := _pool_line(pool)) is not None),
+        *(line for pool in bought if (line := _idle_line(pool)) is not None),
         *_standing(placed, around, services),
         *_use(placed, around, rates),
     )
@@ -107,6 +112,14 @@ def _pool_line(pool: Purchase) -> PriceLine | None:
     name = f"pool {pool.pool}: {pool.instance.type}, {pool.usage}"
     standing = min(HOURS_PER_MONTH, pool.block_hours / pool.count) if pool.blocks else HOURS_PER_MONTH
     return _line(name, pool.role, "hardware", pool.count, price, hours_per_month=standing, pool=pool.pool)
+
+
+def _idle_line(pool: Purchase) -> PriceLine | None:
+    price = pool.instance.price(pool.usage)
+    if price is None or not pool.idle:
+        return None
+    name = f"reservation of pool {pool.pool}: {pool.instance.type}, held and not run"
+    return _line(name, pool.role, "hardware", pool.idle, price)
 
 
 def _blocks(pool: Purchase) -> Iterator[BlockPrice]:

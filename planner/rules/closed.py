@@ -16,29 +16,42 @@ from planner.tracking import has_mlflow
 
 _GUIDE = 'EKS user guide, "Deploy private clusters with limited internet access"'
 _ECR = re.compile(r"\d{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
-_OPEN = "take platform.network.nat: one"
 
 
 @aws_rule(
     "closed-without-endpoint",
     "F02",
-    formula="every service of AWS that the stack's nodes and pods ask has an endpoint, if nat is none",
+    formula="every service of AWS that the stack's nodes and pods ask has an endpoint, if nothing leads out",
     source=f"{_GUIDE}; Systems Manager user guide, VPC endpoints; Service endpoints of what the add-ons ask",
 )
 def closed_without_endpoint(draft: AwsDraft) -> Iterable[Observation]:
     """Nodes of a closed network find each service of AWS inside it: one without ec2 or ECR never joins its cluster."""
-    if draft.nat_zones:
+    if draft.vpc.leads_out:
         return
+    there = draft.vpc.reached_inside
+    beside = ", or to existing.endpoints where the VPC has one" if draft.vpc.existing else ""
     for service, what in _needed(draft):
-        if service not in draft.vpc.endpoints:
+        if service not in there:
             yield Observation(
                 path="platform.network.endpoints",
                 sentence=f"nothing leads out of the network, and it has no endpoint of {service} "
                 f"({ENDPOINTS[service]}), which {what}",
-                remedy=f"add {service} to it, or {_OPEN}",
+                remedy=f"add {service} to it{beside}, or {_open(draft)}",
                 subject=service,
-                inputs={"NAT gateways": str(len(draft.nat_zones)), "endpoints": str(len(draft.vpc.endpoints))},
+                inputs={"NAT gateways": str(len(draft.nat_zones)), "endpoints": str(len(there))},
             )
+
+
+def _open(draft: AwsDraft) -> str:
+    """How the network gets a way out."""
+    if draft.vpc.existing:
+        return "say platform.network.existing.leadsOut: true where the VPC's routes lead to the Internet"
+    return "take platform.network.nat: one"
+
+
+def _cause(draft: AwsDraft) -> str:
+    """The key that says that nothing leads out."""
+    return "platform.network.existing.leadsOut" if draft.vpc.existing else "platform.network.nat"
 
 
 def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
@@ -62,31 +75,35 @@ def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     "closed-network",
     "F02",
     by_name=True,
-    formula="nothing that the stack pulls, copies or tells is on the Internet, if nat is none",
+    formula="nothing that the stack pulls, copies or tells is on the Internet, if nothing leads out",
     source=f"{_GUIDE}: images come from a registry that the network reaches",
 )
 def closed_network(draft: AwsDraft) -> Iterable[Observation]:
     """Nothing in a closed network waits for the Internet: images stay in ErrImagePull, and alerts reach nobody."""
-    if draft.nat_zones:
+    if draft.vpc.leads_out:
         return
     yield from _images(draft)
     lost = "the Job that makes the training operator's definitions does not get them from GitHub"
-    yield _fails("platform.network.nat", "raw.githubusercontent.com", lost, "lead there by a proxy of the site's")
+    yield _fails(draft, _cause(draft), "raw.githubusercontent.com", lost, "lead there by a proxy of the site's")
     for path, service in services(draft):
         if isinstance(source_of(service.weights), HubSource):
-            yield _fails(f"{path}.weights", service.name, f"{service.weights} cannot be fetched", "copy it to a bucket")
+            yield _fails(
+                draft, f"{path}.weights", service.name, f"{service.weights} cannot be fetched", "copy it to a bucket"
+            )
     receivers = draft.settings.monitoring.receivers if draft.settings.monitoring else ()
     for index, each in enumerate(receivers):
         if each.kind in ("slack", "pagerduty"):
             wrong = f"{each.kind} is not reached, so the alerts of {each.name} are lost"
-            yield _fails(f"monitoring.receivers[{index}]", each.name, wrong, "take a webhook or a mail server inside")
+            yield _fails(
+                draft, f"monitoring.receivers[{index}]", each.name, wrong, "take a webhook or a mail server inside"
+            )
     tracking = draft.settings.training.tracking
     if tracking is not None and tracking.kind == "wandb":
         wrong = f"{tracking.host} is not reached, so what runs tell is lost"
-        yield _fails("training.tracking.host", tracking.host, wrong, "take kind mlflow, which is in the cluster")
+        yield _fails(draft, "training.tracking.host", tracking.host, wrong, "take kind mlflow, which is in the cluster")
     if draft.gateway and draft.gateway.acme:
         wrong = f"{draft.gateway.acme.server} is not reached, so no certificate is signed"
-        yield _fails("serving.gateway", "gateway", wrong, "take issuer: {kind: private-ca}")
+        yield _fails(draft, "serving.gateway", "gateway", wrong, "take issuer: {kind: private-ca}")
 
 
 def _images(draft: AwsDraft) -> Iterator[Observation]:
@@ -103,7 +120,7 @@ def _images(draft: AwsDraft) -> Iterator[Observation]:
     for registry, (path, image, count) in seen.items():
         others = f" and {count - 1} more" if count > 1 else ""
         wrong = f"{image}{others} cannot be pulled from {registry}"
-        yield _fails(path, registry, wrong, "name a mirror in ECR of the region as supply.registry")
+        yield _fails(draft, path, registry, wrong, "name a mirror in ECR of the region as supply.registry")
 
 
 def _pulled(draft: AwsDraft) -> Iterator[tuple[str, str]]:
@@ -114,7 +131,7 @@ def _pulled(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     yield from followed(draft)
     training = settings.training
     own = own_images(experiments=bool(training.experiments), mpi=training.by_mpi, mlflow=has_mlflow(training))
-    yield from (("platform.network.nat", image) for image in own)
+    yield from ((_cause(draft), image) for image in own)
 
 
 def _registry(image: str) -> str:
@@ -123,11 +140,12 @@ def _registry(image: str) -> str:
     return host if rest and ("." in host or ":" in host) else "docker.io"
 
 
-def _fails(path: str, subject: str, wrong: str, instead: str) -> Observation:
+def _fails(draft: AwsDraft, path: str, subject: str, wrong: str, instead: str) -> Observation:
+    said = "false" if draft.vpc.existing else "none"
     return Observation(
         path=path,
-        sentence=f"nothing leads out of the network (platform.network.nat is none): {wrong}",
-        remedy=f"{instead}, {_OPEN}, or waive closed-network with {subject} as subject where a connected network leads "
-        "there",
+        sentence=f"nothing leads out of the network ({_cause(draft)} is {said}): {wrong}",
+        remedy=f"{instead}, {_open(draft)}, or waive closed-network with {subject} as subject where a connected "
+        "network leads there",
         subject=subject,
     )

@@ -7,6 +7,7 @@ from planner.addressing import AWS_RESERVED_ADDRESSES
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
 from planner.rules.known import known_pools, placed_runs
+from planner.types import Subnet
 
 
 @aws_rule(
@@ -17,8 +18,9 @@ from planner.rules.known import known_pools, placed_runs
 )
 def subnet_size(draft: AwsDraft) -> Iterable[Observation]:
     """Every subnet has room for what lands in it at worst."""
+    yield from _existing_subnets(draft)
     for subnet in draft.subnets:
-        if subnet.needed > subnet.usable:
+        if subnet.existing is None and subnet.needed > subnet.usable:
             yield Observation(
                 path="platform.vpcCidr",
                 sentence=f"subnet {subnet.name} ({subnet.cidr}) has {subnet.usable} addresses, as AWS keeps "
@@ -29,6 +31,45 @@ def subnet_size(draft: AwsDraft) -> Iterable[Observation]:
                 subject=subnet.name,
                 inputs={"needed": f"{subnet.needed} addresses", "usable": f"{subnet.usable} addresses"},
             )
+
+
+def _existing_subnets(draft: AwsDraft) -> Iterable[Observation]:
+    """Those of an existing VPC; one of several roles has to hold what lands in it by all of them."""
+    roles: dict[str, list[tuple[int, Subnet]]] = {}
+    for index, subnet in enumerate(draft.subnets):
+        if subnet.existing:
+            roles.setdefault(subnet.existing, []).append((index, subnet))
+    for identity, places in roles.items():
+        (index, first), needed = places[0], sum(subnet.needed for _, subnet in places)
+        if needed > first.usable:
+            named = " and ".join(subnet.role for _, subnet in places)
+            yield Observation(
+                path=f"platform.network.existing.subnets[{index}].cidr",
+                sentence=f"{identity} ({first.cidr}) has {first.usable} addresses, as AWS keeps "
+                f"{AWS_RESERVED_ADDRESSES}, and as {named} subnet it takes up to {needed}",
+                remedy="name a larger subnet of the VPC, or take fewer nodes, or types that hold fewer pods",
+                subject=identity,
+                inputs={"needed": f"{needed} addresses", "usable": f"{first.usable} addresses"},
+            )
+
+
+@aws_rule(
+    "existing-without-public",
+    "F01",
+    formula="the VPC names a public subnet, if network.existing and the gateway answers the Internet",
+    source="Network Load Balancer user guide, Availability Zones: an Internet-facing one stands in public subnets",
+)
+def existing_without_public(draft: AwsDraft) -> Iterable[Observation]:
+    """A gateway that answers the Internet has a subnet to stand in, whose routes lead through an internet gateway."""
+    wanted = draft.gateway is not None and draft.gateway.internet
+    if draft.vpc.existing and wanted and not any(subnet.role == "public" for subnet in draft.subnets):
+        yield Observation(
+            path="platform.network.existing.subnets",
+            sentence=f"serving.gateway answers the Internet, and no public subnet of {draft.vpc.existing} is named for "
+            "its load balancer",
+            remedy="add one, such as {id: subnet-..., role: public, zone: "
+            f"{draft.settings.platform.gpu_zone}, cidr: ...}}, or let serving.gateway answer inside",
+        )
 
 
 @aws_rule(

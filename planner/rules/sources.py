@@ -16,7 +16,9 @@ _NAMES = "S3 user guide, General purpose buckets naming rules: a bucket's name i
 def source_undeclared(draft: AwsDraft) -> Iterable[Observation]:
     """Somebody has said whose each source bucket is: whoever took the name first decides what is trained and served."""
     declared = {each.bucket for each in draft.settings.storage.sources}
-    for path, source in _sources(draft):
+    linked = enumerate(draft.settings.storage.lustre.associations)
+    told = ((f"storage.lustre.associations[{index}].source", each.source) for index, each in linked)
+    for path, source in (*_sources(draft), *told):
         bucket = bucket_of(source)
         if bucket not in declared:
             yield Observation(

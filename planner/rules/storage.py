@@ -71,6 +71,49 @@ def fsx_efa_client_setup(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
+@aws_rule(
+    "association-backups",
+    "G05",
+    severity=Severity.WARNING,
+    source="FSx API reference, CreateBackup: backups are of file systems that are not linked to a data repository",
+    formula="no storage.lustre.associations, if lifecycle.protect",
+)
+def association_backups(draft: AwsDraft) -> Iterable[Observation]:
+    """A protected stack has backups of its file system, or somebody has read that links end them."""
+    if draft.settings.lifecycle.protect and draft.settings.storage.lustre.associations:
+        yield Observation(
+            path="storage.lustre.associations",
+            sentence="FSx makes no backups of a file system that is linked with S3, so what is not exported there has "
+            "no second copy",
+            remedy="export what must stay (exports: [new, changed, deleted]), or copy the data by training.datasets "
+            "in place of links",
+        )
+
+
+@aws_rule(
+    "association-key",
+    "G05",
+    severity=Severity.WARNING,
+    by_name=True,
+    source='FSx for Lustre user guide, "Working with server-side encrypted Amazon S3 buckets"',
+    formula="no keyArn of a bucket that an association names",
+)
+def association_key(draft: AwsDraft) -> Iterable[Observation]:
+    """A link with a bucket of SSE-KMS works where the key's own policy lets FSx's role use it; no policy here can."""
+    keys = {each.bucket: each.key_arn for each in draft.settings.storage.sources}
+    for index, each in enumerate(draft.settings.storage.lustre.associations):
+        bucket = each.source.removeprefix("s3://").partition("/")[0]
+        if key := keys.get(bucket):
+            yield Observation(
+                path=f"storage.lustre.associations[{index}].source",
+                sentence=f"{bucket} is encrypted with {key}, whose own policy has to let FSx's role in, or the link "
+                "becomes MISCONFIGURED",
+                remedy="let AWSServiceRoleForFSxS3Access_* of this account use the key, then waive association-key "
+                "with the bucket as subject",
+                subject=bucket,
+            )
+
+
 @rule(
     "nvme-capacity",
     "ST12",

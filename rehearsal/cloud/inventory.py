@@ -19,7 +19,7 @@ from rehearsal.cloud import anomalies, budgets
 from rehearsal.cloud.account import ACCOUNT, DEPLOYER_ROLE, iam, regions, s3
 from rehearsal.cloud.ec2.placement import placement_groups
 from rehearsal.cloud.ec2.use import live_instances
-from rehearsal.cloud.fsx.service import file_systems
+from rehearsal.cloud.fsx.service import file_systems, linked
 from rehearsal.eks.api.store import all_clusters
 
 Row = tuple[str, str]
@@ -120,6 +120,7 @@ def _identity() -> Iterator[Row]:
 
 def _storage() -> Iterator[Row]:
     yield from (("fsx:file-system", system.body["FileSystemId"]) for system in file_systems())
+    yield from (("fsx:association", each.body["AssociationId"]) for each in linked())
     yield from (("s3:bucket", name) for name in s3().buckets)
     for _, backend in regions(logs_backends):
         yield from (("logs:log-group", name) for name in backend.groups)

@@ -57,6 +57,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Entry], str]]] = {
     "aws:eks/cluster:Cluster": ("eks:cluster", _id),
     "aws:eks/nodeGroup:NodeGroup": ("eks:nodegroup", _of_cluster),
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": ("eks:pod-identity-association", _association),
+    "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": ("fsx:association", _id),
     "aws:fsx/lustreFileSystem:LustreFileSystem": ("fsx:file-system", _id),
     "aws:iam/role:Role": ("iam:role", _id),
     "aws:kms/alias:Alias": ("kms:alias", _id),

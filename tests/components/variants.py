@@ -11,7 +11,7 @@ from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
 from components.aws.flow_logs import FlowLogs
 from components.aws.keys import Keys, KeysArgs
-from components.aws.lustre import Lustre
+from components.aws.lustre import AssociationSpec, Lustre
 from components.aws.network import Network
 from components.aws.nodes import CapacityBlock, NodePool, NodeRole, NodeRoleArgs, Repair, RepairOverride
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
@@ -224,6 +224,24 @@ VARIANTS: Mapping[str, Make] = {
             ],
             driver=done(),
         ),
+        opts,
+    ),
+    "pool-reserved": lambda opts: NodePool(
+        "sample", pool_args(placement_group=False, reservation_id="cr-0fedcba9876543210"), opts
+    ),
+    "lustre-linked": lambda opts: Lustre(
+        "sample",
+        lustre_args(
+            associations=[
+                AssociationSpec(path="/datasets/web", source="s3://texts/web", imports=["NEW"], exports=[]),
+                AssociationSpec(path="/results", source="s3://texts/results", imports=[], exports=["NEW", "DELETED"]),
+            ]
+        ),
+        opts,
+    ),
+    "bucket-cold": lambda opts: Bucket(
+        "sample",
+        BucketArgs(account_id="123456789012", key_arn=KEY_ARN, checkpoint_days=30, cold=(30, "STANDARD_IA")),
         opts,
     ),
     "bucket-disposable": lambda opts: Bucket(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from catalogue.instances import INSTANCES
 from doctor.account import Account
 from doctor.case import Case
-from doctor.examination import examine
+from doctor.examination import examine, run
 from doctor.offers import Wanted, offers
 from doctor.policy import ACTIONS, ALWAYS_ALLOWED, FILE, action, document, main
 from doctor.results import Status
@@ -22,6 +23,19 @@ from tests.doctor.conftest import REGION, Call, case, client
 
 ROOT = Path(__file__).parents[2]
 READS = re.compile(r"\w+:(Describe|Get|Head|List)[A-Z]\w+")
+
+
+def in_existing(ec2: Any) -> dict[str, Any]:
+    """The stack in a VPC of the account, whose subnets it has not."""
+    vpc = ec2.describe_vpcs()["Vpcs"][0]["VpcId"]
+    zones = ("use2-az1", "use2-az2")
+    rows = [
+        {"id": f"subnet-0{index}aaaaaaa", "role": role, "zone": zone, "cidr": f"10.80.{index * 16}.0/20"}
+        for index, (role, zone) in enumerate(
+            [(role, zone) for role in ("system", "control-plane") for zone in zones] + [("gpu", zones[0])]
+        )
+    ]
+    return {"platform.vpcCidr": "10.80.0.0/16", "platform.network": {"existing": {"vpcId": vpc, "subnets": rows}}}
 
 
 def test_every_call_reads(cloud: Cloud, whole: Case, calls: list[Call]) -> None:
@@ -40,6 +54,7 @@ def test_every_call_reads(cloud: Cloud, whole: Case, calls: list[Call]) -> None:
     examine(whole, account)
     looked = Wanted(pool="training", instance=INSTANCES["p5.48xlarge"], count=2, days=7, first=whole.now.date())
     offers(account, looked, 2, {})
+    list(run("network", case(in_existing(ec2)), account))
     sent = {f"{service}:{operation}" for service, operation, _ in calls}
     counted = {label.replace(".", ":") for label in cloud.call("GET", "requests")}
     eks.delete_cluster(name="theirs")

@@ -234,6 +234,13 @@ def _expiry(graph: Recorded) -> int:
     return found
 
 
+def _cold(graph: Recorded) -> int:
+    rules = graph.one("object-store-lifecycle").inputs["rules"]
+    (days,) = [each["days"] for rule in rules for each in rule.get("transitions", ())]
+    found: int = days
+    return found
+
+
 def _protected(graph: Recorded) -> Iterator[bool]:
     yield graph.one("cluster-control-plane").protect
     yield graph.one("lustre-file-system").protect
@@ -326,6 +333,7 @@ def _own_monitors(graph: Recorded) -> list[Any]:
 
 REGISTERED: Mapping[str, Callable[..., Any]] = {
     "checkpointDays": _expiry,
+    "coldCheckpoints.days": _cold,
     "datasets.*.copySeconds": lambda graph, name: iter(
         (
             int(graph.one(f"dataset-{name}-copy").timeouts["create"].removesuffix("s")),
@@ -347,6 +355,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
         for each in graph.of_type("VpcEndpoint")
         if each.inputs["vpcEndpointType"] == "Interface"
     ),
+    "vpc.leadsOut": lambda graph: bool(graph.of_type("NatGateway")),
     "vpc.flowLogs.days": lambda graph: graph.one("flow-logs-group").inputs["retentionInDays"],
     "keeper.hourlyUsd": lambda graph: round(keeper_task(graph)["hourly_usd"], 2),
     "keeper.warnHours": lambda graph: keeper_task(graph)["warn_hours"],
@@ -559,6 +568,7 @@ ONLY_PLANNED: Mapping[str, str] = {
     "pools.*.allocatableCpuMillicores": "what the kubelet leaves; pods get their parts of it",
     "pools.*.allocatableMemoryMib": "what the kubelet leaves; pods get their parts of it",
     "pools.*.devicesPerNode": "summed up in queues, and in the quota of inference (test_services)",
+    "pools.*.idle": "what a reservation holds and nobody runs, in the price",
     "pools.*.gpu": "a row of the catalogue",
     "pools.*.gpusPerNode": "the instance type brings them",
     "pools.*.instance": "a row of the catalogue",

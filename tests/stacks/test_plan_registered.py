@@ -42,7 +42,7 @@ def _everything() -> dict[str, Any]:
             "throughputMbpsPerTib": 250,
             "efa": True,
         },
-        "objectStore": {"checkpointDays": 17},
+        "objectStore": {"checkpointDays": 117, "coldAfterDays": 19, "coldClass": "GLACIER_IR"},
         "sources": [{"bucket": "acme-model-weights"}, {"bucket": "acme-datasets"}],
     }
     config["gpucluster:platform"]["network"] = {

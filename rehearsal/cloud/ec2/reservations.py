@@ -43,8 +43,8 @@ def reservations(backend: Any) -> dict[str, dict[str, Any]]:
 def set_reservation(region: str, reservation_id: str, order: dict[str, Any]) -> dict[str, Any]:
     """Put a reservation into the account, or change it; a state of ``null`` takes it away.
 
-    ``{"instanceType", "zoneId", "count", "start", "end", "state", "type"}``; times in ISO 8601. By default it is an
-    active capacity block.
+    ``{"instanceType", "zoneId", "count", "start", "end", "state", "type", "match"}``; times in ISO 8601.
+    By default it is an active capacity block.
     """
     backend = ec2(region)
     if order.get("state", "active") is None:
@@ -77,7 +77,7 @@ def set_reservation(region: str, reservation_id: str, order: dict[str, Any]) -> 
         "StartDate": start,
         "EndDate": end,
         "EndDateType": "limited" if end else "unlimited",
-        "InstanceMatchCriteria": "targeted",
+        "InstanceMatchCriteria": order.get("match", "targeted"),
         "CreateDate": now(),
         "ReservationType": kind,
     }

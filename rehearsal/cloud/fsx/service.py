@@ -14,6 +14,8 @@ from moto.moto_api._internal import mock_random
 from rehearsal.cloud.account import ACCOUNT, ec2, hex_id, now, regions
 from rehearsal.cloud.agenda import AGENDA
 from rehearsal.cloud.ec2.use import remove_interface
+from rehearsal.cloud.fsx import associations
+from rehearsal.cloud.fsx.associations import Association
 from rehearsal.cloud.fsx.network import make_interfaces, require_network
 from rehearsal.cloud.fsx.rules import bad, check_new, check_update
 from rehearsal.cloud.kms import find_key, key_error, key_of_arn
@@ -65,6 +67,7 @@ class FsxBackend(BaseBackend):  # type: ignore[misc]
     def __init__(self, region_name: str, account_id: str) -> None:
         super().__init__(region_name, account_id)
         self.file_systems: dict[str, FileSystem] = {}
+        self.associations: dict[str, Association] = {}
 
 
 FSX_BACKENDS = BackendDict(FsxBackend, "fsx")
@@ -73,6 +76,11 @@ FSX_BACKENDS = BackendDict(FsxBackend, "fsx")
 def file_systems() -> list[FileSystem]:
     """Every file system of the account."""
     return [each for _, backend in regions(FSX_BACKENDS) for each in backend.file_systems.values()]
+
+
+def linked() -> list[Association]:
+    """Every data repository association of the account."""
+    return [each for _, backend in regions(FSX_BACKENDS) for each in backend.associations.values()]
 
 
 class FsxResponder(Service):
@@ -201,12 +209,74 @@ class FsxResponder(Service):
         tags = self._tagged(self.input).tags
         return ActionResult({"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]})
 
-    def describe_data_repository_associations(self) -> ActionResult:
-        """None: no stack makes any yet."""
-        return ActionResult({"Associations": []})
+    def create_data_repository_association(self) -> ActionResult:
+        """CREATING for a while."""
+        given = self.input
+        known = self.associations
+        for each in known.values():
+            if each.token and each.token == given.get("ClientRequestToken"):
+                return ActionResult({"Association": each.shown})
+        system = self._system(given["FileSystemId"])
+        beside = [each for each in known.values() if each.body["FileSystemId"] == given["FileSystemId"]]
+        made = associations.new(self.region, given, system.shown, beside)
+        known[made.body["AssociationId"]] = made
+        AGENDA.after(SETTLING_SECONDS, lambda: _available(made))
+        return ActionResult({"Association": made.shown})
 
-    def _tagged(self, given: dict[str, Any]) -> FileSystem:
-        for system in self.state.values():
+    def describe_data_repository_associations(self) -> ActionResult:
+        """By ids, or those of the file systems that the filters name."""
+        given = self.input
+        if wanted := given.get("AssociationIds"):
+            return ActionResult({"Associations": [self._association(each).shown for each in wanted]})
+        found = list(self.associations.values())
+        for each in given.get("Filters") or ():
+            if each["Name"] == "file-system-id":
+                found = [one for one in found if one.body["FileSystemId"] in each["Values"]]
+        return ActionResult({"Associations": [each.shown for each in found]})
+
+    def update_data_repository_association(self) -> ActionResult:
+        """UPDATING for a while. Policies that are given stand in place of the old ones."""
+        given = self.input
+        found = self._association(given["AssociationId"])
+        if found.body["Lifecycle"] != "AVAILABLE":
+            raise bad(f"{given['AssociationId']} is {found.body['Lifecycle']}, not AVAILABLE.")
+        if given.get("S3") is not None:
+            found.body["S3"] = associations.policies(given["S3"])
+        if given.get("ImportedFileChunkSize"):
+            found.body["ImportedFileChunkSize"] = given["ImportedFileChunkSize"]
+        found.body["Lifecycle"] = "UPDATING"
+        AGENDA.after(SETTLING_SECONDS, lambda: _available(found))
+        return ActionResult({"Association": found.shown})
+
+    def delete_data_repository_association(self) -> ActionResult:
+        """DELETING for a while; then the id is not found. Files stay unless they are to go, too."""
+        given = self.input
+        found, known = self._association(given["AssociationId"]), self.associations
+        found.body["Lifecycle"] = "DELETING"
+
+        def remove() -> None:
+            known.pop(given["AssociationId"], None)
+
+        AGENDA.after(SETTLING_SECONDS, remove)
+        removes = given.get("DeleteDataInFileSystem", False)
+        gone = {"AssociationId": given["AssociationId"], "Lifecycle": "DELETING", "DeleteDataInFileSystem": removes}
+        return ActionResult(gone)
+
+    @property
+    def associations(self) -> dict[str, Association]:
+        """The associations of the request's region."""
+        found: dict[str, Association] = FSX_BACKENDS[ACCOUNT][self.region].associations
+        return found
+
+    def _association(self, identity: str) -> Association:
+        if identity not in self.associations:
+            message = f"Data repository association '{identity}' does not exist."
+            raise Refusal("DataRepositoryAssociationNotFound", message)
+        return self.associations[identity]
+
+    def _tagged(self, given: dict[str, Any]) -> FileSystem | Association:
+        owned: list[FileSystem | Association] = [*self.state.values(), *self.associations.values()]
+        for system in owned:
             if system.body["ResourceARN"] == given["ResourceARN"]:
                 return system
         message = f"Resource '{given['ResourceARN']}' does not exist."
@@ -232,10 +302,18 @@ def _settle(system: FileSystem) -> None:
     system.body["Lifecycle"] = "AVAILABLE"
 
 
+def _available(association: Association) -> None:
+    if association.body["Lifecycle"] in ("CREATING", "UPDATING"):
+        association.body["Lifecycle"] = "AVAILABLE"
+
+
 def _remove(region: str, state: dict[str, FileSystem], system: FileSystem) -> None:
     for interface in system.interfaces:
         remove_interface(ec2(region), interface)
     state.pop(system.body["FileSystemId"], None)
+    known = FSX_BACKENDS[ACCOUNT][region].associations
+    for each in [each for each in known.values() if each.body["FileSystemId"] == system.body["FileSystemId"]]:
+        known.pop(each.body["AssociationId"], None)
 
 
 def route() -> None:

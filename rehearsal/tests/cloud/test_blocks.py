@@ -79,6 +79,36 @@ def pushed(ecr: Any, tag: str, content: str) -> None:
     ecr.put_image(repositoryName="tags", imageTag=tag, imageManifest=manifest)
 
 
+def test_a_reservation_on_demand_holds_so_many_and_no_more(cloud: Cloud, network: Network, block: str) -> None:
+    """One of its own type and zone; the next instance finds no place, and one that ends makes it again."""
+    ec2 = cloud.client("ec2")
+    zone = ec2.describe_subnets(SubnetIds=[network.subnets[0]])["Subnets"][0]["AvailabilityZoneId"]
+    order = {"instanceType": "m5.large", "zoneId": zone, "count": 1, "type": "default"}
+    cloud.call("PUT", f"reservations/{REGION}/{block}", order)
+    launch = {
+        "ImageId": "ami-0123456789abcdef0",
+        "MinCount": 1,
+        "MaxCount": 1,
+        "InstanceType": "m5.large",
+        "SubnetId": network.subnets[0],
+        "CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": block}},
+    }
+
+    def left() -> int:
+        (found,) = ec2.describe_capacity_reservations(CapacityReservationIds=[block])["CapacityReservations"]
+        return int(found["AvailableInstanceCount"])
+
+    assert left() == 1
+    made = ec2.run_instances(**launch)["Instances"][0]["InstanceId"]
+    assert left() == 0
+    with pytest.raises(ClientError, match="ReservationCapacityExceeded"):
+        ec2.run_instances(**launch)
+    with pytest.raises(ClientError, match=r"is for m5\.large .* the launch for m5\.xlarge"):
+        ec2.run_instances(**{**launch, "InstanceType": "m5.xlarge"})
+    ec2.terminate_instances(InstanceIds=[made])
+    assert left() == 1
+
+
 def test_a_tag_that_is_immutable_stays_with_its_image(cloud: Cloud) -> None:
     ecr = cloud.client("ecr")
     ecr.create_repository(repositoryName="tags", imageTagMutability="IMMUTABLE")

@@ -111,6 +111,7 @@ def test_what_an_ended_pod_held_is_free_before_its_end_is_written() -> None:
     stores: dict[str, Any] = defaultdict(lambda: SimpleNamespace(on_change=lambda _: None))
     ended, host = asking(3), facts.host("p5.48xlarge", node_config={})
     held: list[dict[str, Any]] = []
+    kubelet: Kubelet
     kube = SimpleNamespace(patch=lambda *_: held.append(dict(kubelet._admitted[host.node])))
     kubelet = Kubelet(SimpleNamespace(stores=stores, allotted=Allotted(), kube=kube))  # type: ignore[arg-type]
     kubelet._admitted[host.node] = {"ns/a": admission.requests(ended)}

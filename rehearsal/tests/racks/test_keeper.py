@@ -152,5 +152,7 @@ def test_orders_and_keys_are_for_their_owner_alone(site: SiteDirectory, kept: Ha
     keeper.place(site, [FIRST], {"/mnt/shared": {"datasets/a": 1}})
     for path in (site.hall / "order.json", site.hall / "answer.json"):
         assert path.stat().st_mode & 0o077 == 0
-    assert places.read_json(site.hall / "order.json")["files"] == {"/mnt/shared": {"datasets/a": 1}}
+    order = places.read_json(site.hall / "order.json")
+    assert order is not None
+    assert order["files"] == {"/mnt/shared": {"datasets/a": 1}}
     assert kept is not None

@@ -55,6 +55,11 @@ BLOCKS = [
 ]
 TOGETHER = [
     Case("efa_nodes_stand_together", block(), None),
+    Case(
+        "efa_nodes_stand_together",
+        both(put(TEMPLATE, "placement", MISSING), put(TEMPLATE, TARGET, "cr-0123456789abcdef0")),
+        None,
+    ),
     Case("efa_nodes_stand_together", put(NODES, "subnetIds", UNKNOWN), None),
     Case("efa_nodes_stand_together", put(TEMPLATE, "placement", MISSING), "no placement group"),
     Case(

@@ -1,4 +1,5 @@
-"""FSx for Lustre. Source: terraform-provider-aws internal/service/fsx/lustre_file_system.go."""
+"""FSx for Lustre. Sources: terraform-provider-aws internal/service/fsx/lustre_file_system.go,
+data_repository_association.go."""
 
 from __future__ import annotations
 
@@ -53,6 +54,12 @@ def _delete(obj: Object) -> None:
     obj.call("delete_file_system", FileSystemId=obj.id, LustreConfiguration=body)
 
 
+def _unlink(obj: Object) -> None:
+    """Files stay in the directory unless they are to go, too."""
+    removes = bool(obj.inputs.get("deleteDataInFilesystem"))
+    obj.call("delete_data_repository_association", AssociationId=obj.id, DeleteDataInFileSystem=removes)
+
+
 def _replaced(old: Mapping[str, Any], new: Mapping[str, Any]) -> set[str]:
     """Storage only grows, and on the first scratch generation not even that."""
     before, after = old.get("storageCapacity"), new.get("storageCapacity")
@@ -102,5 +109,23 @@ ROWS: dict[str, Row] = {
         lingers=True,
         tags=calls({"ResourceARN": "{ResourceARN}"}),
         timeouts=(30 * MINUTE, 30 * MINUTE, 30 * MINUTE),
+    ),
+    "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": Row(
+        service="fsx",
+        create="create_data_repository_association -> Association",
+        read="describe_data_repository_associations -> Associations[0]",
+        delete=_unlink,
+        id="{AssociationId}",
+        defaults={"batchImportMetaDataOnCreate": False, "deleteDataInFilesystem": False},
+        local=("deleteDataInFilesystem",),
+        later=("batchImportMetaDataOnCreate",),
+        force_new=words("dataRepositoryPath fileSystemId fileSystemPath"),
+        computed=words("importedFileChunkSize s3"),
+        updates=(("update_data_repository_association", words("importedFileChunkSize s3")),),
+        look=lambda _, found: {"arn": found.get("ResourceARN"), "associationId": found.get("AssociationId")},
+        wait=Wait("Lifecycle", ("AVAILABLE",), ("FAILED", "MISCONFIGURED"), "FailureDetails.Message"),
+        lingers=True,
+        tags=calls({"ResourceARN": "{ResourceARN}"}),
+        timeouts=(10 * MINUTE, 10 * MINUTE, 10 * MINUTE),
     ),
 }

@@ -1,0 +1,75 @@
+"""On-Demand Capacity Reservations: where they are, what they hold, and who starts in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from planner.draft import AwsDraft, aws_rule
+from planner.findings import Observation
+
+if TYPE_CHECKING:
+    from settings.aws import AwsPool
+    from settings.capacity_reservation import CapacityReservation
+
+_GUIDE = 'EC2 user guide, "Reserve compute capacity with EC2 On-Demand Capacity Reservations"'
+
+
+@aws_rule("reservation-zone", "PF10", formula="zone of a capacityReservation = gpuZone", source=_GUIDE)
+def reservation_zone(draft: AwsDraft) -> Iterable[Observation]:
+    """GPU nodes start in one zone, and a reservation holds instances in one: it is the same."""
+    zone = draft.settings.platform.gpu_zone
+    for path, _, held in _held(draft):
+        if held.zone != zone:
+            yield Observation(
+                path=f"{path}.zone",
+                sentence=f"{held.id} holds instances in {held.zone}, and GPU nodes start in {zone} (platform.gpuZone)",
+                remedy=f"set platform.gpuZone to {held.zone}, or name a reservation in {zone}",
+                subject=held.id,
+                inputs={"reservation": held.zone, "GPU zone": zone},
+            )
+
+
+@aws_rule(
+    "reservation-shared",
+    "PF10",
+    formula="nodes of all pools that name a reservation <= its count; they say the same of it, and are of one type",
+    source=f"{_GUIDE}; attributes of a reservation: instances of one type that match it",
+)
+def reservation_shared(draft: AwsDraft) -> Iterable[Observation]:
+    """Pools that start in one reservation fit into it together, and are of the type that it holds."""
+    first: dict[str, tuple[AwsPool, CapacityReservation]] = {}
+    nodes: dict[str, int] = {}
+    for path, pool, held in _held(draft):
+        other, said = first.setdefault(held.id, (pool, held))
+        before = nodes.get(held.id, 0)
+        nodes[held.id] = before + pool.count
+        wrong = _wrong(pool, held, other, said, nodes[held.id] if before else 0)
+        if wrong:
+            yield Observation(
+                path=path,
+                sentence=wrong,
+                remedy="name another reservation for one of the two pools, or make them agree",
+                subject=pool.name,
+                inputs={"nodes": str(nodes[held.id]), "held": str(held.count)},
+            )
+
+
+def _wrong(
+    pool: AwsPool, held: CapacityReservation, other: AwsPool, said: CapacityReservation, together: int
+) -> str | None:
+    if held != said:
+        return f"{held.id} is {held.count} in {held.zone} here, and {said.count} in {said.zone} at pool {other.name}"
+    if pool.instance_type != other.instance_type:
+        types = f"{pool.instance_type} here, and {other.instance_type} at pool {other.name}"
+        return f"{held.id} holds instances of one type, and is to be of {types}"
+    if together > held.count:
+        return f"pools {other.name} and {pool.name} have {together} nodes together, and {held.id} holds {held.count}"
+    return None
+
+
+def _held(draft: AwsDraft) -> Iterator[tuple[str, AwsPool, CapacityReservation]]:
+    """Reservations of all pools, each with its path."""
+    for index, pool in enumerate(draft.settings.pools):
+        if pool.capacity_reservation:
+            yield f"pools[{index}].capacityReservation", pool, pool.capacity_reservation

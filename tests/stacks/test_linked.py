@@ -1,0 +1,79 @@
+"""Directories of the file system that are linked with a bucket, and checkpoints that get cold."""
+
+from typing import Any
+
+from policy import RULES
+from policy.rule import violations
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import run_program, stack_config
+
+WEB = {"path": "/datasets/web", "source": "s3://acme-datasets/web", "exports": ["new", "deleted"]}
+
+PERSISTENT = {"deploymentType": "PERSISTENT_2", "capacityGib": 2400, "throughputMbpsPerTib": 125}
+
+
+def deployed(*associations: dict[str, Any], stack: str = "dev", **store: Any) -> Recorded:
+    """A stack on a persistent file system with these links."""
+    config = stack_config(stack)
+    own = config["gpucluster:storage"]["lustre"]
+    lustre = own if own["deploymentType"] == "PERSISTENT_2" else PERSISTENT
+    storage = config["gpucluster:storage"] | {"lustre": {**lustre, "associations": list(associations)}}
+    if store:
+        storage["objectStore"] = store
+    limit = {"maxHourlyUsd": 10_000}
+    changed = {"gpucluster:storage": storage, "gpucluster:budget": {**config["gpucluster:budget"], **limit}}
+    return run_program({**config, **changed}, stack=stack)
+
+
+def test_a_directory_is_linked_with_a_prefix() -> None:
+    graph = deployed(WEB)
+    made = graph.one("lustre-linked/datasets/web").inputs
+    assert (made["fileSystemPath"], made["dataRepositoryPath"]) == ("/datasets/web", "s3://acme-datasets/web")
+    assert made["fileSystemId"] == graph.one("lustre-file-system").id
+    assert made["s3"] == {
+        "autoImportPolicy": {"events": ["NEW", "CHANGED", "DELETED"]},
+        "autoExportPolicy": {"events": ["NEW", "DELETED"]},
+    }
+    assert made["batchImportMetaDataOnCreate"] is True
+    assert made["deleteDataInFilesystem"] is False
+    assert [str(each) for each in violations(graph, RULES)] == []
+
+
+def test_who_mounts_the_file_system_finds_what_is_linked_there() -> None:
+    """A claim comes after the links, so a run on a linked dataset does not start on an empty directory."""
+    graph = deployed(WEB)
+    link = graph.one("lustre-linked/datasets/web").urn
+    volumes = graph.of_type("PersistentVolume")
+    assert volumes
+    assert all(link in each.depends_on for each in volumes)
+
+
+def test_a_linked_file_system_has_no_backups() -> None:
+    """FSx backs up none that is linked with a data repository, so none is asked for, and the preview says so."""
+    alone, linked = deployed(stack="prod"), deployed(WEB, stack="prod")
+    asked = "automaticBackupRetentionDays"
+    assert alone.one("lustre-file-system").inputs[asked] == 7
+    assert not linked.one("lustre-file-system").inputs.get(asked)
+    assert linked.one("lustre-file-system").inputs["skipFinalBackup"] is True
+    assert any("FSx makes no backups" in text for _, text in linked.messages)
+    assert not any("FSx makes no backups" in text for _, text in alone.messages)
+
+
+def test_a_bucket_with_a_key_of_somebody_elses_is_told_of() -> None:
+    key = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+    config = stack_config("dev")
+    sources = [{"bucket": "acme-model-weights"}, {"bucket": "acme-datasets", "keyArn": key}]
+    storage = {"lustre": {**PERSISTENT, "associations": [WEB]}, "sources": sources}
+    graph = run_program({**config, "gpucluster:storage": storage}, stack="dev")
+    assert any("AWSServiceRoleForFSxS3Access" in text for _, text in graph.messages)
+
+
+def test_checkpoints_get_cold_before_they_expire() -> None:
+    rules = {
+        each["id"]: each
+        for each in deployed(checkpointDays=90, coldAfterDays=45).one("object-store-lifecycle").inputs["rules"]
+    }
+    assert rules["checkpoints"]["transitions"] == [{"days": 45, "storageClass": "STANDARD_IA"}]
+    assert rules["checkpoints"]["expiration"] == {"days": 90}
+    plain = run_program(stack_config("dev"), stack="dev").one("object-store-lifecycle").inputs["rules"]
+    assert not any("transitions" in each for each in plain)

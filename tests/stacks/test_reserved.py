@@ -1,0 +1,73 @@
+"""Pools that start in an On-Demand Capacity Reservation."""
+
+from copy import deepcopy
+from typing import Any
+
+from planner.plan import plan
+from planner.types import AwsPlan
+from policy import RULES
+from policy.rule import violations
+from settings.load import from_sections
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import run_program, stack_config
+
+HELD = {"id": "cr-0fedcba9876543210", "zone": "use2-az1", "count": 5}
+
+
+def config(**pool: Any) -> dict[str, Any]:
+    """The dev stack with these changes of its training pool."""
+    found = deepcopy(stack_config("dev"))
+    found["gpucluster:pools"][1] |= pool
+    found["gpucluster:budget"] |= {"maxHourlyUsd": 1000}
+    return found
+
+
+def planned(**pool: Any) -> AwsPlan:
+    sections = {key.partition(":")[2]: value for key, value in config(**pool).items() if key.startswith("gpucluster:")}
+    made = plan(from_sections(sections))
+    assert isinstance(made, AwsPlan)
+    return made
+
+
+def deployed(**pool: Any) -> Recorded:
+    return run_program(config(**pool), stack="dev")
+
+
+def test_nodes_start_in_the_reservation_and_in_no_group_of_the_stacks() -> None:
+    """A reservation's instances stand where they stand: only a group that it was made in would do."""
+    graph = deployed(capacityReservation=HELD)
+    template = graph.one("pool-training-template").inputs
+    target = template["capacityReservationSpecification"]["capacityReservationTarget"]
+    assert target == {"capacityReservationId": HELD["id"]}
+    assert "instanceMarketOptions" not in template
+    assert "placement" not in template
+    assert graph.of_type("PlacementGroup") == []
+    nodes = graph.one("pool-training-nodes").inputs
+    assert (nodes["capacityType"], nodes["scalingConfig"]["minSize"]) == ("ON_DEMAND", 2)
+    assert nodes["updateConfig"]["updateStrategy"] == "MINIMAL"
+    assert [str(each) for each in violations(graph, RULES)] == []
+
+
+def test_without_one_nothing_is_named() -> None:
+    template = deployed().one("pool-training-template").inputs
+    assert "capacityReservationSpecification" not in template
+    assert "placement" in template
+
+
+def test_what_is_held_and_not_run_is_paid_for() -> None:
+    reserved, plain = planned(capacityReservation=HELD), planned()
+    assert reserved.pools["training"].idle == 3
+    price = reserved.pools["training"].instance.on_demand
+    assert price is not None
+    assert round(reserved.prices.hourly - plain.prices.hourly, 2) == round(3 * price.usd_per_hour, 2)
+    full = planned(capacityReservation={**HELD, "count": 2})
+    assert full.prices.hourly == plain.prices.hourly
+
+
+def test_nothing_runs_yet_and_the_reservation_costs_all_the_same() -> None:
+    found = deepcopy(config(capacityReservation=HELD, count=0))
+    found["gpucluster:training"] = {}
+    sections = {key.partition(":")[2]: value for key, value in found.items() if key.startswith("gpucluster:")}
+    made = plan(from_sections(sections))
+    assert isinstance(made, AwsPlan)
+    assert [line.quantity for line in made.prices.lines if line.name.startswith("reservation of pool training")] == [5]
