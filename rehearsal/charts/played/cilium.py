@@ -44,8 +44,23 @@ def _asks_at(variable: str) -> Effect:
     return effect
 
 
+def _pulled(on: On, *, whole: bool) -> Effect:
+    """The value becomes the image of every container, or its repository with tag and digest kept (_helpers.tpl)."""
+
+    def effect(objects: list[Object], value: Any, _: Order) -> list[Object]:
+        for pod in on.pod.places(objects) if value else ():
+            for container in [*(pod.get("initContainers") or []), *pod["containers"]]:
+                _, _, tag = container["image"].rpartition("/")[2].partition(":")
+                container["image"] = value if whole else f"{value}:{tag}"
+        return objects
+
+    return effect
+
+
 RULES = Rules(
     (
+        Switch("image.repository", _pulled(_AGENT, whole=False)),
+        Switch("operator.image.override", _pulled(_OPERATOR, whole=True)),
         Switch("kubeProxyReplacement", _entry("kube-proxy-replacement")),
         Switch("k8sServiceHost", _asks_at("KUBERNETES_SERVICE_HOST")),
         Switch("k8sServicePort", _asks_at("KUBERNETES_SERVICE_PORT")),

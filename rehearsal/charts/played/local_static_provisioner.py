@@ -56,6 +56,7 @@ def _named(objects: list[Object], value: Any, _: Order) -> list[Object]:
 
 RULES = Rules(
     (
+        Switch("image", put(_DAEMON.container, "image")),
         Switch("classes", _classes),
         Switch("mountDevVolume", _without_devices),
         Switch("useNodeNameOnly", _named),

@@ -5,7 +5,7 @@ operator reads. Source: Mellanox/network-operator v26.4.1, deployment/network-op
 from __future__ import annotations
 
 from rehearsal.charts.played import nfd
-from rehearsal.charts.played.switches import On, Rules, Switch, only_if, put, scheduling
+from rehearsal.charts.played.switches import On, Rules, Switch, both, image, only_if, put, scheduling
 
 _OPERATOR = On("Deployment", "*network-operator")
 _NFD = On(
@@ -13,8 +13,11 @@ _NFD = On(
     f"*{nfd.NAME}*",
 )
 
+_HOOKS = (On("Job", "*keep-ncp"), On("Job", "*upgrade-crd"))
+
 RULES = Rules(
     (
+        Switch("operator.repository", both(*(image(on.container, "parent") for on in (_OPERATOR, *_HOOKS)))),
         Switch("nfd.enabled", only_if(_NFD)),
         Switch("nfd.deployNodeFeatureRules", only_if(On("NodeFeatureRule"))),
         Switch("operator.priorityClassName", put(_OPERATOR.pod, "priorityClassName")),

@@ -168,7 +168,7 @@ CALLED = [
     ),
     Case(
         CALL,
-        both(gone(f"{IDENTITY}-association"), put(COPY, f"{POD}.containers.0.args.4", "--no-sign-request")),
+        both(gone(f"{IDENTITY}-association"), put(COPY, f"{POD}.containers.0.args.0", "--no-sign-request")),
         "calls s3://acme-model-weights/llama-3-70b as",
         preview=False,
     ),
