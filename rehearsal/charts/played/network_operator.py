@@ -7,7 +7,7 @@ from __future__ import annotations
 from rehearsal.charts.played import nfd
 from rehearsal.charts.played.switches import On, Rules, Switch, both, image, only_if, put, scheduling
 
-_OPERATOR = On("Deployment", "*network-operator")
+_OPERATOR = On("Deployment", "<<fullname network-operator>>")
 _NFD = On(
     "ServiceAccount ConfigMap ClusterRole ClusterRoleBinding Role RoleBinding DaemonSet Deployment Job",
     f"*{nfd.NAME}*",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from rehearsal.charts import played
 from rehearsal.charts.chart import ChartError, Object, Order
 from rehearsal.charts.played import files
 from rehearsal.charts.played.inventory import rebuilt
+from rehearsal.charts.played.switches import On
 from rehearsal.charts.played.values import laid
 
 EXTRA = {"key": "pool", "operator": "Exists"}
@@ -234,3 +237,21 @@ def test_a_budget_of_disruptions_covers_the_pods_of_the_server() -> None:
     assert made["metadata"]["namespace"] == "there"
     kinds = [each["kind"] for each in rendered("metrics-server", {"podDisruptionBudget": {"enabled": False}})]
     assert "PodDisruptionBudget" not in kinds
+
+
+def _meant() -> dict[str, On]:
+    """Whatever the switches of all charts are on, by where it stands."""
+    found = {}
+    for each in pkgutil.iter_modules(played.__path__):
+        for name, value in vars(importlib.import_module(f"{played.__name__}.{each.name}")).items():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, On):
+                    found[f"{each.name}.{name} {part.kinds} {part.name}"] = part
+    return found
+
+
+def test_every_switch_is_on_something_of_a_chart() -> None:
+    """A pattern that no name in the data has would change nothing, and say nothing."""
+    objects = [each for name in files.names() for each in files.load(name)["objects"]]
+    assert len(_meant()) > 20
+    assert [where for where, on in _meant().items() if not any(on.takes(each) for each in objects)] == []
