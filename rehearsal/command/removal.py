@@ -7,7 +7,7 @@ from dataclasses import replace
 from rehearsal.command.apply import recover_if_needed
 from rehearsal.command.errors import CommandError
 from rehearsal.command.session import Session, kubeconfigs
-from rehearsal.engine import declared, state
+from rehearsal.engine import declared, gone, state
 from rehearsal.engine.run import Outcome
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.places import HALLS
@@ -38,7 +38,15 @@ def destroy(session: Session) -> None:
             session.engine.unprotect()
             for cluster in session.control("DELETE", "deletion-protection"):
                 session.console.print(f"  and EKS' own deletion protection off {cluster}", style="yellow")
+        kept = gone.stays(state.resources(session.engine.export()))
+        if kept:
+            session.keep(kept)
         outcome = _destroy(session)
+    for kind, ids in kept.items():
+        for each in ids:
+            session.console.print(
+                f"  {kind} {each} stays, as the stack asks: `make destroy-plan` says why", highlight=False
+            )
     if outcome.status:
         raise CommandError(f"pulumi destroy failed:\n{outcome.explain()}\nThe rehearsal still runs: try again.")
 

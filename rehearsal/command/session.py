@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -129,6 +129,13 @@ class Session:
         before: Any = places.read_json(self.baseline) or {}
         difference = {kind: sorted(set(ids) - set(before.get(kind, ()))) for kind, ids in self.inventory().items()}
         return {kind: ids for kind, ids in difference.items() if ids}
+
+    def keep(self, things: Mapping[str, Iterable[str]]) -> None:
+        """From now on the account is to hold these too, when everything else of the stack has gone: ids by kind."""
+        before: Any = places.read_json(self.baseline) or {}
+        for kind, ids in things.items():
+            before[kind] = sorted({*before.get(kind, ()), *ids})
+        places.write_json(self.baseline, before)
 
     def missing(self) -> dict[str, list[str]]:
         """What the account held before `up` and does not now."""

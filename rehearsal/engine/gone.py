@@ -88,6 +88,24 @@ def gone(entries: Iterable[Entry], inventory: Inventory, refresh: str) -> Iterat
             )
 
 
+def stays(entries: Iterable[Entry]) -> dict[str, list[str]]:
+    """What a destroy leaves in the account because its program says so (`retainOnDelete`): ids by kind. Pure.
+
+    Raises ValueError for a type whose kind the account does not tell.
+    """
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        if not entry.get("retainOnDelete"):
+            continue
+        if str(entry["type"]) not in KINDS:
+            raise ValueError(
+                f"{entry['urn']} is retained, and the account tells no ids of {entry['type']}: add it to KINDS"
+            )
+        kind, own = KINDS[str(entry["type"])]
+        found.setdefault(kind, []).append(own(entry))
+    return found
+
+
 def entries(backend: Path) -> Iterator[Entry]:
     """Every resource in every state of a file backend. Raises StateError for a damaged one."""
     for path in stored.files(backend):

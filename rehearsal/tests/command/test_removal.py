@@ -57,6 +57,11 @@ class Site:
     console: Console = field(default_factory=lambda: Console(file=io.StringIO(), width=200))
     meter: Meter = field(default_factory=Meter)
 
+    kept: dict[str, list[str]] = field(default_factory=dict)
+
+    def keep(self, things: Mapping[str, list[str]]) -> None:
+        self.kept.update(things)
+
     def lines(self, *, steps: bool = True) -> object:
         return object() if steps else None
 
@@ -87,6 +92,23 @@ def test_a_cluster_that_is_there_and_a_state_without_objects_get_the_plain_one(t
     """A refresh that dropped a living cluster's objects would leave what their controllers made."""
     assert destroyed(tmp_path, BUCKET, cluster=False)[0].engine.asked == [((), None)]
     assert destroyed(tmp_path, OBJECT, BUCKET, cluster=True)[0].engine.asked == [((), None)]
+
+
+def test_what_a_program_retains_is_no_leftover(tmp_path: Path) -> None:
+    """The account is to hold it afterwards: gone, it would be missed."""
+    logs = {"urn": "urn:pulumi:lab::p::aws:cloudwatch/logGroup:LogGroup::l", "type": "aws:cloudwatch/logGroup:LogGroup"}
+    site, said = destroyed(
+        tmp_path, {**logs, "id": "/aws/eks/a/cluster", "retainOnDelete": True}, BUCKET, cluster=False
+    )
+    assert site.kept == {"logs:log-group": ["/aws/eks/a/cluster"]}
+    assert "logs:log-group /aws/eks/a/cluster stays, as the stack asks" in said
+
+
+def test_a_retained_thing_that_the_account_cannot_tell_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the account tells no ids of aws:s3/bucketPolicy:BucketPolicy"):
+        destroyed(
+            tmp_path, {**BUCKET, "type": "aws:s3/bucketPolicy:BucketPolicy", "retainOnDelete": True}, cluster=False
+        )
 
 
 def test_a_destroy_that_fails_says_so(tmp_path: Path) -> None:
