@@ -3,6 +3,7 @@
 They are applied together, which costs one update instead of seven; every operation belongs to one of them.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -219,7 +220,9 @@ def test_another_model_is_loaded_beside_the_old_one_and_its_service_stays(change
     assert jobs.keys() == {"weights", "smoke"}
     assert all(each["status"]["succeeded"] == 1 for each in jobs.values())
     job = jobs["weights"]
-    source, target = job["spec"]["template"]["spec"]["containers"][0]["args"][2:4]
+    copied = re.search(r"s3 sync (\S+) (\S+)", " ".join(job["spec"]["template"]["spec"]["containers"][0]["args"]))
+    assert copied is not None
+    source, target = copied.groups()
     assert source == "s3://acme-model-weights/llama-3.1-8b"
     assert vllm(site)["command"][2] == target
     after = model_service(site)
