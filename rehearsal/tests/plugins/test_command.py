@@ -29,7 +29,7 @@ def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hall]:
         pytest.skip(LACKING)
     made = Hall(tmp_path_factory.mktemp("hall"))
     made.start()
-    made.rack([Machine("one", "10.30.0.1", "S1", DECLARED)])
+    made.rack([Machine("one", "10.30.0.1", "S1", host_key=DECLARED)])
     yield made
     made.stop()
 
