@@ -5,36 +5,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_kubernetes as k8s
 
 from catalogue import versions
 from catalogue.supply import Supply
 from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs
 from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
-from components.platform.gpu_checks import GpuChecks, GpuChecksArgs
-from components.platform.gpu_operator import GpuCounters, GpuCountersArgs, gpu_operator_values
-from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCrdsArgs
-from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.metrics_server import metrics_server_values
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
-from components.platform.taints import GPU_RESOURCE, tolerations_of_all_pools
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
 from components.storage.claims import ClaimSpec
 from components.tracking.mlflow import NAMESPACE as TRACKER
-from monitoring.counters import dcgm_csv
-from planner.mig import plugin_config
 from planner.types import Plan
+from stacks import devices
 from stacks.charts import chart_source
 from stacks.network import CERTIFICATES, GATEWAY, mail_ports, network_rules
 from stacks.platform import GpuPool, Platform
-
-SCRAPE_S = 30
-"""Between two looks at the GPUs' exporter by a Prometheus of somebody else's: it collects so often by itself."""
 
 DATA, CHECKPOINTS, WEIGHTS = ("training", "training-data"), ("training", "checkpoints"), ("inference", "model-weights")
 
@@ -122,7 +112,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         ),
         at_platform,
     )
-    gpus = _devices(plan, platform, namespaces, monitors, at_platform)
+    gpus = devices.deploy_devices(plan, platform, namespaces, monitors, at_platform)
     scheduling = Scheduling("scheduling", pulumi.ResourceOptions(providers=[kubernetes]))
     at_scheduling = pulumi.ResourceOptions(parent=scheduling)
     volcano = _volcano(plan.supply, platform, namespaces["volcano-system"], at_scheduling)
@@ -185,99 +175,6 @@ def _monitors(
         ),
         inside,
     ).release
-
-
-def _devices(
-    plan: Plan,
-    platform: Platform,
-    namespaces: Mapping[str, pulumi.Output[str]],
-    monitors: pulumi.Resource,
-    inside: pulumi.ResourceOptions,
-) -> dict[str, list[pulumi.Resource]]:
-    """What makes GPUs and the fabric's cards schedulable; returns what shows that the GPUs are, by pool."""
-    releases = [
-        Chart(
-            each.name,
-            ChartArgs(
-                source=chart_source(each.chart, plan.supply),
-                namespace=each.namespace,
-                values=each.values,
-                after=platform.cluster.ready,
-            ),
-            inside,
-        ).release
-        for each in platform.devices.charts
-    ]
-    for wanted in platform.devices.objects:
-        k8s.apiextensions.CustomResource(
-            f"{platform.layer.pulumi_resource_name}-{wanted.name}",
-            api_version=wanted.api_version,
-            kind=wanted.kind,
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=wanted.name),
-            spec=wanted.spec,
-            opts=pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=releases)),
-        )
-    if not platform.pools:
-        return {}
-    pools = platform.pools.values()
-    slices = any(pool.slices for pool in pools)
-    tolerations = tolerations_of_all_pools(taint for pool in pools for taint in pool.taints)
-    counters = GpuCounters(
-        "gpu-counters", GpuCountersArgs(namespace=namespaces["gpu-operator"], csv=dcgm_csv()), inside
-    )
-    turns = {plugin_config(pool.time_slices): pool.time_slices for pool in pools if pool.time_slices > 1}
-    values = gpu_operator_values(
-        tolerations,
-        platform.devices.gpu_operator,
-        counters=counters.name,
-        scrape_s=plan.monitoring.scrape_s if plan.monitoring else SCRAPE_S,
-        slices=slices,
-        turns=turns,
-    )
-    definitions = GpuOperatorCrdsArgs(
-        namespace=namespaces["gpu-operator"], image=plan.supply.image(versions.GPU_OPERATOR_IMAGE), after=monitors
-    )
-    operator = Chart(
-        "gpu-operator",
-        ChartArgs(
-            source=chart_source(versions.GPU_OPERATOR, plan.supply),
-            namespace=namespaces["gpu-operator"],
-            values=values,
-            timeout_seconds=900,
-            after=[GpuOperatorCrds("gpu-operator-crds", definitions, inside).established, counters.kept],
-        ),
-        inside,
-    )
-    revision = f"{versions.GPU_OPERATOR.version} {json.dumps(values, sort_keys=True)}"
-    readiness = GpuReadinessArgs(
-        namespace=namespaces["gpu-operator"],
-        image=plan.supply.image(versions.KUBECTL_IMAGE),
-        gpu_nodes=any(pool.nodes_now for pool in pools),
-        revision=revision,
-        operator=operator.release,
-    )
-    ready = GpuReadiness("gpu-readiness", readiness, inside).ready
-
-    def works(pool: GpuPool) -> list[pulumi.Resource]:
-        """Nothing to try today where a pool's nodes come later, with a block of capacity."""
-        if not pool.nodes_now:
-            return []
-        network = pool.network
-        cards = {network.resource: network.count * network.shares} if network.resource else {}
-        args = GpuChecksArgs(
-            namespace=namespaces["gpu-operator"],
-            pool=pool.name,
-            gpu_product=pool.gpu_product,
-            taints=pool.taints,
-            offered={GPU_RESOURCE: pool.devices, **cards},
-            image=plan.supply.image(versions.KUBECTL_IMAGE),
-            smoke_image=plan.supply.image(versions.GPU_OPERATOR_IMAGE),
-            revision=revision,
-            after=[pool.nodes_ready, ready],
-        )
-        return [GpuChecks(f"gpu-checks-{pool.name}", args, inside).works]
-
-    return {pool.name: [ready, *works(pool)] for pool in pools}
 
 
 def _claims(namespaces: Mapping[str, pulumi.Output[str]]) -> list[ClaimSpec]:

@@ -11,6 +11,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
+from components.platform.servers import data_claim, service_of
 
 COMPONENT = "katib.kubeflow.org/component"
 DATABASE, MANAGER = {COMPONENT: "mysql"}, {COMPONENT: "db-manager"}
@@ -55,9 +56,13 @@ class TrialDatabase(Component):
             self.child(),
         )
         database = self._create_database(secret)
-        service = self._create_service("service", DATABASE_NAME, DATABASE, "dbapi", DATABASE_PORT, database)
+        service = service_of(
+            self, "service", DATABASE_NAME, args.namespace, DATABASE, ("dbapi", DATABASE_PORT), database
+        )
         manager = self._create_manager(secret, service)
-        self.ready = self._create_service("manager-service", MANAGER_NAME, MANAGER, "api", MANAGER_PORT, manager)
+        self.ready = service_of(
+            self, "manager-service", MANAGER_NAME, args.namespace, MANAGER, ("api", MANAGER_PORT), manager
+        )
         self.register_outputs({"gib": args.gib})
 
     def _create_database(self, secret: k8s.core.v1.Secret) -> k8s.apps.v1.StatefulSet:
@@ -91,14 +96,6 @@ class TrialDatabase(Component):
             security_context=confined(user=_MYSQL_USER),
             volume_mounts=[core.VolumeMountArgs(name="data", mount_path=_DIRECTORY)],
         )
-        claim = core.PersistentVolumeClaimArgs(
-            metadata=meta.ObjectMetaArgs(name="data"),
-            spec=core.PersistentVolumeClaimSpecArgs(
-                access_modes=["ReadWriteOnce"],
-                storage_class_name=self._args.storage_class,
-                resources=core.VolumeResourceRequirementsArgs(requests={"storage": f"{self._args.gib}Gi"}),
-            ),
-        )
         return k8s.apps.v1.StatefulSet(
             self.named("mysql"),
             k8s.apps.v1.StatefulSetInitArgs(
@@ -112,7 +109,7 @@ class TrialDatabase(Component):
                             when_deleted="Delete", when_scaled="Retain"
                         )
                     ),
-                    volume_claim_templates=[claim],
+                    volume_claim_templates=[data_claim(self._args.storage_class, self._args.gib)],
                     template=core.PodTemplateSpecArgs(
                         metadata=meta.ObjectMetaArgs(labels=DATABASE),
                         spec=core.PodSpecArgs(
@@ -174,20 +171,3 @@ class TrialDatabase(Component):
         core = k8s.core.v1
         reference = core.SecretKeySelectorArgs(name=secret.metadata.name.apply(str), key=KEY)
         return core.EnvVarArgs(name=variable, value_from=core.EnvVarSourceArgs(secret_key_ref=reference))
-
-    def _create_service(
-        self, role: str, name: str, labels: dict[str, str], port: str, number: int, behind: pulumi.Resource
-    ) -> k8s.core.v1.Service:
-        core = k8s.core.v1
-        return core.Service(
-            self.named(role),
-            core.ServiceInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=self._args.namespace, labels=labels),
-                spec=core.ServiceSpecArgs(
-                    type="ClusterIP",
-                    selector=labels,
-                    ports=[core.ServicePortArgs(name=port, port=number, target_port=number)],
-                ),
-            ),
-            self.child(depends_on=[behind]),
-        )

@@ -54,3 +54,33 @@ def one_off_job(
             template=k8s.core.v1.PodTemplateSpecArgs(spec=pod),
         ),
     )
+
+
+def repeated_job(
+    *,
+    name: pulumi.Input[str],
+    namespace: pulumi.Input[str],
+    schedule: str,
+    pod: k8s.core.v1.PodTemplateSpecArgs,
+    backoff_limit: int,
+    seconds: int,
+    failures_kept: int = 3,
+) -> k8s.batch.v1.CronJobInitArgs:
+    """A CronJob of such pods, each tried again `backoff_limit` times and given up after so many seconds, all tries
+    together. One that is not done when the next is due is not doubled; the last that succeeded is kept, and
+    `failures_kept` that failed.
+    """
+    return k8s.batch.v1.CronJobInitArgs(
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace),
+        spec=k8s.batch.v1.CronJobSpecArgs(
+            schedule=schedule,
+            concurrency_policy="Forbid",
+            successful_jobs_history_limit=1,
+            failed_jobs_history_limit=failures_kept,
+            job_template=k8s.batch.v1.JobTemplateSpecArgs(
+                spec=k8s.batch.v1.JobSpecArgs(
+                    backoff_limit=backoff_limit, active_deadline_seconds=seconds, template=pod
+                )
+            ),
+        ),
+    )

@@ -15,15 +15,14 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import NOBODY, confined
-from components.platform.crds import Crds, CrdsArgs
 from components.platform.kubectl import Fetched
-from components.platform.rights import Rules, Within, granted
+from components.platform.operators import definition, operator_deployment
+from components.platform.rights import WATCH, Rules, Within, granted
 
 NAME = "mpi-operator"
 LABELS = {"app": NAME}
 CRD = "mpijobs.kubeflow.org"
 HEALTH = 8080
-WATCH = ["get", "list", "watch"]
 
 
 def crd_url(version: str) -> str:
@@ -91,44 +90,14 @@ class MpiOperator(Component):
 
     def __init__(self, name: str, args: MpiOperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        crds = Crds(
-            self.named("crds"),
-            CrdsArgs(
-                files=[Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.fetch_image)],
-                crds=[CRD],
-                namespace=args.namespace,
-                image=args.kubectl_image,
-                after=args.scheduler,
-            ),
-            self.child(),
-        )
+        file = Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.fetch_image)
+        served = definition(self, CRD, file, args.namespace, args.kubectl_image, args.scheduler)
         within: dict[str, Within] = {
             "local": (args.namespace, namespace_rules()),
             "jobs": (args.jobs, jobs_rules()),
         }
         account = granted(self, NAME, args.namespace, cluster_rules(), within)
-        core = k8s.core.v1
-        self.ready = k8s.apps.v1.Deployment(
-            self.named("deployment"),
-            k8s.apps.v1.DeploymentInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=LABELS),
-                spec=k8s.apps.v1.DeploymentSpecArgs(
-                    replicas=1,
-                    selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
-                    template=core.PodTemplateSpecArgs(
-                        metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS),
-                        spec=core.PodSpecArgs(
-                            service_account_name=account,
-                            priority_class_name="system-cluster-critical",
-                            containers=[_container(args)],
-                        ),
-                    ),
-                ),
-            ),
-            self.child(
-                depends_on=[crds.established], custom_timeouts=pulumi.CustomTimeouts(create="10m", update="10m")
-            ),
-        )
+        self.ready = operator_deployment(self, NAME, args.namespace, LABELS, account, _container(args), after=[served])
         self.register_outputs({"version": args.version})
 
 

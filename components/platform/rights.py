@@ -28,50 +28,75 @@ def granted(
         k8s.core.v1.ServiceAccountInitArgs(metadata=meta(name=account, namespace=namespace)),
         owner.child(),
     )
-    subjects = [k8s.rbac.v1.SubjectArgs(kind="ServiceAccount", name=account, namespace=namespace)]
     bound = [
-        _everywhere(owner, meta(name=account), everywhere, subjects),
+        given_everywhere(owner, account, namespace, everywhere),
         *(
-            _within(owner, role, meta(name=account, namespace=place), rules, subjects)
-            for role, (place, rules) in within.items()
+            given_within(owner, account, namespace, each, names=(f"{role}-rights", f"{role}-binding"))
+            for role, each in within.items()
         ),
     ]
     return pulumi.Output.all(made.metadata.name, *bound).apply(lambda known: str(known[0]))
 
 
-def _everywhere(
+def given_everywhere(
     owner: Component,
-    metadata: k8s.meta.v1.ObjectMetaArgs,
+    account: str,
+    namespace: pulumi.Input[str],
     rules: Rules,
-    subjects: Sequence[k8s.rbac.v1.SubjectArgs],
+    *,
+    names: tuple[str, str] = ("rights", "binding"),
+    after: Sequence[pulumi.Resource] = (),
 ) -> pulumi.Output[str]:
+    """Register `rules` of the whole cluster for an account, as children of `owner` by these `names`; resolves when the
+    account has them, which is `after` those.
+    """
+    metadata = k8s.meta.v1.ObjectMetaArgs(name=account)
     role = k8s.rbac.v1.ClusterRole(
-        owner.named("rights"), k8s.rbac.v1.ClusterRoleInitArgs(metadata=metadata, rules=rules), owner.child()
+        owner.named(names[0]),
+        k8s.rbac.v1.ClusterRoleInitArgs(metadata=metadata, rules=rules),
+        owner.child(depends_on=list(after)),
     )
-    reference = _reference("ClusterRole", role.metadata.name.apply(str))
     return k8s.rbac.v1.ClusterRoleBinding(
-        owner.named("binding"),
-        k8s.rbac.v1.ClusterRoleBindingInitArgs(metadata=metadata, role_ref=reference, subjects=list(subjects)),
+        owner.named(names[1]),
+        k8s.rbac.v1.ClusterRoleBindingInitArgs(
+            metadata=metadata,
+            role_ref=_reference("ClusterRole", role.metadata.name.apply(str)),
+            subjects=_subjects(account, namespace),
+        ),
         owner.child(),
     ).id
 
 
-def _within(
+def given_within(
     owner: Component,
-    where: str,
-    metadata: k8s.meta.v1.ObjectMetaArgs,
-    rules: Rules,
-    subjects: Sequence[k8s.rbac.v1.SubjectArgs],
+    account: str,
+    namespace: pulumi.Input[str],
+    within: Within,
+    *,
+    names: tuple[str, str] = ("rights", "binding"),
+    after: Sequence[pulumi.Resource] = (),
 ) -> pulumi.Output[str]:
+    """The same in one namespace, which need not be the account's own."""
+    place, rules = within
+    metadata = k8s.meta.v1.ObjectMetaArgs(name=account, namespace=place)
     role = k8s.rbac.v1.Role(
-        owner.named(f"{where}-rights"), k8s.rbac.v1.RoleInitArgs(metadata=metadata, rules=rules), owner.child()
+        owner.named(names[0]),
+        k8s.rbac.v1.RoleInitArgs(metadata=metadata, rules=rules),
+        owner.child(depends_on=list(after)),
     )
-    reference = _reference("Role", role.metadata.name.apply(str))
     return k8s.rbac.v1.RoleBinding(
-        owner.named(f"{where}-binding"),
-        k8s.rbac.v1.RoleBindingInitArgs(metadata=metadata, role_ref=reference, subjects=list(subjects)),
+        owner.named(names[1]),
+        k8s.rbac.v1.RoleBindingInitArgs(
+            metadata=metadata,
+            role_ref=_reference("Role", role.metadata.name.apply(str)),
+            subjects=_subjects(account, namespace),
+        ),
         owner.child(),
     ).id
+
+
+def _subjects(account: str, namespace: pulumi.Input[str]) -> list[k8s.rbac.v1.SubjectArgs]:
+    return [k8s.rbac.v1.SubjectArgs(kind="ServiceAccount", name=account, namespace=namespace)]
 
 
 def _reference(kind: str, name: pulumi.Input[str]) -> k8s.rbac.v1.RoleRefArgs:

@@ -11,8 +11,8 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import NOBODY, confined
-from components.platform.crds import Crds, CrdsArgs
 from components.platform.kubectl import Fetched
+from components.platform.operators import definition, operator_deployment
 from components.platform.training_operator_rbac import OperatorAccount, OperatorAccountArgs
 
 NAME = "training-operator"
@@ -60,17 +60,8 @@ class TrainingOperator(Component):
 
     def __init__(self, name: str, args: TrainingOperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        crds = Crds(
-            self.named("crds"),
-            CrdsArgs(
-                files=[Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.wait_image)],
-                crds=[CRD],
-                namespace=args.namespace,
-                image=args.kubectl_image,
-                after=args.scheduler,
-            ),
-            self.child(),
-        )
+        file = Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.wait_image)
+        served = definition(self, CRD, file, args.namespace, args.kubectl_image, args.scheduler)
         account = OperatorAccount(
             self.named("access"),
             OperatorAccountArgs(
@@ -80,7 +71,18 @@ class TrainingOperator(Component):
         )
         certificate = self._create_certificate(args.namespace)
         webhook = self._create_webhook(args.namespace)
-        deployment = self._create_deployment(args, account.name, certificate, [crds.established, webhook])
+        secret = k8s.core.v1.SecretVolumeSourceArgs(secret_name=certificate.metadata.name.apply(str))
+        volume = k8s.core.v1.VolumeArgs(name="certificate", secret=secret)
+        deployment = operator_deployment(
+            self,
+            NAME,
+            args.namespace,
+            LABELS,
+            account.name,
+            _manager(args),
+            volumes=[volume],
+            after=[served, webhook],
+        )
         self.ready = self._create_service(args.namespace, deployment)
         self.register_outputs({"version": args.version})
 
@@ -121,35 +123,6 @@ class TrainingOperator(Component):
                 ],
             ),
             self.child(ignore_changes=["webhooks[0].clientConfig.caBundle"]),
-        )
-
-    def _create_deployment(
-        self,
-        args: TrainingOperatorArgs,
-        account: pulumi.Output[str],
-        certificate: k8s.core.v1.Secret,
-        before: list[pulumi.Resource],
-    ) -> k8s.apps.v1.Deployment:
-        secret = k8s.core.v1.SecretVolumeSourceArgs(secret_name=certificate.metadata.name.apply(str))
-        return k8s.apps.v1.Deployment(
-            self.named("deployment"),
-            k8s.apps.v1.DeploymentInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace, labels=LABELS),
-                spec=k8s.apps.v1.DeploymentSpecArgs(
-                    replicas=1,
-                    selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
-                    template=k8s.core.v1.PodTemplateSpecArgs(
-                        metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS),
-                        spec=k8s.core.v1.PodSpecArgs(
-                            service_account_name=account,
-                            priority_class_name="system-cluster-critical",
-                            containers=[_manager(args)],
-                            volumes=[k8s.core.v1.VolumeArgs(name="certificate", secret=secret)],
-                        ),
-                    ),
-                ),
-            ),
-            self.child(depends_on=before, custom_timeouts=pulumi.CustomTimeouts(create="10m", update="10m")),
         )
 
     def _create_service(self, namespace: pulumi.Input[str], deployment: k8s.apps.v1.Deployment) -> pulumi.Resource:

@@ -9,6 +9,7 @@ from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.confinement import confined
 from components.platform.copying import Copier, copying_container
+from components.platform.jobs import repeated_job
 from components.tracking.database import HOST, NAME, PORT, USER, password_of
 from components.training.backup import schedule
 
@@ -49,7 +50,7 @@ class TrackingBackup(Component):
 
     def __init__(self, name: str, args: TrackingBackupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        core, meta = k8s.core.v1, k8s.meta.v1
+        core = k8s.core.v1
         account = service_account(self, ACCOUNT, args.namespace, args.granted)
         mount = core.VolumeMountArgs(name="dump", mount_path="/dump")
         dump = core.ContainerArgs(
@@ -80,21 +81,13 @@ class TrackingBackup(Component):
         )
         k8s.batch.v1.CronJob(
             self.named("schedule"),
-            k8s.batch.v1.CronJobInitArgs(
-                metadata=meta.ObjectMetaArgs(name=ACCOUNT, namespace=args.namespace),
-                spec=k8s.batch.v1.CronJobSpecArgs(
-                    schedule=schedule(args.every_seconds),
-                    concurrency_policy="Forbid",
-                    successful_jobs_history_limit=1,
-                    failed_jobs_history_limit=3,
-                    job_template=k8s.batch.v1.JobTemplateSpecArgs(
-                        spec=k8s.batch.v1.JobSpecArgs(
-                            backoff_limit=2,
-                            active_deadline_seconds=args.every_seconds,
-                            template=core.PodTemplateSpecArgs(spec=pod),
-                        )
-                    ),
-                ),
+            repeated_job(
+                name=ACCOUNT,
+                namespace=args.namespace,
+                schedule=schedule(args.every_seconds),
+                pod=core.PodTemplateSpecArgs(spec=pod),
+                backoff_limit=2,
+                seconds=args.every_seconds,
             ),
             self.child(depends_on=[args.database]),
         )

@@ -7,6 +7,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
+from components.platform.servers import data_claim, service_of
 
 ROLE_KEY = "gpucluster/tracking"
 DATABASE = {ROLE_KEY: "database"}
@@ -67,7 +68,7 @@ class TrackingDatabase(Component):
                     replicas=1,
                     service_name=HOST,
                     selector=meta.LabelSelectorArgs(match_labels=DATABASE),
-                    volume_claim_templates=[_claim(args)],
+                    volume_claim_templates=[data_claim(args.storage_class, args.gib)],
                     template=core.PodTemplateSpecArgs(
                         metadata=meta.ObjectMetaArgs(labels=DATABASE),
                         spec=core.PodSpecArgs(
@@ -82,18 +83,7 @@ class TrackingDatabase(Component):
             ),
             self.child(custom_timeouts=pulumi.CustomTimeouts(create="15m", update="15m")),
         )
-        self.ready = core.Service(
-            self.named("service"),
-            core.ServiceInitArgs(
-                metadata=meta.ObjectMetaArgs(name=HOST, namespace=args.namespace, labels=DATABASE),
-                spec=core.ServiceSpecArgs(
-                    type="ClusterIP",
-                    selector=DATABASE,
-                    ports=[core.ServicePortArgs(name="postgres", port=PORT, target_port=PORT)],
-                ),
-            ),
-            self.child(depends_on=[server]),
-        )
+        self.ready = service_of(self, "service", HOST, args.namespace, DATABASE, ("postgres", PORT), server)
         self.register_outputs({"secret": self.secret})
 
 
@@ -131,16 +121,4 @@ def _container(args: TrackingDatabaseArgs, secret: pulumi.Output[str]) -> k8s.co
         ),
         security_context=confined(user=_POSTGRES),
         volume_mounts=[core.VolumeMountArgs(name="data", mount_path=_DIRECTORY)],
-    )
-
-
-def _claim(args: TrackingDatabaseArgs) -> k8s.core.v1.PersistentVolumeClaimArgs:
-    core = k8s.core.v1
-    return core.PersistentVolumeClaimArgs(
-        metadata=k8s.meta.v1.ObjectMetaArgs(name="data"),
-        spec=core.PersistentVolumeClaimSpecArgs(
-            access_modes=["ReadWriteOnce"],
-            storage_class_name=args.storage_class,
-            resources=core.VolumeResourceRequirementsArgs(requests={"storage": f"{args.gib}Gi"}),
-        ),
     )

@@ -13,6 +13,7 @@ from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.confinement import confined
 from components.platform.copying import ClientValue
+from components.platform.servers import service_of
 from components.tracking.database import HOST, NAME, ROLE_KEY, USER, password_of
 from components.tracking.database import PORT as DATABASE_PORT
 
@@ -116,18 +117,7 @@ class Mlflow(Component):
             ),
             self.child(depends_on=[args.database], custom_timeouts=pulumi.CustomTimeouts(create="15m", update="15m")),
         )
-        self.ready = core.Service(
-            self.named("service"),
-            core.ServiceInitArgs(
-                metadata=meta.ObjectMetaArgs(name=SERVICE, namespace=args.namespace, labels=SERVER),
-                spec=core.ServiceSpecArgs(
-                    type="ClusterIP",
-                    selector=SERVER,
-                    ports=[core.ServicePortArgs(name="http", port=PORT, target_port=PORT)],
-                ),
-            ),
-            self.child(depends_on=[deployment]),
-        )
+        self.ready = service_of(self, "service", SERVICE, args.namespace, SERVER, ("http", PORT), deployment)
         self.register_outputs({"address": ADDRESS})
 
 

@@ -8,6 +8,7 @@ import pulumi_kubernetes as k8s
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
 from components._base import Component
 from components.platform.copying import Copier, copying_container
+from components.platform.jobs import repeated_job
 from components.training.saving import CHECKPOINTS, saves
 
 _SCRIPT = """\
@@ -88,21 +89,13 @@ class Backup(Component):
         )
         k8s.batch.v1.CronJob(
             self.named("schedule"),
-            k8s.batch.v1.CronJobInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=f"backup-{args.run}", namespace=args.namespace),
-                spec=k8s.batch.v1.CronJobSpecArgs(
-                    schedule=schedule(args.every_seconds),
-                    concurrency_policy="Forbid",
-                    successful_jobs_history_limit=1,
-                    failed_jobs_history_limit=3,
-                    job_template=k8s.batch.v1.JobTemplateSpecArgs(
-                        spec=k8s.batch.v1.JobSpecArgs(
-                            backoff_limit=1,
-                            active_deadline_seconds=args.every_seconds,
-                            template=core.PodTemplateSpecArgs(spec=pod),
-                        )
-                    ),
-                ),
+            repeated_job(
+                name=f"backup-{args.run}",
+                namespace=args.namespace,
+                schedule=schedule(args.every_seconds),
+                pod=core.PodTemplateSpecArgs(spec=pod),
+                backoff_limit=1,
+                seconds=args.every_seconds,
             ),
             self.child(),
         )

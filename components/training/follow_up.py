@@ -16,6 +16,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.confinement import confined, confined_values
+from components.platform.jobs import repeated_job
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 from components.training.backup import schedule
@@ -174,22 +175,14 @@ class FollowUp(Component):
         allowed = allow(self, asks, args.namespace, args.own, account=args.own, image=args.image)
         k8s.batch.v1.CronJob(
             self.named("schedule"),
-            k8s.batch.v1.CronJobInitArgs(
-                metadata=_meta(asks, args.namespace),
-                spec=k8s.batch.v1.CronJobSpecArgs(
-                    schedule=_schedule(args),
-                    concurrency_policy="Forbid",
-                    successful_jobs_history_limit=1,
-                    failed_jobs_history_limit=3,
-                    job_template=k8s.batch.v1.JobTemplateSpecArgs(
-                        spec=k8s.batch.v1.JobSpecArgs(
-                            backoff_limit=1,
-                            # The hashes of a checkpoint of some TB take their time.
-                            active_deadline_seconds=max(args.every_seconds, 4 * 3600),
-                            template=_asker(args, allowed, script.metadata.name.apply(str)),
-                        )
-                    ),
-                ),
+            repeated_job(
+                name=asks,
+                namespace=args.namespace,
+                schedule=_schedule(args),
+                pod=_asker(args, allowed, script.metadata.name.apply(str)),
+                backoff_limit=1,
+                # The hashes of a checkpoint of some TB take their time.
+                seconds=max(args.every_seconds, 4 * 3600),
             ),
             self.child(depends_on=[done, *args.after]),
         )

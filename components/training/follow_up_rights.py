@@ -8,6 +8,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.policies import admitted
+from components.platform.rights import given_within
 
 _SPECS = "object.spec.pytorchReplicaSpecs"
 
@@ -33,78 +35,19 @@ def allow(
     owner: Component, name: str, namespace: pulumi.Input[str], own: str, *, account: str, image: str
 ) -> pulumi.Output[str]:
     """The account `name` of what makes the jobs of `own`. It resolves when it has its rights, and no others."""
-    rbac, admission, meta = k8s.rbac.v1, k8s.admissionregistration.v1, k8s.meta.v1.ObjectMetaArgs
+    rule = k8s.rbac.v1.PolicyRuleArgs
     made = k8s.core.v1.ServiceAccount(
         owner.named("asker"),
-        k8s.core.v1.ServiceAccountInitArgs(metadata=meta(name=name, namespace=namespace)),
+        k8s.core.v1.ServiceAccountInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace)),
         owner.child(),
     )
-    policy = admission.ValidatingAdmissionPolicy(
-        owner.named("policy"),
-        admission.ValidatingAdmissionPolicyInitArgs(
-            metadata=meta(name=f"{own}-jobs"),
-            spec=admission.ValidatingAdmissionPolicySpecArgs(
-                failure_policy="Fail",
-                match_constraints=admission.MatchResourcesArgs(
-                    resource_rules=[
-                        admission.NamedRuleWithOperationsArgs(
-                            api_groups=["kubeflow.org"],
-                            api_versions=["v1"],
-                            operations=["CREATE"],
-                            resources=["pytorchjobs"],
-                        )
-                    ]
-                ),
-                match_conditions=[
-                    admission.MatchConditionArgs(
-                        name="follow-up",
-                        expression=pulumi.Output.format(
-                            "request.userInfo.username == 'system:serviceaccount:{0}:{1}'", namespace, name
-                        ),
-                    )
-                ],
-                validations=[
-                    admission.ValidationArgs(expression=expression, message=message)
-                    for message, expression in rules(own, account, image).items()
-                ],
-            ),
-        ),
-        owner.child(),
+    jobs = k8s.admissionregistration.v1.NamedRuleWithOperationsArgs(
+        api_groups=["kubeflow.org"], api_versions=["v1"], operations=["CREATE"], resources=["pytorchjobs"]
     )
-    bound = admission.ValidatingAdmissionPolicyBinding(
-        owner.named("policy-binding"),
-        admission.ValidatingAdmissionPolicyBindingInitArgs(
-            metadata=meta(name=f"{own}-jobs"),
-            spec=admission.ValidatingAdmissionPolicyBindingSpecArgs(
-                policy_name=policy.metadata.name.apply(str), validation_actions=["Deny"]
-            ),
-        ),
-        owner.child(),
-    )
-    role = rbac.Role(
-        owner.named("rights"),
-        rbac.RoleInitArgs(
-            metadata=meta(name=name, namespace=namespace),
-            rules=[
-                rbac.PolicyRuleArgs(
-                    api_groups=["kubeflow.org"], resources=["pytorchjobs"], verbs=["get", "list", "create"]
-                ),
-                rbac.PolicyRuleArgs(
-                    api_groups=[""], resources=["configmaps"], resource_names=[own], verbs=["get", "patch"]
-                ),
-            ],
-        ),
-        owner.child(depends_on=[bound]),
-    )
-    binding = rbac.RoleBinding(
-        owner.named("binding"),
-        rbac.RoleBindingInitArgs(
-            metadata=meta(name=name, namespace=namespace),
-            role_ref=rbac.RoleRefArgs(
-                api_group="rbac.authorization.k8s.io", kind="Role", name=role.metadata.name.apply(str)
-            ),
-            subjects=[rbac.SubjectArgs(kind="ServiceAccount", name=name, namespace=namespace)],
-        ),
-        owner.child(),
-    )
-    return pulumi.Output.all(made.metadata.name, binding.id).apply(lambda known: str(known[0]))
+    bound = admitted(owner, f"{own}-jobs", (namespace, name), "follow-up", jobs, rules(own, account, image))
+    rights = [
+        rule(api_groups=["kubeflow.org"], resources=["pytorchjobs"], verbs=["get", "list", "create"]),
+        rule(api_groups=[""], resources=["configmaps"], resource_names=[own], verbs=["get", "patch"]),
+    ]
+    given = given_within(owner, name, namespace, (namespace, rights), after=[bound])
+    return pulumi.Output.all(made.metadata.name, given).apply(lambda known: str(known[0]))

@@ -1,12 +1,11 @@
 """What takes verdicts away that are too old, or about another driver: the node is measured again before runs come."""
 
-from typing import Any
-
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import NOBODY, confined
+from components.platform.jobs import repeated_job
 from components.training.gate_pods import IDENTITY, NEWCOMERS_KEY, SCRIPTS, GateArgs
 from components.training.gate_rights import allow
 
@@ -42,25 +41,14 @@ def expires(owner: Component, own: str, args: GateArgs, after: pulumi.Resource) 
     labels = {NEWCOMERS_KEY: name}
     k8s.batch.v1.CronJob(
         owner.named("expiry"),
-        k8s.batch.v1.CronJobInitArgs(
-            metadata=_meta(name, args),
-            spec=k8s.batch.v1.CronJobSpecArgs(
-                schedule=HOURLY,
-                concurrency_policy="Forbid",
-                successful_jobs_history_limit=1,
-                failed_jobs_history_limit=1,
-                job_template=k8s.batch.v1.JobTemplateSpecArgs(
-                    spec=k8s.batch.v1.JobSpecArgs(
-                        backoff_limit=1,
-                        active_deadline_seconds=_SECONDS,
-                        template=core.PodTemplateSpecArgs(metadata=k8s.meta.v1.ObjectMetaArgs(labels=labels), spec=pod),
-                    )
-                ),
-            ),
+        repeated_job(
+            name=name,
+            namespace=args.namespace,
+            schedule=HOURLY,
+            pod=core.PodTemplateSpecArgs(metadata=k8s.meta.v1.ObjectMetaArgs(labels=labels), spec=pod),
+            backoff_limit=1,
+            seconds=_SECONDS,
+            failures_kept=1,
         ),
         owner.child(depends_on=[after]),
     )
-
-
-def _meta(name: str, args: GateArgs) -> Any:
-    return k8s.meta.v1.ObjectMetaArgs(name=name, namespace=args.namespace)

@@ -1,7 +1,6 @@
 """What keeps every verdict of a pool's nodes in the object store: the ConfigMap holds the last of each node only."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -9,6 +8,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.copying import Copier, copying_container
+from components.platform.jobs import repeated_job
 
 SCHEDULE = "45 */6 * * *"
 VERDICTS = "/verdicts"
@@ -74,26 +74,14 @@ class GateHistory(Component):
         )
         k8s.batch.v1.CronJob(
             self.named("schedule"),
-            k8s.batch.v1.CronJobInitArgs(
-                metadata=_meta(args),
-                spec=k8s.batch.v1.CronJobSpecArgs(
-                    schedule=SCHEDULE,
-                    concurrency_policy="Forbid",
-                    successful_jobs_history_limit=1,
-                    failed_jobs_history_limit=3,
-                    job_template=k8s.batch.v1.JobTemplateSpecArgs(
-                        spec=k8s.batch.v1.JobSpecArgs(
-                            backoff_limit=1,
-                            active_deadline_seconds=_SECONDS,
-                            template=core.PodTemplateSpecArgs(spec=pod),
-                        )
-                    ),
-                ),
+            repeated_job(
+                name=args.account,
+                namespace=args.namespace,
+                schedule=SCHEDULE,
+                pod=core.PodTemplateSpecArgs(spec=pod),
+                backoff_limit=1,
+                seconds=_SECONDS,
             ),
             self.child(depends_on=[args.after]),
         )
         self.register_outputs({"pool": args.pool})
-
-
-def _meta(args: GateHistoryArgs) -> Any:
-    return k8s.meta.v1.ObjectMetaArgs(name=args.account, namespace=args.namespace)

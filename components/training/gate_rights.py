@@ -9,6 +9,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.policies import admitted
+from components.platform.rights import given_everywhere, given_within
 from components.platform.taints import GATE_KEY, POOL_KEY
 
 _NODE = "authentication.kubernetes.io/node-name"
@@ -55,101 +57,25 @@ def allow(
 
     What is registered is called by `role` too. Without `own_node` it changes any node of the pool, and may list them.
     """
-    core, rbac, admission = k8s.core.v1, k8s.rbac.v1, k8s.admissionregistration.v1
-    meta = k8s.meta.v1.ObjectMetaArgs
-    account = core.ServiceAccount(
+    account = k8s.core.v1.ServiceAccount(
         owner.named(f"{role}account"),
-        core.ServiceAccountInitArgs(metadata=meta(name=name, namespace=namespace)),
+        k8s.core.v1.ServiceAccountInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace)),
         owner.child(),
     )
-    policy = admission.ValidatingAdmissionPolicy(
-        owner.named(f"{role}policy"),
-        admission.ValidatingAdmissionPolicyInitArgs(
-            metadata=meta(name=f"{name}-node"),
-            spec=admission.ValidatingAdmissionPolicySpecArgs(
-                failure_policy="Fail",
-                match_constraints=admission.MatchResourcesArgs(
-                    resource_rules=[
-                        admission.NamedRuleWithOperationsArgs(
-                            api_groups=[""], api_versions=["v1"], operations=["UPDATE"], resources=["nodes"]
-                        )
-                    ]
-                ),
-                match_conditions=[
-                    admission.MatchConditionArgs(
-                        name="gate",
-                        expression=pulumi.Output.format(
-                            "request.userInfo.username == 'system:serviceaccount:{0}:{1}'", namespace, name
-                        ),
-                    )
-                ],
-                validations=[
-                    admission.ValidationArgs(expression=expression, message=message)
-                    for message, expression in rules(pool, own_node=own_node).items()
-                ],
-            ),
-        ),
-        owner.child(),
+    changes = k8s.admissionregistration.v1.NamedRuleWithOperationsArgs(
+        api_groups=[""], api_versions=["v1"], operations=["UPDATE"], resources=["nodes"]
     )
-    bound = admission.ValidatingAdmissionPolicyBinding(
-        owner.named(f"{role}policy-binding"),
-        admission.ValidatingAdmissionPolicyBindingInitArgs(
-            metadata=meta(name=f"{name}-node"),
-            spec=admission.ValidatingAdmissionPolicyBindingSpecArgs(
-                policy_name=policy.metadata.name.apply(str), validation_actions=["Deny"]
-            ),
-        ),
-        owner.child(),
+    bound = admitted(
+        owner, f"{name}-node", (namespace, name), "gate", changes, rules(pool, own_node=own_node), role=role
     )
-    subjects = [rbac.SubjectArgs(kind="ServiceAccount", name=name, namespace=namespace)]
-    group = "rbac.authorization.k8s.io"
-    nodes = rbac.ClusterRole(
-        owner.named(f"{role}node-rights"),
-        rbac.ClusterRoleInitArgs(
-            metadata=meta(name=name),
-            rules=[
-                rbac.PolicyRuleArgs(
-                    api_groups=[""],
-                    resources=["nodes"],
-                    verbs=["get", "patch"] if own_node else ["get", "list", "patch"],
-                )
-            ],
-        ),
-        owner.child(depends_on=[bound]),
-    )
-    given = [
-        rbac.ClusterRoleBinding(
-            owner.named(f"{role}node-binding"),
-            rbac.ClusterRoleBindingInitArgs(
-                metadata=meta(name=name),
-                role_ref=rbac.RoleRefArgs(api_group=group, kind="ClusterRole", name=nodes.metadata.name.apply(str)),
-                subjects=subjects,
-            ),
-            owner.child(),
-        ).id,
-    ]
+    verbs = ["get", "patch"] if own_node else ["get", "list", "patch"]
+    nodes = k8s.rbac.v1.PolicyRuleArgs(api_groups=[""], resources=["nodes"], verbs=verbs)
+    names = (f"{role}node-rights", f"{role}node-binding")
+    given = [given_everywhere(owner, name, namespace, [nodes], names=names, after=[bound])]
     if config_map is not None:
-        verdicts = rbac.Role(
-            owner.named(f"{role}rights"),
-            rbac.RoleInitArgs(
-                metadata=meta(name=name, namespace=namespace),
-                rules=[
-                    rbac.PolicyRuleArgs(
-                        api_groups=[""], resources=["configmaps"], resource_names=[config_map], verbs=["patch"]
-                    )
-                ],
-            ),
-            owner.child(),
+        verdicts = k8s.rbac.v1.PolicyRuleArgs(
+            api_groups=[""], resources=["configmaps"], resource_names=[config_map], verbs=["patch"]
         )
-        given.append(
-            rbac.RoleBinding(
-                owner.named(f"{role}binding"),
-                rbac.RoleBindingInitArgs(
-                    metadata=meta(name=name, namespace=namespace),
-                    role_ref=rbac.RoleRefArgs(api_group=group, kind="Role", name=verdicts.metadata.name.apply(str)),
-                    subjects=subjects,
-                ),
-                owner.child(),
-            ).id
-        )
+        names = (f"{role}rights", f"{role}binding")
+        given.append(given_within(owner, name, namespace, (namespace, [verdicts]), names=names))
     return pulumi.Output.all(account.metadata.name, *given).apply(lambda known: str(known[0]))

@@ -22,13 +22,14 @@ PLACE = "data"
 
 CONTAINER = "stage"
 INDEX = "training.kubeflow.org/replica-index"
-_FILE = Path(__file__).parents[2] / "node" / "staging" / "stage.py"
+_SOURCE = Path(__file__).parents[2] / "node" / "staging"
+_SCRIPT = "stage.py"
 
 
 @cache
 def staging_files() -> dict[str, str]:
-    """The script by its name."""
-    return {_FILE.name: _FILE.read_text(encoding="utf-8")}
+    """The script and its modules, by name."""
+    return {each.name: each.read_text(encoding="utf-8") for each in sorted(_SOURCE.glob("*.py"))}
 
 
 def name_of(path: str) -> str:
@@ -48,7 +49,7 @@ def container(
     return {
         "name": CONTAINER,
         "image": image,
-        "command": ["python3", f"{SCRIPTS}/{_FILE.name}"],
+        "command": ["python3", f"{SCRIPTS}/{_SCRIPT}"],
         "args": [f"--source={SOURCE}", f"--root={ROOT}", f"--name={name_of(path)}", "--pod=$(POD_UID)", *shard],
         "env": [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": each}}} for name, each in fields.items()],
         "terminationMessagePolicy": "FallbackToLogsOnError",

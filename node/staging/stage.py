@@ -9,37 +9,21 @@ datasets share the disks, room is made by taking away whole ones that no pod hol
 from __future__ import annotations
 
 import argparse
-import contextlib
 import errno
-import fcntl
-import hashlib
-import io
 import os
-import re
-import shutil
 import sys
 import threading
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from disks import Disks, StagingError
+from pumping import hash_of, pumped, sums, synced, written
 
 SUMS, DONE = "SHA256SUMS", ".done"
 COPIERS = min(16, max(4, (os.cpu_count() or 4) // 2))
 """Files copied at once: a hash keeps a core busy, and network file systems like several readers. Each takes 64 MiB."""
-
-_CHUNK = 1 << 20
-"""Small enough to stay in a core's cache between its read, its hash and its write."""
-
-_RUN = 32
-"""So many parts are on their way to the disk and back while the next are copied."""
-
-_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
-
-
-class StagingError(Exception):
-    """It cannot be brought; the text says why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -57,86 +41,6 @@ class Share:
                 "all of it on each node (staging: full)"
             )
         return list(names[self.part :: self.parts])
-
-
-@dataclass
-class Disks:
-    """The directory `root` on the node's own disks. `pods` is where the kubelet has a directory for each pod that is
-    there (its own root directory, /pods); without it what any pod ever held is held for ever.
-    """
-
-    root: Path
-    pods: Path | None = None
-
-    @contextlib.contextmanager
-    def locked(self, name: str, *, wait: bool = True) -> Iterator[bool]:
-        """Nobody else changes this dataset meanwhile; False where somebody does, and it was not to `wait`. A lock ends
-        with its process, however that ends.
-        """
-        self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / f".lock-{name}").open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError:
-                yield False
-                return
-            yield True
-
-    def hold(self, name: str, pod: str) -> None:
-        """Notes, under the dataset's lock, that a pod reads it."""
-        place = self.root / ".holds" / name
-        place.mkdir(parents=True, exist_ok=True)
-        (place / pod).touch()
-
-    def held(self, name: str) -> list[str]:
-        """The pods that read it; notes of pods that are gone go, too."""
-        place, found = self.root / ".holds" / name, []
-        for each in sorted(place.iterdir()) if place.is_dir() else ():
-            if self.pods is not None and not (self.pods / each.name).exists():
-                each.unlink(missing_ok=True)
-            else:
-                found.append(each.name)
-        return found
-
-    def whole(self) -> list[str]:
-        """Datasets that are there, the one that came first at the front."""
-        there = [each for each in self.root.iterdir() if each.is_dir() and not each.name.startswith(".")]
-        return [each.name for each in sorted(there, key=lambda each: (each.stat().st_mtime, each.name))]
-
-    def free(self) -> int:
-        """Bytes that are left."""
-        found = os.statvfs(self.root)
-        return found.f_bavail * found.f_frsize
-
-    def make_room(self, size: int, keep: str) -> list[str]:
-        """Takes whole datasets away that nobody holds until `size` bytes are free; their names. Raises StagingError."""
-        gone: list[str] = []
-        for left in self.root.glob(".gone-*"):
-            shutil.rmtree(left, ignore_errors=True)
-        for name in self.whole():
-            if self.free() >= size:
-                break
-            if name != keep:
-                with self.locked(name, wait=False) as mine:
-                    if mine and not self.held(name):
-                        self.remove(self.root / name)
-                        gone.append(name)
-        if self.free() < size:
-            kept = ", ".join(f"{each} (held by {len(self.held(each))} pods)" for each in self.whole() if each != keep)
-            raise StagingError(
-                f"{keep} needs {size / 1e9:.1f} GB on the node's disks, and {self.free() / 1e9:.1f} GB are free"
-                + (f" beside {kept}" if kept else "")
-                + ": stage a shard of it, or none (dataset.staging)"
-            )
-        return gone
-
-    def remove(self, path: Path) -> None:
-        """In two steps: what is half removed has another name, and is nobody's dataset."""
-        going = self.root / f".gone-{os.getpid()}-{path.name.lstrip('.')}"
-        shutil.rmtree(going, ignore_errors=True)
-        with contextlib.suppress(FileNotFoundError):
-            path.rename(going)
-        shutil.rmtree(going, ignore_errors=True)
 
 
 @dataclass
@@ -191,10 +95,10 @@ class Staging:
         found = {each: begun[each] for each in kept}
         with ThreadPoolExecutor(COPIERS) as copiers:
             found.update(zip(wanted, copiers.map(lambda each: self._copy(each, known.get(each)), wanted), strict=True))
-        _write(self.aside / SUMS, "".join(f"{found[each]}  {each}\n" for each in sorted(files)))
+        written(self.aside / SUMS, "".join(f"{found[each]}  {each}\n" for each in sorted(files)))
         (self.aside / DONE).unlink(missing_ok=True)
         self.aside.rename(self.target)
-        _sync(self.disks.root)
+        synced(self.disks.root)
         size = sum(sizes.values())
         return f"{self.name} is here: {len(files)} files, {size / 1e9:.2f} GB, {len(kept)} of them from an earlier try"
 
@@ -240,104 +144,8 @@ def listed(source: Path) -> list[str]:
     return files
 
 
-def sums(path: Path) -> dict[str, str]:
-    """Hashes by file, of the lines that are whole; nothing where there is no such file."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    except FileNotFoundError:
-        return {}
-    whole = (_LINE.fullmatch(line.rstrip("\n")) for line in lines if line.endswith("\n"))
-    return {found[2]: found[1] for found in whole if found}
-
-
-def pumped(source: Path, place: Path) -> tuple[str, bool]:
-    """Copies a file to the disk; the hash of what was read, and whether the disk gives back what was written to it.
-
-    Each part is hashed while it is written, and each run of parts is written out, forgotten by the node and read again
-    while the next is copied: hashlib and the kernel do without Python's lock. What is read again is compared, which
-    takes a tenth of what another hash would. Memory is taken once: fresh pages cost as much as a copy.
-    """
-    digest, offset, whole = hashlib.sha256(), 0, True
-    runs = deque([bytearray(_CHUNK) for _ in range(_RUN)] for _ in range(2))
-    checks: deque[Future[bool]] = deque()
-    with (
-        source.open("rb", buffering=0) as there,
-        place.open("w+b", buffering=0) as copy,
-        ThreadPoolExecutor(1) as hasher,
-        ThreadPoolExecutor(1) as checker,
-    ):
-        while sizes := _copied_run(there, copy, runs[0], digest, hasher):
-            checks.append(checker.submit(came_back, copy.fileno(), offset, runs[0], sizes))
-            offset += sum(sizes)
-            runs.rotate()
-            if len(checks) > 1:
-                whole &= checks.popleft().result()
-        whole &= all(each.result() for each in checks)
-        os.fsync(copy.fileno())
-    return digest.hexdigest(), whole
-
-
-def _copied_run(
-    there: io.FileIO, copy: io.FileIO, parts: Sequence[bytearray], digest: hashlib._Hash, hasher: ThreadPoolExecutor
-) -> list[int]:
-    """Copies the next parts of a file, which stay in these buffers; their sizes, none at its end."""
-    sizes: list[int] = []
-    hashed: Future[None] | None = None
-    for part in parts:
-        size = there.readinto(part)
-        if not size:
-            break
-        sizes.append(size)
-        left = memoryview(part)[:size]
-        hashed = hasher.submit(digest.update, left)
-        while left:
-            left = left[copy.write(left) :]
-    if hashed is not None:
-        hashed.result()
-    return sizes
-
-
-def came_back(descriptor: int, offset: int, parts: Sequence[bytearray], sizes: Sequence[int]) -> bool:
-    """Whether the disk, not the node's memory, holds so many bytes of these parts from there on."""
-    os.fdatasync(descriptor)
-    os.posix_fadvise(descriptor, offset, sum(sizes), os.POSIX_FADV_DONTNEED)
-    again = bytearray(_CHUNK)
-    for part, size in zip(parts, sizes, strict=False):
-        if os.preadv(descriptor, [memoryview(again)[:size]], offset) != size:
-            return False
-        if again != part if size == _CHUNK else again[:size] != part[:size]:
-            return False
-        offset += size
-    return True
-
-
-def hash_of(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
-    digest, buffer = hashlib.sha256(), bytearray(_CHUNK)
-    with path.open("rb", buffering=0) as file:
-        while size := file.readinto(buffer):
-            digest.update(memoryview(buffer)[:size])
-    return digest.hexdigest()
-
-
 def _hash_or_none(path: Path) -> str | None:
     return hash_of(path) if path.is_file() else None
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def main(words: Sequence[str]) -> int:

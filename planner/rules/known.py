@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.draft import AwsDraft, Draft
+from planner.findings import Observation
 from planner.forecast import Forecast
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import RunStorage, StoragePlan
@@ -44,6 +45,22 @@ def or_own_row(remedy: str, table: str) -> str:
 def runs(draft: Draft) -> Iterator[tuple[str, TrainingRun]]:
     """All runs."""
     return ((f"training.runs[{index}]", run) for index, run in enumerate(draft.settings.training.runs))
+
+
+def impossible(
+    path: str, run: TrainingRun, chosen: str, lacking: Mapping[str, tuple[bool, str, str]], instead: str
+) -> Iterator[Observation]:
+    """What a run cannot be with what it has `chosen`. `lacking` says by setting whether the run has it, why it cannot,
+    and what to do; to do something else about the choice is `instead`.
+    """
+    for key, (wrong, reason, remedy) in lacking.items():
+        if wrong:
+            yield Observation(
+                path=f"{path}.{key}",
+                sentence=f"the run has {chosen}, and {reason}",
+                remedy=f"{remedy}, or {instead}",
+                subject=run.name,
+            )
 
 
 def followed(draft: Draft) -> Iterator[tuple[str, str]]:

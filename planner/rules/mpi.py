@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
-from planner.rules.known import runs
+from planner.rules.known import impossible, runs
 
 
 @rule(
@@ -29,14 +29,7 @@ def mpi_cannot(draft: Draft) -> Iterable[Observation]:
             "metricsPort": (run.metrics_port is not None, "rank 0 is in no pod that is known before", "remove it"),
             "followUps": (bool(run.follow_ups), "they wait for the end of a PyTorchJob", "remove them"),
         }
-        for key, (wrong, reason, remedy) in lacking.items():
-            if wrong:
-                yield Observation(
-                    path=f"{path}.{key}",
-                    sentence=f"the run has launcher mpi, and {reason}",
-                    remedy=f"{remedy}, or set launcher to torchrun",
-                    subject=run.name,
-                )
+        yield from impossible(path, run, "launcher mpi", lacking, "set launcher to torchrun")
 
 
 @rule(

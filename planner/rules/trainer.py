@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from planner.draft import Draft, rule
 from planner.findings import Observation
-from planner.rules.known import runs
+from planner.rules.known import impossible, runs
 
 
 @rule(
@@ -49,11 +49,4 @@ def trainer_cannot(draft: Draft) -> Iterable[Observation]:
             "dataset.staging": (sharded, "parts are told apart by the training operator's index", "set it to full"),
             "followUps": (waits, "they wait for the end of a PyTorchJob", "give them everyHours"),
         }
-        for key, (wrong, reason, remedy) in lacking.items():
-            if wrong:
-                yield Observation(
-                    path=f"{path}.{key}",
-                    sentence=f"the run has api v2, and {reason}",
-                    remedy=f"{remedy}, or set api to v1",
-                    subject=run.name,
-                )
+        yield from impossible(path, run, "api v2", lacking, "set api to v1")

@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import json
-import logging
-import threading
 from typing import Any
 
 from rehearsal.devices import operands, policy_status
-from rehearsal.kube.client import ApiError, Unreachable
-from rehearsal.kubelet.program import Launch, Program
-
-log = logging.getLogger(__name__)
+from rehearsal.devices.reconciling import Reconciling
+from rehearsal.kube.client import ApiError
+from rehearsal.kubelet.program import Launch
 
 MANAGER = "gpu-operator"
-LOOK_SECONDS = 0.5
 
 
-class GpuOperator(Program):
+class GpuOperator(Reconciling):
     """Compares the ClusterPolicy and the nodes with what it did last, and does the rest."""
 
+    NAME = MANAGER
+
     def __init__(self, launch: Launch) -> None:
-        self._world, self._namespace = launch.world, launch.namespace
-        self._stopped = threading.Event()
         self._made = ""
         self._unmonitored = False
         self._said: tuple[bool, str, str] | None = None
-        threading.Thread(target=self._run, name="gpu-operator", daemon=True).start()
+        super().__init__(launch)
 
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def close(self) -> None:
-        self._stopped.set()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(LOOK_SECONDS):
-            try:
-                self._reconcile()
-            except (ApiError, Unreachable) as error:
-                log.warning("gpu-operator: %s", error)
-                self._made = ""
+    def _failed(self) -> None:
+        self._made = ""
 
     def _reconcile(self) -> None:
         policy = next(iter(self._world.stores["policies"].all()), None)

@@ -9,24 +9,19 @@ node with a card that every selector takes).
 from __future__ import annotations
 
 import json
-import logging
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rehearsal.devices import operands
 from rehearsal.devices.daemons import FEATURES, RETRY_SECONDS, Daemon, advertise, withdraw
-from rehearsal.kube.client import ApiError, Unreachable
+from rehearsal.devices.reconciling import Reconciling
 from rehearsal.kubelet.hosts import Card, Racked
 from rehearsal.kubelet.program import Launch, Program
-
-log = logging.getLogger(__name__)
 
 Object = dict[str, Any]
 MANAGER = "network-operator"
 KIND = ("mellanox.com/v1alpha1", "NicClusterPolicy")
 POLICY = "nic-cluster-policy"
-LOOK_SECONDS = 0.5
 CARDS = f"{FEATURES}pci-15b3.present"
 WAIT = "network.nvidia.com/operator.mofed.wait"
 CONFIG, FILE = "rdma-devices", "config.json"
@@ -34,27 +29,14 @@ PLUGIN, DRIVER = "rdma-shared-dp", "mofed"
 GPU = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
-class NetworkOperator(Program):
+class NetworkOperator(Reconciling):
     """Compares the policy and the nodes with what is there, and does the rest."""
 
+    NAME = MANAGER
+
     def __init__(self, launch: Launch) -> None:
-        self._world, self._namespace = launch.world, launch.namespace
-        self._stopped = threading.Event()
         self._said = ""
-        threading.Thread(target=self._run, name="network-operator", daemon=True).start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def close(self) -> None:
-        self._stopped.set()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(LOOK_SECONDS):
-            try:
-                self._reconcile()
-            except (ApiError, Unreachable) as error:
-                log.warning("network-operator: %s", error)
+        super().__init__(launch)
 
     def _reconcile(self) -> None:
         policy = self._world.kube.get(*KIND, POLICY)

@@ -1,7 +1,10 @@
 """Training jobs (N02-N05, M02, M03, J10, AA06; KJ01-KJ10, NC01-NC10, NW02, NW03, NW07)."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +13,7 @@ from components.platform.pods import PodNetwork, PodShape
 from components.training import run_monitor
 from components.training.job import RunData, TrainingJob
 from components.training.pod import recorder
-from components.training.staging import SCRIPTS
+from components.training.staging import SCRIPTS, staging_files
 from planner.reliability.checkpoints import Saving
 from tests.components.samples import built, job_args
 
@@ -328,6 +331,21 @@ def test_a_shard_comes_to_the_nodes_own_disks_before_the_ranks_start() -> None:
     whole = job(nodes=4, data=data, local=local, staging="full", files={SCRIPTS: {"stage.py": "# brings"}})
     (stage,) = whole["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["initContainers"]
     assert not [each for each in stage["args"] if each.startswith("--part")]
+
+
+def test_what_brings_the_data_has_all_its_modules_where_a_pod_finds_it(tmp_path: Path) -> None:
+    """The kubelet writes a ConfigMap's files to a directory of its own and links each by its name."""
+    kept = tmp_path / "..data"
+    kept.mkdir()
+    for name, text in staging_files().items():
+        (kept / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).symlink_to(Path("..data") / name)
+    words = ["--source=/nowhere", f"--root={tmp_path / 'disks'}", "--name=data", "--pod=one"]
+    done = subprocess.run(
+        [sys.executable, "-E", tmp_path / "stage.py", *words], cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("data was not brought to this node: no file lies below /nowhere")
 
 
 def test_staging_needs_disks_and_a_shard_a_fixed_number_of_nodes() -> None:

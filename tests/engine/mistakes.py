@@ -101,11 +101,11 @@ def operator_without_gangs(found: Props) -> Props:
 @argument
 def no_gpu_operator() -> None:
     """Nobody installs it, so nobody waits for it: the devices are those of a platform without GPU pools."""
-    from stacks import services
+    from stacks import devices
 
-    whole = services._devices
+    whole = devices.deploy_devices
 
-    services._devices = lambda plan, platform, *rest: {
+    devices.deploy_devices = lambda plan, platform, *rest: {
         **{name: [] for name in platform.pools},
         **whole(plan, replace(platform, pools={}), *rest),
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stacks import services
+from stacks import devices
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import run_program
 
@@ -56,7 +56,7 @@ def test_the_planner_takes_the_stack_of_few_runs_too(tmp_path: Path) -> None:
 
 
 def test_an_argument_is_given_otherwise(tree: Tree, right: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "_devices", services._devices)
+    monkeypatch.setattr(devices, "deploy_devices", devices.deploy_devices)
     for each in ARGUMENTS.values():
         each.change()
     graph = registered(tree)

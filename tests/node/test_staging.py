@@ -11,9 +11,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pumping
 import pytest
 import stage
-from stage import Disks, Share, Staging, StagingError
+from disks import Disks, StagingError
+from stage import Share, Staging
 
 NAME = "web-text-1a2b3c4d"
 
@@ -126,8 +128,8 @@ def test_a_bit_that_flips_on_the_nodes_disk_is_found(
             os.pwrite(descriptor, b"flipped", offset)
         return real(descriptor, offset, *told)
 
-    real = stage.came_back
-    monkeypatch.setattr(stage, "came_back", gives_back)
+    real = pumping.came_back
+    monkeypatch.setattr(pumping, "came_back", gives_back)
     with pytest.raises(StagingError, match=r"b\.bin differs on the node's disks after two copies: take the node out"):
         Staging(source, disks, NAME).bring("one")
     assert not (disks.root / NAME).exists()
@@ -145,7 +147,7 @@ def test_a_bit_that_flipped_later_is_found_by_whoever_comes_next(source: Path, d
 
 
 def test_a_source_that_is_corrupt_is_named(source: Path, disks: Disks) -> None:
-    lines = [f"{stage.hash_of(source / each)}  {each}\n" for each in stage.listed(source)]
+    lines = [f"{pumping.hash_of(source / each)}  {each}\n" for each in stage.listed(source)]
     (source / "SHA256SUMS").write_text("".join(lines))
     (source / "b.bin").write_bytes(b"?")
     with pytest.raises(StagingError, match=r"b\.bin of .* is corrupt: it hashes to"):

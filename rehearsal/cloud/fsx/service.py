@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 from moto.core.base_backend import BackendDict, BaseBackend
 from moto.core.responses import ActionResult, EmptyResult
 from moto.fsx import urls
-from moto.moto_api._internal import mock_random
 
-from rehearsal.cloud.account import ACCOUNT, ec2, hex_id, now, regions
+from rehearsal.cloud.account import ACCOUNT, ec2, now, regions
 from rehearsal.cloud.agenda import AGENDA
 from rehearsal.cloud.ec2.use import remove_interface
 from rehearsal.cloud.fsx import associations
 from rehearsal.cloud.fsx.associations import Association
-from rehearsal.cloud.fsx.network import make_interfaces, require_network
+from rehearsal.cloud.fsx.network import require_network
 from rehearsal.cloud.fsx.rules import bad, check_new, check_update
-from rehearsal.cloud.kms import find_key, key_error, key_of_arn
+from rehearsal.cloud.fsx.systems import FileSystem, made, settle
 from rehearsal.cloud.service import Refusal, Service
 
 SETTLING_SECONDS = 0.5
@@ -26,39 +24,6 @@ SETTLING_SECONDS = 0.5
 GROWTH_PAUSE_SECONDS = 6 * 3600
 """Six hours between increases of capacity (user guide, "Managing storage capacity")."""
 DEFAULTS = {"DeploymentType": "SCRATCH_1", "DataCompressionType": "NONE", "WeeklyMaintenanceStartTime": "7:03:00"}
-
-
-@dataclass(slots=True)
-class FileSystem:
-    """One file system as described, its interfaces, and when its capacity last grew (monotonic seconds)."""
-
-    body: dict[str, Any]
-    interfaces: list[str]
-    token: str | None
-    tags: dict[str, str] = field(default_factory=dict)
-    grown: float | None = None
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        """What DescribeFileSystems returns."""
-        return {
-            **self.body,
-            **self._locked(),
-            "Tags": [{"Key": key, "Value": value} for key, value in self.tags.items()],
-        }
-
-    def _locked(self) -> dict[str, Any]:
-        """MISCONFIGURED, failed but recoverable, while FSx cannot use the key of the file system.
-
-        Source: FSx for Lustre user guide, "File system status"; FSx for Windows user guide, "Storage or throughput
-        capacity updates fail" (enable the key, or cancel its deletion). The words of the details are ours.
-        """
-        name = self.body.get("KmsKeyId") or ""
-        error = key_error(key_of_arn(name)) if ":key/" in name else None
-        if error is None or self.body["Lifecycle"] not in ("AVAILABLE", "UPDATING"):
-            return {}
-        message = f"Amazon FSx cannot use the KMS key of the file system ({error[0]}: {error[1]})"
-        return {"Lifecycle": "MISCONFIGURED", "FailureDetails": {"Message": message}}
 
 
 class FsxBackend(BaseBackend):  # type: ignore[misc]
@@ -110,44 +75,10 @@ class FsxResponder(Service):
             raise bad("StorageCapacity is required.")
         check_new(given, lustre)
         subnet = require_network(self.region, given)
-        system = self._new(given, lustre, subnet)
+        system = made(self.region, given, lustre, subnet)
         self.state[system.body["FileSystemId"]] = system
-        AGENDA.after(SETTLING_SECONDS, lambda: _settle(system))
+        AGENDA.after(SETTLING_SECONDS, lambda: settle(system))
         return ActionResult({"FileSystem": system.shown})
-
-    def _new(self, given: dict[str, Any], lustre: dict[str, Any], subnet: Any) -> FileSystem:
-        system_id = hex_id("fs")
-        interfaces = make_interfaces(self.region, system_id, given, subnet)
-        key = find_key(self.region, given["KmsKeyId"]) if given.get("KmsKeyId") else None
-        persistent = lustre["DeploymentType"].startswith("PERSISTENT")
-        mount = "fsx" if lustre["DeploymentType"] == "SCRATCH_1" else mock_random.get_random_string(8, lower_case=True)
-        own = {"LogConfiguration": {"Level": "DISABLED"}, **lustre, "MountName": mount}
-        if persistent:
-            own = {"AutomaticBackupRetentionDays": 0, "CopyTagsToBackups": False, **own}
-        body = {
-            "OwnerId": ACCOUNT,
-            "CreationTime": now(),
-            "FileSystemId": system_id,
-            "FileSystemType": "LUSTRE",
-            "Lifecycle": "CREATING",
-            "StorageCapacity": given["StorageCapacity"],
-            "StorageType": given["StorageType"],
-            "VpcId": subnet.vpc_id,
-            "SubnetIds": [subnet.id],
-            "NetworkInterfaceIds": interfaces,
-            "DNSName": f"{system_id}.fsx.{self.region}.amazonaws.com",
-            "KmsKeyId": key.arn if key else self._own_key() if persistent else None,
-            "ResourceARN": f"arn:aws:fsx:{self.region}:{ACCOUNT}:file-system/{system_id}",
-            "LustreConfiguration": own,
-            "FileSystemTypeVersion": given["FileSystemTypeVersion"],
-            "AdministrativeActions": [],
-        }
-        tags = {tag["Key"]: tag["Value"] for tag in given.get("Tags", [])}
-        return FileSystem(body, interfaces, given.get("ClientRequestToken"), tags)
-
-    def _own_key(self) -> str:
-        """The account's AWS managed key for FSx."""
-        return f"arn:aws:kms:{self.region}:{ACCOUNT}:alias/aws/fsx"
 
     def describe_file_systems(self) -> ActionResult:
         """FileSystemNotFound for an id that is not there, or not there any more."""
@@ -177,7 +108,7 @@ class FsxResponder(Service):
             "TargetFileSystemValues": target,
         }
         body |= {"Lifecycle": "UPDATING", "AdministrativeActions": [action, *body["AdministrativeActions"]]}
-        AGENDA.after(SETTLING_SECONDS, lambda: _settle(system))
+        AGENDA.after(SETTLING_SECONDS, lambda: settle(system))
         return ActionResult({"FileSystem": system.shown})
 
     def delete_file_system(self) -> ActionResult:
@@ -218,10 +149,10 @@ class FsxResponder(Service):
                 return ActionResult({"Association": each.shown})
         system = self._system(given["FileSystemId"])
         beside = [each for each in known.values() if each.body["FileSystemId"] == given["FileSystemId"]]
-        made = associations.new(self.region, given, system.shown, beside)
-        known[made.body["AssociationId"]] = made
-        AGENDA.after(SETTLING_SECONDS, lambda: _available(made))
-        return ActionResult({"Association": made.shown})
+        link = associations.new(self.region, given, system.shown, beside)
+        known[link.body["AssociationId"]] = link
+        AGENDA.after(SETTLING_SECONDS, lambda: _available(link))
+        return ActionResult({"Association": link.shown})
 
     def describe_data_repository_associations(self) -> ActionResult:
         """By ids, or those of the file systems that the filters name."""
@@ -286,20 +217,6 @@ class FsxResponder(Service):
         if system_id not in self.state:
             raise Refusal("FileSystemNotFound", f"File system '{system_id}' does not exist.")
         return self.state[system_id]
-
-
-def _settle(system: FileSystem) -> None:
-    """End a creation or an update: what was asked for becomes what is."""
-    if system.body["Lifecycle"] == "DELETING":
-        return
-    for action in system.body["AdministrativeActions"]:
-        if action["Status"] == "IN_PROGRESS":
-            target = action["TargetFileSystemValues"]
-            lustre = {**system.body["LustreConfiguration"], **target.get("LustreConfiguration", {})}
-            system.body["StorageCapacity"] = target.get("StorageCapacity", system.body["StorageCapacity"])
-            system.body["LustreConfiguration"] = lustre
-            action["Status"] = "COMPLETED"
-    system.body["Lifecycle"] = "AVAILABLE"
 
 
 def _available(association: Association) -> None:
