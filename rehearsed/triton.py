@@ -3,7 +3,8 @@
 Source: Triton Inference Server, docs/protocol (KServe v2: /v2, /v2/health/live, /v2/health/ready), docs/user_guide/
 metrics.md (/metrics on a port of its own) and src/command_line_parser.cc (`--model-repository`, `--http-port` 8000,
 `--metrics-port` 8002, `--http-address` 0.0.0.0, `--metrics-address` as for HTTP). What changes the server answers
-anybody who reaches it (src/http_server.cc, HTTPAPIServer::Handle). Loading takes what the bytes take at 1 GB/s, and 20 s for CUDA.
+anybody who reaches it (src/http_server.cc, HTTPAPIServer::Handle).
+Loading takes what the bytes take at 1 GB/s, and 20 s for CUDA.
 """
 
 from __future__ import annotations

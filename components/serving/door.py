@@ -45,9 +45,9 @@ NO_KEY, CLOSED = "There is no such key: send Authorization: Bearer KEY.", "This 
 class Behind:
     """What a door stands before: servers on the pod's loopback, at ENGINE_PORT and, for metrics, at `metrics_port`.
 
-    `health` answers anybody. `at` are paths and `below` beginnings of paths, with a slash at the end, that are open to a
-    key; `closed` are expressions of paths that are not open even so. `refused` and `unknown` are the bodies of 401 and
-    404, as clients of this server read errors.
+    `health` answers anybody. `at` are paths and `below` beginnings of paths, with a slash at the end, that are open to
+    a key; `closed` are expressions of paths that are not open even so. `refused` and `unknown` are the bodies of 401
+    and 404, as clients of this server read errors.
     """
 
     health: Sequence[str]

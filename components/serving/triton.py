@@ -31,8 +31,9 @@ TEARDOWN_SECONDS = 15
 class TritonServerArgs:
     """`models` is the directory of a claim, `claim`, with the model repository, which is there after `ready`.
     `startup_seconds` is how long reading it may take. `leave_seconds` is how long it serves as before when it is to
-    stop, and `drain_seconds` how long it then goes on with what it has begun. `spare_replica` says that the pool has GPUs for one pod more. `nodes_ready` is the pool's node group, and what
-    shows that GPUs work. `shape` is that of the pod, whose `door` takes a little of it.
+    stop, and `drain_seconds` how long it then goes on with what it has begun. `spare_replica` says that the pool has
+    GPUs for one pod more. `nodes_ready` is the pool's node group, and what shows that GPUs work. `shape` is that of the
+    pod, whose `door` takes a little of it.
     """
 
     server: str

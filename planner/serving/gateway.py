@@ -35,8 +35,8 @@ class AcmePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RoutePlan:
-    """A public service or Triton server. Each pod of the gateway counts by itself, so each lets its part of the limit through:
-    `pod_requests_per_minute`, of which `pod_burst` may come at once.
+    """A public service or Triton server. Each pod of the gateway counts by itself, so each lets its part of the limit
+    through: `pod_requests_per_minute`, of which `pod_burst` may come at once.
     """
 
     service: str

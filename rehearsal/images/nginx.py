@@ -1,8 +1,8 @@
 """nginx as a proxy: it reads its configuration from the pod's volumes and does what stands there, or says why not.
 
-Played are `server`s with `listen`, `location` (exact, by expression and by prefix), `map`, `if ($variable = text)`, `return` and
-`proxy_pass` to a port of the pod's own loopback. A directive that nobody plays ends the process, so that no rule is
-passed over in silence. Sources: nginx.org/en/docs, ngx_http_core_module (`location`: the path is compared after escapes
+Played are `server`s with `listen`, `location` (exact, by expression and by prefix), `map`, `if ($variable = text)`,
+`return` and `proxy_pass` to a port of the pod's own loopback. A directive that nobody plays ends the process, so that
+no rule is passed over in silence. Sources: nginx.org/en/docs, ngx_http_core_module (`location`: the path is compared after escapes
 are decoded and dots resolved), ngx_http_map_module (strings regardless of case, expressions in their order),
 ngx_http_proxy_module (`proxy_pass` with a path puts it where the location's was), ngx_http_rewrite_module.
 """
