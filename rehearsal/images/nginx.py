@@ -2,9 +2,10 @@
 
 Played are `server`s with `listen`, `location` (exact, by expression and by prefix), `map`, `if ($variable = text)`,
 `return` and `proxy_pass` to a port of the pod's own loopback. A directive that nobody plays ends the process, so that
-no rule is passed over in silence. Sources: nginx.org/en/docs, ngx_http_core_module (`location`: the path is compared after escapes
-are decoded and dots resolved), ngx_http_map_module (strings regardless of case, expressions in their order),
-ngx_http_proxy_module (`proxy_pass` with a path puts it where the location's was), ngx_http_rewrite_module.
+no rule is passed over in silence. Sources: nginx.org/en/docs, ngx_http_core_module (`location`: the path is compared
+after escapes are decoded and dots resolved; expressions come before beginnings), ngx_http_map_module (strings
+regardless of case, expressions in their order), ngx_http_proxy_module (`proxy_pass` with a path puts it where the
+location's was), ngx_http_rewrite_module.
 """
 
 from __future__ import annotations
