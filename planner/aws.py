@@ -129,7 +129,8 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     beside = replicas_by_pool(settings.serving.triton)
     nodes = fsx_client_rates(lustre, pools)
     services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
-    gateway = plan_gateway(settings.serving, services)
+    triton = plan_triton(settings.serving.triton, pools, services, read_mb_per_s)
+    gateway = plan_gateway(settings.serving, services, triton)
     queues, experiments = len(settings.scheduling.queues), len(settings.training.experiments)
     monitoring = plan_monitoring(
         settings.monitoring, pools, runs, services, queues, gateway, experiments, tracked=has_mlflow(settings.training)
@@ -148,7 +149,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         runs=runs,
         experiments=plan_experiments(settings.training, planned),
         services=services,
-        triton=plan_triton(settings.serving.triton, pools, services, read_mb_per_s),
+        triton=triton,
         storage=storage,
         gateway=gateway,
         monitoring=monitoring,

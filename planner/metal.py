@@ -107,7 +107,8 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
     beside = replicas_by_pool(settings.serving.triton)
     nodes = client_rates(settings.storage, pools, rows)
     services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
-    gateway = plan_gateway(settings.serving, services)
+    triton = plan_triton(settings.serving.triton, pools, services, read_mb_per_s)
+    gateway = plan_gateway(settings.serving, services, triton)
     queues = len(settings.scheduling.queues)
     return MetalDraft(
         settings=settings,
@@ -119,7 +120,7 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
         runs=runs,
         experiments=plan_experiments(settings.training, planned),
         services=services,
-        triton=plan_triton(settings.serving.triton, pools, services, read_mb_per_s),
+        triton=triton,
         gateway=gateway,
         monitoring=plan_monitoring(
             settings.monitoring,

@@ -167,7 +167,8 @@ class ServicePlan:
 class TritonPlan:
     """A Triton server: `replicas` pods that serve the model repository of `models_gb` decimal GB below `models`.
 
-    `copy_seconds` is the budget of the Job that copies it, `startup_seconds` that of the startup probe.
+    `copy_seconds` is the budget of the Job that copies it, `startup_seconds` that of the startup probe. Callers
+    have the secrets of the stack that `keys` name; the `pod` has a little for what lets them in.
     """
 
     name: str
@@ -182,6 +183,7 @@ class TritonPlan:
     gpu_product: str
     startup_seconds: int
     copy_seconds: int
+    keys: tuple[str, ...]
     pod: PodResources
 
     @property

@@ -2,7 +2,9 @@
 
 Source: Triton Inference Server, docs/protocol (KServe v2: /v2, /v2/health/live, /v2/health/ready), docs/user_guide/
 metrics.md (/metrics on a port of its own) and src/command_line_parser.cc (`--model-repository`, `--http-port` 8000,
-`--metrics-port` 8002). Loading takes what the bytes take at 1 GB/s, and 20 s for CUDA.
+`--metrics-port` 8002, `--http-address` 0.0.0.0, `--metrics-address` as for HTTP). What changes the server answers
+anybody who reaches it (src/http_server.cc, HTTPAPIServer::Handle).
+Loading takes what the bytes take at 1 GB/s, and 20 s for CUDA.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 START_SECONDS = 20.0
 BYTES_PER_SECOND = 1e9
+CHANGING = ("/v2/repository/index", "/v2/logging", "/v2/trace/setting", "/v2/systemsharedmemory/status")
 
 
 def option(argv: Sequence[str], name: str, without: str) -> str:
@@ -28,8 +31,13 @@ def option(argv: Sequence[str], name: str, without: str) -> str:
 
 
 def port(argv: Sequence[str]) -> int:
-    """The port of a command line on which inference is asked for over HTTP. Pure."""
-    return int(option(argv, "http-port", "8000"))
+    """The one port of the pod on which a command line answers HTTP; 0 where it listens inside only. Pure."""
+    return 0 if local(argv) else int(option(argv, "http-port", "8000"))
+
+
+def local(argv: Sequence[str]) -> bool:
+    """Whether it listens on the pod's loopback alone. Pure."""
+    return option(argv, "http-address", "0.0.0.0") in ("127.0.0.1", "localhost")  # noqa: S104 - Triton's default
 
 
 def run(launch: Launch) -> Program:
@@ -42,13 +50,15 @@ def run(launch: Launch) -> Program:
         launch.log(text)
         return Ends(launch.now + START_SECONDS / TIME_SCALE, Exit(1, text))
     ready = launch.now + (START_SECONDS + sum(files.values()) / BYTES_PER_SECOND) / TIME_SCALE
-    metrics = int(option(launch.argv, "metrics-port", "8002"))
-    return Answering(launch, {port(launch.argv): serving, metrics: measured}, ready)
+    http, metrics = (int(option(launch.argv, *each)) for each in (("http-port", "8000"), ("metrics-port", "8002")))
+    return Answering(launch, {http: serving, metrics: measured}, ready, local=local(launch.argv))
 
 
 def serving(request: Request) -> Answer:
     """Health and the server's own description; models are not played."""
     if request.path in ("/v2/health/live", "/v2/health/ready"):
+        return Answer("")
+    if request.path in CHANGING:
         return Answer("")
     if request.path == "/v2":
         return Answer(json.dumps({"name": "triton"}), content_type="application/json")

@@ -24,6 +24,9 @@ def across_sections(data: Any) -> list[Problem]:
     teams = _entries(data, "teams")
     datasets, servers = _entries(data, "training", "datasets"), _entries(data, "serving", "triton")
     experiments = _entries(data, "training", "experiments")
+    answering = {("services", index): each for index, each in services.items()} | {
+        ("triton", index): each for index, each in servers.items()
+    }
     return [
         *_repeated(("pools",), pools),
         *_missing_role(pools),
@@ -52,8 +55,8 @@ def across_sections(data: Any) -> list[Problem]:
         *_repeated(("monitoring", "receivers"), _entries(data, "monitoring", "receivers")),
         *_repeated(("serving", "triton"), servers),
         *_shared_names(services, servers),
-        *shared_keys(services),
-        *published(data.get("serving"), services),
+        *shared_keys(answering),
+        *published(data.get("serving"), answering),
         *(
             problem
             for index, run in runs.items()

@@ -36,7 +36,7 @@ def named_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The secrets that receivers of alerts, model services, the trials' database, a tracker and an inventory name, in
     sections as they are written."""
     receivers = (each.get("secret") for each in _entries(values, "monitoring", "receivers"))
-    services = (each.get("keys") for each in _entries(values, "serving", "services"))
+    services = (each.get("keys") for kind in ("services", "triton") for each in _entries(values, "serving", kind))
     keys = (key for each in services if isinstance(each, list | tuple) for key in each)
     found = (*receivers, *keys, *_database(values), *_tracker(values), *_of_inventory(values))
     return tuple(dict.fromkeys(each for each in found if isinstance(each, str)))

@@ -1,4 +1,4 @@
-"""What services say about each other: keys that only one may have, hostnames that lead to one of them."""
+"""What services and Triton servers say about each other: keys that only one may have, hostnames that lead to one."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,26 +7,28 @@ from catalogue.echo import echo
 from settings.sections import Path
 
 Problem = tuple[Path, str]
+Place = tuple[str, int]
+"""The list below `serving` in which a server stands, and where."""
 
 
-def shared_keys(services: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+def shared_keys(services: Mapping[Place, Mapping[str, Any]]) -> Iterable[Problem]:
     """Secrets that two services name: who may ask one model could ask the other."""
-    owners: dict[str, int] = {}
-    for index, service in services.items():
+    owners: dict[str, Place] = {}
+    for at, service in services.items():
         keys = service.get("keys")
         for place, key in enumerate(keys if isinstance(keys, list | tuple) else ()):
-            if isinstance(key, str) and owners.setdefault(key, index) != index:
-                sentence = f"{key!r} is a key of services[{owners[key]}] already; give each service a secret of its own"
-                yield ("serving", "services", index, "keys", place), sentence
+            if isinstance(key, str) and owners.setdefault(key, at) != at:
+                sentence = f"{key!r} is a key of {_named(owners[key])} already; give each service a secret of its own"
+                yield ("serving", *at, "keys", place), sentence
 
 
-def published(serving: Any, services: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
+def published(serving: Any, services: Mapping[Place, Mapping[str, Any]]) -> Iterable[Problem]:
     """Public services without the gateway that has their TLS, and hostnames that lead nowhere or to two of them."""
     gateway = serving.get("gateway") if isinstance(serving, Mapping) else None
     domain = gateway.get("domain") if isinstance(gateway, Mapping) else None
-    taken: dict[str, int] = {}
-    for index, service in services.items():
-        path, named = ("serving", "services", index), service.get("hostname")
+    taken: dict[str, Place] = {}
+    for at, service in services.items():
+        path, named = ("serving", *at), service.get("hostname")
         if service.get("public") is not True:
             if named is not None:
                 yield (*path, "hostname"), "belongs to a public service; add public: true, or remove it"
@@ -38,6 +40,10 @@ def published(serving: Any, services: Mapping[int, Mapping[str, Any]]) -> Iterab
             )
             yield (*path, "public"), sentence
         hostname = named if named is not None else f"{service.get('name')}.{domain}"
-        if isinstance(hostname, str) and taken.setdefault(hostname, index) != index:
-            sentence = f"{echo(hostname)} is where services[{taken[hostname]}] is found; choose another"
+        if isinstance(hostname, str) and taken.setdefault(hostname, at) != at:
+            sentence = f"{echo(hostname)} is where {_named(taken[hostname])} is found; choose another"
             yield (*path, "hostname"), sentence
+
+
+def _named(at: Place) -> str:
+    return f"{at[0]}[{at[1]}]"

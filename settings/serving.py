@@ -68,6 +68,27 @@ SumsDigest = Annotated[
 ]
 
 
+Keys = Annotated[
+    tuple[SecretKey, ...],
+    Field(
+        min_length=1,
+        max_length=2,
+        description="secrets of this stack that let callers in: one, or the new and the old one while callers "
+        "change; the first is the one that the program itself sends",
+    ),
+]
+Public = Annotated[
+    bool,
+    Field(description="true: callers from outside reach it through serving.gateway; false: pods of the cluster alone"),
+]
+PublicName = Annotated[
+    Hostname | None, Field(description="where a public service is found; None = NAME.DOMAIN of the gateway")
+]
+RequestsPerMinute = Annotated[
+    int, Field(ge=1, le=1_000_000, description="what the gateway lets through to a public service, of all callers")
+]
+
+
 class Adapter(Section):
     """A LoRA adapter that a service offers beside its model: who asks for the model `name` gets it."""
 
@@ -121,27 +142,10 @@ class Service(Section):
     scale_down_seconds: Annotated[
         int, Field(ge=1, le=1800, description="how long load must ask for fewer, and the time to the next one less")
     ] = 300
-    keys: Annotated[
-        tuple[SecretKey, ...],
-        Field(
-            min_length=1,
-            max_length=2,
-            description="secrets of this stack that let callers in: one, or the new and the old one while callers "
-            "change; the first is the one that the program itself sends",
-        ),
-    ] = (API_TOKEN,)
-    public: Annotated[
-        bool,
-        Field(
-            description="true: callers from outside reach it through serving.gateway; false: pods of the cluster alone"
-        ),
-    ] = False
-    hostname: Annotated[
-        Hostname | None, Field(description="where a public service is found; None = NAME.DOMAIN of the gateway")
-    ] = None
-    requests_per_minute: Annotated[
-        int, Field(ge=1, le=1_000_000, description="what the gateway lets through to a public service, of all callers")
-    ] = 600
+    keys: Keys = (API_TOKEN,)
+    public: Public = False
+    hostname: PublicName = None
+    requests_per_minute: RequestsPerMinute = 600
     placement: Annotated[
         Literal["pack", "spread"],
         Field(description="pack = on the fullest node with room; spread = each replica on a node of its own"),
@@ -153,7 +157,7 @@ class Service(Section):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        problems = [*self._replicas_in_order(), *self._adapters_apart(), *self._keys_apart()]
+        problems = [*self._replicas_in_order(), *self._adapters_apart(), *_keys_apart(self.keys)]
         if problems:
             raise SectionError(problems)
         return self
@@ -162,13 +166,6 @@ class Service(Section):
         if self.min_replicas > self.max_replicas:
             sentence = f"is {self.max_replicas}, below minReplicas {self.min_replicas}; raise it to {self.min_replicas}"
             yield ("maxReplicas",), sentence
-
-    def _keys_apart(self) -> Iterable[tuple[Path, str]]:
-        if len(set(self.keys)) < len(self.keys):
-            yield ("keys", 1), f"is {self.keys[1]!r} like the first; name another secret, or one only"
-        for index, key in enumerate(self.keys):
-            if key == HUB_TOKEN:
-                yield ("keys", index), f"is {HUB_TOKEN}, which opens the hub and no service; name another secret"
 
     def _adapters_apart(self) -> Iterable[tuple[Path, str]]:
         seen = {self.name: "the service's own name, by which its model is asked for"}
@@ -193,6 +190,24 @@ class Triton(Section):
     models_gb: Annotated[float, Field(gt=0, le=100_000, description="decimal GB of the model repository")]
     gpus: Annotated[int, Field(ge=1, le=64, description="GPUs (or slices of MIG) of a replica")] = 1
     replicas: Annotated[int, Field(ge=1, le=4096)] = 1
+    keys: Keys = (API_TOKEN,)
+    public: Public = False
+    hostname: PublicName = None
+    requests_per_minute: RequestsPerMinute = 600
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if problems := [*_keys_apart(self.keys)]:
+            raise SectionError(problems)
+        return self
+
+
+def _keys_apart(keys: tuple[str, ...]) -> Iterable[tuple[Path, str]]:
+    if len(set(keys)) < len(keys):
+        yield ("keys", 1), f"is {keys[1]!r} like the first; name another secret, or one only"
+    for index, key in enumerate(keys):
+        if key == HUB_TOKEN:
+            yield ("keys", index), f"is {HUB_TOKEN}, which opens the hub and no service; name another secret"
 
 
 class Serving(Section):

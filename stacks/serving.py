@@ -13,16 +13,16 @@ from catalogue.supply import Supply
 from components.monitoring.adapter import KV_CACHE, WAITING
 from components.serving.arguments import Directory, Engine, LoraModule, compiled_path, serve_command
 from components.serving.autoscaler import Scaling
-from components.serving.door import Door
+from components.serving.door import TRITON, VLLM, Door
 from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.inference import InferenceService, InferenceServiceArgs
 from components.serving.keys import CallerKeys, ServiceKeys, ServiceKeysArgs
 from components.serving.placement import Placement
-from components.serving.smoke import SmokeRequest, SmokeRequestArgs
+from components.serving.smoke import OF_TRITON, SmokeRequest, SmokeRequestArgs, questions
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
 from components.serving.triton import TritonServer, TritonServerArgs
 from components.storage.staged import MODELS, Staged
-from planner.serving.drain import LEAVE_SECONDS
+from planner.serving.drain import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.serving.gateway import RoutePlan
 from planner.serving.sources import ClaimSource, ObjectSource, source_of
 from planner.types import Plan
@@ -93,7 +93,13 @@ def serve(
         for name, service in plan.services.items()
     }
     return Served(
-        urls | {name: site.start_triton(server, platform.pools[server.pool]) for name, server in plan.triton.items()},
+        urls
+        | {
+            name: site.start_triton(
+                server, platform.pools[server.pool], plan.gateway.route(name) if plan.gateway else None
+            )
+            for name, server in plan.triton.items()
+        },
         site.public,
     )
 
@@ -144,7 +150,7 @@ class _Site:
                 leave_seconds=LEAVE_SECONDS,
                 grace_seconds=service.grace_seconds,
                 spare_replica=service.spare_replica,
-                door=Door(image=self.supply.image(versions.NGINX_IMAGE), keys=keys),
+                door=Door(image=self.supply.image(versions.NGINX_IMAGE), keys=keys, behind=VLLM),
                 hub_token=self.tokens[HUB_TOKEN],
                 monitors=self.services.monitors,
             ),
@@ -156,6 +162,7 @@ class _Site:
             image=self.supply.image(versions.CURL_IMAGE),
             address=server.url,
             models=engine.names,
+            asked=questions(engine.names),
             key=keys.caller,
             revision=json.dumps([image, *serve_command(engine)]),
             after=[server.service],
@@ -165,7 +172,7 @@ class _Site:
             self.public[service.name] = publish(route, self.way_in, self.services, server.service, self.inside)
         return pulumi.Output.all(server.url, answered.id).apply(lambda known: str(known[0]))
 
-    def _keys(self, service: ServicePlan) -> CallerKeys:
+    def _keys(self, service: ServicePlan | TritonPlan) -> CallerKeys:
         """What lets a caller in, from the secrets of the stack that the service names."""
         args = ServiceKeysArgs(
             service=service.name,
@@ -174,11 +181,11 @@ class _Site:
         )
         return ServiceKeys(f"keys-{service.name}", args, self.inside).keys
 
-    def start_triton(self, server: TritonPlan, pool: GpuPool) -> pulumi.Output[str]:
-        """A server of whatever its repository holds."""
+    def start_triton(self, server: TritonPlan, pool: GpuPool, route: RoutePlan | None) -> pulumi.Output[str]:
+        """A server of whatever its repository holds, a request to it, and the route to it from outside."""
         image = self.supply.image(server.image)
         wanted = _Wanted("models", server.name, server.models, REPOSITORIES, server.copy_seconds, server.weights_sha256)
-        models = self._bring(wanted, image)
+        models, keys = self._bring(wanted, image), self._keys(server)
         args = TritonServerArgs(
             server=server.name,
             namespace=self.services.namespaces["inference"],
@@ -196,9 +203,26 @@ class _Site:
             spare_replica=server.spare_replica,
             startup_seconds=server.startup_seconds,
             leave_seconds=LEAVE_SECONDS,
+            drain_seconds=TRITON_DRAIN_SECONDS,
+            door=Door(image=self.supply.image(versions.NGINX_IMAGE), keys=keys, behind=TRITON),
             monitors=self.services.monitors,
         )
-        return TritonServer(f"triton-{server.name}", args, self.inside).url
+        started = TritonServer(f"triton-{server.name}", args, self.inside)
+        smoke = SmokeRequestArgs(
+            service=server.name,
+            namespace=self.services.namespaces["inference"],
+            image=self.supply.image(versions.CURL_IMAGE),
+            address=started.url,
+            models=[],
+            asked=OF_TRITON,
+            key=keys.caller,
+            revision=json.dumps([image, models.directory.at]),
+            after=[started.service],
+        )
+        answered = SmokeRequest(f"smoke-{server.name}", smoke, self.inside).answered
+        if self.way_in is not None and route is not None:
+            self.public[server.name] = publish(route, self.way_in, self.services, started.service, self.inside)
+        return pulumi.Output.all(started.url, answered.id).apply(lambda known: str(known[0]))
 
     def bring_all(self, service: ServicePlan) -> dict[str, _Model]:
         """The model and its adapters by the names that callers use."""

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from components._base import physical_name
 
 LOOPBACK = "127.0.0.1"
-PORT, ENGINE_PORT = 8000, 8001
-"""Where a service answers; and where vLLM itself listens, on the loopback of its pod: callers come by the door."""
+PORT, ENGINE_PORT, TRITON_METRICS_PORT = 8000, 8001, 8002
+"""Where a service answers; where vLLM or Triton itself listens, on the loopback of its pod, since callers come by the
+door; and where Triton, there too, has its metrics.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,15 +1,18 @@
 """The door of a model server: an nginx beside it in the pod, which lets named paths through to those who have a key.
 
 vLLM's own key guards the paths below /v1 alone: /invocations, /tokenize and others answer anybody (vLLM 0.29.0,
-vllm/entrypoints/serve/middleware/authenticate.py). So vLLM listens on the pod's loopback, and what a caller reaches is
-this: /v1 with a key, /health, /metrics with the scraper's key, and nothing else. The rules hold no secret and stand in
-a ConfigMap; the keys come from a Secret as a file, so that neither a command line nor an environment shows them.
+vllm/entrypoints/serve/middleware/authenticate.py). Triton asks for none. So either listens on the pod's loopback, and
+what a caller reaches is this: what its `Behind` opens with a key, its health paths, /metrics with the scraper's key,
+and nothing else. The rules hold no secret and stand in a ConfigMap; the keys come from a Secret as a file, so that
+neither a command line nor an environment shows them.
 
 Directives: nginx.org/en/docs, ngx_core_module, ngx_http_core_module, ngx_http_map_module, ngx_http_proxy_module and
 ngx_http_rewrite_module.
 """
 
 import hashlib
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pulumi
@@ -18,13 +21,13 @@ import pulumi_kubernetes as k8s
 from components._base import Component, physical_name
 from components.platform.confinement import confined
 from components.platform.pods import PodShape
-from components.serving.arguments import ENGINE_PORT, LOOPBACK, PORT
+from components.serving.arguments import ENGINE_PORT, LOOPBACK, PORT, TRITON_METRICS_PORT
 from components.serving.keys import ADMITTED, CallerKeys
 
 CONFIG = "/etc/door"
 RULES = "nginx.conf"
 SCRATCH = "/tmp"  # noqa: S108 - the container's own, an emptyDir
-HEALTH, METRICS = "/health", "/metrics"
+METRICS = "/metrics"
 USER = 101
 """Whom nginx's images know as nginx (nginx/docker-nginx, unprivileged/stable/debian/Dockerfile)."""
 
@@ -35,31 +38,84 @@ LONGEST_BODY = "64m"
 READ_SECONDS = 3600
 """How long a server may be silent within an answer: a long prompt is read before the first token comes."""
 
-_UNAUTHORIZED = (
-    '{"error": {"message": "There is no such key: send Authorization: Bearer KEY.", "type": "invalid_request_error", '
-    '"param": null, "code": "invalid_api_key"}}'
+NO_KEY, CLOSED = "There is no such key: send Authorization: Bearer KEY.", "This path is not open."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Behind:
+    """What a door stands before: servers on the pod's loopback, at ENGINE_PORT and, for metrics, at `metrics_port`.
+
+    `health` answers anybody. `at` are paths and `below` beginnings of paths, with a slash at the end, that are open to
+    a key; `closed` are expressions of paths that are not open even so. `refused` and `unknown` are the bodies of 401
+    and 404, as clients of this server read errors.
+    """
+
+    health: Sequence[str]
+    below: Sequence[str]
+    refused: str
+    unknown: str
+    metrics_port: int = ENGINE_PORT
+    at: Sequence[str] = ()
+    closed: Sequence[str] = ()
+
+
+def _openai(message: str, code: str) -> str:
+    return json.dumps({"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}})
+
+
+VLLM = Behind(
+    health=["/health"],
+    below=["/v1/"],
+    refused=_openai(NO_KEY, "invalid_api_key"),
+    unknown=_openai(CLOSED, "not_found"),
 )
-_NOT_FOUND = (
-    '{"error": {"message": "This path is not open.", "type": "invalid_request_error", "param": null, '
-    '"code": "not_found"}}'
+TRITON = Behind(
+    health=["/v2/health/live", "/v2/health/ready"],
+    at=["/v2"],
+    below=["/v2/models/"],
+    closed=["/trace/setting$"],
+    refused=json.dumps({"error": NO_KEY}),
+    unknown=json.dumps({"error": CLOSED}),
+    metrics_port=TRITON_METRICS_PORT,
 )
+"""Inference and what models say of themselves. Below /v2/models Triton changes one thing, what it traces of a model;
+/v2/repository, /v2/systemsharedmemory, /v2/cudasharedmemory, /v2/logging and /v2/trace change the server for all
+(server, src/http_server.cc, HTTPAPIServer::Handle and its expressions). Its errors are texts (KServe v2, REST).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Door:
-    """`image` is nginx's. `keys` are what callers and the scraper come in with."""
+    """`image` is nginx's. `keys` are what callers and the scraper come in with. `behind` is the server it guards."""
 
     image: str
     keys: CallerKeys
+    behind: Behind
 
 
-def rules() -> str:
+def rules(behind: Behind) -> str:
     """nginx's configuration.
 
     Where a path matches, what goes on is the path that matched, not the one that was written: `proxy_pass` with a path
     replaces what nginx has compared, after it resolved dots and escapes. Of /v1 itself it would make a redirection.
+    An expression comes before a beginning (ngx_http_core_module, `location`).
     """
     engine = f"http://{LOOPBACK}:{ENGINE_PORT}"
+    probed = "\n".join(_location(f"= {each}", f"proxy_pass {engine}{each};") for each in behind.health)
+    opened = "\n".join(
+        [
+            *(_asked(f"= {each}", behind, f"{engine}{each}") for each in behind.at),
+            *(_asked(each, behind, f"{engine}{each}") for each in behind.below),
+        ]
+    )
+    shut = "\n".join(
+        _location(each, f"return 404 '{behind.unknown}';")
+        for each in (
+            *(f"~ {each}" for each in behind.closed),
+            *(f"= {each.rstrip('/')}" for each in behind.below),
+            "/",
+        )
+    )
     temporary = "\n".join(
         f"  {kind}_temp_path {SCRATCH}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
@@ -79,38 +135,42 @@ http {{
   include {CONFIG}/keys/{ADMITTED};
   server {{
     listen {PORT};
-    location = {HEALTH} {{
-      proxy_pass {engine}{HEALTH};
-    }}
+{probed}
     location = {METRICS} {{
       if ($scraper = no) {{
-        return 401 '{_UNAUTHORIZED}';
+        return 401 '{behind.refused}';
       }}
       proxy_set_header Authorization "";
-      proxy_pass {engine}{METRICS};
+      proxy_pass http://{LOOPBACK}:{behind.metrics_port}{METRICS};
     }}
-    location /v1/ {{
-      if ($caller = no) {{
-        return 401 '{_UNAUTHORIZED}';
-      }}
-      proxy_set_header Authorization "";
-      proxy_set_header Connection "";
-      proxy_http_version 1.1;
-      proxy_buffering off;
-      proxy_request_buffering off;
-      proxy_read_timeout {READ_SECONDS}s;
-      proxy_send_timeout {READ_SECONDS}s;
-      proxy_pass {engine}/v1/;
-    }}
-    location = /v1 {{
-      return 404 '{_NOT_FOUND}';
-    }}
-    location / {{
-      return 404 '{_NOT_FOUND}';
-    }}
+{opened}
+{shut}
   }}
 }}
 """
+
+
+def _location(words: str, *lines: str) -> str:
+    inside = "".join(f"      {line}\n" for line in lines)
+    return f"    location {words} {{\n{inside}    }}"
+
+
+def _asked(words: str, behind: Behind, onward: str) -> str:
+    """A location that asks for a caller's key, and passes streams on as they come."""
+    return _location(
+        words,
+        "if ($caller = no) {",
+        f"  return 401 '{behind.refused}';",
+        "}",
+        'proxy_set_header Authorization "";',
+        'proxy_set_header Connection "";',
+        "proxy_http_version 1.1;",
+        "proxy_buffering off;",
+        "proxy_request_buffering off;",
+        f"proxy_read_timeout {READ_SECONDS}s;",
+        f"proxy_send_timeout {READ_SECONDS}s;",
+        f"proxy_pass {onward};",
+    )
 
 
 def beside(shape: PodShape) -> PodShape:
@@ -131,9 +191,9 @@ def command(drain_seconds: int) -> list[str]:
     return ["nginx", "-e", "stderr", "-c", f"{CONFIG}/rules/{RULES}", "-g", main]
 
 
-def rules_for(owner: Component, service: str, namespace: pulumi.Input[str]) -> k8s.core.v1.ConfigMap:
+def rules_for(owner: Component, service: str, namespace: pulumi.Input[str], behind: Behind) -> k8s.core.v1.ConfigMap:
     """The ConfigMap of a service's rules, named by what it holds: other rules are other pods."""
-    text = rules()
+    text = rules(behind)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return k8s.core.v1.ConfigMap(
         owner.named("door-rules"),

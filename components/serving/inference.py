@@ -24,6 +24,8 @@ from components.serving.placement import Placement
 from components.serving.probes import probe, startup_probe
 from components.serving.tokens import SecretKey
 
+HEALTH = "/health"
+
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceServiceArgs:
@@ -128,7 +130,7 @@ class InferenceService(Component):
             max_surge=1 if args.spare_replica else 0, max_unavailable=0 if args.spare_replica else 1
         )
         shm = core.EmptyDirVolumeSourceArgs(medium="Memory", size_limit=f"{args.shape.shm_mib}Mi")
-        rules = door.rules_for(self, args.service, args.namespace)
+        rules = door.rules_for(self, args.service, args.namespace, args.door.behind)
         pod = core.PodSpecArgs(
             priority_class_name=args.priority,
             node_selector={POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
@@ -178,9 +180,9 @@ class InferenceService(Component):
             ],
             lifecycle=core.LifecycleArgs(pre_stop=leave),
             # A kubelet asks the pod's address, where the door is.
-            startup_probe=startup_probe(door.HEALTH, args.startup_seconds, port=PORT),
-            readiness_probe=probe(door.HEALTH, period=10, failures=3, port=PORT),
-            liveness_probe=probe(door.HEALTH, period=30, failures=3, port=PORT),
+            startup_probe=startup_probe(HEALTH, args.startup_seconds, port=PORT),
+            readiness_probe=probe(HEALTH, period=10, failures=3, port=PORT),
+            liveness_probe=probe(HEALTH, period=30, failures=3, port=PORT),
             resources=core.ResourceRequirementsArgs(limits=shape["limits"], requests=shape["requests"]),
             security_context=confined(),
             volume_mounts=[*mounts(args.engine, args.compiled), core.VolumeMountArgs(name="shm", mount_path=SHM)],

@@ -24,7 +24,8 @@ _PATIENCE = ["--max-time", "120", "--retry", "5", "--retry-delay", "5", "--retry
 
 @dataclass(frozen=True, kw_only=True)
 class SmokeRequestArgs:
-    """`models` are the names that must answer below `address` (http://…/v1) to the key. `image` is curl's. Another
+    """What is `asked`, by the names of the containers that ask, must be answered to the key: words of curl's, to which
+    `address` (http://…/v1) is known as ADDRESS; `models` are the names that they ask for. `image` is curl's. Another
     `revision` of the server is asked anew, and so is one with another key. `after` are the resources behind which it
     answers.
     """
@@ -34,6 +35,7 @@ class SmokeRequestArgs:
     image: str
     address: pulumi.Input[str]
     models: Sequence[str]
+    asked: Mapping[str, Sequence[str]]
     key: SecretKey
     revision: str
     after: Sequence[pulumi.Resource]
@@ -52,6 +54,10 @@ def questions(models: Sequence[str]) -> dict[str, list[str]]:
     return {"models": ["$(ADDRESS)/models"], **completions}
 
 
+OF_TRITON = {"server": ["$(ADDRESS)"]}
+"""What a server says of itself: what its models take is known to nobody here."""
+
+
 class SmokeRequest(Component):
     """Jobs' containers that ask, all at once. `answered` is the resource that exists when each had its answer."""
 
@@ -59,15 +65,14 @@ class SmokeRequest(Component):
 
     def __init__(self, name: str, args: SmokeRequestArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        asked = questions(args.models)
         self.answered = k8s.batch.v1.Job(
             self.named("request"),
             one_off_job(
                 # A Job's template cannot change, so another server is another Job.
-                name=pulumi.Output.from_input(args.key.name).apply(lambda secret: _named(args, asked, secret)),
+                name=pulumi.Output.from_input(args.key.name).apply(lambda secret: _named(args, secret)),
                 namespace=args.namespace,
                 account="default",
-                steps=[_curl(container, args, words) for container, words in asked.items()],
+                steps=[_curl(container, args, words) for container, words in args.asked.items()],
                 automount=False,
                 backoff_limit=1,
                 seconds=SECONDS,
@@ -80,12 +85,13 @@ class SmokeRequest(Component):
         self.register_outputs({"models": list(args.models)})
 
 
-def _named(args: SmokeRequestArgs, asked: Mapping[str, list[str]], secret: str) -> str:
+def _named(args: SmokeRequestArgs, secret: str) -> str:
+    asked = {name: list(words) for name, words in args.asked.items()}
     told = json.dumps([args.image, args.revision, asked, secret], sort_keys=True)
     return physical_name("smoke", args.service, hashlib.sha256(told.encode()).hexdigest()[:8], limit=63)
 
 
-def _curl(name: str, args: SmokeRequestArgs, words: list[str]) -> k8s.core.v1.ContainerArgs:
+def _curl(name: str, args: SmokeRequestArgs, words: Sequence[str]) -> k8s.core.v1.ContainerArgs:
     """curl prints what the server says, whether it is an answer or a refusal, and ends with 22 for the latter.
 
     The key goes from the environment into a header without a word of the command line (curl 8.3, --expand-header).

@@ -137,11 +137,18 @@ def services(plan: Plan) -> Iterator[RenderableType]:
         gpu = plan.pools[server.pool].gpu_product
         replicas = f"{server.replicas} of {server.pod.gpus} {gpu} in pool {server.pool}"
         start = f"{quantity(server.models_gb)} GB of models, probe waits {server.startup_seconds:,} s"
-        yield section(f"triton {server.name}", facts([("replicas", replicas), ("start", start)]))
+        shown = [("replicas", replicas), ("start", start), *_open_to(server.name, plan.gateway)]
+        yield section(f"triton {server.name}", facts(shown))
 
     rows = [(f"pool {pool}", sharing_words(plan.pools[pool], shared)) for pool, shared in plan.sharing.items()]
     if rows:
         yield section("free capacity", facts(rows))
+
+
+def _open_to(name: str, gateway: GatewayPlan | None) -> Iterator[tuple[str, str]]:
+    if gateway and (route := gateway.route(name)):
+        whom = ", ".join(gateway.callers)
+        yield "open to", f"{whom} at https://{route.hostname}, {route.requests_per_minute:,} requests a minute"
 
 
 def sharing_words(pool: PoolPlan, shared: Sharing) -> str:
@@ -172,9 +179,7 @@ def service_facts(
     yield "start", f"weights in {quantity(round(service.load_seconds, 1))} s, probe waits {service.startup_seconds:,} s"
     stream = f"a stream of full length takes {service.longest_stream_seconds:,} s or more"
     yield "stop", f"streams have {service.drain_seconds:,} s; {stream}"
-    if gateway and (route := gateway.route(service.name)):
-        whom = ", ".join(gateway.callers)
-        yield "open to", f"{whom} at https://{route.hostname}, {route.requests_per_minute:,} requests a minute"
+    yield from _open_to(service.name, gateway)
     if service.adapters:
         names = ", ".join(each.name for each in service.adapters)
         yield "adapters", f"{names}; {service.max_loras} at a time, of ranks up to {service.max_lora_rank}"

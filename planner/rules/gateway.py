@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 
 from planner.draft import AwsDraft, Draft, rule
 from planner.findings import Observation, Severity
-from planner.rules.known import services
+from planner.rules.known import answering
 
 _WHOLE = IPv4Network("0.0.0.0/0")
 MOST_LISTENERS = 64
@@ -33,7 +33,7 @@ def gateway_open(draft: Draft) -> Iterable[Observation]:
     gateway = draft.gateway
     if gateway is None or not gateway.internet or not _open_to_all(gateway.callers):
         return
-    for path, service in services(draft):
+    for path, service in answering(draft):
         route = gateway.route(service.name)
         if route is not None:
             yield Observation(
@@ -101,7 +101,7 @@ def issuer_zone(draft: Draft) -> Iterable[Observation]:
 )
 def gateway_unused(draft: Draft) -> Iterable[Observation]:
     """A gateway, whose load balancer costs money by the hour, leads somewhere."""
-    if draft.gateway is not None and not draft.gateway.routes and not any(s.public for _, s in services(draft)):
+    if draft.gateway is not None and not draft.gateway.routes and not any(s.public for _, s in answering(draft)):
         yield Observation(
             path="serving.gateway",
             sentence="no service is public, so the gateway leads nowhere, and its load balancer stands all the same",

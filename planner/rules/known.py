@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from settings.aws import AwsPool
     from settings.metal import MetalPool
     from settings.pools import Pool
-    from settings.serving import Service
+    from settings.serving import Service, Triton
     from settings.workloads import TrainingRun
 
 
@@ -74,6 +74,12 @@ def followed(draft: Draft) -> Iterator[tuple[str, str]]:
 def services(draft: Draft) -> Iterator[tuple[str, Service]]:
     """All services."""
     return ((f"serving.services[{index}]", service) for index, service in enumerate(draft.settings.serving.services))
+
+
+def answering(draft: Draft) -> Iterator[tuple[str, Service | Triton]]:
+    """All services, then all Triton servers."""
+    yield from services(draft)
+    yield from ((f"serving.triton[{index}]", server) for index, server in enumerate(draft.settings.serving.triton))
 
 
 def workloads(draft: Draft) -> Iterator[tuple[str, TrainingRun | Service]]:

@@ -13,6 +13,9 @@ Pods: endpoints and containers are told at the same time)."""
 TEARDOWN_SECONDS = 15
 """For vLLM's own processes to end after the last request."""
 
+TRITON_DRAIN_SECONDS = 60
+"""For a Triton server to end what it has begun: inferences take seconds, no minutes, as no streams of text."""
+
 _SLACK = 2
 """A stream among others is slower than one alone, by which its length is counted."""
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from planner.serving.drain import LEAVE_SECONDS
-from planner.workload_types import ServicePlan
+from planner.serving.drain import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
+from planner.workload_types import ServicePlan, TritonPlan
 
 if TYPE_CHECKING:
     from settings.serving import Serving
@@ -35,8 +35,8 @@ class AcmePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RoutePlan:
-    """A public service. Each pod of the gateway counts by itself, so each lets its part of the limit through:
-    `pod_requests_per_minute`, of which `pod_burst` may come at once.
+    """A public service or Triton server. Each pod of the gateway counts by itself, so each lets its part of the limit
+    through: `pod_requests_per_minute`, of which `pod_burst` may come at once.
     """
 
     service: str
@@ -74,12 +74,15 @@ class GatewayPlan:
         return next((each for each in self.routes if each.service == service), None)
 
 
-def plan_gateway(serving: Serving, services: Mapping[str, ServicePlan]) -> GatewayPlan | None:
-    """The gateway; None where the stack file has none. A service that could not be planned has no route."""
+def plan_gateway(
+    serving: Serving, services: Mapping[str, ServicePlan], triton: Mapping[str, TritonPlan]
+) -> GatewayPlan | None:
+    """The gateway; None where the stack file has none. A server that could not be planned has no route."""
     wanted = serving.gateway
     if wanted is None:
         return None
-    public = [each for each in serving.services if each.public and each.name in services]
+    drains = {name: each.drain_seconds for name, each in services.items()} | dict.fromkeys(triton, TRITON_DRAIN_SECONDS)
+    public = [each for each in (*serving.services, *serving.triton) if each.public and each.name in drains]
     issuer = wanted.issuer
     return GatewayPlan(
         domain=wanted.domain,
@@ -90,7 +93,7 @@ def plan_gateway(serving: Serving, services: Mapping[str, ServicePlan]) -> Gatew
         else None,
         replicas=REPLICAS,
         leave_seconds=LEAVE_SECONDS,
-        drain_seconds=max((services[each.name].drain_seconds for each in public), default=0),
+        drain_seconds=max((drains[each.name] for each in public), default=0),
         routes=tuple(
             _route(each.name, each.hostname or f"{each.name}.{wanted.domain}", each.requests_per_minute)
             for each in public

@@ -68,5 +68,6 @@ def _server(server: Triton, pool: PoolPlan, read_mb_per_s: float) -> TritonPlan:
         gpu_product=pool.gpu_product or "",
         startup_seconds=start,
         copy_seconds=copy_seconds(server.models, size, start),
+        keys=server.keys,
         pod=replica_resources(pool, server.gpus),
     )

@@ -1,10 +1,11 @@
 """nginx as a proxy: it reads its configuration from the pod's volumes and does what stands there, or says why not.
 
-Played are `server`s with `listen`, `location` (exact and by prefix), `map`, `if ($variable = text)`, `return` and
-`proxy_pass` to a port of the pod's own loopback. A directive that nobody plays ends the process, so that no rule is
-passed over in silence. Sources: nginx.org/en/docs, ngx_http_core_module (`location`: the path is compared after escapes
-are decoded and dots resolved), ngx_http_map_module (strings regardless of case, expressions in their order),
-ngx_http_proxy_module (`proxy_pass` with a path puts it where the location's was), ngx_http_rewrite_module.
+Played are `server`s with `listen`, `location` (exact, by expression and by prefix), `map`, `if ($variable = text)`,
+`return` and `proxy_pass` to a port of the pod's own loopback. A directive that nobody plays ends the process, so that
+no rule is passed over in silence. Sources: nginx.org/en/docs, ngx_http_core_module (`location`: the path is compared
+after escapes are decoded and dots resolved; expressions come before beginnings), ngx_http_map_module (strings
+regardless of case, expressions in their order), ngx_http_proxy_module (`proxy_pass` with a path puts it where the
+location's was), ngx_http_rewrite_module.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class Rules:
     content_type: str = "text/plain"
 
     def location(self, path: str) -> tuple[str, Sequence[Directive]] | None:
-        """The location of a path and its own beginning: an equal one, else the longest that it begins with.
+        """The location of a path and its own beginning: an equal one, else the first whose expression is found in it,
+        else the longest that it begins with.
 
         Without an equal one, a path that a slash makes the location of a proxy is redirected to it.
         """
@@ -73,6 +75,9 @@ class Rules:
             return path, self.locations["=", path]
         if any(each.name == "proxy_pass" for each in self.locations.get((f"{path}/",), ())):
             return path, [Directive("return", ("301", f"{path}/"))]
+        for words in self.locations:
+            if words[0] == "~" and re.search(words[1], path):
+                return path, self.locations[words]
         fitting = [words for words in self.locations if len(words) == 1 and path.startswith(words[0])]
         best = max(fitting, key=lambda words: len(words[0]), default=None)
         return (best[0], self.locations[best]) if best else None

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from components.serving.arguments import ENGINE_PORT, PORT
-from components.serving.door import CONFIG, RULES, SCRATCH, rules
+from components.serving.door import CONFIG, RULES, SCRATCH, VLLM, Behind, rules
 from components.serving.keys import ADMITTED, admitted
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -62,11 +62,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-def placed(directory: Path, keys: list[str], port: int, engine: int) -> Path:
+def placed(directory: Path, keys: list[str], port: int, engine: int, behind: Behind = VLLM) -> Path:
     """The rendered configuration with the container's paths and ports changed to those of this machine."""
     (directory / "keys").mkdir(parents=True)
     (directory / "keys" / ADMITTED).write_text(admitted(keys))
-    text = rules().replace(f"127.0.0.1:{ENGINE_PORT}", f"127.0.0.1:{engine}")
+    text = rules(behind)
+    for inside in (ENGINE_PORT, behind.metrics_port):
+        text = text.replace(f"127.0.0.1:{inside}", f"127.0.0.1:{engine}")
     text = text.replace(f"listen {PORT};", f"listen 127.0.0.1:{port};")
     text = text.replace(f" {SCRATCH}/", f" {directory}/").replace(CONFIG, str(directory))
     (directory / RULES).write_text(text)
@@ -78,13 +80,13 @@ def command(config: Path, *words: str) -> list[str]:
 
 
 @contextmanager
-def running(directory: Path, keys: list[str]) -> Iterator[tuple[Upstream, int]]:
+def running(directory: Path, keys: list[str], behind: Behind = VLLM) -> Iterator[tuple[Upstream, int]]:
     """The door with these keys; the server behind it, and the port in front."""
     upstream = Upstream()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    config = placed(directory, keys, port, upstream.server_address[1])
+    config = placed(directory, keys, port, upstream.server_address[1], behind)
     threading.Thread(target=upstream.serve_forever, daemon=True).start()
     process = subprocess.Popen(command(config, "-g", "daemon off;"), stderr=subprocess.PIPE)
     try:

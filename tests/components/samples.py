@@ -79,6 +79,7 @@ from components.platform.team_rights import TeamRights
 from components.platform.teams import Teams, TeamsArgs, TeamSpec
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.training_operator_rbac import OperatorAccount, OperatorAccountArgs
+from components.serving import door
 from components.serving.arguments import Directory, Engine
 from components.serving.autoscaler import Scaling
 from components.serving.door import Door
@@ -86,7 +87,7 @@ from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.inference import InferenceService, InferenceServiceArgs
 from components.serving.keys import CallerKeys, ServiceKeys, ServiceKeysArgs
 from components.serving.placement import Placement
-from components.serving.smoke import SmokeRequest, SmokeRequestArgs
+from components.serving.smoke import SmokeRequest, SmokeRequestArgs, questions
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
 from components.serving.triton import TritonServer, TritonServerArgs
 from components.storage.aws_cli import AwsCli
@@ -438,7 +439,8 @@ def smoke_args(**changes: Any) -> SmokeRequestArgs:
         "revision": "1",
         "after": [done()],
     }
-    return SmokeRequestArgs(**{**known, **changes})
+    known |= changes
+    return SmokeRequestArgs(**{"asked": questions(known["models"]), **known})
 
 
 def gate_args(**changes: Any) -> GateArgs:
@@ -494,6 +496,10 @@ def triton_args(**changes: Any) -> TritonServerArgs:
         "spare_replica": False,
         "startup_seconds": 600,
         "leave_seconds": 15,
+        "drain_seconds": 60,
+        "door": Door(
+            image="nginx:1", keys=CallerKeys(name=pulumi.Output.from_input("vision-keys-1")), behind=door.TRITON
+        ),
         "monitors": before,
     }
     return TritonServerArgs(**{**known, **changes})
@@ -524,7 +530,7 @@ def service_args(**changes: Any) -> InferenceServiceArgs:
         "leave_seconds": 15,
         "grace_seconds": 120,
         "spare_replica": False,
-        "door": Door(image="nginx:1", keys=CallerKeys(name=pulumi.Output.from_input("llama-keys-1"))),
+        "door": Door(image="nginx:1", keys=CallerKeys(name=pulumi.Output.from_input("llama-keys-1")), behind=door.VLLM),
         "hub_token": SecretKey(name="hf-token", key="token"),
         "monitors": before,
     }

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from components.serving.arguments import ENGINE_PORT
-from components.serving.door import CONFIG, RULES, rules
+from components.serving.door import CONFIG, RULES, VLLM, rules
 from components.serving.inference import InferenceService
 from components.serving.keys import ADMITTED, admitted, scraper_key
 from rehearsal.cluster.pages import Answer, Request
@@ -43,7 +43,7 @@ def ask(request: pytest.FixtureRequest) -> Ask:
         upstream, port = request.getfixturevalue("real")
         upstream.asked.clear()
         return lambda *words: real_nginx.asked(port, *words)
-    files = {f"{CONFIG}/rules/{RULES}": rules(), f"{CONFIG}/keys/{ADMITTED}": admitted([OLD, NEW])}
+    files = {f"{CONFIG}/rules/{RULES}": rules(VLLM), f"{CONFIG}/keys/{ADMITTED}": admitted([OLD, NEW])}
     read = nginx.read(files, f"{CONFIG}/rules/{RULES}")
 
     def simulated(path: str, key: str | None = None, method: str = "GET") -> tuple[int, str, str]:

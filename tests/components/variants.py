@@ -32,7 +32,7 @@ from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.taints import GPU_TAINT, Taint
 from components.serving.arguments import Directory, LoraModule
 from components.serving.autoscaler import Scaling
-from components.serving.door import Door
+from components.serving.door import TRITON, VLLM, Door
 from components.serving.hub import HubCopy
 from components.serving.inference import InferenceService
 from components.serving.keys import CallerKeys
@@ -483,7 +483,7 @@ VARIANTS: Mapping[str, Make] = {
             placement=Placement(pool="chats", gpus=1, node_gpus=3, spread=True),
             startup_seconds=1230,
             taints=[GPU_TAINT, OWN_TAINT],
-            door=Door(image="nginx:2", keys=CallerKeys(name=pulumi.Output.from_input("other-keys-2"))),
+            door=Door(image="nginx:2", keys=CallerKeys(name=pulumi.Output.from_input("other-keys-2")), behind=VLLM),
             hub_token=SecretKey(name="hub", key="b"),
             ready=[done("weights"), done("adapters")],
             nodes_ready=[done("nodes"), done("gpus")],
@@ -510,6 +510,8 @@ VARIANTS: Mapping[str, Make] = {
             spare_replica=True,
             startup_seconds=905,
             leave_seconds=20,
+            drain_seconds=75,
+            door=Door(image="nginx:2", keys=CallerKeys(name=pulumi.Output.from_input("speech-keys-2")), behind=TRITON),
             monitors=done("monitors"),
         ),
         opts,

@@ -156,7 +156,7 @@ class WayIn:
         self.proxy = Proxy(self.backends.server)
         self.proxy.start(Router(kube, self.backends))
         where = f"{door.CONFIG}/rules/{door.RULES}"
-        rules = nginx.read({where: door.rules(), f"{door.CONFIG}/keys/{ADMITTED}": admitted([RIGHT])}, where)
+        rules = nginx.read({where: door.rules(door.VLLM), f"{door.CONFIG}/keys/{ADMITTED}": admitted([RIGHT])}, where)
         self.backends.answer("inference", "door", 8000, lambda request: nginx.answered(rules, request, lambda *_: None))
         world: Any = SimpleNamespace(
             kube=kube,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from components.serving.hub import DOWNLOAD
+from rehearsal.cluster.pages import Request
 from rehearsal.kubelet.program import Launch, Mount, Program
 from rehearsal.tests.inside.simulated import Node
 from rehearsed import hub, triton, vllm
@@ -73,6 +74,19 @@ def test_triton_needs_its_repository_and_is_ready_on_its_own_path(launch: Launch
     assert "404" in (server.refuses({"httpGet": {"path": "/health"}}, 8000, later) or "")
     assert server.listens(8002, later)
     assert not server.listens(8002, launch.now)
+
+
+def test_triton_on_loopback_is_reached_by_no_probe(launch: Launch) -> None:
+    words = [*TRITON, "--http-address=127.0.0.1", "--http-port=8001", "--metrics-address=127.0.0.1"]
+    server, later = started(launch, words, {"triton/vision/cat/config.pbtxt": 1}), time.monotonic() + 100
+    assert "refused" in (server.refuses({"httpGet": {"path": "/v2/health/ready"}}, 8001, later) or "")
+    assert (triton.port(words), triton.port(TRITON)) == (0, 8000)
+
+
+def test_triton_itself_lets_anybody_change_it() -> None:
+    """What its door is for."""
+    assert triton.serving(Request("POST", "/v2/repository/index")).status == 200
+    assert triton.serving(Request("POST", "/v2/logging")).status == 200
 
 
 def test_what_the_hubs_client_brings_is_what_vllm_serves(launch: Launch) -> None:

@@ -99,6 +99,54 @@ def test_a_route_leads_to_the_door_under_the_services_limit() -> None:
     assert limit["spec"]["rateLimit"] == {"average": 45, "period": "1m", "burst": 8, "sourceCriterion": source}
 
 
+VISION: dict[str, Any] = {
+    "name": "vision",
+    "pool": "inference",
+    "image": "nvcr.io/nvidia/tritonserver:26.06-py3",
+    "models": "pvc://vision/repository",
+    "modelsGb": 3,
+}
+
+
+@cache
+def with_triton() -> Recorded:
+    """The dev stack with a public Triton server and no other."""
+    config = deepcopy(stack_config("dev"))
+    config["gpucluster:serving"] |= {"gateway": GATEWAY, "triton": [{**VISION, "public": True}]}
+    config["gpucluster:pools"][2]["count"] = 2
+    return run_program(config, stack="dev")
+
+
+def test_a_public_triton_server_is_reached_at_its_door_alone() -> None:
+    found = with_triton()
+    (rule,) = spec(found, "route-vision-route")["rules"]
+    (backend,) = rule["backendRefs"]
+    assert (backend["name"], backend["port"]) == ("vision", 8000)
+    assert spec(found, "gateway-vision-tls")["dnsNames"] == ["vision.llm.example.com"]
+    (port,) = spec(found, "triton-vision-service")["ports"]
+    assert (port["port"], port["targetPort"]) == (8000, "http")
+
+
+def test_the_gateway_comes_to_tritons_door_and_not_past_it_nw08() -> None:
+    found = with_triton()
+    server = ends(pods(found))["triton-vision-deployment"]
+    assert Network(found).passes(TRAEFIK, server, 8000)
+    assert not any(Network(found).passes(TRAEFIK, server, port) for port in (8001, 8002))
+    assert not Network(found).passes(CALLER, server, 8000)
+
+
+def test_triton_is_asked_with_the_key_of_its_callers_before_it_is_up() -> None:
+    found = with_triton()
+    (asks,) = spec(found, "smoke-vision-request")["template"]["spec"]["containers"]
+    assert asks["command"][-1] == "$(ADDRESS)"
+    address, key = asks["env"]
+    secret = found.one("keys-vision-secret").inputs["metadata"]["name"]
+    assert address["value"] == "http://vision.inference.svc:8000/v2"
+    assert key["valueFrom"]["secretKeyRef"] == {"name": secret, "key": "token"}
+    (endpoint,) = spec(found, "triton-vision-monitor")["endpoints"]
+    assert endpoint["authorization"]["credentials"] == {"name": secret, "key": "scraper"}
+
+
 def test_plain_http_goes_to_tls_with_its_method_and_body() -> None:
     plain = spec(graph(), "route-llama-3-8b-plain")
     assert plain["parentRefs"][0]["sectionName"] == "http"

@@ -112,6 +112,21 @@ def test_what_is_open_to_everybody_is_named_with_its_key_and_limit() -> None:
     assert "600 requests a minute" in found.sentence
 
 
+def test_a_triton_server_is_public_as_a_service_is() -> None:
+    server = {
+        "name": "vision", "pool": "inference", "image": "nvcr.io/nvidia/tritonserver:26.06-py3",
+        "models": "pvc://vision/repository", "modelsGb": 3, "public": True, "requestsPerMinute": 90,
+    }
+    found = planned("dev", {"serving.gateway": GATEWAY | EVERYBODY, "serving.triton": [server], "pools.2.count": 2})
+    assert found.gateway is not None
+    (route,) = found.gateway.routes
+    assert (route.service, route.hostname, route.requests_per_minute) == ("vision", "vision.llm.example.com", 90)
+    assert found.gateway.drain_seconds == 60
+    (told,) = (each for each in found.warnings if each.rule.startswith("gateway"))
+    assert (told.rule, told.subject) == ("gateway-open", "vision")
+    assert told.path.endswith("serving.triton[0].public")
+
+
 def test_a_gateway_that_leads_nowhere_is_told_of() -> None:
     found = planned("dev", {"serving.gateway": GATEWAY})
     assert [each for each in rules(found) if each.startswith("gateway")] == ["gateway-unused"]
