@@ -26,4 +26,4 @@ def image_cache(plan: AwsPlan, account: Account, opts: pulumi.ResourceOptions) -
         registry_account=found["account"],
         rules=rules,
     )
-    return ImageCache("image-cache", args, opts).repositories
+    return list(ImageCache("image-cache", args, opts).repositories.values())

@@ -1,6 +1,6 @@
 """Pull through cache rules: ECR fetches an image by itself when somebody first pulls it below the rule's prefix."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -31,14 +31,14 @@ class ImageCacheArgs:
 
 
 class ImageCache(Component):
-    """One rule for each registry. `repositories` are ARNs of what they make repositories of, with a wildcard."""
+    """One rule for each registry. `repositories` are ARNs, by host, of those that ECR makes by it, with a wildcard."""
 
-    repositories: Sequence[pulumi.Output[str]]
+    repositories: Mapping[str, pulumi.Output[str]]
 
     def __init__(self, name: str, args: ImageCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         account = pulumi.Output.from_input(args.account_id).apply(lambda known: same_account(known, args))
-        self.repositories = [self._rule(spec, account, args) for spec in args.rules]
+        self.repositories = {spec.host: self._rule(spec, account, args) for spec in args.rules}
         self.register_outputs({"repositories": self.repositories})
 
     def _rule(self, spec: CacheRuleSpec, account: pulumi.Output[str], args: ImageCacheArgs) -> pulumi.Output[str]:

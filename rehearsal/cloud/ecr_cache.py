@@ -35,11 +35,12 @@ _PREFIX = re.compile(r"(?=.{2,30}$)([a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+
 Rules = dict[str, dict[str, Any]]
 
 
-def refused(code: str, message: str) -> ServiceException:
-    """An error of ECR by its code."""
-    error = ServiceException(message)
-    error.code = code
-    return error
+class RuleError(ServiceException):  # type: ignore[misc]
+    """ECR's answer to a rule that cannot be, by its code."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
 
 
 def rules(backend: ECRBackend) -> Rules:
@@ -64,17 +65,17 @@ def create_pull_through_cache_rule(self: Any) -> ActionResult:
     )
     arn = self._get_param("credentialArn")
     if not _PREFIX.fullmatch(prefix or ""):
-        raise refused("InvalidParameterException", f"Invalid parameter at 'ecrRepositoryPrefix': '{prefix}'")
+        raise RuleError("InvalidParameterException", f"Invalid parameter at 'ecrRepositoryPrefix': '{prefix}'")
     if prefix in of:
         message = f"A pull through cache rule with the prefix '{prefix}' already exists in the registry '{ACCOUNT}'."
-        raise refused("PullThroughCacheRuleAlreadyExistsException", message)
+        raise RuleError("PullThroughCacheRuleAlreadyExistsException", message)
     kind = OPEN.get(url) or ASKING.get(url)
     if kind is None:
-        raise refused("UnsupportedUpstreamRegistryException", f"The upstream registry '{url}' is not supported.")
+        raise RuleError("UnsupportedUpstreamRegistryException", f"The upstream registry '{url}' is not supported.")
     if url in ASKING and not arn:
-        raise refused("InvalidParameterException", f"A credential ARN is required for the upstream registry '{url}'.")
+        raise RuleError("InvalidParameterException", f"A credential ARN is required for the upstream registry '{url}'.")
     if len(of) >= LIMIT:
-        raise refused("LimitExceededException", f"The registry '{ACCOUNT}' has {LIMIT} pull through cache rules.")
+        raise RuleError("LimitExceededException", f"The registry '{ACCOUNT}' has {LIMIT} pull through cache rules.")
     _secret(self.region, arn)
     now = datetime.now(UTC)
     of[prefix] = {
@@ -118,11 +119,11 @@ def delete_pull_through_cache_rule(self: Any) -> ActionResult:
 def _one(of: Rules, prefix: str) -> dict[str, Any]:
     if prefix not in of:
         message = f"The pull through cache rule with the prefix '{prefix}' does not exist in the registry '{ACCOUNT}'."
-        raise refused("PullThroughCacheRuleNotFoundException", message)
+        raise RuleError("PullThroughCacheRuleNotFoundException", message)
     return of[prefix]
 
 
 def _secret(region: str, arn: str | None) -> None:
     """A secret that is named is one of the account in the region."""
     if arn and arn not in {each.arn for each in secretsmanager_backends[ACCOUNT][region].secrets.values()}:
-        raise refused("SecretNotFoundException", f"The secret '{arn}' was not found.")
+        raise RuleError("SecretNotFoundException", f"The secret '{arn}' was not found.")
