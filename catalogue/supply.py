@@ -34,16 +34,22 @@ def mirrored(image: str, registry: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Supply:
     """`registry` is where all images come from, HOST[:PORT][/PATH]; None: from their makers. `charts` is the directory
-    with packages of charts that were compared with those on record; None: Helm fetches them.
+    with packages of charts that were compared with those on record; None: Helm fetches them. `only` are the hosts whose
+    images the registry has; None: those of all.
     """
 
     registry: str | None = None
     charts: str | None = None
+    only: frozenset[str] | None = None
 
     def image(self, image: str, digests: Mapping[str, str] = DIGESTS) -> str:
         """An image as a pod names it, with its digest where one is known."""
         known = pinned(image, digests)
-        return mirrored(known, self.registry) if self.registry else known
+        return mirrored(known, self.registry) if self.registry and self.moves(image) else known
+
+    def moves(self, image: str) -> bool:
+        """Whether a mirror that there is has the image. Pure."""
+        return self.only is None or whole_name(image).partition("/")[0] in self.only
 
     def directory(self, directory: str) -> str:
         """A registry's host, with a path or without, below which an operator or kubeadm names images itself."""
@@ -53,7 +59,7 @@ class Supply:
         """What a chart's values say of where its images come from; nothing without a mirror."""
         found: dict[str, Any] = {}
         if self.registry:
-            for each in CHART_IMAGES.get(chart, ()):
+            for each in filter(lambda row: self.moves(row.image), CHART_IMAGES.get(chart, ())):
                 for path, part in each.values.items():
                     _set(found, path.split("."), _part(each, part, self.registry))
         return found

@@ -21,6 +21,7 @@ from catalogue.versions import (
 from catalogue.whole import Catalogue
 from planner.addressing import FSX_ADDRESSES, existing_subnets, subnets
 from planner.bom_aws import aws_bom
+from planner.caching import plan_cache
 from planner.cost.lines import Prices
 from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
 from planner.datasets import plan_datasets
@@ -72,6 +73,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         kubernetes_version=settings.platform.kubernetes_version,
         ownership=ownership(settings),
         supply=plan_supply(settings),
+        cache=plan_cache(draft),
         charts=draft.charts,
         deployment=aws_deployment(settings),
         endpoint=draft.endpoint,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
+from catalogue.caching import UPSTREAMS
 from catalogue.supply import Supply
 
 if TYPE_CHECKING:
@@ -149,8 +150,10 @@ class RepositoryPlan:
 
 
 def plan_supply(settings: AwsSettings | MetalSettings) -> Supply:
-    """Where images come from."""
-    return Supply(**settings.supply.model_dump())
+    """Where images come from; behind a cache those of registries that it can fetch from."""
+    wanted = settings.supply
+    cached = getattr(wanted, "cache", None) is not None
+    return Supply(registry=wanted.registry, charts=wanted.charts, only=frozenset(UPSTREAMS) if cached else None)
 
 
 def plan_repositories(settings: AwsSettings) -> tuple[RepositoryPlan, ...]:

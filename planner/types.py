@@ -6,6 +6,7 @@ from typing import Literal
 
 from catalogue.supply import Supply
 from planner.bom import Bom
+from planner.caching import CacheRulePlan
 from planner.communication.gates import Gate
 from planner.cost.lines import Prices
 from planner.datasets import DatasetPlan
@@ -117,6 +118,7 @@ class AwsPlan(Plan):
     """The plan of a stack on AWS. The stack's bucket keeps checkpoints for `checkpoint_days`; `sources` are the buckets
     that weights and datasets come from, by name. Where nobody is told of what it costs, there is no `spending`;
     where it does not end or sleep by itself, no `keeper`.
+    `cache` are the rules by which ECR fetches images.
     """
 
     deployment: AwsDeployment
@@ -135,6 +137,7 @@ class AwsPlan(Plan):
     spending: SpendingPlan | None
     keeper: KeeperPlan | None
     repositories: tuple[RepositoryPlan, ...]
+    cache: tuple[CacheRulePlan, ...]
     quotas: tuple[QuotaNeed, ...]
     bom: Bom
     checklist: tuple[Check, ...]

@@ -24,7 +24,7 @@ from settings.registry import Registry
 from settings.sections import Section, SectionError
 from settings.serving import Serving
 from settings.site_rows import SiteRows
-from settings.supply import Supply
+from settings.supply import AwsSupply, Supply
 from settings.teams import Team
 from settings.types import Day, RuleId
 from settings.workloads import Scheduling, Training
@@ -109,6 +109,9 @@ class AwsSettings(Settings):
     security: AwsSecurity = Field(default_factory=AwsSecurity)
     budget: HourlyBudget
     registry: Annotated[Registry | None, Field(description="None = images come from elsewhere only")] = None
+    supply: Annotated[AwsSupply, Field(description="where images and charts come from, if not from their makers")] = (
+        Field(default_factory=AwsSupply)
+    )
     keeper: Annotated[Keeper | None, Field(description="None = the stack never ends or sleeps by itself")] = None
 
 

@@ -1,10 +1,10 @@
 """Where a stack's images come from, if not from their makers."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from settings.sections import Section
+from settings.sections import Section, SectionError
 from settings.types import Matching
 
 RegistryPrefix = Annotated[
@@ -45,3 +45,42 @@ class Supply(Section):
             "them; None = Helm fetches them itself, unchecked"
         ),
     ] = None
+
+
+Host = Annotated[str, Matching(r"[a-z0-9]+([.-][a-z0-9]+)*", "a registry's host as images name it, such as docker.io")]
+
+CredentialArn = Annotated[
+    str,
+    Matching(
+        r"arn:aws(-[a-z]+)*:secretsmanager:[a-z0-9-]+:\d{12}:secret:ecr-pullthroughcache/[A-Za-z0-9/_+=.@-]+",
+        "the ARN of a secret of Secrets Manager whose name begins with ecr-pullthroughcache/",
+    ),
+]
+"""Source: ECR user guide, Storing your upstream repository credentials in an AWS Secrets Manager secret."""
+
+
+class Cache(Section):
+    credentials: Annotated[
+        dict[Host, CredentialArn],
+        Field(
+            default_factory=dict, description="secrets with which ECR signs in to registries that ask for it, by host"
+        ),
+    ]
+
+
+class AwsSupply(Supply):
+    cache: Annotated[
+        Cache | None,
+        Field(
+            description="ECR fetches each image by itself when it is first pulled (pull through cache), below "
+            "supply.registry, which is the account's; None = somebody copied the images there"
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _is_of_a_registry(self) -> Self:
+        if self.cache is not None and self.registry is None:
+            raise SectionError(
+                [(("cache",), "caches for no registry; set supply.registry to ACCOUNT.dkr.ecr.REGION.amazonaws.com")]
+            )
+        return self

@@ -15,6 +15,7 @@ from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
 from planner.types import AwsPlan
+from stacks.aws_cache import image_cache
 from stacks.aws_ground import Ground
 from stacks.platform import GpuPool, gpu_pool, node_labels, node_taints
 from stacks.providers import mandatory_tags
@@ -31,7 +32,11 @@ def node_pools(
 ) -> Mapping[str, NodePool | BlockPool]:
     """Register the pools, by name. `after` is what a node needs before it can be Ready."""
     inside = pulumi.ResourceOptions(parent=hardware)
-    may = NodeRoleArgs(partition=ground.account.partition, session_manager=plan.deployment.session_manager)
+    may = NodeRoleArgs(
+        partition=ground.account.partition,
+        session_manager=plan.deployment.session_manager,
+        cached=image_cache(plan, ground.account, inside),
+    )
     role = NodeRole("node-role", may, inside)
 
     def args(pool: AwsPoolPlan, share: BlockShare | None = None) -> NodePoolArgs:

@@ -4,6 +4,7 @@ The template carries the instance type, so that another type rolls through the p
 It names neither a subnet nor an instance profile, which EKS refuses in a managed node group's template.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,10 +32,13 @@ TAGGED_WITH_THE_NODE = ("instance", "volume", "network-interface")
 
 @dataclass(frozen=True, kw_only=True)
 class NodeRoleArgs:
-    """With `session_manager` people may open shells on nodes, as far as IAM lets them."""
+    """With `session_manager` people may open shells on nodes, as far as IAM lets them. `cached` are ARNs of
+    repositories that ECR makes when a node first pulls an image through its cache.
+    """
 
     partition: pulumi.Input[str]
     session_manager: bool
+    cached: Sequence[pulumi.Input[str]] = ()
 
 
 class NodeRole(Component):
@@ -65,8 +69,26 @@ class NodeRole(Component):
             ).id
             for purpose, policy in sorted(policies.items())
         ]
+        if args.cached:
+            attached.append(
+                aws.iam.RolePolicy(
+                    self.named("cache"),
+                    aws.iam.RolePolicyArgs(role=role.name, policy=pulumi.Output.all(*args.cached).apply(_may_cache)),
+                    self.child(),
+                ).id
+            )
         self.arn = pulumi.Output.all(role.arn, *attached).apply(lambda known: str(known[0]))
         self.register_outputs({"arn": self.arn})
+
+
+def _may_cache(repositories: Sequence[str]) -> str:
+    """Rights to fetch an image through the cache and to make the repository that it gets.
+
+    Source: ECR user guide, IAM permissions required to sync an upstream registry with an Amazon ECR private registry.
+    """
+    actions = ["ecr:BatchImportUpstreamImage", "ecr:CreateRepository"]
+    statement = {"Effect": "Allow", "Action": actions, "Resource": sorted(repositories)}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,6 +82,9 @@ def closed_network(draft: AwsDraft) -> Iterable[Observation]:
     """Nothing in a closed network waits for the Internet: images stay in ErrImagePull, and alerts reach nobody."""
     if draft.vpc.leads_out:
         return
+    if draft.settings.supply.cache is not None:
+        lost = "what ECR has not yet, it does not fetch by supply.cache: the first pull through an endpoint needs a NAT"
+        yield _fails(draft, "supply.cache", "cache", lost, "copy the images and remove supply.cache")
     yield from _images(draft)
     lost = "the Job that makes the training operator's definitions does not get them from GitHub"
     yield _fails(draft, _cause(draft), "raw.githubusercontent.com", lost, "lead there by a proxy of the site's")

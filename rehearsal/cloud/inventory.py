@@ -15,7 +15,7 @@ from moto.ec2.models import ec2_backends
 from moto.kms.models import kms_backends
 from moto.logs.models import logs_backends
 
-from rehearsal.cloud import anomalies, budgets
+from rehearsal.cloud import anomalies, budgets, ecr_cache
 from rehearsal.cloud.account import ACCOUNT, DEPLOYER_ROLE, iam, regions, s3
 from rehearsal.cloud.ec2.placement import placement_groups
 from rehearsal.cloud.ec2.use import live_instances
@@ -140,6 +140,7 @@ def _functions() -> Iterator[Row]:
 def _others() -> Iterator[Row]:
     yield from (("budgets:budget", name) for name in budgets.budgets())
     yield from (("ce:anomaly", arn) for arn in anomalies.arns())
+    yield from (("ecr:cache-rule", prefix) for prefix in ecr_cache.rule_prefixes())
     for kind, (module_name, attribute) in OTHER_SERVICES.items():
         for backend in _used(module_name, attribute):
             yield from ((kind, str(name)) for name in getattr(backend, attribute))

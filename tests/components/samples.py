@@ -21,6 +21,7 @@ from components.aws.cluster import Cluster, ClusterArgs
 from components.aws.devices import efa_network
 from components.aws.endpoints import Endpoints, EndpointsArgs
 from components.aws.flow_logs import FlowLogs, FlowLogsArgs
+from components.aws.image_cache import CacheRuleSpec, ImageCache, ImageCacheArgs
 from components.aws.keeper import Keeper, KeeperArgs
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import Lustre, LustreArgs
@@ -644,6 +645,25 @@ SAMPLES: Mapping[str, Make] = {
                 )
             ],
             roles={"viewer": "look", "operator": "operate"},
+        ),
+        opts,
+    ),
+    "image-cache": lambda opts: ImageCache(
+        "sample",
+        ImageCacheArgs(
+            partition="aws",
+            region="us-east-2",
+            account_id="123456789012",
+            registry_account="123456789012",
+            rules=[
+                CacheRuleSpec(host="quay.io", url="quay.io", prefix="lab/quay.io"),
+                CacheRuleSpec(
+                    host="docker.io",
+                    url="registry-1.docker.io",
+                    prefix="lab/docker.io",
+                    credential_arn="arn:aws:secretsmanager:us-east-2:123456789012:secret:ecr-pullthroughcache/hub-AbCdEf",
+                ),
+            ],
         ),
         opts,
     ),

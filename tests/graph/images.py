@@ -13,6 +13,7 @@ import yaml
 from catalogue.chart_images import CHART_IMAGES
 from catalogue.metal_versions import KUBE_VIP_IMAGE, NETWORK_OPERANDS, NETWORK_OPERATOR, RELEASES
 from catalogue.supply import Supply, whole_name
+from planner.stack import plan_supply
 from policy.graph import Graph
 from policy.pods import pods
 from policy.words import flags
@@ -63,9 +64,9 @@ def _of_charts(graph: Graph) -> Iterator[str]:
 
 
 def lines(graph: Graph, settings: Settings, supply: Supply) -> list[str]:
-    """One for each image; the copy stands behind it where there is a mirror."""
+    """One for each image; the copy stands behind it where somebody has to make it."""
     images = pulled(graph, settings)
-    if not supply.registry:
+    if not supply.registry or supply.only is not None:
         return [whole_name(image) for image in images]
     return [f"{whole_name(image)} {supply.image(image, {})}" for image in images]
 
@@ -83,7 +84,7 @@ def main(arguments: list[str]) -> int:
         for key, value in stack_config(stack).items()
         if key != "gpucluster:supply" and not (isinstance(value, dict) and "secure" in value)
     }
-    supply = Supply(**settings.supply.model_dump())
+    supply = plan_supply(settings)
     print("\n".join(lines(run_program(config, stack=stack), settings, supply)))
     return 0
 

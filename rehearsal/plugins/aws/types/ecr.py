@@ -58,6 +58,17 @@ ROWS: dict[str, Row] = {
         lingers=True,
         tags=calls({"resourceArn": "{repositoryArn}"}, read="list_tags_for_resource -> tags"),
     ),
+    "aws:ecr/pullThroughCacheRule:PullThroughCacheRule": Row(
+        service="ecr",
+        create="create_pull_through_cache_rule",
+        read="describe_pull_through_cache_rules -> pullThroughCacheRules[0]",
+        delete="delete_pull_through_cache_rule",
+        key={"ecrRepositoryPrefixes": "{ecrRepositoryPrefix}", "ecrRepositoryPrefix": "{ecrRepositoryPrefix}"},
+        id="{ecrRepositoryPrefix}",
+        force_new=words("ecrRepositoryPrefix upstreamRegistryUrl upstreamRepositoryPrefix"),
+        computed=words("upstreamRepositoryPrefix"),
+        updates=(("update_pull_through_cache_rule", words("credentialArn customRoleArn")),),
+    ),
     "aws:ecr/repositoryPolicy:RepositoryPolicy": _policy(
         "repository_policy",
         "policyText",

@@ -32,6 +32,9 @@ def expire(days: int) -> str:
     return json.dumps({"rules": [rule]})
 
 
+CACHE_RULE = "aws:ecr/pullThroughCacheRule:PullThroughCacheRule"
+
+
 def one_image(client: Callable[[str], Any], state: State) -> None:
     manifest = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "layers": []}
     client("ecr").put_image(repositoryName=state.id, imageManifest=json.dumps(manifest), imageTag="v1")
@@ -91,5 +94,20 @@ CASES = (
         replaced=("policy",),
         outputs=("registryId",),
         refused={"InvalidParameterException": {"policy": json.dumps({"rules": [{"rulePriority": 1}], "x": "y" * 100})}},
+    ),
+    Case(
+        CACHE_RULE,
+        lambda _: {"ecrRepositoryPrefix": "lab/quay.io", "upstreamRegistryUrl": "quay.io"},
+        replaces={"ecrRepositoryPrefix": "lab/other"},
+        replaced=("ecrRepositoryPrefix",),
+        outputs=("registryId",),
+        refused={
+            "UnsupportedUpstreamRegistryException": {"upstreamRegistryUrl": "nvcr.io"},
+            "A credential ARN is required": {"upstreamRegistryUrl": "ghcr.io"},
+            "SecretNotFoundException": {
+                "upstreamRegistryUrl": "ghcr.io",
+                "credentialArn": "arn:aws:secretsmanager:us-east-2:123456789012:secret:ecr-pullthroughcache/nothing",
+            },
+        },
     ),
 )
