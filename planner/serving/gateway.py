@@ -11,7 +11,7 @@ from planner.serving.drain import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.workload_types import ServicePlan, TritonPlan
 
 if TYPE_CHECKING:
-    from settings.serving import Serving
+    from settings.serving import Service, Serving, Triton
 
 LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory"
 """Let's Encrypt documentation, ACME endpoint (production)."""
@@ -82,7 +82,8 @@ def plan_gateway(
     if wanted is None:
         return None
     drains = {name: each.drain_seconds for name, each in services.items()} | dict.fromkeys(triton, TRITON_DRAIN_SECONDS)
-    public = [each for each in (*serving.services, *serving.triton) if each.public and each.name in drains]
+    servers: tuple[Service | Triton, ...] = (*serving.services, *serving.triton)
+    public = [each for each in servers if each.public and each.name in drains]
     issuer = wanted.issuer
     return GatewayPlan(
         domain=wanted.domain,

@@ -114,8 +114,13 @@ def test_what_is_open_to_everybody_is_named_with_its_key_and_limit() -> None:
 
 def test_a_triton_server_is_public_as_a_service_is() -> None:
     server = {
-        "name": "vision", "pool": "inference", "image": "nvcr.io/nvidia/tritonserver:26.06-py3",
-        "models": "pvc://vision/repository", "modelsGb": 3, "public": True, "requestsPerMinute": 90,
+        "name": "vision",
+        "pool": "inference",
+        "image": "nvcr.io/nvidia/tritonserver:26.06-py3",
+        "models": "pvc://vision/repository",
+        "modelsGb": 3,
+        "public": True,
+        "requestsPerMinute": 90,
     }
     found = planned("dev", {"serving.gateway": GATEWAY | EVERYBODY, "serving.triton": [server], "pools.2.count": 2})
     assert found.gateway is not None
