@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from catalogue import versions
-from stacks import services
+from stacks import devices, services
 from tests.stacks.fake_platform import fake_graph
 
 GATES = {
-    "gang-admission-wait": ("VOLCANO", "volcano_values"),
-    "gpu-readiness-wait": ("GPU_OPERATOR", "gpu_operator_values"),
-    "gpu-checks-training-count": ("GPU_OPERATOR", "gpu_operator_values"),
+    "gang-admission-wait": ("VOLCANO", services, "volcano_values"),
+    "gpu-readiness-wait": ("GPU_OPERATOR", devices, "gpu_operator_values"),
+    "gpu-checks-training-count": ("GPU_OPERATOR", devices, "gpu_operator_values"),
 }
 
 
@@ -25,21 +25,21 @@ def name_of(gate: str) -> str:
 
 @pytest.mark.parametrize("gate", GATES)
 def test_another_version_or_other_values_are_another_job(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    version, values = GATES[gate]
-    before, made = name_of(gate), getattr(services, values)
+    version, where, values = GATES[gate]
+    before, made = name_of(gate), getattr(where, values)
     with monkeypatch.context() as patch:
         row = getattr(versions, version)
         patch.setattr(versions, version, dataclasses.replace(row, version=f"{row.version}0"))
         bumped = name_of(gate)
     changed: Callable[..., Any] = lambda *args, **kwargs: {**made(*args, **kwargs), "another": "value"}  # noqa: E731
-    monkeypatch.setattr(services, values, changed)
+    monkeypatch.setattr(where, values, changed)
     assert len({before, bumped, name_of(gate)}) == 3
 
 
 @pytest.mark.parametrize("gate", GATES)
 def test_values_in_another_order_are_the_same_job(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    values = GATES[gate][1]
-    before, made = name_of(gate), getattr(services, values)
+    _, where, values = GATES[gate]
+    before, made = name_of(gate), getattr(where, values)
     turned: Callable[..., Any] = lambda *args, **kwargs: dict(reversed(made(*args, **kwargs).items()))  # noqa: E731
-    monkeypatch.setattr(services, values, turned)
+    monkeypatch.setattr(where, values, turned)
     assert name_of(gate) == before
