@@ -266,8 +266,12 @@ def test_a_run_that_is_killed_begins_at_its_newest_whole_save(elastic: Rehearsed
         gpu=0,
         target=None,
     )
-    until(lambda: len(_logs(elastic, first)) > 1, "the first rank to begin again")
-    begun = _logs(elastic, first)[-1]
+
+    def said() -> str:
+        _, *again = _logs(elastic, first) or [""]
+        return again[-1] if again and re.search("resumed from |the run begins at step ", again[-1]) else ""
+
+    begun = until(said, "the first rank to say where it begins again")
     assert re.search(r"resumed from /checkpoints/step-(\d+): step \1", begun), begun
     assert "the run begins at step 0" not in begun
 
