@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from catalogue.site import Problem
 from catalogue.whole import Catalogue
@@ -37,6 +37,8 @@ class Draft:
 
     hardware_key: ClassVar[str]
     """The key of a pool that names its hardware."""
+    installs: ClassVar[Callable[[Any], tuple[str, ...]]]
+    """What tells the charts of such a draft."""
 
     settings: Settings
     catalogue: Catalogue
@@ -55,7 +57,7 @@ class Draft:
     @property
     def charts(self) -> tuple[str, ...]:
         """Charts that the stack installs, by name."""
-        raise NotImplementedError
+        return type(self).installs(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,7 @@ class AwsDraft(Draft):
     """A draft of a stack on AWS."""
 
     hardware_key = "instanceType"
+    installs = aws_charts
 
     settings: AwsSettings
     pools: Mapping[str, AwsPoolPlan]
@@ -73,10 +76,6 @@ class AwsDraft(Draft):
     nat_zones: tuple[str, ...]
     prices: Prices
     quotas: tuple[QuotaNeed, ...]
-
-    @property
-    def charts(self) -> tuple[str, ...]:
-        return aws_charts(self)
 
 
 registry = Registry("planner.rules.metal")

@@ -24,6 +24,7 @@ class MetalDraft(Draft):
     """A draft of a stack on racks of one's own."""
 
     hardware_key = "server"
+    installs = metal_charts
 
     settings: MetalSettings
     pools: Mapping[str, MetalPoolPlan]
@@ -32,10 +33,6 @@ class MetalDraft(Draft):
     bom: Bom
     owned: OwnedCost
     site: SitePlan | None
-
-    @property
-    def charts(self) -> tuple[str, ...]:
-        return metal_charts(self)
 
 
 metal_rule = registry.about(MetalDraft)

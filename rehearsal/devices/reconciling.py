@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 
 from rehearsal.kube.client import ApiError, Unreachable
 from rehearsal.kubelet.program import Launch, Program
@@ -13,7 +14,7 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 0.5
 
 
-class Reconciling(Program):
+class Reconciling(Program, ABC):
     """The loop of the operator NAME. What it keeps between two looks a subclass sets before this one begins."""
 
     NAME: str
@@ -37,9 +38,9 @@ class Reconciling(Program):
                 log.warning("%s: %s", self.NAME, error)
                 self._failed()
 
+    @abstractmethod
     def _reconcile(self) -> None:
         """One look, and what is to do after it."""
-        raise NotImplementedError
 
     def _failed(self) -> None:
         """After a look that the API server refused; the next one comes in any case."""
