@@ -13,7 +13,8 @@ STACK ?= dev
 # or semicolon in it means anything to make or to a shell. Values are taken unexpanded (GNU make manual, value function).
 TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
   BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
-  CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT
+  CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT \
+  MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
 # bash keeps SECONDS for itself.
@@ -54,6 +55,9 @@ new: setup ## write Pulumi.STACK.yaml from six questions; ARGS='--region eu-nort
 lab: setup ## write Pulumi.STACK.yaml of a lab that ends by itself, from three questions; ARGS='--hours 8 --gpus 2 --budget 100' answers them
 	@$(WITH_ARGS) $(RUN) planner.lab --stack "$$STACK"
 
+propose: setup ## what to rent or buy: MODEL=llama-3-70b TOKENS=2e12 DAYS=30 BUDGET=5e6, or SERVE=llama-3-8b RPS=10 TTFT=1; OUT=Pulumi.mine.yaml
+	@$(RUN) planner.proposing
+
 hosts: setup ## a supplier's list of machines, CSV=list.csv, as `hosts` of the section gpucluster:inventory
 	@$(RUN) planner.machines_csv "$$CSV"
 
@@ -81,8 +85,8 @@ dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PRO
 
 ##@ Doctor: what a real account has for a stack
 
-doctor: setup ## compare STACK and the catalogue with the account, reading only; ADDRESS=your public one; REGISTRIES=1; FORMAT=json
-	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $(if $(REGISTRIES),--registries)
+doctor: setup ## compare STACK with the account, or its racked machines, reading only; ADDRESS=your public one; KEY=FILE (SSH); FORMAT=json
+	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $${KEY:+--key "$$KEY"} $(if $(REGISTRIES),--registries)
 
 blocks: setup ## capacity blocks on offer for STACK's pools, with price and what to type; ARGS='--days 14 --from 2026-12-01'; buys nothing
 	@$(WITH_ARGS) $(RUN) doctor.offers --stack "$$STACK"
@@ -260,6 +264,6 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream toolchain pack setup help

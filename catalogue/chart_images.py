@@ -8,10 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from catalogue.metal_versions import CILIUM, LOCAL_STATIC_PROVISIONER, MELLANOX, NETWORK_OPERATOR
+from catalogue.metal_versions import (
+    CEPH_CSI_DRIVERS,
+    CILIUM,
+    LOCAL_STATIC_PROVISIONER,
+    MELLANOX,
+    NETWORK_OPERATOR,
+    ROOK_CEPH,
+)
 from catalogue.versions import (
     CERT_MANAGER,
     EFA_DEVICE_PLUGIN,
+    EXTERNAL_SECRETS,
     FLUENT_BIT,
     GPU_OPERATOR,
     KUBE_PROMETHEUS_STACK,
@@ -51,6 +59,11 @@ def _registry(value: str, image: str, *, use: Use = "always") -> ChartImage:
 
 def _repository(value: str, image: str) -> ChartImage:
     return ChartImage(image=image, values={f"{value}.repository": "repository"})
+
+
+def _csi(value: str, image: str, *, use: Use) -> ChartImage:
+    """Of Ceph's drivers: Rook's chart names them, and those that the chart of drivers asks for run them."""
+    return ChartImage(image=image, values={f"csi.{value}.repository": "repository"}, use=use)
 
 
 _NVIDIA = "nvcr.io/nvidia"
@@ -115,6 +128,9 @@ CHART_IMAGES: Mapping[str, tuple[ChartImage, ...]] = {
             values={"image.registry": "registry", "image.repository": "path"},
         ),
     ),
+    EXTERNAL_SECRETS.name: (
+        _repository("image", f"ghcr.io/external-secrets/external-secrets:v{EXTERNAL_SECRETS.version}"),
+    ),
     VOLCANO.name: tuple(
         ChartImage(
             image=f"docker.io/volcanosh/{each}:v{VOLCANO.version}",
@@ -142,6 +158,21 @@ CHART_IMAGES: Mapping[str, tuple[ChartImage, ...]] = {
             use="asked",
         ),
     ),
+    ROOK_CEPH.name: (
+        _repository("image", f"docker.io/rook/ceph:{ROOK_CEPH.version}"),
+        _repository(
+            "ceph-csi-operator.controllerManager.manager.image",
+            f"quay.io/cephcsi/ceph-csi-operator:v{CEPH_CSI_DRIVERS.version}",
+        ),
+        _csi("cephcsi", "quay.io/cephcsi/cephcsi:v3.17.0", use="asked"),
+        _csi("registrar", "registry.k8s.io/sig-storage/csi-node-driver-registrar:v2.17.0", use="asked"),
+        _csi("provisioner", "registry.k8s.io/sig-storage/csi-provisioner:v6.2.0", use="asked"),
+        _csi("attacher", "registry.k8s.io/sig-storage/csi-attacher:v4.12.0", use="asked"),
+        _csi("resizer", "registry.k8s.io/sig-storage/csi-resizer:v2.1.0", use="asked"),
+        # Snapshots and what Ceph's own add-ons do are not asked for.
+        _csi("snapshotter", "registry.k8s.io/sig-storage/csi-snapshotter:v8.5.0", use="named"),
+        _csi("csiAddons", "quay.io/csiaddons/k8s-sidecar:v0.14.0", use="named"),
+    ),
     LOCAL_STATIC_PROVISIONER.name: (
         ChartImage(
             image=f"registry.k8s.io/sig-storage/local-volume-provisioner:v{LOCAL_STATIC_PROVISIONER.version}",
@@ -149,4 +180,4 @@ CHART_IMAGES: Mapping[str, tuple[ChartImage, ...]] = {
         ),
     ),
 }
-"""Images by chart. Charts without pods are not here."""
+"""Images by chart. Charts without pods are not here, nor is that of Ceph's drivers, whose images Rook's chart names."""

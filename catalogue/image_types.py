@@ -95,6 +95,6 @@ def numbers(word: str) -> tuple[int, ...]:
 
 
 def same(own: str, written: str) -> bool:
-    """A mirror (a pull-through cache, a registry of one's own) keeps the path and changes what is before it."""
+    """A mirror (a pull-through cache, a private registry) keeps the path and changes what is before it."""
     host, _, path = own.partition("/")
     return written == own or ("." in host and written.endswith(f"/{path}")) or written.endswith(f"/{own}")

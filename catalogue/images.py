@@ -10,15 +10,19 @@ from pathlib import Path
 
 from catalogue.image_types import OFI_PLUGIN, ContainerImage, repository, same
 from catalogue.versions import (
+    ARGO_IMAGES,
     AWS_CLI_IMAGE,
     CURL_IMAGE,
     GPU_OPERATOR_IMAGE,
     KATIB_IMAGES,
     KUBECTL_IMAGE,
+    METADATA_IMAGE,
     MLFLOW_IMAGE,
     MPI_OPERATOR_IMAGE,
     MYSQL_IMAGE,
     NGINX_IMAGE,
+    PIPELINES_IMAGES,
+    PIPELINES_MYSQL_IMAGE,
     POSTGRES_IMAGE,
     PYTHON_IMAGE,
     TRAINING_OPERATOR_IMAGE,
@@ -46,6 +50,8 @@ MPI_IMAGES = (MPI_OPERATOR_IMAGE,)
 """Images that the program names itself where MPI starts runs."""
 TRACKING_IMAGES = (MLFLOW_IMAGE, POSTGRES_IMAGE)
 """Images that the program names itself where runs are tracked in the cluster."""
+PIPELINE_IMAGES = (PIPELINES_MYSQL_IMAGE, METADATA_IMAGE, *PIPELINES_IMAGES.values(), *ARGO_IMAGES.values())
+"""Images that the program names itself where there are Kubeflow Pipelines."""
 
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
@@ -54,9 +60,15 @@ _WORKSPACE = tuple(f"/workspace/{each}" for each in ("README.md", "docker-exampl
 """Where NVIDIA's PyTorch images begin: examples, and nobody's training script (NVIDIA PyTorch release notes)."""
 
 
-def own_images(*, experiments: bool, mpi: bool, mlflow: bool) -> tuple[str, ...]:
+def own_images(*, experiments: bool, mpi: bool, mlflow: bool, pipelines: bool) -> tuple[str, ...]:
     """Images that the program names itself, for a stack that has these or not; each once."""
-    asked = ((PLATFORM_IMAGES, True), (EXPERIMENT_IMAGES, experiments), (MPI_IMAGES, mpi), (TRACKING_IMAGES, mlflow))
+    asked = (
+        (PLATFORM_IMAGES, True),
+        (EXPERIMENT_IMAGES, experiments),
+        (MPI_IMAGES, mpi),
+        (TRACKING_IMAGES, mlflow),
+        (PIPELINE_IMAGES, pipelines),
+    )
     return tuple(dict.fromkeys(image for images, wanted in asked if wanted for image in images))
 
 
@@ -111,7 +123,7 @@ REPOSITORIES = tuple(
     dict.fromkeys(
         (
             *(repository(name) for name in IMAGES),
-            *(repository(image) for image in own_images(experiments=True, mpi=True, mlflow=True)),
+            *(repository(image) for image in own_images(experiments=True, mpi=True, mlflow=True, pipelines=True)),
             "vllm/vllm-openai",
             "nvcr.io/nvidia/tritonserver",
         )

@@ -62,7 +62,21 @@ LOCAL_STATIC_PROVISIONER = Chart(
     version="2.9.0",
     repository="https://kubernetes-sigs.github.io/sig-storage-local-static-provisioner",
 )
-METAL_CHARTS = {each.name: each for each in (CILIUM, NETWORK_OPERATOR, LOCAL_STATIC_PROVISIONER)}
+ROOK_CEPH = Chart(
+    name="rook-ceph",
+    # renovate: datasource=helm registryUrl=https://charts.rook.io/release depName=rook-ceph
+    version="v1.20.6",
+    repository="https://charts.rook.io/release",
+)
+CEPH_CSI_DRIVERS = Chart(
+    name="ceph-csi-drivers",
+    # renovate: datasource=helm registryUrl=https://ceph.github.io/ceph-csi-operator depName=ceph-csi-drivers
+    version="1.0.4",
+    repository="https://ceph.github.io/ceph-csi-operator",
+)
+METAL_CHARTS = {
+    each.name: each for each in (CILIUM, NETWORK_OPERATOR, LOCAL_STATIC_PROVISIONER, ROOK_CEPH, CEPH_CSI_DRIVERS)
+}
 """Every chart above, by its name."""
 
 MELLANOX = "nvcr.io/nvidia/mellanox"
@@ -73,6 +87,10 @@ DOCA_DRIVER = "doca3.4.1-26.04-1.1.0.0-1"
 
 # renovate: datasource=docker depName=ghcr.io/kube-vip/kube-vip
 KUBE_VIP_IMAGE = "ghcr.io/kube-vip/kube-vip:v1.2.3"
+
+# renovate: datasource=docker depName=quay.io/ceph/ceph
+CEPH_IMAGE = "quay.io/ceph/ceph:v20.2.4"
+"""What that Rook's own example runs (deploy/examples/cluster.yaml)."""
 
 NETWORK_OPERANDS = (
     f"{MELLANOX}/k8s-rdma-shared-dev-plugin:network-operator-v{NETWORK_OPERATOR.version}",

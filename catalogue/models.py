@@ -129,6 +129,10 @@ def _gpt_oss(name: str, parameters: int, layers: int, experts: int) -> Model:
     )
 
 
+_FP8_BESIDE_ATTENTION = 1.2223
+"""Attention, embeddings and the first and last layer stay in 16 bits: vLLM loads 57.752 GiB on each of 8 GPUs
+(vllm-project/vllm, issue 6746)."""
+
 _ROWS = (
     _llama_2("7b", 6_738_415_616, (32, 4096, 11_008), (32, 32, 128)),
     _llama_2("13b", 13_015_864_320, (40, 5120, 13_824), (40, 40, 128)),
@@ -146,6 +150,16 @@ _ROWS = (
         attention=(128, 8, 128),
         vocab=128_256,
         context=131_072,
+    ),
+    _model(
+        "llama-3.1-405b-fp8",
+        "meta-llama/Llama-3.1-405B-Instruct-FP8",
+        405_853_388_800,
+        body=(126, 16_384, 53_248),
+        attention=(128, 8, 128),
+        vocab=128_256,
+        context=131_072,
+        bytes_per_parameter=_FP8_BESIDE_ATTENTION,
     ),
     _model(
         "llama-3.2-1b",

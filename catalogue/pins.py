@@ -140,7 +140,11 @@ def resolve(images: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
 
 def main(arguments: list[str], file: Path = DIGESTS_FILE) -> int:
     """Resolve and write; 1 if a registry failed, with one sentence for each."""
-    images = [each for each in (*own_images(experiments=True, mpi=True, mlflow=True), *arguments) if "@" not in each]
+    images = [
+        each
+        for each in (*own_images(experiments=True, mpi=True, mlflow=True, pipelines=True), *arguments)
+        if "@" not in each
+    ]
     digests, failures = resolve(dict.fromkeys(images))
     for host, why in failures.items():
         print(f"{host}: {why}; {file.name} is unchanged, run this again where the registry answers", file=sys.stderr)

@@ -81,6 +81,13 @@ RATES = {
         0.02, 0.02, Per.GB, "EC2 price page, data transfer between zones of a region: 0.01 on the way out and 0.01 in"
     ),
     "s3-gb-month": _rate(0.023, 0.025, Per.GB_MONTH, "S3 price page, Standard, first 50 TB, US East; high end: Tokyo"),
+    "efs-gb-month": _rate(0.30, 0.36, Per.GB_MONTH, "EFS price page, Standard, regional, US East; high end: Tokyo"),
+    "efs-read-gb": _rate(0.03, 0.04, Per.GB, "EFS price page, elastic throughput, reads, US East; high end: Tokyo"),
+    "efs-write-gb": _rate(0.06, 0.07, Per.GB, "EFS price page, elastic throughput, writes, US East; high end: Tokyo"),
+    "efs-backup-gb-month": _rate(
+        0.05, 0.06, Per.GB_MONTH, "AWS Backup price page, EFS, warm storage, US East; high end: Tokyo"
+    ),
     "logs-gb": _rate(0.50, 0.76, Per.GB, "CloudWatch price page, logs ingested, US East; high end: Asia Pacific"),
 }
-"""Charges that follow use: what a NAT gateway passes on, what crosses zones, what lies in S3, what is logged."""
+"""Charges that follow use: what a NAT gateway passes on, what crosses zones, what lies in S3 and EFS,
+what is logged."""

@@ -1,4 +1,4 @@
-"""Cost tiers of clusters of one's own with H100 GPUs, as consultancies quote them, and lines that they quote apart."""
+"""Cost tiers of on-premises clusters with H100 GPUs, as consultancies quote them, and lines that they quote apart."""
 
 from dataclasses import dataclass
 from datetime import date

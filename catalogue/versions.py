@@ -79,6 +79,12 @@ TRAEFIK = Chart(
     version="41.6.0",
     repository="https://traefik.github.io/charts",
 )
+EXTERNAL_SECRETS = Chart(
+    name="external-secrets",
+    # renovate: datasource=helm registryUrl=https://charts.external-secrets.io depName=external-secrets
+    version="2.9.0",
+    repository="https://charts.external-secrets.io",
+)
 VOLCANO = Chart(
     name="volcano",
     # renovate: datasource=helm registryUrl=https://volcano-sh.github.io/helm-charts depName=volcano
@@ -144,6 +150,35 @@ KATIB_IMAGES = {
 # renovate: datasource=docker depName=public.ecr.aws/docker/library/mysql
 MYSQL_IMAGE = "public.ecr.aws/docker/library/mysql:8.0.29"
 """What Katib's own manifests name and are tested with (manifests/v1beta1/components/mysql/mysql.yaml)."""
+
+# renovate: datasource=github-releases depName=kubeflow/pipelines
+PIPELINES = "2.17.0"
+PIPELINES_IMAGES = {
+    name: f"ghcr.io/kubeflow/kfp-{name}:{PIPELINES}"
+    for name in (
+        "api-server",
+        "persistence-agent",
+        "scheduled-workflow-controller",
+        "frontend",
+        "metadata-envoy",
+        "driver",
+        "launcher",
+    )
+}
+"""Of its manifests (manifests/kustomize/env/platform-agnostic), without those that serve pipelines of version 1."""
+
+# renovate: datasource=docker depName=gcr.io/tfx-oss-public/ml_metadata_store_server
+METADATA_IMAGE = "gcr.io/tfx-oss-public/ml_metadata_store_server:1.14.0"
+"""What the manifests of Kubeflow Pipelines name (manifests/kustomize/base/metadata/base)."""
+
+# renovate: datasource=github-releases depName=argoproj/argo-workflows
+ARGO = "v4.0.5"
+ARGO_IMAGES = {name: f"quay.io/argoproj/{name}:{ARGO}" for name in ("workflow-controller", "argoexec")}
+"""The release that Kubeflow Pipelines is built with (manifests/kustomize/third-party/argo/base)."""
+
+# renovate: datasource=docker depName=public.ecr.aws/docker/library/mysql
+PIPELINES_MYSQL_IMAGE = "public.ecr.aws/docker/library/mysql:8.4"
+"""What the manifests of Kubeflow Pipelines name (manifests/kustomize/third-party/mysql/base)."""
 
 # renovate: datasource=docker depName=ghcr.io/mlflow/mlflow
 MLFLOW_IMAGE = "ghcr.io/mlflow/mlflow:v3.15.1-full"
@@ -215,6 +250,7 @@ ADDONS: dict[str, str | None] = {
     "eks-pod-identity-agent": None,
     "aws-fsx-csi-driver": None,
     "aws-ebs-csi-driver": None,
+    "aws-efs-csi-driver": None,
     "eks-node-monitoring-agent": None,
 }
 """EKS add-ons. None takes EKS's default for the cluster's version: the guide publishes no exact version for 1.36 yet.

@@ -1,6 +1,6 @@
-"""`python -m doctor --stack dev`: catalogue and stack beside the real account.
+"""`python -m doctor --stack dev`: catalogue and stack beside the real account, or the on-premises machines.
 
-1 if a check fails, 2 on wrong usage, 3 if the account answered nothing.
+1 if a check fails, 2 on wrong usage, 3 if the account, or every machine, answered nothing.
 """
 
 import argparse
@@ -12,9 +12,14 @@ from pathlib import Path
 
 from doctor.account import Account
 from doctor.case import Case
-from doctor.examination import examine, exit_code
-from doctor.report import as_json, as_table
+from doctor.examination import FAILED, SILENT, examine, exit_code
+from doctor.machines import comparing
+from doctor.machines.reading import Ssh
+from doctor.report import as_json, as_table, listed, table
+from doctor.results import Status
+from planner.metal_types import MetalPlan
 from planner.plan import plan
+from planner.types import AwsPlan, Plan
 from settings.errors import SettingsError
 from settings.load import from_file
 from settings.model import AwsSettings
@@ -28,6 +33,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="a table, or JSON for programs")
     parser.add_argument("--address", type=_address, help="the public IPv4 address that you deploy from")
     parser.add_argument("--registries", action="store_true", help="ask the images' registries, too")
+    parser.add_argument("--key", type=Path, help="private key that machines let in (default: those that ssh finds)")
     options = parser.parse_args(arguments)
     file = Path(f"Pulumi.{options.stack}.yaml")
     try:
@@ -38,14 +44,10 @@ def main(arguments: list[str]) -> int:
     except SettingsError as error:
         print(error, file=sys.stderr)
         return 2
-    if not isinstance(settings, AwsSettings):
-        print(
-            f"{file}: its platform.kind is {settings.platform.kind}; only stacks on aws have an account",
-            file=sys.stderr,
-        )
-        return 2
     now = datetime.now(UTC)
     planned = plan(settings, today=now.date())
+    if not isinstance(settings, AwsSettings) or not isinstance(planned, AwsPlan):
+        return _machines(options, file, planned)
     case = Case(
         project=project,
         stack=options.stack,
@@ -58,6 +60,24 @@ def main(arguments: list[str]) -> int:
     results = examine(case, Account(settings.platform))
     print(json.dumps(as_json(case, results), indent=2) if options.format == "json" else as_table(case, results))
     return exit_code(results)
+
+
+def _machines(options: argparse.Namespace, file: Path, planned: Plan) -> int:
+    """The same of on-premises machines."""
+    if not isinstance(planned, MetalPlan) or planned.site is None:
+        print(f"{file}: it has no gpucluster:inventory, so there are no machines to ask", file=sys.stderr)
+        return 2
+    results = comparing.examine(planned, planned.site, Ssh(options.key).ask)
+    if options.format == "json":
+        print(json.dumps({"stack": options.stack, "site": planned.site.name} | listed(results), indent=2))
+    else:
+        print(table(f"{options.stack} at {planned.site.name}", results))
+    if any(each.status is Status.FAIL for each in results):
+        return FAILED
+    if comparing.nothing_answered(results):
+        print("nothing was learnt about the machines: none could be asked", file=sys.stderr)
+        return SILENT
+    return 0
 
 
 def _address(text: str) -> str:

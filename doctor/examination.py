@@ -24,6 +24,7 @@ CHECKS: dict[str, Check] = {
     network.CHECK: network.existing,
     "addresses": standing.addresses,
     "file-system": standing.file_system,
+    "home": standing.home,
 }
 """By the id that their results carry."""
 

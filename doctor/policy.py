@@ -33,6 +33,8 @@ ACTIONS = {
     "eks:DescribeCluster": "*",
     "eks:DescribeClusterVersions": "*",
     "eks:ListClusters": "*",
+    "elasticfilesystem:DescribeFileSystems": "*",
+    "elasticfilesystem:DescribeMountTargets": "*",
     "fsx:DescribeFileSystems": "*",
     "s3:GetEncryptionConfiguration": "*",
     "s3:ListBucket": "*",

@@ -15,15 +15,23 @@ _WIDTH = 118
 
 def as_json(case: Case, results: Sequence[Result]) -> dict[str, Any]:
     """Stack, region, every result, and how many there are of each status."""
-    return {
-        "stack": case.stack,
-        "region": case.region,
-        "results": [asdict(result) for result in results],
-        "counts": _counts(results),
-    }
+    return {"stack": case.stack, "region": case.region} | listed(results)
+
+
+def listed(results: Sequence[Result]) -> dict[str, Any]:
+    """Results and counts for programs."""
+    return {"results": [asdict(result) for result in results], "counts": _counts(results)}
 
 
 def as_table(case: Case, results: Sequence[Result]) -> str:
+    """The table, and a sentence more where the account answered nothing."""
+    text = table(f"{case.stack} in {case.region}", results)
+    if nothing_answered(results):
+        text += "\nnothing was learnt about the account: no question to it was answered"
+    return text
+
+
+def table(about: str, results: Sequence[Result]) -> str:
     """The table, worst first, and one line of counts. What could not be asked for one reason is one row."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -33,16 +41,13 @@ def as_table(case: Case, results: Sequence[Result]) -> str:
     for heading, width in (("check", 22), ("about", 26), ("what, and what to do", None)):
         grid.add_column(heading, width=width, overflow="fold")
     order = list(Status)
-    for name, about, said in _rows(sorted(results, key=lambda result: order.index(result.status))):
-        grid.add_row(name, about, said)
+    for name, subject, said in _rows(sorted(results, key=lambda result: order.index(result.status))):
+        grid.add_row(name, subject, said)
     text = StringIO()
     Console(file=text, width=_WIDTH, markup=False, highlight=False, color_system=None).print(grid)
     lines = [line.rstrip() for line in text.getvalue().splitlines() if line.strip()]
     counted = ", ".join(f"{count} {status}" for status, count in _counts(results).items())
-    last = f"{case.stack} in {case.region}: {counted}"
-    if nothing_answered(results):
-        last += "\nnothing was learnt about the account: no question to it was answered"
-    return "\n".join([*lines, last])
+    return "\n".join([*lines, f"{about}: {counted}"])
 
 
 def _rows(results: Sequence[Result]) -> Iterator[tuple[str, str, str]]:

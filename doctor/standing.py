@@ -1,4 +1,4 @@
-"""What stands already of the stack: addresses left in its subnets, its file system."""
+"""What stands already of the stack: addresses left in its subnets, its file systems."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -70,3 +70,30 @@ def _compared(case: Case, told: Mapping[str, Any]) -> Result:
             wrong.append((Status.WARN, f"{name}: {found} stands, {planned} is in the stack file", remedy))
     fine = f"{lustre['DeploymentType']}, {told['StorageCapacity']:,} GiB, {told['Lifecycle']}"
     return judged("file-system", told["FileSystemId"], fine, wrong)
+
+
+def home(case: Case, account: Account) -> Iterable[Result]:
+    """The file system of people's own files works, and nodes of each zone have an address to mount it by."""
+    if case.plan.home is None:
+        return
+    held = account.every("efs", "DescribeFileSystems", "FileSystems")
+    own = [each for each in held if case.own(each.get("Tags"))]
+    if not own:
+        yield Result(check="home", status=Status.OK, subject="EFS", sentence=NOT_YET)
+    for told in own:
+        targets = account.every("efs", "DescribeMountTargets", "MountTargets", FileSystemId=told["FileSystemId"])
+        yield _mountable(case, told, targets)
+
+
+def _mountable(case: Case, told: Mapping[str, Any], targets: Iterable[Mapping[str, Any]]) -> Result:
+    wrong = []
+    if told["LifeCycleState"] not in ("available", "creating", "updating"):
+        remedy = "see its page in the EFS console for the cause"
+        wrong.append((Status.FAIL, f"its state is {told['LifeCycleState']}", remedy))
+    there = {each["AvailabilityZoneId"] for each in targets if each["LifeCycleState"] == "available"}
+    if lacking := [zone for zone in case.settings.platform.zones if zone not in there]:
+        sentence = f"it has no mount target in {', '.join(lacking)}: pods that claim `home` there do not start"
+        wrong.append((Status.FAIL, sentence, "pulumi refresh, then pulumi up, makes it again"))
+    if not told.get("Encrypted"):
+        wrong.append((Status.FAIL, "it is not encrypted", "make another: encryption cannot be switched on later"))
+    return judged("home", told["FileSystemId"], f"{told['LifeCycleState']}, mounted in {len(there)} zones", wrong)

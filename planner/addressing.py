@@ -31,11 +31,14 @@ def subnets(
     pools: Iterable[AwsPoolPlan],
     nat_zones: Sequence[str],
     vpc: VpcPlan,
+    *,
+    home: bool = False,
 ) -> tuple[Subnet, ...]:
     """Carve a /16 to /20 for up to six zones.
 
     The upper half is the GPU zone's. Of the lower half's eighths, the first holds the public subnets, the second the
-    control plane's, both cut into sixteenths, and the others are the zones' system subnets.
+    control plane's, both cut into sixteenths, and the others are the zones' system subnets. `home`: the file system of
+    people's own files has an address in each of those.
     """
     lower, upper = IPv4Network(vpc_cidr).subnets(1)
     edge, control, *system = lower.subnets(3)
@@ -45,7 +48,7 @@ def subnets(
     result = [_subnet(f"gpu-{gpu_zone}", "gpu", gpu_zone, upper, gpu_addresses)]
     for zone, public, private, nodes in zip(zones, edge.subnets(4), control.subnets(4), system, strict=False):
         nat = _NAT_ADDRESSES if zone in nat_zones else 0
-        inside = len(vpc.endpoints) if zone in vpc.endpoint_zones else 0
+        inside = (len(vpc.endpoints) if zone in vpc.endpoint_zones else 0) + home
         result += (
             _subnet(f"public-{zone}", "public", zone, public, nat),
             _subnet(f"control-plane-{zone}", "control-plane", zone, private, CONTROL_PLANE_ADDRESSES),
@@ -55,14 +58,14 @@ def subnets(
 
 
 def existing_subnets(
-    given: Iterable[ExistingSubnet], zones: int, pools: Iterable[AwsPoolPlan], vpc: VpcPlan
+    given: Iterable[ExistingSubnet], zones: int, pools: Iterable[AwsPoolPlan], vpc: VpcPlan, *, home: bool = False
 ) -> tuple[Subnet, ...]:
     """Subnets that somebody else made, one for each role that they play, with what the plan puts there."""
     placed = list(pools)
     needed = {
         "gpu": _addresses(placed, gpu=True, zones=1) + FSX_ADDRESSES,
         "control-plane": CONTROL_PLANE_ADDRESSES,
-        "system": _addresses(placed, gpu=False, zones=zones),
+        "system": _addresses(placed, gpu=False, zones=zones) + home,
         "public": 0,
     }
 

@@ -12,6 +12,7 @@ from catalogue.site import with_site_rows
 from catalogue.versions import (
     CERT_MANAGER,
     CHARTS,
+    EXTERNAL_SECRETS,
     FLUENT_BIT,
     KUBE_PROMETHEUS_STACK,
     STANDARD_SUPPORT_ENDS,
@@ -27,11 +28,14 @@ from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
 from planner.datasets import plan_datasets
 from planner.draft import AwsDraft, registry
 from planner.experiments import plan_database, plan_experiments
+from planner.external_secrets import plan_external_secrets
 from planner.gating import plan_gating
+from planner.home import plan_home
 from planner.interconnect import pool_gates
 from planner.keeper import plan_keeper
 from planner.monitoring.plan import plan_monitoring
 from planner.monitoring.types import MonitoringPlan
+from planner.pipelines import plan_pipelines
 from planner.pool_types import AwsPoolPlan
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import bill_checks, block_checks, quota_checks
@@ -78,6 +82,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         deployment=aws_deployment(settings),
         endpoint=draft.endpoint,
         file_system=file_system(settings),
+        home=plan_home(settings),
         checkpoint_days=settings.storage.object_store.checkpoint_days,
         cold_checkpoints=cold(settings),
         queues=plan_queues(settings, draft.pools.values()),
@@ -95,6 +100,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         experiments=draft.experiments,
         trial_database=plan_database(settings.training),
         tracking=plan_tracking(settings.training),
+        pipelines=plan_pipelines(settings.training),
         services=draft.services,
         triton=draft.triton,
         sharing=plan_sharing(draft.pools, draft.runs, draft.services, draft.triton),
@@ -104,6 +110,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         prices=draft.prices,
         spending=spending(settings),
         keeper=plan_keeper(settings, draft.pools, draft.prices),
+        external_secrets=plan_external_secrets(settings),
         repositories=plan_repositories(settings),
         quotas=draft.quotas,
         bom=bom,
@@ -117,7 +124,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     sited = with_site_rows(shipped, settings.catalogue.tables())
     catalogue = sited.catalogue
     platform, lustre = settings.platform, settings.storage.lustre
-    pools = plan_aws_pools(settings.pools, catalogue.instances, len(platform.zones), today)
+    pools = plan_aws_pools(settings.pools, catalogue.instances, len(platform.zones), today, lustre_efa=lustre.efa)
     nat_zones = _nat_zones(settings)
     vpc = plan_vpc(settings)
     storage = plan_aws_storage(lustre, settings.training, pools, catalogue.models)
@@ -135,7 +142,16 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     gateway = plan_gateway(settings.serving, services, triton)
     queues, experiments = len(settings.scheduling.queues), len(settings.training.experiments)
     monitoring = plan_monitoring(
-        settings.monitoring, pools, runs, services, queues, gateway, experiments, tracked=has_mlflow(settings.training)
+        settings.monitoring,
+        pools,
+        runs,
+        services,
+        queues,
+        gateway,
+        experiments,
+        tracked=has_mlflow(settings.training),
+        kept_outside=settings.external_secrets is not None,
+        pipelines=settings.training.pipelines is not None,
     )
     return AwsDraft(
         settings=settings,
@@ -165,15 +181,17 @@ def _subnets(
 ) -> tuple[Subnet, ...]:
     """The stack's own subnets, or those of the VPC that it is put into."""
     platform = settings.platform
+    placed, home = pools.values(), settings.storage.home is not None
     if platform.network.existing:
-        return existing_subnets(platform.network.existing.subnets, len(platform.zones), pools.values(), vpc)
-    return subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, pools.values(), nat_zones, vpc)
+        return existing_subnets(platform.network.existing.subnets, len(platform.zones), placed, vpc, home=home)
+    return subnets(platform.vpc_cidr, platform.zones, platform.gpu_zone, placed, nat_zones, vpc, home=home)
 
 
 def _software(settings: AwsSettings) -> list[tuple[str, str]]:
     """What is installed, with its version: all of it costs nothing."""
     left_out = [] if settings.monitoring else [KUBE_PROMETHEUS_STACK, FLUENT_BIT]
     left_out += [] if settings.serving.gateway else [CERT_MANAGER, TRAEFIK]
+    left_out += [] if settings.external_secrets else [EXTERNAL_SECRETS]
     charts = [(chart.name, chart.version) for chart in CHARTS.values() if chart not in left_out]
     return [("Kubernetes", settings.platform.kubernetes_version), *charts, ("training-operator", TRAINING_OPERATOR)]
 
@@ -216,7 +234,7 @@ def _prices(
         if pool.name in pools
     ]
     around = Around(
-        traffic=traffic(settings),
+        traffic=traffic(settings, plan_home(settings)),
         nat_gateways=len(_nat_zones(settings)),
         endpoint_interfaces=vpc.endpoint_interfaces,
         fsx=fsx_service(lustre.deployment_type, lustre.throughput_mbps_per_tib),
@@ -256,4 +274,5 @@ def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], vpc: VpcPla
         fsx_type=settings.storage.lustre.deployment_type,
         fsx_gib=settings.storage.lustre.capacity_gib,
         fsx_interfaces=FSX_ADDRESSES,
+        home_interfaces=len(settings.platform.zones) if settings.storage.home else 0,
     )

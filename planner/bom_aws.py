@@ -1,4 +1,4 @@
-"""The bill of materials of a stack on AWS: what is rented, in the same sections as racks of one's own."""
+"""The bill of materials of a stack on AWS: what is rented, in the same sections as on-premises racks."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,26 +1,23 @@
-"""The bill of materials of racks of one's own: from the plan's pools, fabric, storage and room."""
+"""The bill of materials of on-premises racks: from the plan's pools, fabric, storage and room."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil
 
 from catalogue.metal_types import Cooling, Server, StorageServer
-from catalogue.network_types import Generation, NicRole, Switch, of_role
+from catalogue.network_types import Generation, NicRole, of_role
 from catalogue.optics import CableType
 from catalogue.types import PurchasePrice
 from planner.bom import Bom, BomLine, Part, bought, included, spares
 from planner.cost.amounts import Amount
 from planner.fabric.cabling import Span
-from planner.fabric.optics import cable_for
+from planner.fabric.optics import cable_for, optics
 from planner.fabric.types import FabricPlan
+from planner.networks import NetworkPlan
 
 _NODE_LEAF_M = 5.0
 _LEAF_SPINE_M = 30.0
-_MANAGEMENT_PORTS = 46
-"""Ports of a 48-port management switch that machines take; two lead up."""
-
-_MANAGEMENT_CABLES_PER_MACHINE = 2
-"""One to the machine's own network, one to its management controller."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,29 +53,27 @@ def metal_bom(
     servers: Sequence[tuple[Server, int]],
     stores: Sequence[tuple[StorageServer, int]],
     fabric: FabricPlan | None,
-    storage_network: tuple[Switch, int] | None,
+    networks: Sequence[NetworkPlan],
     room: RoomOrder,
     prices: Mapping[str, PurchasePrice],
     *,
     runs: CableRuns | None = None,
     shelf: Shelf | None = None,
 ) -> Bom:
-    """Everything that is bought. `servers`, `stores` and the switches of a storage network of its own are (row, how
-    many); `prices` are those of parts without a row.
+    """Everything that is bought. `servers` and `stores` are (row, how many); `prices` are those of parts without a
+    row.
     """
-    kept = shelf or Shelf()
-    machines = sum(count for _, count in servers) + sum(count for _, count in stores)
-    switches = fabric.growth.day_one.switches if fabric else 0
-    if storage_network:
-        switches += storage_network[1]
+    kept, lengths = shelf or Shelf(), runs or CableRuns()
     return Bom(
         lines=(
             *_servers(servers, kept),
             *_stores(stores, kept),
-            *(_fabric(fabric, prices, runs or CableRuns(), kept) if fabric else ()),
-            *(_storage_network(*storage_network) if storage_network else ()),
+            *(_fabric(fabric, prices, lengths, kept) if fabric else ()),
+            *chain.from_iterable(
+                _storage_network(each, prices, lengths, kept) for each in networks if each.kind == "storage"
+            ),
             *_room(room, prices),
-            *_management(machines, switches, prices),
+            *chain.from_iterable(_management(each, prices) for each in networks if each.kind == "management"),
         )
     )
 
@@ -172,8 +167,30 @@ def _module(end: str, generation: Generation, count: int, prices: Mapping[str, P
     return bought(Part.CABLING, item, count, amount(prices.get(item)), shelf=spares(count, shelf.modules))
 
 
-def _storage_network(switch: Switch, count: int) -> Iterator[BomLine]:
-    yield bought(Part.STORAGE, f"{switch.name} of the storage network", count, amount(switch.price))
+def _storage_network(
+    network: NetworkPlan, prices: Mapping[str, PurchasePrice], runs: CableRuns, shelf: Shelf
+) -> Iterator[BomLine]:
+    """Its switches, cables and modules, each called after the network."""
+    design, generation, of = network.design, network.generation, "of the storage network"
+    yield bought(Part.STORAGE, f"{network.switch.name} {of}", design.switches, amount(network.switch.price))
+    near = cable_for(Span.NODE_LEAF, generation, runs.node_leaf_m)
+    far = cable_for(Span.LEAF_SPINE, generation, runs.leaf_spine_m)
+    above = design.leaf_spine_cables + design.spine_core_cables
+    for kind, count, note in ((near, design.node_cables, "machines to leaves"), (far, above, "between switches")):
+        if count:
+            item = f"{generation} {kind.kind if kind else 'unknown'} cable"
+            each, kept = amount(prices.get(item)), spares(count, shelf.cables)
+            yield bought(Part.CABLING, f"{item} {of}, {note}", count, each, shelf=kept)
+    modules = optics(design, switch_ports_per_cage=network.ports_per_cage)
+    below, higher = bool(near and near.transceivers), bool(far and far.transceivers)
+    fibre = design.node_cables * below + 2 * above * higher
+    share = fibre / (design.node_cables + 2 * above)
+    ends = (("card", design.node_cables * below), ("switch", ceil(modules.switch_transceivers * share)))
+    for end, count in ends:
+        if count:
+            item = f"{generation} {end} transceiver"
+            each, kept = amount(prices.get(item)), spares(count, shelf.modules)
+            yield bought(Part.CABLING, f"{item} {of}", count, each, shelf=kept)
 
 
 def _room(room: RoomOrder, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
@@ -189,9 +206,9 @@ def _room(room: RoomOrder, prices: Mapping[str, PurchasePrice]) -> Iterable[BomL
         yield bought(Part.COOLING, "coolant loop, per kW", ceil(room.liquid_kw), each, note=room.cooling)
 
 
-def _management(machines: int, switches: int, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
-    ports = machines * _MANAGEMENT_CABLES_PER_MACHINE + switches
-    count = ceil(ports / _MANAGEMENT_PORTS)
+def _management(network: NetworkPlan, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
+    ports = network.design.node_cables
     note = f"{ports} ports: each machine's own network and management controller, and each switch"
-    yield bought(Part.MANAGEMENT, "management switch", count, amount(prices.get("management switch")), note=note)
+    count, each = network.design.switches, amount(prices.get("management switch"))
+    yield bought(Part.MANAGEMENT, "management switch", count, each, note=note)
     yield bought(Part.MANAGEMENT, "management cable", ports, amount(prices.get("management cable")))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from catalogue.caching import UPSTREAMS, prefix_of
 from catalogue.chart_images import CHART_IMAGES
-from catalogue.images import own_images
 from catalogue.supply import whole_name
-from planner.tracking import has_mlflow
+from planner.own_images import images_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,5 +55,5 @@ def _images(draft: AwsDraft) -> Iterator[str]:
         yield from (each.image for each in run.follow_ups if each.image is not None)
     yield from (each.image for each in settings.serving.services)
     yield from (each.image for each in settings.serving.triton)
-    yield from own_images(experiments=bool(training.experiments), mpi=training.by_mpi, mlflow=has_mlflow(training))
+    yield from images_of(training)
     yield from (row.image for chart in draft.charts for row in CHART_IMAGES.get(chart, ()))

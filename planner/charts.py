@@ -14,14 +14,22 @@ if TYPE_CHECKING:
 def aws_charts(draft: AwsDraft) -> tuple[str, ...]:
     """By name, in the order of the alphabet."""
     efa = any(pool.efa for pool in draft.pools.values())
-    return _names(draft, [versions.EFA_DEVICE_PLUGIN] if efa else [])
+    outside = draft.settings.external_secrets is not None
+    return _names(
+        draft,
+        [*([versions.EFA_DEVICE_PLUGIN] if efa else []), *([versions.EXTERNAL_SECRETS] if outside else [])],
+    )
 
 
 def metal_charts(draft: MetalDraft) -> tuple[str, ...]:
     """By name, in the order of the alphabet; none of a stack that is planned only."""
     if draft.site is None:
         return ()
-    own = [metal_versions.CILIUM, metal_versions.LOCAL_STATIC_PROVISIONER]
+    own = [metal_versions.CILIUM]
+    if draft.site.ceph:
+        own += [metal_versions.ROOK_CEPH, metal_versions.CEPH_CSI_DRIVERS]
+    else:
+        own.append(metal_versions.LOCAL_STATIC_PROVISIONER)
     fabric = [metal_versions.NETWORK_OPERATOR] if draft.fabric and draft.fabric.kind == "infiniband" else []
     return _names(draft, own + fabric)
 

@@ -79,7 +79,7 @@ class AwsDraft(Draft):
 
 
 registry = Registry("planner.rules.metal")
-"""All rules. Importing `planner.rules` fills it, but for those about racks of one's own, which it imports if asked."""
+"""All rules. Importing `planner.rules` fills it, but for those about on-premises racks, which it imports if asked."""
 
 rule = registry.about(Draft)
 aws_rule = registry.about(AwsDraft)

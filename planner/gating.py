@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from catalogue.units import SECONDS_PER_MINUTE
 from planner.communication.gates import Gate, Reach
+from planner.communication.measured import CARD_LATENCY_US
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import StoragePlan
 from planner.workload_types import PodResources, RunPlan
@@ -15,8 +16,38 @@ from planner.workload_types import PodResources, RunPlan
 if TYPE_CHECKING:
     from settings.workloads import Training
 
+ROUND_SECONDS = {"ib_write_bw": 12, "fi_pingpong": 8}
+"""Time of a pair of nodes: ib_write_bw both ways and ib_write_lat, or fi_pingpong, on all cards at once. Assumed: a
+second of transfer each, and of perftest's own second of waiting, its start and the registration of its memory.
+"""
+
+_LATENCY_GBIT_PER_S = 400
+"""Cards that the published latency is of."""
+
+_PAIRS_PART = 0.25
+"""Of a gate's time that pairs may take; half of it is for all that is measured between nodes."""
+
 OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter")
-"""Tests that the gate can do by itself; those of nvbandwidth and perftest need their programs in the image."""
+"""Tests that the gate can do by itself; perftest's need its programs in the image, and nvbandwidth's are not done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairPlan:
+    """Cards measured with those of another node, each rail with the same rail, by `program`.
+
+    In each of `rounds` a node has one partner; `all_rounds` bring all of them together once. Cards pass from `warn` on
+    and fail below `fail`, Gb/s one way; a latency above `latency_us` warns. What is None is not demanded. `seconds` is
+    the time of all rounds, and `source` says whose lines they are.
+    """
+
+    program: str
+    warn: float | None
+    fail: float | None
+    latency_us: float | None
+    rounds: int
+    all_rounds: int
+    seconds: int
+    source: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +68,7 @@ class GatePlan:
     provider: str
     devices: int | None
     tests: tuple[Gate, ...]
+    pairs: PairPlan
     storage_mib: int
     write_gb_per_s: float | None
     read_gb_per_s: float | None
@@ -65,6 +97,7 @@ def plan_gating(
         provider, devices = _fabric(pool)
         if run.pool in found or provider is None or pool.nodes_now < 2:
             continue
+        seconds = training.gates.minutes * SECONDS_PER_MINUTE
         tests = tuple(each for each in gates.get(run.pool, ()) if each.test in OPERATIONS and _fits(each))
         found[run.pool] = GatePlan(
             pool=run.pool,
@@ -76,10 +109,11 @@ def plan_gating(
             provider=provider,
             devices=devices,
             tests=tests,
+            pairs=_pairs(provider, gates.get(run.pool, ()), pool.nodes_now, seconds),
             storage_mib=training.gates.storage_mib,
             write_gb_per_s=storage.write_gb_per_s / pool.nodes_now if storage else None,
             read_gb_per_s=storage.read_gb_per_s / pool.nodes_now if storage else None,
-            seconds=training.gates.minutes * SECONDS_PER_MINUTE,
+            seconds=seconds,
             weekly=training.gates.weekly,
             expiry_days=training.gates.expiry_days,
             history=training.gates.history,
@@ -94,6 +128,30 @@ def _fabric(pool: PoolPlan) -> tuple[str | None, int | None]:
     if isinstance(pool, MetalPoolPlan) and pool.rails:
         return "IB", pool.rails
     return None, None
+
+
+def _pairs(provider: str, tests: Iterable[Gate], nodes: int, seconds: int) -> PairPlan:
+    """As many rounds as there is time for. Over EFA nobody published a figure of a single card."""
+    cards = next((each.threshold for each in tests if each.reach == Reach.CARDS), None)
+    program = "fi_pingpong" if provider == "efa" else "ib_write_bw"
+    each, every = ROUND_SECONDS[program], round_robin(nodes)
+    rounds = max(1, min(every, int(seconds * _PAIRS_PART) // each))
+    known = cards is not None and cards.expected == _LATENCY_GBIT_PER_S
+    return PairPlan(
+        program=program,
+        warn=cards.warn if cards else None,
+        fail=cards.fail if cards else None,
+        latency_us=CARD_LATENCY_US if known else None,
+        rounds=rounds,
+        all_rounds=every,
+        seconds=rounds * each,
+        source=cards.source if cards else "nobody published a figure of one card",
+    )
+
+
+def round_robin(nodes: int) -> int:
+    """Rounds in which each of so many nodes meets each other once: one rests in each where their number is odd."""
+    return nodes - 1 if nodes % 2 == 0 else nodes
 
 
 def _fits(gate: Gate) -> bool:

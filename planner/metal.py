@@ -1,4 +1,4 @@
-"""The plan of a stack on racks of one's own."""
+"""The plan of a stack on on-premises racks."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from planner.interconnect import Switching, pool_gates
 from planner.metal_draft import MetalDraft
 from planner.metal_types import MetalPlan
 from planner.monitoring.plan import plan_monitoring
+from planner.networks import plan_networks
+from planner.pipelines import plan_pipelines
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
@@ -65,12 +67,14 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
         experiments=draft.experiments,
         trial_database=plan_database(settings.training),
         tracking=plan_tracking(settings.training),
+        pipelines=plan_pipelines(settings.training),
         services=draft.services,
         triton=draft.triton,
         sharing=plan_sharing(draft.pools, draft.runs, draft.services, draft.triton),
         gateway=draft.gateway,
         monitoring=draft.monitoring,
         fabric=draft.fabric,
+        networks=draft.networks,
         storage=draft.storage,
         facility=draft.facility,
         bom=draft.bom,
@@ -92,9 +96,11 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
     storage = plan_metal_storage(settings.storage, settings.training, pools, catalogue.models, rows, roce=roce)
     read_mb_per_s = storage.read_gb_per_s * 1000 if storage and storage.read_gb_per_s else _UNKNOWN_READ_MB_PER_S
     fabric = plan_fabric(settings.fabric, pools, catalogue.switches)
+    networks = plan_networks(settings, catalogue, pools, fabric)
     switches = [("switch", fabric.switch, fabric.growth.day_one.switches)] if fabric else []
+    switches += [(f"{each.kind}-switch", each.switch, each.design.switches) for each in networks]
     facility = plan_facility(settings.facility, inventory(pools.values(), settings.storage, rows, switches))
-    bom = plan_purchase(settings, catalogue, pools, fabric, facility)
+    bom = plan_purchase(settings, catalogue, pools, fabric, facility, networks)
     gpus = totals(pools.values()).gpus
     cost = owned(bom.cost(), gpus=gpus, power_usd_per_year=facility.yearly_usd, people=people_for(gpus))
     price = gpu_hour(cost, bom)
@@ -131,8 +137,10 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
             gateway,
             len(settings.training.experiments),
             tracked=has_mlflow(settings.training),
+            pipelines=settings.training.pipelines is not None,
         ),
         fabric=fabric,
+        networks=networks,
         storage=storage,
         facility=facility,
         bom=bom,

@@ -1,4 +1,4 @@
-"""What the rules about racks of one's own look at."""
+"""What the rules about on-premises racks look at."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from planner.cost.owned import OwnedCost
 from planner.draft import Draft, registry
 from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
+from planner.networks import NetworkPlan
 from planner.pool_types import MetalPoolPlan
 from planner.site import SitePlan
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MetalDraft(Draft):
-    """A draft of a stack on racks of one's own."""
+    """A draft of a stack on on-premises racks."""
 
     hardware_key = "server"
     installs = metal_charts
@@ -29,6 +30,7 @@ class MetalDraft(Draft):
     settings: MetalSettings
     pools: Mapping[str, MetalPoolPlan]
     fabric: FabricPlan | None
+    networks: tuple[NetworkPlan, ...]
     facility: FacilityPlan
     bom: Bom
     owned: OwnedCost

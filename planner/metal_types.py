@@ -1,4 +1,4 @@
-"""What the planner returns about racks of one's own; apart, as a stack on AWS need not load it."""
+"""What the planner returns about on-premises racks; apart, as a stack on AWS need not load it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from planner.cost.comparison import Comparison
 from planner.cost.owned import OwnedCost
 from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
+from planner.networks import NetworkPlan
 from planner.pool_types import MetalPoolPlan
 from planner.procurement import Check
 from planner.site import SitePlan
@@ -17,13 +18,14 @@ from planner.types import Plan
 
 @dataclass(frozen=True, kw_only=True)
 class MetalPlan(Plan):
-    """The plan of a stack on racks of one's own. `fabric` is None where no nodes join one or it cannot be built,
-    `storage` where the row of its servers is not known, `cloud` where AWS rents no such nodes, and `site` where the
-    stack file names no machines.
+    """The plan of a stack on on-premises racks. `fabric` is None where no nodes join one or it cannot be built,
+    `networks` are those beside it; `storage` is None where the row of its servers is not known, `cloud` where AWS rents
+    no such nodes, and `site` where the stack file names no machines.
     """
 
     pools: Mapping[str, MetalPoolPlan]
     fabric: FabricPlan | None
+    networks: tuple[NetworkPlan, ...]
     storage: StoragePlan | None
     facility: FacilityPlan
     bom: Bom

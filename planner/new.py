@@ -159,7 +159,7 @@ def _text(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> st
 def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> Iterator[str]:
     trains, serves = answers["train"] != NOTHING, answers["serve"] != NOTHING
     region, zone = answers["region"], _zone(answers["region"], [answers["train"]] if trains else [server])
-    beside = next((each for each in _zones(region) if each != zone), zone)
+    beside = next((each for each in zones_of(region) if each != zone), zone)
     yield "# docs/reference/stack-file.md lists every key. make plan says what the file comes to, in a second."
     yield "config:"
     yield '  pulumi:disable-default-providers: ["*"]'
@@ -217,7 +217,7 @@ def owner() -> str:
         return "me"
 
 
-def _zones(region: str) -> list[str]:
+def zones_of(region: str) -> list[str]:
     """The region's zones that are recorded, or what the first ones are called."""
     known = [zone for zone in zones(region, OFFERINGS) if zone.count("-") == 1]
     return known or [f"{zone_prefix(region)}-az{number}" for number in (1, 2)]
@@ -226,8 +226,8 @@ def _zones(region: str) -> list[str]:
 def _zone(region: str, types: Sequence[str]) -> str:
     """The first zone that offers the types; the first of all where none does, which the planner then tells."""
     there = [set((offered(each) or {}).get(region, ())) for each in types]
-    fitting = [zone for zone in _zones(region) if all(zone in each for each in there)]
-    return (fitting or _zones(region))[0]
+    fitting = [zone for zone in zones_of(region) if all(zone in each for each in there)]
+    return (fitting or zones_of(region))[0]
 
 
 if __name__ == "__main__":

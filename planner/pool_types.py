@@ -71,6 +71,7 @@ class AwsPoolPlan(PoolPlan):
     take slots that carry addresses. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
     by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
     `capacity_reservation` is the id of what is held for them on demand, and `idle` how many of it nobody here runs.
+    The Lustre client takes `lustre_efa` of a node's EFA interfaces.
     """
 
     instance: Instance
@@ -89,6 +90,7 @@ class AwsPoolPlan(PoolPlan):
     block: BlockPlan | None
     capacity_reservation: str | None = None
     idle: int = 0
+    lustre_efa: int = 0
 
     @property
     def shares(self) -> tuple[BlockShare, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from planner.nodes import (
 from planner.placement import wants_placement_group
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.replacement import repair, surge, update_strategy
+from planner.storage.fsx import efa_interfaces
 from planner.types import AwsTotals, Totals
 
 if TYPE_CHECKING:
@@ -29,20 +31,30 @@ if TYPE_CHECKING:
 
 
 def plan_aws_pools(
-    pools: Iterable[AwsPool], instances: Mapping[str, Instance], zones: int, today: date
+    pools: Iterable[AwsPool],
+    instances: Mapping[str, Instance],
+    zones: int,
+    today: date,
+    *,
+    lustre_efa: bool = False,
 ) -> dict[str, AwsPoolPlan]:
     """The pools whose instance type is in the catalogue, by name. A block's nodes are there while it runs only.
 
-    System pools lie in all `zones`, the others in one.
+    System pools lie in all `zones`, the others in one. `lustre_efa`: the shared file system speaks EFA.
     """
     wanted = list(pools)
     idle = idle_instances(wanted)
-    return {
+    planned = {
         pool.name: _on_aws(
             pool, instances[pool.instance_type], zones if pool.role == "system" else 1, today, idle.get(pool.name, 0)
         )
         for pool in wanted
         if pool.instance_type in instances
+    }
+    if not lustre_efa:
+        return planned
+    return {
+        name: replace(pool, lustre_efa=efa_interfaces(pool.instance.type, pool.efa)) for name, pool in planned.items()
     }
 
 

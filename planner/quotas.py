@@ -62,6 +62,7 @@ def quota_needs(
     fsx_interfaces: int,
     endpoints: int = 0,
     endpoint_interfaces: int = 0,
+    home_interfaces: int = 0,
     own_vpc: bool = True,
 ) -> tuple[QuotaNeed, ...]:
     """Every quota that the stack takes from, the instances' first.
@@ -73,8 +74,9 @@ def quota_needs(
     placed = [fleet for fleet in fleets if fleet.count]
     nodes = sum(fleet.most for fleet in placed)
     interfaces = sum(fleet.most * fleet.interfaces for fleet in placed)
-    around = nat_gateways + fsx_interfaces + endpoint_interfaces + zones * _PLATFORM_INTERFACES_PER_ZONE
-    inside = ", endpoints" if endpoints else ""
+    around = nat_gateways + fsx_interfaces + endpoint_interfaces + home_interfaces
+    around += zones * _PLATFORM_INTERFACES_PER_ZONE
+    inside = (", EFS" if home_interfaces else "") + (", endpoints" if endpoints else "")
     volumes_tib = sum(fleet.most * fleet.root_volume_gib for fleet in placed) / GIB_PER_TIB
     storage = quotas.FSX_STORAGE[fsx_type]
     return (

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from planner.storage.redundancy import Redundancy, copies_or_parity
+
 if TYPE_CHECKING:
     from planner.pool_types import MetalPoolPlan
     from settings.inventory import Hosts, Inventory, Member
+    from settings.metal_storage import Ceph
     from settings.model import MetalSettings
 
 StorageRole = Literal["oss", "mds", "osd"]
@@ -44,10 +47,13 @@ class HostPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class MountPlan:
-    """The shared file system as nodes mount it."""
+    """The shared file system as nodes mount it. `stripes` are the targets of a new file on Lustre, None where its
+    layout is left as it is.
+    """
 
     kind: Literal["lustre", "nfs"]
     source: str
+    stripes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +63,31 @@ class StorePlan:
     endpoint: str
     bucket: str
     cidrs: tuple[str, ...]
+
+
+CEPH_NAMESPACE, CEPH_STORE, CEPH_STORE_PORT = "rook-ceph", "objects", 7480
+"""Where Ceph runs in the cluster, its object store there, and the port of that on each of Ceph's machines."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CephPlan:
+    """Ceph as Rook runs it: the parts of an object are on as many hosts or racks (`failure_domain`).
+
+    `public_cidr` and `cluster_cidr` are None where the machines' own addresses are used.
+    """
+
+    redundancy: Redundancy
+    failure_domain: Literal["host", "rack"]
+    monitors: int
+    osd_memory_gib: int
+    public_cidr: str | None
+    cluster_cidr: str | None
+    bucket: str | None
+
+    @property
+    def copies(self) -> int:
+        """Of what cannot have parity, metadata and volumes: as many losses are survived as elsewhere."""
+        return self.redundancy.parity + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +102,8 @@ class LokiPlan:
 class SitePlan:
     """The machines, how they are reached, and the ranges of addresses that they share.
 
-    `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards.
+    `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards. `leaving` are
+    serials of machines that may leave the cluster, whether they are among the `hosts` still or not any more.
     """
 
     name: str
@@ -86,9 +118,21 @@ class SitePlan:
     rail_cidr: str | None
     time_servers: tuple[str, ...]
     hosts: tuple[HostPlan, ...]
+    leaving: tuple[str, ...]
     shared_files: MountPlan | None
     object_store: StorePlan | None
     logs: LokiPlan | None
+    ceph: CephPlan | None
+
+    @property
+    def storage_nodes(self) -> tuple[HostPlan, ...]:
+        """Machines of Ceph, which are nodes of the cluster."""
+        return tuple(host for host in self.hosts if host.storage == "osd")
+
+    @property
+    def nodes(self) -> tuple[HostPlan, ...]:
+        """Every machine that joins the cluster."""
+        return tuple(host for host in self.hosts if host.pool or host.storage == "osd")
 
     @property
     def control_plane(self) -> tuple[HostPlan, ...]:
@@ -120,9 +164,46 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan]) -> Si
         rail_cidr=settings.fabric.rail_cidr,
         time_servers=inventory.time_servers,
         hosts=tuple(_host(hosts, member, first, inventory.allow_reset) for hosts, member in inventory.members()),
-        shared_files=MountPlan(**inventory.shared_files.model_dump()) if inventory.shared_files else None,
-        object_store=StorePlan(**inventory.object_store.model_dump()) if inventory.object_store else None,
+        leaving=inventory.allow_reset,
+        shared_files=_mount(settings, inventory),
+        object_store=_store(settings, inventory),
         logs=LokiPlan(**inventory.logs.model_dump()) if inventory.logs else None,
+        ceph=_ceph(settings.storage.ceph) if settings.storage.ceph else None,
+    )
+
+
+def _ceph(ceph: Ceph) -> CephPlan:
+    return CephPlan(
+        redundancy=copies_or_parity(ceph.replicas, ceph.erasure),
+        failure_domain=ceph.failure_domain,
+        monitors=ceph.monitors,
+        osd_memory_gib=ceph.osd_memory_gib,
+        public_cidr=ceph.public_cidr,
+        cluster_cidr=ceph.cluster_cidr,
+        bucket=ceph.bucket,
+    )
+
+
+def _mount(settings: MetalSettings, inventory: Inventory) -> MountPlan | None:
+    shared, lustre = inventory.shared_files, settings.storage.lustre
+    if shared is None:
+        return None
+    stripes = lustre.stripe_count if lustre and shared.kind == "lustre" else None
+    return MountPlan(kind=shared.kind, source=shared.source, stripes=stripes)
+
+
+def _store(settings: MetalSettings, inventory: Inventory) -> StorePlan | None:
+    """The site's own store, or Ceph's, which answers on every machine of Ceph's."""
+    if inventory.object_store:
+        return StorePlan(**inventory.object_store.model_dump())
+    ceph = settings.storage.ceph
+    if ceph is None or ceph.bucket is None:
+        return None
+    answering = [member.address for hosts, member in inventory.members() if hosts.storage == "osd"]
+    return StorePlan(
+        endpoint=f"http://rook-ceph-rgw-{CEPH_STORE}.{CEPH_NAMESPACE}.svc:{CEPH_STORE_PORT}",
+        bucket=ceph.bucket,
+        cidrs=tuple(f"{address}/32" for address in answering),
     )
 
 

@@ -11,10 +11,13 @@ from planner.communication.gates import Gate
 from planner.cost.lines import Prices
 from planner.datasets import DatasetPlan
 from planner.experiments import DatabasePlan, ExperimentPlan
+from planner.external_secrets import ExternalSecretsPlan
 from planner.findings import Finding, Severity
 from planner.gating import GatePlan
+from planner.home import HomePlan
 from planner.keeper import KeeperPlan
 from planner.monitoring.types import MonitoringPlan
+from planner.pipelines import PipelinesPlan
 from planner.placement import Sharing
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.procurement import Check
@@ -77,7 +80,8 @@ class Plan:
 
     `charts` are installed, by name. `gates` are the tests that a pool's nodes have to pass, `measured` is what does
     them, `sharing` is what services leave of it, by the pool's name. Without the section of that name there is no
-    `monitoring`, and no `gateway`; without `experiments` no `trial_database`, without its section no `tracking`.
+    `monitoring`, no `external_secrets` and no `gateway`; without `experiments` no `trial_database`, without their
+    sections no `tracking` and no `pipelines`.
     """
 
     kubernetes_version: str
@@ -95,12 +99,14 @@ class Plan:
     experiments: Mapping[str, ExperimentPlan]
     trial_database: DatabasePlan | None
     tracking: TrackingPlan | None
+    pipelines: PipelinesPlan | None
     services: Mapping[str, ServicePlan]
     triton: Mapping[str, TritonPlan]
     sharing: Mapping[str, Sharing]
     gateway: GatewayPlan | None
     monitoring: MonitoringPlan | None
     findings: tuple[Finding, ...]
+    external_secrets: ExternalSecretsPlan | None = None
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -117,7 +123,7 @@ class Plan:
 class AwsPlan(Plan):
     """The plan of a stack on AWS. The stack's bucket keeps checkpoints for `checkpoint_days`; `sources` are the buckets
     that weights and datasets come from, by name. Where nobody is told of what it costs, there is no `spending`;
-    where it does not end or sleep by itself, no `keeper`.
+    where it does not end or sleep by itself, no `keeper`; where people have no files of their own, no `home`.
     `cache` are the rules by which ECR fetches images.
     """
 
@@ -125,6 +131,7 @@ class AwsPlan(Plan):
     sources: Mapping[str, SourcePlan]
     endpoint: ApiEndpoint
     file_system: FsxPlan
+    home: HomePlan | None
     checkpoint_days: int
     cold_checkpoints: ColdPlan | None
     totals: AwsTotals

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planner.cost.traffic import Traffic
+from planner.home import READ_PARTS, WRITTEN_PARTS
 
 if TYPE_CHECKING:
+    from planner.home import HomePlan
     from settings.model import AwsSettings
 
 
@@ -51,10 +53,18 @@ FLOW_LOG_GB_PER_NODE = 2
 on each of 150 addresses."""
 
 
-def traffic(settings: AwsSettings) -> Traffic:
-    """What the bill assumes to pass through the network in a month."""
+def traffic(settings: AwsSettings, home: HomePlan | None) -> Traffic:
+    """What the bill assumes to pass through the network, and through people's own files, in a month."""
     logged = FLOW_LOG_GB_PER_NODE if settings.platform.network.flow_logs else 0
-    return Traffic(flow_log_gb_per_node=logged)
+    if home is None:
+        return Traffic(flow_log_gb_per_node=logged)
+    return Traffic(
+        flow_log_gb_per_node=logged,
+        home_gb=home.expected_gib,
+        home_read_gb=home.expected_gib * READ_PARTS,
+        home_written_gb=home.expected_gib * WRITTEN_PARTS,
+        home_backed_up=home.backed_up,
+    )
 
 
 def plan_vpc(settings: AwsSettings) -> VpcPlan:

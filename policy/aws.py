@@ -14,6 +14,9 @@ UNTAGGED_TYPES = frozenset(
     {
         "aws:ec2/route:Route",
         "aws:ec2/routeTableAssociation:RouteTableAssociation",
+        "aws:efs/backupPolicy:BackupPolicy",
+        "aws:efs/fileSystemPolicy:FileSystemPolicy",
+        "aws:efs/mountTarget:MountTarget",
         "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
         "aws:iam/rolePolicy:RolePolicy",
         "aws:iam/rolePolicyAttachment:RolePolicyAttachment",

@@ -88,7 +88,7 @@ def waits_end(graph: Graph) -> Iterator[Finding]:
         deadlines = [whole(each["activeDeadlineSeconds"], 0) for each in above(pod) if "activeDeadlineSeconds" in each]
         waiting = [each for each in pod.containers if _WAITING.search(" ".join(words(each)))]
         if waiting and not deadlines:
-            yield pod.owner, f"waits in {waiting[0].get('name')} without activeDeadlineSeconds: it may wait for ever"
+            yield pod.owner, f"waits in {waiting[0].get('name')} without activeDeadlineSeconds: it may wait without end"
         first = sum(_longest(each) for each in pod.spec.get("initContainers") or [])
         needed = first + max((_longest(each) for each in pod.spec.get("containers") or []), default=0)
         if deadlines and needed > min(deadlines) > 0:

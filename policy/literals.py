@@ -32,7 +32,9 @@ _FORMS = re.compile(
 )
 """Texts that are secrets by their form."""
 
-_NOTHING = frozenset({"", "empty", "none", "null", "dummy", "true", "false", "yes", "no", "auto", "default", "-"})
+_NOTHING = frozenset(
+    {"", "empty", "none", "null", "dummy", "true", "false", "yes", "no", "on", "off", "auto", "default", "-"}
+)
 
 
 def _literal(name: str, value: str) -> bool:

@@ -113,6 +113,7 @@ DEFINITIONS: Mapping[str, Mapping[str, tuple[str, bool]]] = {
     "leaderworkerset.x-k8s.io": {"lws": ALWAYS, "kubeflow-trainer": ("dataCache.enabled", False)},
     "trainer.kubeflow.org": {"kubeflow-trainer": ("crds.enabled", True)},
     "cert-manager.io": {"cert-manager": ("crds.enabled", False)},
+    "external-secrets.io": {"external-secrets": ("installCRDs", True)},
     "ceph.rook.io": {"rook-ceph": ("crds.enabled", True)},
     "keda.sh": {"keda": ("crds.install", True)},
     "slinky.slurm.net": {"slurm-operator-crds": ALWAYS, "slurm-operator": ("crds.enabled", False)},
@@ -147,7 +148,7 @@ def owners_of(graph: Graph, duty: Duty) -> list[str]:
     """The logical names of the resources that do this."""
     found = _by_charts(graph, duty.charts)
     for pod in pods(graph):
-        images = [str(each.get("image")).split("@")[0].rsplit("/", 1)[-1].partition(":")[0] for each in pod.containers]
+        images = [_program(each) for each in pod.containers]
         if pod.kind in ("DaemonSet", "Deployment") and pod.owner not in found and set(images) & set(duty.images):
             found.append(pod.owner)
     found += [each.name for each in graph.of_type("aws:eks/addon:Addon") if each.inputs.get("addonName") in duty.addons]
@@ -184,6 +185,38 @@ def one_owner_per_definition(graph: Graph) -> Iterator[Finding]:
         first, *others = by_charts or [""]
         for other in [*others, *(objects if first else [])]:
             yield other, f"brings definitions of {group}, which {first} brings already"
+
+
+@rule(
+    source="kubeflow/training-operator v1.9, cmd/training-operator.v1/main.go (--enable-scheme, all kinds without it); "
+    "kubeflow/mpi-operator, manifests/base: both define mpijobs.kubeflow.org, as v1 and as v2beta1",
+    remedy="start the training operator with --enable-scheme=pytorchjob and without the definition of its MPIJob, or "
+    "leave the MPI operator out",
+)
+def mpi_jobs_have_one_operator(graph: Graph) -> Iterator[Finding]:
+    """One operator alone serves MPIJob: the definition of the second one takes the first one's version away (N08)."""
+    operators = [each for each in pods(graph) if each.kind == "Deployment"]
+    mpi = [each.owner for each in operators for c in each.containers if _program(c) == "mpi-operator"]
+    for each in operators:
+        for container in each.containers:
+            if mpi and _program(container) == "training-operator" and _serves(container, "mpijob"):
+                yield (
+                    each.owner,
+                    f"serves MPIJob v1 beside the MPI operator {mpi[0]}, whose definition has the same name",
+                )
+
+
+def _program(container: Mapping[str, Any]) -> str:
+    """The last part of an image's name."""
+    return str(container.get("image")).split("@")[0].rsplit("/", 1)[-1].partition(":")[0]
+
+
+def _serves(container: Mapping[str, Any], kind: str) -> bool:
+    """Whether the training operator is told to serve a kind of job; it serves all where none is named."""
+    words = [str(each) for part in ("command", "args") for each in container.get(part) or []]
+    said = " ".join(words).replace("--enable-scheme ", "--enable-scheme=").lower().split()
+    named = [each.partition("=")[2] for each in said if each.startswith(("--enable-scheme=", "-enable-scheme="))]
+    return not named or kind in named
 
 
 @rule(

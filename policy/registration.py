@@ -8,6 +8,7 @@ from policy.rule import Finding, rule
 
 PROTECTED_TYPES = (
     "aws:ec2/vpc:Vpc",
+    "aws:efs/fileSystem:FileSystem",
     "aws:eks/cluster:Cluster",
     "aws:fsx/lustreFileSystem:LustreFileSystem",
     "aws:kms/key:Key",

@@ -162,7 +162,7 @@ def _metrics(each: Resource) -> list[tuple[str, Mapping[str, Any]]]:
     "maxReplicas",
 )
 def metrics_are_served(graph: Graph) -> Iterator[Finding]:
-    """Something in the cluster serves what an autoscaler looks at, else it holds its least for ever (LF06, DC11)."""
+    """Something in the cluster serves what an autoscaler looks at, else it holds its least without end (LF06, DC11)."""
     whole = bool(graph.of_type("aws:eks/cluster:Cluster", "Release"))
     limited = {namespace_of(each) for each in graph.of_type("LimitRange")}
     for each in scalers(graph):

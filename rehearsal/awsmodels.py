@@ -38,6 +38,11 @@ def input_shape(service: str, operation: str) -> Any:
         return model.operation_model(names[operation]).input_shape
 
 
+def made_up(shape: Any) -> dict[str, str]:
+    """Members that botocore fills in for each call that leaves them out (handlers.py, generate_idempotent_uuid)."""
+    return {name: "made-up" for name, each in shape.members.items() if each.metadata.get("idempotencyToken")}
+
+
 def faults(shape: Any, value: Any, path: str = "") -> Iterator[str]:
     """What AWS would refuse in ``value`` before looking at its meaning: required members, enums, patterns, bounds."""
     if shape is None:

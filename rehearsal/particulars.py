@@ -91,6 +91,8 @@ class Content:
     """The full key of the secret by whose value, a private key, one logs in to the hosts."""
     people: Sequence[str] = ()
     """ARNs of roles and users whom the stack lets into its cluster and does not make."""
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """Values that Secrets Manager has, by the secret's name or ARN."""
 
 
 def region(text: str) -> str:

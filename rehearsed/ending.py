@@ -33,6 +33,7 @@ BILLED: Mapping[str, tuple[str, str, dict[str, Any], str]] = {
     "NAT gateway": ("ec2", "describe_nat_gateways", {"Filter": _GATEWAYS}, "NatGateways[].NatGatewayId"),
     "address": ("ec2", "describe_addresses", {}, "Addresses[].AllocationId"),
     "endpoint": ("ec2", "describe_vpc_endpoints", {}, "VpcEndpoints[?VpcEndpointType!='Gateway'].VpcEndpointId"),
+    "home file system": ("efs", "describe_file_systems", {}, "FileSystems[].FileSystemId"),
     "file system": ("fsx", "describe_file_systems", {}, "FileSystems[].FileSystemId"),
     "load balancer": ("elbv2", "describe_load_balancers", {}, "LoadBalancers[].LoadBalancerArn"),
     "classic load balancer": (
@@ -41,7 +42,7 @@ BILLED: Mapping[str, tuple[str, str, dict[str, Any], str]] = {
     ),
 }
 """What a region bills by the hour: the call that lists it, and where the ids stand in the answer (price pages of EKS,
-EC2, VPC, FSx and Elastic Load Balancing). Gateway endpoints are free.
+EC2, VPC, EFS, FSx and Elastic Load Balancing). Gateway endpoints are free.
 """
 LASTING: Mapping[str, tuple[str, str, dict[str, Any], str]] = {
     "bucket": ("s3", "list_buckets", {}, "Buckets[].Name"),

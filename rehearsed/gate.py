@@ -33,6 +33,16 @@ SYSTEM = "infiniband"
 """Where beside the tools the kernel's files about fabric cards lie."""
 
 LINK_FACTOR, CARD_FACTOR = 1.07, 1.2
+PORT_GBPS, PERFTEST_PART = 400, 0.98
+"""A port of NDR, and what of it 8 MiB messages of ib_write_bw reach."""
+
+RATES = " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
+TIMES = (
+    " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]"
+    "   99% percentile[usec]   99.9% percentile[usec] "
+)
+_TIMED = " 2       1000          1.80           9.71         1.86      1.87      0.11      2.04      3.50   "
+"""Headings of perftest, and a row of latencies (linux-rdma/perftest, src/perftest_parameters.h)."""
 DISK_MIB_PER_SECOND = 1000
 ILL = frozenset(
     {"fabric-manager", "gpu-slow", "gpu-unavailable", "gpu-driver", "nvlink", "ib-link", "filesystem-mount"}
@@ -50,7 +60,7 @@ _PYTHON = """\
 #!/bin/sh
 where=$2
 while [ "$1" != --out ]; do shift; done
-cp {files}/$where/* "$2"/ 2>/dev/null
+cp -r {files}/$where/. "$2"/ 2>/dev/null
 cat {files}/$where.said
 """
 
@@ -113,24 +123,31 @@ def outputs(launch: Launch) -> dict[str, str]:
     clocks = "".join(
         f"{each}, {_mhz(board.sm_mhz, each in slow)}, {board.watts:.2f}, {board.watts:.2f}\n" for each in here
     )
+    infiniband = plan.get("provider") == "IB"
+    cards = plan["devices"] if infiniband else None
     found = {
         "report": report(count, switched=board.links > 0 and host.machine.gpu_count > 1, starts=_starts(launch)),
         "alone/clocks.csv": clocks,
-        "alone/nccl.log": "".join(_spoken(launch, rank) for rank in range(count)),
+        "alone/nccl.log": "".join(_spoken(launch, rank, cards) for rank in range(count)),
         "alone.said": "",
         "between.said": "",
     }
-    if plan.get("provider") == "IB":
+    if infiniband:
         found |= ports(plan["devices"], len(lasting(launch, "ib-link")))
     inside = board.links * board.link_gbps * LINK_FACTOR * (0.5 if lasting(launch, "nvlink") else 1)
     found["alone/inside.txt"] = "".join(table(each, inside) for each in tests if each["nodes"] == 1)
-    cards = launch.limit(nccl.EFA) * EFA_BYTES_PER_SECOND / 1e9 * CARD_FACTOR
+    wires = launch.limit(nccl.EFA) * EFA_BYTES_PER_SECOND / 1e9
+    if infiniband:
+        wires = plan["devices"] * PORT_GBPS / 8
+    rate = wires * CARD_FACTOR
     asked = max((each["nodes"] for each in tests), default=1)
     well = _well(launch, asked)
+    if infiniband and well > 1:
+        found |= rails(plan)
     for each in tests:
         if 1 < each["nodes"] <= well:
             name = f"between/between-{each['nodes']}-{each['operation']}.txt"
-            found[name] = found.get(name, "") + table(each, cards)
+            found[name] = found.get(name, "") + table(each, rate)
     if well < 2:
         found["between.said"] = f"{well} of {asked} nodes are well and came\n"
     return found
@@ -162,7 +179,27 @@ def table(test: Mapping[str, Any], bus: float) -> str:
     return f"#  size count type redop root time algbw busbw #wrong\n  {row}\n# Avg bus bandwidth    : {bus:.3f}\n"
 
 
-def ports(count: int, down: int, gbps: int = 400) -> dict[str, str]:
+def rails(plan: Mapping[str, Any]) -> dict[str, str]:
+    """What perftest says of the node's cards with as many partners as there are rounds, one after the other."""
+    found: dict[str, str] = {}
+    rate = PORT_GBPS * PERFTEST_PART
+    for partner in range(plan["pairs"]["rounds"]):
+        for card in range(plan["devices"]):
+            place = f"between/pairs/node-{partner}/mlx5_{card}"
+            row = f" 8388608    4000             {rate:<7.2f}            {rate:<7.2f}\t\t     {rate / 67.1:<7.6f}"
+            for way in ("out", "in"):
+                found[f"{place}/{way}"] = _perftest(f"mlx5_{card}", RATES, row)
+            found[f"{place}/latency"] = _perftest(f"mlx5_{card}", TIMES, _TIMED)
+    return found
+
+
+def _perftest(card: str, heading: str, row: str) -> str:
+    line = "-" * 87
+    about = f" Dual-port       : OFF\t\tDevice         : {card}\n Link type       : IB"
+    return "\n".join((line, about, line, heading, row, line, ""))
+
+
+def ports(count: int, down: int, gbps: int = PORT_GBPS) -> dict[str, str]:
     """The kernel's files about the ports of so many InfiniBand cards (sysfs-class-infiniband); the first `down` of them
     have no link.
     """
@@ -175,10 +212,16 @@ def ports(count: int, down: int, gbps: int = 400) -> dict[str, str]:
     return found
 
 
-def _spoken(launch: Launch, rank: int) -> str:
-    devices = max(0, launch.limit(nccl.EFA) - len(lasting(launch, "ib-link")))
-    chosen = nccl.choose(registry.inside(str(launch.spec["image"])), launch.env, devices)
-    return "".join(f"{launch.pod_name}:{rank + 1}:{rank + 1} [{rank}] NCCL INFO {line}\n" for line in chosen.lines)
+def _spoken(launch: Launch, rank: int, cards: int | None) -> str:
+    """What NCCL says of its network: over so many InfiniBand `cards` (src/transport/net_ib), else what EFA makes it."""
+    down = len(lasting(launch, "ib-link"))
+    if cards is None:
+        devices = max(0, launch.limit(nccl.EFA) - down)
+        lines = nccl.choose(registry.inside(str(launch.spec["image"])), launch.env, devices).lines
+    else:
+        names = " ".join(f"[{at}]mlx5_{card}:1/IB" for at, card in enumerate(range(down, cards)))
+        lines = (f"NET/IB : Using {names} [RO]; OOB eth0:10.0.0.1<0>", "Using network IB")
+    return "".join(f"{launch.pod_name}:{rank + 1}:{rank + 1} [{rank}] NCCL INFO {line}\n" for line in lines)
 
 
 def _plan(launch: Launch) -> Mapping[str, Any]:

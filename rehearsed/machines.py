@@ -21,6 +21,8 @@ LOGIN = f"{PROJECT}:sshKey"
 SECRETS = ("sshKey", "clusterKey", "objectStoreKeyId", "objectStoreKey")
 SHARED = "/mnt/shared"
 """Where the program has its nodes mount what they share."""
+CEPHFS = "csi:rook-ceph.cephfs.csi.ceph.com:files:/volumes/shared"
+"""What they share where Ceph is the file system: the directory of it that claims name."""
 PARTS, PART_BYTES = 64, 1 << 30
 """A dataset lies there in so many files, each so large: enough for a node of every gang to have its own."""
 
@@ -72,7 +74,8 @@ def files(text: str) -> Mapping[str, Mapping[str, int]]:
     if not machines(text):
         return {}
     named = [str(each.get("name")) for each in _mappings((config.get(f"{PROJECT}:training") or {}).get("datasets"))]
-    return {SHARED: {f"datasets/{name}/part-{part:04}.tar": PART_BYTES for name in named for part in range(PARTS)}}
+    where = CEPHFS if "ceph" in (config.get(f"{PROJECT}:storage") or {}) else SHARED
+    return {where: {f"datasets/{name}/part-{part:04}.tar": PART_BYTES for name in named for part in range(PARTS)}}
 
 
 def counted(pattern: str) -> list[str]:

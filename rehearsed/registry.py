@@ -82,7 +82,7 @@ def _numbers(version: str | None) -> tuple[int, ...]:
 
 
 def _built(row: Mapping[str, Any]) -> Inside:
-    """An image of one's own: what it is built on, with what the row says besides."""
+    """A site's image: what it is built on, with what the row says besides."""
     on = stock(str(row.get("like", "")).partition("..")[0]) or Inside()
     if "aws-ofi-nccl" in row.get("lacks", ()):
         on = replace(on, plugins=on.plugins - {"ofi", "aws-ofi", ""})

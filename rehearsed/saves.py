@@ -146,7 +146,7 @@ def copied(launch: Launch) -> list[str]:
 
 
 def _key(launch: Launch, bucket: str) -> str | None:
-    """The KMS key of one's own that a bucket encrypts with: who puts an object needs kms:GenerateDataKey on it.
+    """The customer's KMS key that a bucket encrypts with: who puts an object needs kms:GenerateDataKey on it.
 
     Source: S3 user guide, "Using server-side encryption with AWS KMS keys", permissions.
     """

@@ -1,4 +1,4 @@
-"""Secrets that a stack file's sections name: keys of the file that no Pulumi.yaml declares."""
+"""Secrets that a stack file's sections read: keys of the file, but for those that somebody keeps outside of it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ PROJECT = "gpucluster"
 
 
 def secrets(text: str) -> Sequence[str]:
-    """Full keys of the secrets of receivers of alerts, of model services, of the trials' database, of a tracker and of
-    hosts, each once.
+    """Full keys of the secrets of the hub, of model services, of receivers of alerts, of the databases of trials and
+    pipelines, of a tracker and of hosts, each once.
     """
     config = (yaml.safe_load(text) or {}).get("config") or {}
     receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
-    services = (config.get(f"{PROJECT}:serving") or {}).get("services") or ()
-    named = [str(each["secret"]) for each in receivers if "secret" in each]
-    named += [str(key) for each in services for key in each.get("keys") or ()]
+    serving = config.get(f"{PROJECT}:serving") or {}
+    services, servers = serving.get("services") or (), serving.get("triton") or ()
+    named = ["hfToken"] if services else []
+    named += [str(key) for each in (*services, *servers) for key in each.get("keys") or ("apiToken",)]
+    named += [str(each["secret"]) for each in receivers if "secret" in each]
     training = config.get(f"{PROJECT}:training") or {}
     if training.get("experiments"):
         named.append(str((training.get("trialDatabase") or {}).get("secret", "trialDatabase")))
     if (tracking := training.get("tracking")) is not None:
-        own = "trackingDatabase" if tracking.get("kind", "mlflow") == "mlflow" else "trackingKey"
-        named.append(str(tracking.get("secret") or own))
-    return list(dict.fromkeys([*(f"{PROJECT}:{key}" for key in named), *machines.secrets(text)]))
+        its = "trackingDatabase" if tracking.get("kind", "mlflow") == "mlflow" else "trackingKey"
+        named.append(str(tracking.get("secret") or its))
+    if (pipelines := training.get("pipelines")) is not None:
+        named.append(str(pipelines.get("secret", "pipelinesDatabase")))
+    kept = (config.get(f"{PROJECT}:externalSecrets") or {}).get("secrets") or {}
+    own = (f"{PROJECT}:{key}" for key in named if key not in kept)
+    return list(dict.fromkeys([*own, *machines.secrets(text)]))

@@ -10,6 +10,7 @@ from review.preview import Step
 from review.words import code, plain
 
 _HOLDS_DATA: Mapping[str, str] = {
+    "aws:efs/fileSystem:FileSystem": "every file on it",
     "aws:fsx/lustreFileSystem:LustreFileSystem": "every file on it",
     "aws:s3/bucket:Bucket": "every object in it",
     "aws:s3/bucketV2:BucketV2": "every object in it",

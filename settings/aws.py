@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from settings.associations import MOST, Association, apart
 from settings.aws_network import VpcNetwork
 from settings.capacity_reservation import CapacityReservation
+from settings.home import Home
 from settings.monitoring import LogDays
 from settings.pools import Pool
 from settings.sections import Path, Section, SectionError
@@ -281,6 +282,7 @@ class AwsStorage(Section):
     lustre: FsxLustre
     object_store: ObjectStore = Field(default_factory=ObjectStore)
     sources: Annotated[tuple[SourceBucket, ...], Field(description="buckets of weights and datasets, each once")] = ()
+    home: Annotated[Home | None, Field(description="None = people have no directories that outlive their pods")] = None
 
 
 class AuditLog(Section):

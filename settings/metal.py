@@ -1,4 +1,4 @@
-"""What a stack file says about racks of one's own: the site, the servers, the fabric."""
+"""What a stack file says about on-premises racks: the site, the servers, the fabric."""
 
 from typing import Annotated, Literal, Self
 

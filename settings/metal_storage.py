@@ -1,4 +1,4 @@
-"""Storage servers of one's own: Lustre or Ceph."""
+"""Storage on-premises servers: Lustre or Ceph."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
@@ -6,9 +6,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.sections import Section, SectionError
-from settings.types import Stripes
+from settings.types import Matching, PrivateCidr, Stripes
 
 Count = Annotated[int, Field(ge=1, le=4096)]
+Bucket = Annotated[str, Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of a bucket")]
 
 
 class MetalLustre(Section):
@@ -23,17 +24,36 @@ class MetalLustre(Section):
     network: Annotated[
         Literal["storage", "compute"], Field(description="own fabric, or storagePorts of the compute fabric")
     ] = "storage"
-    stripe_count: Annotated[int | None, Field(ge=1, le=2000, description="targets of one file; None = all")] = None
+    stripe_count: Annotated[
+        int | None, Field(ge=1, le=2000, description="targets of a new file; None = as the file system has it")
+    ] = None
     nics_per_server: Annotated[int | None, Field(ge=1, le=64, description="None = all cards of the row")] = None
 
 
 class Ceph(Section):
-    """Ceph on servers of the catalogue, with copies (`replicas`) or with parity (`erasure`, such as 4+2)."""
+    """Ceph on servers of the catalogue, with copies (`replicas`) or with parity (`erasure`, such as 4+2).
+
+    Where the inventory names its machines, Rook runs it in the cluster: they are nodes that nothing else runs on.
+    """
 
     server: Annotated[str, Field(description="row of the storage server catalogue")]
     count: Count
     replicas: Annotated[int | None, Field(ge=1, le=10)] = None
     erasure: Stripes | None = None
+    failure_domain: Annotated[
+        Literal["host", "rack"], Field(description="what may be lost with one part of each object")
+    ] = "host"
+    monitors: Annotated[Literal[3, 5], Field(description="odd, for a majority; each on a machine of its own")] = 3
+    osd_memory_gib: Annotated[int, Field(ge=4, le=64, description="memory of each OSD, one for every drive")] = 8
+    public_cidr: Annotated[
+        PrivateCidr | None, Field(description="addresses that clients reach it at; None = the machines' own")
+    ] = None
+    cluster_cidr: Annotated[
+        PrivateCidr | None, Field(description="addresses that OSDs copy over; None = those of clients")
+    ] = None
+    bucket: Annotated[
+        Bucket | None, Field(description="bucket of this stack in Ceph's own object store; None = it has none")
+    ] = None
 
     @model_validator(mode="after")
     def _copies_or_parity(self) -> Self:

@@ -12,6 +12,7 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_va
 from pydantic_core import InitErrorDetails
 
 from settings.aws import Aws, AwsPool, AwsSecurity, AwsStorage, HourlyBudget
+from settings.external_secrets import ExternalSecrets
 from settings.facility import Facility
 from settings.inventory import Inventory
 from settings.keeper import Keeper
@@ -113,6 +114,10 @@ class AwsSettings(Settings):
         Field(default_factory=AwsSupply)
     )
     keeper: Annotated[Keeper | None, Field(description="None = the stack never ends or sleeps by itself")] = None
+    external_secrets: Annotated[
+        ExternalSecrets | None,
+        Field(description="secrets that Secrets Manager keeps; None = all of them are values of this file"),
+    ] = None
 
 
 class MetalSettings(Settings):

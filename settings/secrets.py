@@ -16,11 +16,14 @@ TRIAL_DATABASE = "trialDatabase"
 TRACKING_DATABASE, TRACKING_KEY = "trackingDatabase", "trackingKey"
 """The password of the tracker's database and the key of a tracker outside, where the stack file names no other."""
 
+PIPELINES_DATABASE = "pipelinesDatabase"
+"""The password of the pipelines' database, where the stack file names no other secret for it."""
+
 SSH_KEY, CLUSTER_KEY = "sshKey", "clusterKey"
 """The private key that machines of an inventory let in, and what the secrets of their cluster are derived from."""
 
 STORE_KEY_ID, STORE_KEY = "objectStoreKeyId", "objectStoreKey"
-"""The two halves of a key of an inventory's object store."""
+"""The two halves of a key of the object store: of one that an inventory names, or of Ceph's."""
 
 SecretKey = Annotated[
     str,
@@ -33,12 +36,13 @@ SecretKey = Annotated[
 
 
 def named_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The secrets that receivers of alerts, model services, the trials' database, a tracker and an inventory name, in
+    """The secrets that receivers of alerts, model services, the databases of trials and
+    pipelines, a tracker and an inventory name, in
     sections as they are written."""
     receivers = (each.get("secret") for each in _entries(values, "monitoring", "receivers"))
     services = (each.get("keys") for kind in ("services", "triton") for each in _entries(values, "serving", kind))
     keys = (key for each in services if isinstance(each, list | tuple) for key in each)
-    found = (*receivers, *keys, *_database(values), *_tracker(values), *_of_inventory(values))
+    found = (*receivers, *keys, *_database(values), *_tracker(values), *_pipelines(values), *_of_inventory(values))
     return tuple(dict.fromkeys(each for each in found if isinstance(each, str)))
 
 
@@ -59,12 +63,23 @@ def _tracker(values: Mapping[str, Any]) -> Iterable[Any]:
         yield tracking.get("secret") or own
 
 
+def _pipelines(values: Mapping[str, Any]) -> Iterable[Any]:
+    """The secret of the pipelines' database."""
+    training = values.get("training")
+    pipelines = training.get("pipelines") if isinstance(training, Mapping) else None
+    if isinstance(pipelines, Mapping):
+        yield pipelines.get("secret", PIPELINES_DATABASE)
+
+
 def _of_inventory(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The secrets without which no machine of an inventory can be reached, nor its object store."""
     inventory = values.get("inventory")
     if not isinstance(inventory, Mapping):
         return ()
-    return (SSH_KEY, CLUSTER_KEY, *((STORE_KEY_ID, STORE_KEY) if inventory.get("objectStore") else ()))
+    storage = values.get("storage")
+    ceph = storage.get("ceph") if isinstance(storage, Mapping) else None
+    stored = inventory.get("objectStore") or (ceph.get("bucket") if isinstance(ceph, Mapping) else None)
+    return (SSH_KEY, CLUSTER_KEY, *((STORE_KEY_ID, STORE_KEY) if stored else ()))
 
 
 def _entries(values: Mapping[str, Any], section: str, key: str) -> Iterable[Mapping[str, Any]]:

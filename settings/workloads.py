@@ -9,6 +9,7 @@ from settings.experiments import Experiment, TrialDatabase
 from settings.follow_ups import FollowUp, name_problems
 from settings.gates import Gates
 from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
+from settings.pipelines import Pipelines
 from settings.sections import Path, Section, SectionError
 from settings.tracking import Tracking
 from settings.types import Image, Matching, Name, S3Uri, reserved
@@ -217,7 +218,7 @@ class TrainingRun(Section):
             problems.append(
                 (
                     ("profile",),
-                    "is told to a framework, and a script of one's own reads no flags of ours; "
+                    "is told to a framework, and a script of the user's reads no flags of ours; "
                     "set framework, or remove it",
                 )
             )
@@ -258,6 +259,9 @@ class Training(Section):
     ] = None
     tracking: Annotated[
         Tracking | None, Field(description="where runs tell how they get on; None = nowhere but their logs")
+    ] = None
+    pipelines: Annotated[
+        Pipelines | None, Field(description="Kubeflow Pipelines in the cluster; None = there are none")
     ] = None
 
     @property

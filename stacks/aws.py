@@ -3,7 +3,7 @@
 import pulumi
 
 from catalogue.versions import ADDONS, AWS_CLI_IMAGE, EFA_DEVICE_PLUGIN
-from components.aws.addons import NODE_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
+from components.aws.addons import HOME_ADDONS, NODE_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
 from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.cluster import Cluster, ClusterArgs
 from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
@@ -16,12 +16,14 @@ from planner.serving.gateway import GatewayPlan
 from planner.stack import AwsDeployment
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground, ask_account, cluster_name, ground, key
+from stacks.aws_home import home
 from stacks.aws_keeper import keeper
 from stacks.aws_people import EksPeople
 from stacks.aws_pools import gpu_pools, node_pools
 from stacks.aws_registry import registry
 from stacks.aws_spending import spending
 from stacks.aws_storage import InstanceStore, LustreSource, S3Store, StoragePlace, bucket, lustre
+from stacks.aws_vault import SecretsManager
 from stacks.aws_watching import watching
 from stacks.aws_zones import HostedZones
 from stacks.platform import Connections, DeviceChart, Devices, KubeCluster, Platform
@@ -72,7 +74,8 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     daemons = _addons("node-addons", NODE_ADDONS, cluster, base, kube, after=base.endpoints)
     pools = node_pools(plan, base, cluster, hardware, after=daemons.installed["vpc-cni"])
     system = next(pools[name] for name, pool in plan.pools.items() if pool.role == "system")
-    services = _addons("service-addons", SERVICE_ADDONS, cluster, base, kube, after=system.nodes)
+    wanted = SERVICE_ADDONS + (HOME_ADDONS if plan.home else ())
+    services = _addons("service-addons", wanted, cluster, base, kube, after=system.nodes)
     block = BlockStorage(
         "block-storage",
         BlockStorageArgs(driver=services.installed["aws-ebs-csi-driver"], tags=lasting_tags(plan.ownership)),
@@ -83,6 +86,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         parent=Storage("storage", pulumi.ResourceOptions(providers=[provider, kubernetes]))
     )
     file_system = lustre(plan, base.keys, _storage_place(base, cluster), storage)
+    homes = home(plan, base, cluster.security_group_id, services.installed, storage)
     objects = bucket(plan, base.keys, base.account.id, storage)
     images = registry(plan, base.keys, storage)
     numbers = aws_numbers(plan)
@@ -105,6 +109,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             driver=services.installed["aws-fsx-csi-driver"],
             opts=storage,
         ),
+        home=homes,
         local=InstanceStore(),
         objects=S3Store(
             account_id=base.account.id,
@@ -113,12 +118,19 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             key_arn=base.keys.arn,
             cluster_name=cluster.name,
             partition=base.account.partition,
+            region=plan.deployment.region,
             client=plan.supply.image(AWS_CLI_IMAGE),
         ),
         entry=_entry(plan.gateway, base),
         watching=watching(plan, base, cluster.name),
         connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.reached_inside)),
         zones=HostedZones(cluster_name=cluster.name, partition=base.account.partition),
+        vault=SecretsManager(
+            cluster_name=cluster.name,
+            partition=base.account.partition,
+            region=plan.deployment.region,
+            account_id=base.account.id,
+        ),
         people=EksPeople(cluster_name=cluster.name, opts=pulumi.ResourceOptions(parent=kube)),
         layer=kube,
         providers=[provider, kubernetes],
@@ -139,6 +151,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             "storage": {
                 "fileSystem": file_system.file_system_id,
                 "bucket": objects.bucket_name,
+                **({"home": homes.files.file_system_id} if homes else {}),
                 **numbers["storage"],
                 **({"repositories": images.urls} if images else {}),
             },

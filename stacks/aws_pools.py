@@ -65,6 +65,7 @@ def node_pools(
             repair=_repair(pool.repair, share) if pool.repair else None,
             block=CapacityBlock(reservation_id=share.reservation, nodes=share.nodes) if share else None,
             reservation_id=pool.capacity_reservation,
+            lustre_efa=pool.lustre_efa,
             after=after,
         )
 

@@ -11,6 +11,7 @@ from components.aws.keys import Keys
 from components.aws.lustre import AssociationSpec, Lustre, LustreArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
+from components.platform.copying import StoreAddress
 from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
@@ -63,12 +64,21 @@ class S3Store:
     key_arn: pulumi.Output[str]
     cluster_name: pulumi.Output[str]
     partition: pulumi.Output[str]
+    region: str
     client: str
     scheme: str = "s3"
 
     @property
     def copier(self) -> AwsCli:
         return AwsCli(image=self.client)
+
+    @property
+    def address(self) -> StoreAddress:
+        """Amazon S3's endpoint of the region (AWS general reference, Amazon S3 endpoints and quotas)."""
+        suffix = self.partition.apply(lambda each: "amazonaws.com.cn" if each == "aws-cn" else "amazonaws.com")
+        return StoreAddress(
+            endpoint=pulumi.Output.format("https://s3.{0}.{1}", self.region, suffix), region=self.region
+        )
 
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """Nothing: pods get their identities by their accounts."""

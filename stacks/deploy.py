@@ -33,7 +33,7 @@ def platform_of(plan: Plan, config: pulumi.Config) -> Platform:
 
 
 def deployable(plan: Plan) -> None:
-    """Raises RunError with everything that a plan of machines of one's own lacks to be deployed."""
+    """Raises RunError with everything that a plan of on-premises machines lacks to be deployed."""
     if isinstance(plan, AwsPlan):
         return
     from stacks.metal_lacking import lacking

@@ -5,11 +5,11 @@ import pulumi
 from catalogue.supply import Supply
 from catalogue.versions import PYTHON_IMAGE
 from components.training.gate_history import GateHistory, GateHistoryArgs
-from components.training.gate_pods import GateArgs, GateTest, gate_files
+from components.training.gate_pods import GateArgs, GatePairs, GateTest, gate_files
 from components.training.gates import Gate
 from planner.communication.gates import Gate as Test
 from planner.communication.measured import GIB
-from planner.gating import GatePlan
+from planner.gating import GatePlan, PairPlan
 from planner.types import Plan
 from stacks.platform import Platform
 from stacks.services import CHECKPOINTS, Services
@@ -40,6 +40,7 @@ def _gate(
         provider=gate.provider,
         devices=gate.devices,
         tests=[_test(each) for each in gate.tests],
+        pairs=_pairs(gate.pairs),
         storage_mib=gate.storage_mib,
         write_gb_per_s=gate.write_gb_per_s,
         read_gb_per_s=gate.read_gb_per_s,
@@ -73,6 +74,17 @@ def _history(
         after=measured,
     )
     GateHistory(account, args, inside)
+
+
+def _pairs(pairs: PairPlan) -> GatePairs:
+    return GatePairs(
+        program=pairs.program,
+        warn=pairs.warn,
+        fail=pairs.fail,
+        latency_us=pairs.latency_us,
+        rounds=pairs.rounds,
+        seconds=pairs.seconds,
+    )
 
 
 def _test(test: Test) -> GateTest:

@@ -1,4 +1,4 @@
-"""A GPU cluster on machines of one's own: control plane, network, nodes and storage, in the order of their needs."""
+"""A GPU cluster on on-premises machines: control plane, network, nodes and storage, in the order of their needs."""
 
 from ipaddress import IPv4Network
 from typing import Any
@@ -35,8 +35,10 @@ from planner.pool_types import MetalPoolPlan
 from planner.site import SitePlan, StorePlan
 from planner.types import Plan
 from stacks.charts import chart_source
+from stacks.metal_ceph import CephFiles, ceph_spec, deploy_ceph, objects_of
+from stacks.metal_etcd import etcd_snapshots
 from stacks.metal_lacking import lacking
-from stacks.metal_machines import ControlPlane, Machines, control_plane, pools
+from stacks.metal_machines import ControlPlane, Machines, control_plane, pools, storage_nodes
 from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
 from stacks.metal_watching import watching
 from stacks.platform import Connections, DeviceChart, DeviceObject, Devices, KubeCluster, Platform, gpu_pool
@@ -74,6 +76,22 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     storage = pulumi.ResourceOptions(parent=Storage("storage", through_kubernetes))
     system = next(nodes[name].nodes for name, pool in plan.pools.items() if pool.role == "system")
     usable_tb = plan.storage.usable_tb if plan.storage else 0.0
+    capacity_gib = max(1, int(usable_tb * GIB_PER_TB))
+    key_id, key = config.require_secret("objectStoreKeyId"), config.require_secret("objectStoreKey")
+    ceph = None
+    if site.ceph is not None:
+        servers = storage_nodes(machines, control, network, hardware).nodes
+        made = objects_of(site.ceph, key_id, key)
+        ceph = deploy_ceph(ceph_spec(site.ceph, site, plan.supply), plan.supply, servers, system, made, storage)
+    objects = SiteObjects(
+        store=store,
+        image=plan.supply.image(AWS_CLI_IMAGE),
+        key_id=key_id,
+        key=key,
+        made=ceph.bucket if ceph else None,
+    )
+    if objects.made is None:
+        etcd_snapshots(plan, objects, in_cluster)
     return Platform(
         cluster=KubeCluster(
             name=machines.cluster,
@@ -90,15 +108,12 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
             if pool.gpu is not None and pool.role != "system"
         },
         devices=_devices(plan, site, fabric),
-        block=local_volumes(plan.supply, storage, after=system),
-        shared=MountedFiles(capacity_gib=max(1, int(usable_tb * GIB_PER_TB)), opts=storage),
+        block=ceph.block if ceph else local_volumes(plan.supply, storage, after=system),
+        shared=CephFiles(capacity_gib=capacity_gib, shared=ceph.shared, opts=storage)
+        if ceph
+        else MountedFiles(capacity_gib=capacity_gib, opts=storage),
         local=Scratch(),
-        objects=SiteObjects(
-            store=store,
-            image=plan.supply.image(AWS_CLI_IMAGE),
-            key_id=config.require_secret("objectStoreKeyId"),
-            key=config.require_secret("objectStoreKey"),
-        ),
+        objects=objects,
         entry=Entry(),
         watching=watching(site),
         connections=connections(site, store),
@@ -108,7 +123,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
             "fabric": _fabric_lines(plan, site),
             "hardware": {"machines": len(site.hosts)},
             "storage": {
-                "fileSystem": site.shared_files.source if site.shared_files else None,
+                "fileSystem": site.shared_files.source if site.shared_files else "CephFS" if site.ceph else None,
                 "bucket": store.bucket,
             },
         },

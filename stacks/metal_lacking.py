@@ -1,4 +1,4 @@
-"""What a plan of machines of one's own leaves open that matters only once they are touched."""
+"""What a plan of on-premises machines leaves open that matters only once they are touched."""
 
 from collections.abc import Iterator
 
@@ -15,8 +15,11 @@ def lacking(plan: Plan) -> Iterator[str]:
         yield "gpucluster:inventory: names no machines, so the stack can be planned only (make plan); add it to deploy"
         return
     if site.object_store is None:
-        yield "gpucluster:inventory.objectStore: is missing, and weights and checkpoints have no place; name one"
-    if site.shared_files is None:
+        yield (
+            "gpucluster:inventory.objectStore: is missing, and weights and checkpoints have no place; name one"
+            + (", or a bucket of Ceph's (storage.ceph.bucket)" if site.ceph else "")
+        )
+    if site.shared_files is None and site.ceph is None:
         yield "gpucluster:inventory.sharedFiles: is missing, and nodes have nothing to mount; say what they mount"
     if plan.monitoring and plan.monitoring.log_days and site.logs is None:
         yield "gpucluster:inventory.logs: is missing, and monitoring.logs has nowhere to go; name a Loki, or remove it"

@@ -79,11 +79,11 @@ def control_plane(machines: Machines, kube: KubePlatform) -> ControlPlane:
 def pools(
     machines: Machines, control: ControlPlane, network: pulumi.Resource, hardware: HardwarePool
 ) -> Mapping[str, Pool]:
-    """The pools by name, and the servers of the file system beside them."""
+    """The pools by name, and the servers of Lustre beside them."""
     inside = pulumi.ResourceOptions(parent=hardware)
     joined = list(control.nodes.values())
     for host in machines.site.hosts:
-        if host.storage is not None:
+        if host not in machines.site.nodes:
             Host(f"host-{host.name}", machines.args(host), inside)
 
     def args(name: str) -> PoolArgs:
@@ -100,3 +100,18 @@ def pools(
         )
 
     return {name: Pool(f"pool-{name}", args(name), inside) for name in machines.plan.pools}
+
+
+def storage_nodes(machines: Machines, control: ControlPlane, network: pulumi.Resource, hardware: HardwarePool) -> Pool:
+    """The machines of Ceph, nodes that are of no pool."""
+    joined = list(control.nodes.values())
+    args = PoolArgs(
+        hosts={
+            host.name: machines.args(host, control.credentials.discovery, after=joined)
+            for host in machines.site.storage_nodes
+        },
+        overseer=machines.overseer,
+        network=network,
+        standing={},
+    )
+    return Pool("ceph-servers", args, pulumi.ResourceOptions(parent=hardware))

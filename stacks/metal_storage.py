@@ -9,8 +9,9 @@ import pulumi
 from catalogue.metal_versions import LOCAL_STATIC_PROVISIONER
 from catalogue.supply import Supply
 from components.metal.local_volumes import LocalVolumes, LocalVolumesArgs, provisioner_values
-from components.metal.object_store import StoreKey, StoreKeyArgs, client
+from components.metal.object_store import REGION, StoreKey, StoreKeyArgs, client
 from components.platform.charts import Chart, ChartArgs
+from components.platform.copying import StoreAddress
 from components.platform.taints import ROLE_KEY
 from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
@@ -19,7 +20,7 @@ from planner.site import StorePlan
 from stacks.charts import chart_source
 from stacks.metal_variables import LOCAL_VOLUMES_PATH, SHARED_PATH
 
-WITH_WORKLOADS = ("training", "inference", "tracking")
+WITH_WORKLOADS = ("training", "inference", "tracking", "pipelines")
 """Namespaces whose pods copy from and to the object store."""
 
 
@@ -46,23 +47,28 @@ class Scratch:
 class SiteObjects:
     """The site's store. It knows one key, which every pod that copies has: rights by prefix are the store's to give.
 
-    `image` is the copiers'.
+    `image` is the copiers'. `made` resolves to the bucket's name where the stack itself makes it.
     """
 
     store: StorePlan
     image: str
     key_id: pulumi.Output[str]
     key: pulumi.Output[str]
+    made: pulumi.Output[str] | None = None
     scheme: str = "s3"
     _kept: dict[str, pulumi.Output[str]] = field(default_factory=dict)
 
     @property
     def bucket(self) -> pulumi.Output[str]:
-        return pulumi.Output.from_input(self.store.bucket)
+        return self.made if self.made is not None else pulumi.Output.from_input(self.store.bucket)
 
     @property
     def copier(self) -> AwsCli:
         return client(self.image, self.store.endpoint)
+
+    @property
+    def address(self) -> StoreAddress:
+        return StoreAddress(endpoint=self.store.endpoint, region=REGION)
 
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """The key, as a Secret of each namespace with workloads."""
@@ -93,7 +99,7 @@ class SiteObjects:
         return self._granted(account)
 
     def _granted(self, account: str) -> pulumi.Output[str]:
-        return pulumi.Output.all(*self._kept.values()).apply(lambda _: account)
+        return pulumi.Output.all(self.bucket, *self._kept.values()).apply(lambda _: account)
 
 
 def local_volumes(supply: Supply, inside: pulumi.ResourceOptions, after: pulumi.Resource) -> pulumi.Output[str]:

@@ -1,6 +1,7 @@
 """What a machine is told: the variables of its bundle, out of the plan and the catalogue."""
 
 import base64
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,10 +17,23 @@ from planner.metal_types import MetalPlan
 from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
+from stacks import metal_storage_node as storage_node
 from stacks.platform import node_labels, node_taints
+
+SERIAL_KEY = "gpucluster/serial"
+"""Label of a node: the machine that registered it. Another machine under its name is another node."""
 
 SHARED_PATH = "/mnt/shared"
 """Where every node has the shared file system."""
+
+LUSTRE_PARAMETERS = (
+    "osc.*.max_pages_per_rpc=1024",
+    "osc.*.max_rpcs_in_flight=16",
+    "llite.*.max_read_ahead_mb=1024",
+    "llite.*.max_read_ahead_per_file_mb=256",
+)
+"""Of a client. 1024 pages are 4 MiB, what servers take by themselves; 256 pages and 64 MiB of a file were the default
+(Lustre operations manual, "Tuning the Client I/O RPC Stream", "Tuning File Readahead and Directory Statahead")."""
 
 LOCAL_VOLUMES_PATH = "/mnt/local-volumes"
 """Where a system node has directories of its own disks that are mounted one by one, each a volume."""
@@ -76,15 +90,22 @@ def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
     """The node that a machine registers. Where the control plane's nodes are all of the system pools, they run ordinary
     pods too; otherwise nothing but the control plane.
     """
-    pool = plan.pools[str(host.pool)]
+    if host.pool is None:
+        return storage_node.spec(host)
+    pool = plan.pools[host.pool]
     mounted = {MOUNTED_KEY: "true"} if site.shared_files else {}
     alone = host.control_plane and _system_nodes(plan) > len(site.control_plane)
     return NodeSpec(
         name=host.name,
         address=host.address,
-        labels=node_labels(pool) | mounted,
+        labels=node_labels(pool) | mounted | ({SERIAL_KEY: serial_label(host.serial)} if host.serial else {}),
         taints=None if alone else node_taints(pool),
     )
+
+
+def serial_label(serial: str) -> str:
+    """A serial number as the value of a label: 63 letters, digits, `-`, `_` and `.`, the first and last no signs."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", serial)[:63].rstrip("-_.")
 
 
 def _system_nodes(plan: MetalPlan) -> int:
@@ -92,16 +113,19 @@ def _system_nodes(plan: MetalPlan) -> int:
 
 
 def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]:
-    """What of a machine is prepared. Servers of the file system are no nodes."""
+    """What of a machine is prepared. Servers of Lustre are no nodes, those of Ceph are."""
     names = ["checks", "packages", "time", "modules", "sysctls"]
     names += ["rails"] if host.rails else []
-    if host.pool is None:
+    if host not in site.nodes:
         return chosen(*names)
+    if host.pool is None:
+        return chosen(*names, *storage_node.CONCERNS)
     pool = plan.pools[host.pool]
     names += ["swap", "containerd", "memlock", "kubelet"]
     names += ["nvme"] if host.disks else []
-    names += ["local-volumes"] if host.disks and pool.role == "system" else []
+    names += ["local-volumes"] if host.disks and pool.role == "system" and not site.ceph else []
     names += ["shared-files"] if site.shared_files else []
+    names += ["lustre-client"] if site.shared_files and site.shared_files.kind == "lustre" else []
     names += ["acs"] if pool.gpus_per_node else []
     if pool.gpus_per_node and site.driver == "host":
         names += ["persistence", "clocks", *(["fabric-manager"] if has_switches(pool.server) else [])]
@@ -134,22 +158,31 @@ def variables(
         "KEEP": _KEPT,
         "NTP": " ".join(site.time_servers),
         "MAX_SKEW": _SKEW_S,
-        "MODULES": " ".join((*_MODULES, *(_GPU_MODULES if pool and pool.rails and site.driver == "host" else ()))),
+        "MODULES": " ".join(
+            (
+                *_MODULES,
+                *(_GPU_MODULES if pool and pool.rails and site.driver == "host" else ()),
+                *(storage_node.CLIENT_MODULES if pool and site.ceph else ()),
+            )
+        ),
         "BLACKLIST": "nouveau" if pool and pool.gpus_per_node else "",
         "SYSCTLS": "".join(f"{name}={value}\n" for name, value in _SYSCTLS.items()),
         "RAILS": " ".join(f"{address}=rail{number}" for number, address in enumerate(host.rails)),
         "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
     }
-    if pool is None:
+    if host not in site.nodes:
         return told
-    return told | _of_node(plan, site, host, pool) | _of_cluster(plan, site, host, cluster, known)
+    own = _of_node(site, host, pool) if pool else storage_node.variables(host)
+    return told | _of_any_node(plan) | own | _of_cluster(plan, site, host, cluster, known)
 
 
-def _of_node(plan: MetalPlan, site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:
+def _of_any_node(plan: MetalPlan) -> dict[str, pulumi.Input[str]]:
+    return {"PAUSE_IMAGE": plan.supply.image(release(plan).pause), "DOWNLOADS": _DOWNLOADS, "DRAINED": "no"}
+
+
+def _of_node(site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:
     shared = site.shared_files
     return {
-        "PAUSE_IMAGE": plan.supply.image(release(plan).pause),
-        "DOWNLOADS": _DOWNLOADS,
         "NVME": " ".join(host.disks),
         "NVME_MOUNT": "/var/lib/local-volumes" if pool.role == "system" else "/var/lib/kubelet",
         "ALLOW_FORMAT": host.serial if host.serial and host.may_format else "",
@@ -158,10 +191,12 @@ def _of_node(plan: MetalPlan, site: SitePlan, host: HostPlan, pool: MetalPoolPla
         "SHARED_KIND": shared.kind if shared else "",
         "SHARED_SOURCE": shared.source if shared else "",
         "SHARED_PATH": SHARED_PATH,
+        "LUSTRE_PARAMETERS": " ".join(LUSTRE_PARAMETERS),
+        # The layout is the file system's: one machine says it.
+        "LUSTRE_STRIPES": str(shared.stripes) if shared and shared.stripes and host == site.control_plane[0] else "",
         "GPU_CLOCKS": "",
         "GPU_WATTS": "",
         "KUBELET": kubelet_patch(pool),
-        "DRAINED": "no",
     }
 
 
@@ -182,7 +217,7 @@ def kubelet_patch(pool: MetalPoolPlan) -> str:
 def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
     """NAME=VERSION of a machine's packages; without a version the one that is there, or the repositories' newest."""
     names = ["chrony="]
-    if host.pool:
+    if host in site.nodes:
         found = release(plan)
         names += [f"{name}={found.version}-{found.revision}" for name in ("kubelet", "kubeadm", "kubectl")]
         names += ["containerd.io="]
@@ -220,11 +255,13 @@ def _of_cluster(
                 )
             )
         }
-    guests = [each for each in site.hosts if each.pool and each != first]
+    guests = [each for each in site.nodes if each != first]
     if host.control_plane:
+        told["LEAVING"] = " ".join(serial_label(each) for each in site.leaving)
         told["INVITATIONS"] = known.key.apply(
             lambda key: "".join(
-                f"{each.name} {token(key, each)} {'control-plane' if each.control_plane else 'worker'}\n"
+                f"{each.name} {token(key, each)} {'control-plane' if each.control_plane else 'worker'} "
+                f"{serial_label(each.serial) if each.serial else '-'}\n"
                 for each in guests
             )
         )

@@ -1,10 +1,12 @@
-"""What watching a cluster of one's own takes: Loki of the site keeps its logs, and its control plane is looked at."""
+"""What watching an on-premises cluster takes: Loki of the site keeps its logs, and its control plane is looked at."""
 
 from dataclasses import dataclass
 
 import pulumi
 
 from components.metal.kubeadm import AUDIT_LOGS
+from components.metal.rook import NAMESPACE
+from components.monitoring.monitors import Target
 from planner.site import LokiPlan, SitePlan
 from stacks.platform import LogSink, Watching
 
@@ -45,6 +47,11 @@ class SiteLogs:
         return LogSink(outputs=told, account=pulumi.Output.from_input(account), read=read)
 
 
+CEPH = Target(name="ceph", namespace=NAMESPACE, labels={"app": "rook-ceph-mgr"}, port="http-metrics")
+"""Rook documentation, "Prometheus Monitoring": the manager's Service. Rook would make a monitor of it by itself, and
+stop where its definition is not there yet."""
+
+
 def watching(site: SitePlan) -> Watching:
     """kubeadm's parts answer at their nodes' addresses, as its configuration says; Cilium stands in for proxies. What
     the API server writes of who did what goes to the site's Loki with the other logs, which outlives the machines.
@@ -53,4 +60,5 @@ def watching(site: SitePlan) -> Watching:
         control_plane=("etcd", "controller-manager", "scheduler"),
         logs=SiteLogs(loki=site.logs),
         audit=f"{AUDIT_LOGS}/*.log",
+        targets=[CEPH] if site.ceph else [],
     )

@@ -1,5 +1,6 @@
 """What watches the cluster, on whichever platform: Prometheus and its exporters, who is told, and where logs go."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import pulumi
@@ -9,7 +10,7 @@ from components.layers import Monitoring
 from components.monitoring.alerting import Mail, Receiver
 from components.monitoring.logs import fluent_bit_values
 from components.monitoring.monitors import Monitors, MonitorsArgs, Target
-from components.monitoring.stack import MonitoringStack, MonitoringStackArgs
+from components.monitoring.stack import OUTSIDE, MonitoringStack, MonitoringStackArgs
 from components.monitoring.stack_values import Prometheus, Request, Requests
 from components.platform.charts import Chart, ChartArgs
 from components.platform.training_operator import LABELS as TRAINING_OPERATOR_LABELS
@@ -20,6 +21,7 @@ from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.dashboards import FIRST, deploy_dashboards
 from stacks.monitoring_rules import monitoring_rules
+from stacks.outside import outside_of
 from stacks.platform import Platform
 from stacks.services import Services
 
@@ -43,6 +45,7 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
     layer = Monitoring("monitoring", pulumi.ResourceOptions(providers=list(platform.providers)))
     inside = pulumi.ResourceOptions(parent=layer)
     namespace = services.namespaces[NAMESPACE]
+    kept = {each.name: each.secret for each in wanted.receivers if outside_of(services.outside, each.secret)}
     source = chart_source(versions.KUBE_PROMETHEUS_STACK, plan.supply)
     args = MonitoringStackArgs(
         source=source,
@@ -52,7 +55,8 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
         prometheus=_prometheus(wanted),
         requests=_requests(wanted),
         receivers=[_receiver(each) for each in wanted.receivers],
-        secrets={each.name: config.require_secret(each.secret) for each in wanted.receivers},
+        secrets={each.name: config.require_secret(each.secret) for each in wanted.receivers if each.name not in kept},
+        outside=_outside(services, kept),
         default_rules=default_rules(),
         control_plane=platform.watching.control_plane,
         counters=platform.watching.counters,
@@ -65,6 +69,7 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
         Target(name="volcano-scheduler", namespace=services.namespaces["volcano-system"], labels=SCHEDULER_LABELS),
         Target(name="volcano-controllers", namespace=services.namespaces["volcano-system"], labels=CONTROLLERS_LABELS),
         Target(name="training-operator", namespace=services.namespaces["kubeflow"], labels=TRAINING_OPERATOR_LABELS),
+        *platform.watching.targets,
     ]
     Monitors("monitors", MonitorsArgs(targets=targets, every_s=wanted.scrape_s, after=services.monitors), inside)
     sink = platform.watching.logs.sink(
@@ -95,6 +100,13 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
             "logs": sink.read,
         }
     )
+
+
+def _outside(services: Services, kept: Mapping[str, str]) -> pulumi.Output[str] | None:
+    """The files of receivers whose secrets are kept outside, which Alertmanager reads each time it tells somebody."""
+    if services.outside is None or not kept:
+        return None
+    return services.outside.secret("receivers", namespace=NAMESPACE, secret=OUTSIDE, values=kept)
 
 
 def _prometheus(wanted: MonitoringPlan) -> Prometheus:

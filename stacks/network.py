@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from components.gateway.traefik import LABELS as TRAEFIK
 from components.gateway.traefik import PLAIN_PORT, TLS_PORT
+from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.platform.network_rules import DENY, JOB_KEY, NAMES, Flow, Pods, Reach, Rule, gang, internet
 from components.platform.taints import GATE_KEY
 from components.serving.arguments import PORT
@@ -15,6 +16,7 @@ from planner.serving.gateway import GatewayPlan
 from planner.tracking import TrackingPlan
 from planner.types import Plan
 from stacks.experiment_network import experiment_rules
+from stacks.pipelines_network import pipelines_rules
 from stacks.platform import Connections
 from stacks.tracking_network import tracking_rules
 
@@ -26,6 +28,9 @@ CALLER_KEY = "gpucluster/calls-models"
 
 GATEWAY, CERTIFICATES = "gateway", "cert-manager"
 """Namespaces of the way in from outside, and of what gets its certificates."""
+
+OUTSIDE = "external-secrets"
+"""The namespace of what brings secrets from outside."""
 
 _SCRAPERS = Flow(peers=[Pods(namespace="monitoring")])
 
@@ -44,15 +49,21 @@ def network_rules(
     gateway: GatewayPlan | None = None,
     experiments: bool = False,
     tracking: TrackingPlan | None = None,
+    outside: bool = False,
+    pipelines: bool = False,
 ) -> Mapping[str, Sequence[Rule]]:
     """The rules by namespace; `gates` are the pools that are measured. With `experiments` Katib is there, with
-    `tracking` what runs tell."""
+    `tracking` what runs tell, with `outside` what brings secrets, with `pipelines` those of Kubeflow."""
     katib = experiment_rules(known.api) if experiments else {}
     told = tracking_rules(tracking, _stores(known)) if tracking else {}
-    own = {TRACKER: [DENY, NAMES, *told[TRACKER]]} if TRACKER in told else {}
+    steps = pipelines_rules(known.api, _stores(known), tracked=TRACKER in told) if pipelines else {}
+    own = {TRACKER: [DENY, NAMES, *told[TRACKER], *steps.get(TRACKER, ())]} if TRACKER in told else {}
+    if PIPELINES in steps:
+        own[PIPELINES] = [DENY, NAMES, _scraped(), *steps[PIPELINES]]
     return (
         (_way_in(known, gateway) if gateway else {})
         | own
+        | (_outside_rules(known) if outside else {})
         | {
             "training": [
                 DENY,
@@ -198,6 +209,12 @@ def _way_in(known: Connections, gateway: GatewayPlan) -> dict[str, list[Rule]]:
             *([Rule(name="authority", egress=[_at(each) for each in authority])] if acme else []),
         ],
     }
+
+
+def _outside_rules(known: Connections) -> dict[str, list[Rule]]:
+    """What brings secrets asks their keeper, at a public address or inside the network."""
+    asks = Rule(name="asks-keeper", egress=[_at(each) for each in _outside(known, ())])
+    return {OUTSIDE: [DENY, NAMES, _scraped(), _asks_api(known), asks]}
 
 
 def _asks_api(known: Connections) -> Rule:

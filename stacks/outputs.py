@@ -45,6 +45,7 @@ def layer_outputs(
                 else {}
             ),
             **({"tracking": deployed.tracking} if deployed.tracking else {}),
+            **({"pipelines": deployed.pipelines} if deployed.pipelines else {}),
             "services": {
                 name: {
                     **shown["services"].get(name, {}),

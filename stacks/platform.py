@@ -12,13 +12,15 @@ import pulumi_kubernetes as k8s
 
 from catalogue.versions import Chart
 from components.monitoring.counters import NodeCounters
+from components.monitoring.monitors import Target
 from components.monitoring.stack_values import ControlPlanePart
-from components.platform.copying import Copier
+from components.platform.copying import Copier, StoreAddress
 from components.platform.network_rules import Reach
 from components.platform.pods import PodNetwork
 from components.platform.taints import Taint, pool_labels, pool_taints
 from components.serving.entry import Entry
 from components.storage.claims import ClaimSpec
+from planner.external_secrets import ExternalSecretPlan
 from planner.pool_types import PoolPlan, Role
 
 MIG_CONFIG_KEY, PLUGIN_CONFIG_KEY = "nvidia.com/mig.config", "nvidia.com/device-plugin.config"
@@ -128,7 +130,7 @@ class Devices:
 
 
 class SharedFiles(Protocol):
-    """The shared file system."""
+    """A shared file system: that of the runs, or the one of people's own files."""
 
     def claims(self, name: str, claims: Sequence[ClaimSpec]) -> Mapping[tuple[str, str], pulumi.Output[str]]:
         """Claim names by (namespace, claim), each resolving when the claim is there."""
@@ -157,6 +159,11 @@ class ObjectStore(Protocol):
 
     @property
     def copier(self) -> Copier: ...
+
+    @property
+    def address(self) -> StoreAddress:
+        """Where programs with a client of their own ask it, in words of S3."""
+        ...
 
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """Make in the namespaces, given by name, what every copier needs there, before the first right is asked for."""
@@ -200,13 +207,15 @@ class LogStore(Protocol):
 class Watching:
     """What watching the cluster takes here: parts of the `control_plane` whose metrics can be had, beside those of the
     API server, what keeps `logs`, and counters of nodes that the node exporter does not read. `audit` are files of
-    control-plane nodes, below /var/log, that are logs too, None where the platform keeps them by itself.
+    control-plane nodes, below /var/log, that are logs too, None where the platform keeps them by itself. `targets` are
+    what else of the platform has metrics.
     """
 
     control_plane: Sequence[ControlPlanePart]
     logs: LogStore
     counters: NodeCounters | None = None
     audit: str | None = None
+    targets: Sequence[Target] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,6 +255,27 @@ class Zones(Protocol):
         ...
 
 
+class Vault(Protocol):
+    """What keeps secrets outside of the stack file. `provider` is what a SecretStore is told of it (external-secrets,
+    SecretStoreProvider).
+    """
+
+    @property
+    def provider(self) -> Mapping[str, Any]: ...
+
+    def reader(
+        self,
+        name: str,
+        *,
+        secrets: Sequence[ExternalSecretPlan],
+        namespace: pulumi.Input[str],
+        account: str,
+        opts: pulumi.ResourceOptions,
+    ) -> pulumi.Output[str]:
+        """Let pods of an account read these secrets; its name, when new pods have the right."""
+        ...
+
+
 class People(Protocol):
     """Who is known to the platform by themselves, not by a group of the identity provider."""
 
@@ -258,9 +288,9 @@ class Platform:
     """A platform with a running cluster, its pools and its storage. `pools` are those with GPUs, by name.
 
     `block` is the storage class of single volumes, `entry` what a gateway is published by, `people` None where only
-    groups are known, `zones` None where pods have no right to any. `layer` is the parent of what else runs the cluster,
-    `providers` are those that the workloads' resources need, `outputs` the platform's own lines in the stack's outputs,
-    by layer.
+    groups are known, `zones` None where pods have no right to any, `home` None where people have no files of their own,
+    `vault` None where nothing keeps secrets. `layer` is the parent of what else runs the cluster, `providers` are those
+    that the workloads' resources need, `outputs` the platform's own lines in the stack's outputs, by layer.
     """
 
     cluster: KubeCluster
@@ -278,3 +308,5 @@ class Platform:
     outputs: Mapping[str, Mapping[str, Any]]
     people: People | None = None
     zones: Zones | None = None
+    home: SharedFiles | None = None
+    vault: Vault | None = None

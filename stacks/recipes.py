@@ -38,7 +38,7 @@ def started(run: RunPlan) -> Started:
 
 
 def recipe(run: RunPlan) -> Recipe | None:
-    """The plan's numbers of a run whose framework is told them; None for a script of one's own."""
+    """The plan's numbers of a run whose framework is told them; None for a script of the user's."""
     model, training, launch = run.launch.architecture, run.training, run.launch
     if model is None or training is None:
         return None

@@ -13,6 +13,7 @@ from planner.types import AwsPlan, Plan
 from settings.errors import SettingsError
 from stacks.charts import unlike_record
 from stacks.deploy import deployable
+from stacks.pipeline_files import wrong_uploads
 from stacks.serving import TOKENS
 
 TOLD = 32
@@ -25,7 +26,12 @@ MISSING = "{key}: model services need this secret, and it is not set; type pulum
 CLOSED = "{path}: nobody can ask {name}: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNKEPT = "{path}: the trials' database has no password: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNTOLD = "{path}: the tracker has no {what}: {key} is not set; type pulumi config set --secret {key} VALUE"
+UNSTORED = UNKEPT.replace("trials'", "pipelines'")
 UNREACHED = "gpucluster:inventory: {why} {key} is not set; type pulumi config set --secret {key} VALUE"
+TWICE = (
+    "{path}: Secrets Manager keeps it, and {key} is set, too, and nobody would read that; type pulumi config rm {key}, "
+    "or remove it here"
+)
 UNHEARD = "{path}: {name} cannot be told of alerts: {key} is not set; type pulumi config set --secret {key} VALUE"
 
 
@@ -48,7 +54,10 @@ def accepted(plan: Plan, config: pulumi.Config) -> Plan:
         *_without_receivers(plan, config),
         *_without_password(plan, config),
         *_without_tracker(plan, config),
+        *_without_pipelines(plan, config),
+        *wrong_uploads(plan.pipelines),
         *_without_machines(plan, config),
+        *_kept_twice(plan, config),
         *unlike_record(plan),
     ]
     if missing:
@@ -56,9 +65,21 @@ def accepted(plan: Plan, config: pulumi.Config) -> Plan:
     return plan
 
 
+def _lacks(plan: Plan, config: pulumi.Config, key: str) -> bool:
+    """Whether neither the stack file nor anybody outside has it."""
+    kept = plan.external_secrets.secrets if plan.external_secrets else {}
+    return key not in kept and config.get_secret(key) is None
+
+
+def _kept_twice(plan: Plan, config: pulumi.Config) -> Iterator[str]:
+    for key in plan.external_secrets.secrets if plan.external_secrets else ():
+        if config.get_secret(key) is not None:
+            yield TWICE.format(path=config.full_key(f"externalSecrets.secrets.{key}"), key=config.full_key(key))
+
+
 def _without_tokens(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     for key in TOKENS.values():
-        if plan.services and config.get_secret(key) is None:
+        if plan.services and _lacks(plan, config, key):
             yield MISSING.format(key=config.full_key(key))
 
 
@@ -67,7 +88,7 @@ def _without_keys(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     told: set[str] = set()
     for place, service in enumerate(plan.services.values()):
         for index, key in enumerate(service.keys):
-            if config.get_secret(key) is None and key not in told:
+            if _lacks(plan, config, key) and key not in told:
                 told.add(key)
                 path = config.full_key(f"serving.services[{place}].keys[{index}]")
                 yield CLOSED.format(path=path, name=service.name, key=config.full_key(key))
@@ -75,7 +96,7 @@ def _without_keys(plan: Plan, config: pulumi.Config) -> Iterator[str]:
 
 def _without_receivers(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     for index, receiver in enumerate(plan.monitoring.receivers if plan.monitoring else ()):
-        if config.get_secret(receiver.secret) is None:
+        if _lacks(plan, config, receiver.secret):
             path = config.full_key(f"monitoring.receivers[{index}].secret")
             yield UNHEARD.format(path=path, name=receiver.name, key=config.full_key(receiver.secret))
 
@@ -89,10 +110,17 @@ def _without_password(plan: Plan, config: pulumi.Config) -> Iterator[str]:
 
 def _without_tracker(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     tracking = plan.tracking
-    if tracking is not None and config.get_secret(tracking.secret) is None:
+    if tracking is not None and _lacks(plan, config, tracking.secret):
         what = "password for its database" if tracking.mlflow else "key, so nobody hears what runs tell"
         path = config.full_key("training.tracking.secret")
         yield UNTOLD.format(path=path, what=what, key=config.full_key(tracking.secret))
+
+
+def _without_pipelines(plan: Plan, config: pulumi.Config) -> Iterator[str]:
+    pipelines = plan.pipelines
+    if pipelines is not None and config.get_secret(pipelines.secret) is None:
+        path = config.full_key("training.pipelines.secret")
+        yield UNSTORED.format(path=path, key=config.full_key(pipelines.secret))
 
 
 def _without_machines(plan: Plan, config: pulumi.Config) -> Iterator[str]:

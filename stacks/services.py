@@ -8,13 +8,14 @@ import pulumi
 
 from catalogue import versions
 from catalogue.supply import Supply
+from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs
 from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
 from components.platform.metrics_server import metrics_server_values
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
-from components.platform.priorities import Priorities
+from components.platform.priorities import PRIORITIES, Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
@@ -23,17 +24,19 @@ from components.tracking.mlflow import NAMESPACE as TRACKER
 from planner.types import Plan
 from stacks import devices
 from stacks.charts import chart_source
-from stacks.network import CERTIFICATES, GATEWAY, mail_ports, network_rules
+from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, mail_ports, network_rules
+from stacks.outside import Outside, deploy_outside
 from stacks.platform import GpuPool, Platform
 
 DATA, CHECKPOINTS, WEIGHTS = ("training", "training-data"), ("training", "checkpoints"), ("inference", "model-weights")
+HOME = "home"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
     """What workloads refer to. Names resolve when the things exist; `claims` go by (namespace, claim).
 
-    `gpus` is what shows that a pool's GPUs work, by its name.
+    `gpus` is what shows that a pool's GPUs work, by its name; `outside` brings secrets that the stack file has not.
     """
 
     namespaces: Mapping[str, pulumi.Output[str]]
@@ -43,14 +46,23 @@ class Services:
     training_operator: pulumi.Resource
     monitors: pulumi.Resource
     gpus: Mapping[str, Sequence[pulumi.Resource]]
+    outside: Outside | None
 
 
-def namespace_specs(pools: Sequence[GpuPool], *, gateway: bool = False, tracker: bool = False) -> list[NamespaceSpec]:
+def namespace_specs(
+    pools: Sequence[GpuPool],
+    *,
+    gateway: bool = False,
+    tracker: bool = False,
+    outside: bool = False,
+    pipelines: bool = False,
+) -> list[NamespaceSpec]:
     """The namespaces. What the fabric's devices ask of training pods the baseline level forbids (NW03); operands of the
     GPU Operator mount the host. Neither side's pods may carry the other's priority, and inference has the GPUs of its
     pools and no more (A08). Among gangs the queues share, and priority decides: a quota would end preemption (M04).
     """
     fabric_asks = any(pool.network.capabilities for pool in pools if pool.role == "training")
+    no_gpus = dict.fromkeys(PRIORITIES, 0)
     serving = sum(pool.count * pool.devices for pool in pools if pool.role == "inference")
 
     return [
@@ -73,6 +85,9 @@ def namespace_specs(pools: Sequence[GpuPool], *, gateway: bool = False, tracker:
         NamespaceSpec(name="monitoring", pod_security="privileged"),
         *(NamespaceSpec(name=name, pod_security="baseline") for name in (GATEWAY, CERTIFICATES) if gateway),
         *([NamespaceSpec(name=TRACKER, pod_security="baseline")] if tracker else []),
+        *([NamespaceSpec(name=OUTSIDE, pod_security="baseline")] if outside else []),
+        # Steps write where runs do, as whoever their image says, and have no GPUs.
+        *([NamespaceSpec(name=PIPELINES, pod_security="baseline", gpus=no_gpus)] if pipelines else []),
     ]
 
 
@@ -87,6 +102,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
                 list(platform.pools.values()),
                 gateway=plan.gateway is not None,
                 tracker=plan.tracking is not None and plan.tracking.mlflow is not None,
+                outside=plan.external_secrets is not None,
+                pipelines=plan.pipelines is not None,
             )
         ),
         at_platform,
@@ -99,6 +116,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         gateway=plan.gateway,
         experiments=bool(plan.experiments),
         tracking=plan.tracking,
+        outside=plan.external_secrets is not None,
+        pipelines=plan.pipelines is not None,
     )
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
     monitors = _monitors(plan.supply, platform, namespaces, at_platform)
@@ -134,14 +153,17 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         ),
         at_scheduling,
     )
+    if platform.home:
+        platform.home.claims("home-claims", [home_claim("training", namespaces["training"])])
     return Services(
         namespaces=namespaces,
         priorities=Priorities("priorities", at_scheduling).names,
         queues=Queues("queues", QueuesArgs(queues=queues, scheduler=volcano), at_scheduling).names,
-        claims=platform.shared.claims("claims", _claims(namespaces)),
+        claims=platform.shared.claims("claims", _claims(namespaces, pipelines=plan.pipelines is not None)),
         training_operator=operator.ready,
         monitors=monitors,
         gpus=gpus,
+        outside=deploy_outside(plan, platform, namespaces, at_platform),
     )
 
 
@@ -177,13 +199,21 @@ def _monitors(
     ).release
 
 
-def _claims(namespaces: Mapping[str, pulumi.Output[str]]) -> list[ClaimSpec]:
-    """Every claim that a workload names (G31); pods that only read say so themselves (G32)."""
+def _claims(namespaces: Mapping[str, pulumi.Output[str]], *, pipelines: bool) -> list[ClaimSpec]:
+    """Every claim that a workload names (G31); pods that only read say so themselves (G32). Steps of pipelines find
+    data and checkpoints by the names that runs find them by.
+    """
+    steps = [(PIPELINES, name) for _, name in (DATA, CHECKPOINTS)] if pipelines else []
     return [
         ClaimSpec(
             namespace=namespace,
             name=name,
             namespace_ref=namespaces[namespace],
         )
-        for namespace, name in (DATA, CHECKPOINTS, WEIGHTS)
+        for namespace, name in (DATA, CHECKPOINTS, WEIGHTS, *steps)
     ]
+
+
+def home_claim(namespace: str, there: pulumi.Input[str]) -> ClaimSpec:
+    """The claim of people's own files in a namespace; `there` is its name once it exists."""
+    return ClaimSpec(namespace=namespace, name=HOME, namespace_ref=there)

@@ -16,12 +16,14 @@ from components.serving.autoscaler import Scaling
 from components.serving.door import TRITON, VLLM, Door
 from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.inference import InferenceService, InferenceServiceArgs
-from components.serving.keys import CallerKeys, ServiceKeys, ServiceKeysArgs
+from components.serving.keys import CallerKeys, ServiceKeys, ServiceKeysArgs, templates
 from components.serving.placement import Placement
 from components.serving.smoke import OF_TRITON, SmokeRequest, SmokeRequestArgs, questions
+from components.serving.tokens import KEY as TOKEN_KEY
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
 from components.serving.triton import TritonServer, TritonServerArgs
 from components.storage.staged import MODELS, Staged
+from planner.external_secrets import HUB_SECRET
 from planner.serving.drain import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.serving.gateway import RoutePlan
 from planner.serving.sources import ClaimSource, ObjectSource, source_of
@@ -29,12 +31,13 @@ from planner.types import Plan
 from planner.workload_types import ServicePlan, TritonPlan
 from stacks.copies import Copy, stage
 from stacks.gateway import WayIn, publish
+from stacks.outside import outside_of
 from stacks.platform import GpuPool, Platform
 from stacks.services import WEIGHTS, Services
 from stacks.shapes import shape
 
 HUB_TOKEN = "hf-token"  # noqa: S105 - a name
-TOKENS = {HUB_TOKEN: "hfToken"}
+TOKENS = {HUB_TOKEN: HUB_SECRET}
 """Secrets of the stack file by the name of the Secret that holds them."""
 
 ADAPTERS, REPOSITORIES, SHARED = "adapters", "triton", "models"
@@ -80,8 +83,7 @@ def serve(
     """Register services and Triton servers."""
     tokens: Mapping[str, SecretKey] = {}
     if plan.services:
-        values = {name: config.require_secret(key) for name, key in TOKENS.items()}
-        tokens = Tokens("tokens", TokensArgs(namespace=services.namespaces["inference"], values=values), inside).keys
+        tokens = _tokens(services, config, inside)
     site = _Site(plan.supply, platform, services, way_in, tokens, config, inside)
     urls = {
         name: site.start(
@@ -102,6 +104,20 @@ def serve(
         },
         site.public,
     )
+
+
+def _tokens(services: Services, config: pulumi.Config, inside: pulumi.ResourceOptions) -> Mapping[str, SecretKey]:
+    """Tokens by the names of their Secrets. Pods read one when they start, so the next one has what it is then."""
+    kept = {name: outside for name, key in TOKENS.items() if (outside := outside_of(services.outside, key))}
+    values = {name: config.require_secret(key) for name, key in TOKENS.items() if name not in kept}
+    found: dict[str, SecretKey] = {}
+    if values:
+        args = TokensArgs(namespace=services.namespaces["inference"], values=values)
+        found.update(Tokens("tokens", args, inside).keys)
+    for name, outside in kept.items():
+        secret = outside.secret(f"token-{name}", namespace="inference", secret=name, values={TOKEN_KEY: TOKENS[name]})
+        found[name] = SecretKey(name=secret, key=TOKEN_KEY)
+    return found
 
 
 @dataclass(frozen=True)
@@ -174,6 +190,16 @@ class _Site:
 
     def _keys(self, service: ServicePlan | TritonPlan) -> CallerKeys:
         """What lets a caller in, from the secrets of the stack that the service names."""
+        if outside := outside_of(self.services.outside, *service.keys):
+            values = {f"value{index}": key for index, key in enumerate(service.keys)}
+            kept = outside.secret(
+                f"keys-{service.name}",
+                namespace="inference",
+                secret=f"{service.name}-keys",
+                values=values,
+                templates=templates(list(values)),
+            )
+            return CallerKeys(name=kept, follows=True)
         args = ServiceKeysArgs(
             service=service.name,
             namespace=self.services.namespaces["inference"],

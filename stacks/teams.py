@@ -11,7 +11,7 @@ from planner.teams import TeamPlan, admissions
 from planner.types import Plan
 from stacks.network import team_rules
 from stacks.platform import Platform
-from stacks.services import Services
+from stacks.services import Services, home_claim
 
 SERVING = "inference"
 """The priority class of services: pods of a team neither have it nor preempt what has."""
@@ -28,6 +28,8 @@ def deploy_teams(plan: Plan, platform: Platform, services: Services) -> dict[str
     names = {team.namespace: made.namespaces[team.name] for team in plan.teams}
     rules = {namespace: team_rules(platform.connections) for namespace in names}
     NetworkRules("team-network", NetworkRulesArgs(rules=rules, names=names), inside)
+    if platform.home:
+        platform.home.claims("team-homes", [home_claim(namespace, there) for namespace, there in names.items()])
     principals = admissions(plan.teams)
     if principals and platform.people is None:
         raise ValueError("the plan admits people by themselves, and the platform knows groups only")

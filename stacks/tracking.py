@@ -10,12 +10,13 @@ from catalogue import versions
 from catalogue.supply import Supply
 from components.tracking.backup import ACCOUNT, TrackingBackup, TrackingBackupArgs
 from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
-from components.tracking.key import KEY, TrackingKey, TrackingKeyArgs
+from components.tracking.key import KEY, SECRET, TrackingKey, TrackingKeyArgs
 from components.tracking.mlflow import ADDRESS, NAMESPACE, PORT, SERVICE, Mlflow, MlflowArgs
 from components.training.job import SecretValue
 from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST, MlflowPlan, TrackingPlan, WandbPlan
 from planner.types import Plan
 from planner.workload_types import RunPlan
+from stacks.outside import outside_of
 from stacks.platform import Platform
 from stacks.services import Services
 
@@ -126,8 +127,11 @@ def _wandb(
     config: pulumi.Config,
     inside: pulumi.ResourceOptions,
 ) -> Tracker:
-    args = TrackingKeyArgs(namespace=services.namespaces["training"], key=config.require_secret(tracking.secret))
-    kept = TrackingKey("tracking-key", args, inside)
+    if outside := outside_of(services.outside, tracking.secret):
+        secret = outside.secret("tracking-key", namespace="training", secret=SECRET, values={KEY: tracking.secret})
+    else:
+        args = TrackingKeyArgs(namespace=services.namespaces["training"], key=config.require_secret(tracking.secret))
+        secret = TrackingKey("tracking-key", args, inside).secret
 
     def environment(run: RunPlan, lineage: Mapping[str, str]) -> dict[str, pulumi.Input[str]]:
         """W&B's own variables (docs.wandb.ai, Environment variables)."""
@@ -139,5 +143,5 @@ def _wandb(
             "WANDB_TAGS": ",".join(f"{key}={_said(value)}"[:64] for key, value in sorted(lineage.items())),
         }
 
-    key = SecretValue(name=kept.secret, key=KEY)
+    key = SecretValue(name=secret, key=KEY)
     return Tracker(environment=environment, secrets={"WANDB_API_KEY": key}, lines={"tracker": f"https://{wanted.host}"})

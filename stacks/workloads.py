@@ -26,6 +26,7 @@ from stacks.experiments import deploy_experiments
 from stacks.follow_ups import deploy_follow_ups
 from stacks.gates import deploy_gates
 from stacks.gateway import WayIn
+from stacks.pipelines import deploy_pipelines
 from stacks.platform import Platform
 from stacks.recipes import started
 from stacks.services import CHECKPOINTS, DATA, Services
@@ -40,11 +41,12 @@ _LABEL = re.compile(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
     """Names of gangs, addresses of services in the cluster, and those from outside, each resolving when it exists; and
-    lines about the tracker."""
+    lines about the tracker and pipelines."""
 
     gangs: dict[str, pulumi.Output[str]]
     experiments: dict[str, pulumi.Output[str]]
     tracking: dict[str, str]
+    pipelines: dict[str, pulumi.Input[str]]
     endpoints: dict[str, pulumi.Output[str]]
     public: dict[str, pulumi.Output[str]]
 
@@ -56,7 +58,7 @@ def deploy_workloads(
     layer = Workloads("workloads", pulumi.ResourceOptions(providers=list(platform.providers)))
     inside = pulumi.ResourceOptions(parent=layer)
     tracker = deploy_tracking(plan, platform, services, config, inside)
-    gangs, experiments = _train(plan, platform, services, config, tracker, inside)
+    gangs, experiments, pipelines = _train(plan, platform, services, config, tracker, inside)
     served = Served({}, {})
     if plan.services or plan.triton:
         served = serve(plan, platform, services, way_in, config, inside)
@@ -64,6 +66,7 @@ def deploy_workloads(
         gangs=gangs,
         experiments=experiments,
         tracking=dict(tracker.lines),
+        pipelines=pipelines,
         endpoints=served.urls,
         public=served.public,
     )
@@ -76,8 +79,10 @@ def _train(
     config: pulumi.Config,
     tracker: Tracker,
     inside: pulumi.ResourceOptions,
-) -> tuple[dict[str, pulumi.Output[str]], dict[str, pulumi.Output[str]]]:
-    """Runs and experiments. A run's pods may keep its checkpoints in the object store, and nothing else there (R07)."""
+) -> tuple[dict[str, pulumi.Output[str]], dict[str, pulumi.Output[str]], dict[str, pulumi.Input[str]]]:
+    """Runs, experiments and pipelines, by which some of the runs are started and not by `up`. A run's pods may keep its
+    checkpoints in the object store, and nothing else there (R07).
+    """
     namespace, objects = services.namespaces["training"], platform.objects
     operators = {"torchrun": services.training_operator}
     if any(run.launcher == "mpi" for run in plan.runs.values()):
@@ -154,6 +159,7 @@ def _train(
         )
         return job.run
 
+    by_pipelines = plan.pipelines.runs if plan.pipelines else ()
     if plan.runs:
         watch = RunWatchArgs(
             namespace=namespace,
@@ -165,8 +171,9 @@ def _train(
     if any(run.metrics_port for run in plan.runs.values()):
         RunMonitor("run-monitor", RunMonitorArgs(namespace=namespace, monitors=services.monitors), inside)
     return (
-        {name: start(run) for name, run in plan.runs.items()},
+        {name: start(run) for name, run in plan.runs.items() if name not in by_pipelines},
         deploy_experiments(plan, platform, services, config, asked, inside),
+        dict(deploy_pipelines(plan, platform, services, config, asked, inside)),
     )
 
 

@@ -21,7 +21,7 @@ def ends_parameter(project: str, stack: str) -> str:
 def last_day(account: Account, project: str, stack: str) -> date | None:
     """The last of a stack's days by its parameter, in UTC; None where it has none, or no end.
 
-    A moment that nobody can read is no end that has come: such a stack lives for ever here. Raises botocore's errors.
+    A moment that nobody can read is no end that has come: such a stack has no end here. Raises botocore's errors.
     """
     try:
         told = account.call("ssm", "get_parameter", Name=ends_parameter(project, stack))["Parameter"]["Value"]

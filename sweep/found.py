@@ -10,6 +10,7 @@ from typing import Any
 from sweep import controllers
 from sweep.things import STACK, Account, Found, Owner, owner_of, pairs
 
+GIB = 2**30
 ALIVE = ("pending", "running", "stopping", "stopped")
 
 
@@ -22,7 +23,7 @@ def look(account: Account, known: Mapping[str, Owner] | None = None) -> list[Fou
     clusters = list(_clusters(account))
     owners = {each.id: each.owner for each in clusters}
     found = [*clusters, *_node_groups(account, clusters), *_instances(account), *_volumes(account)]
-    found += [*_nat_gateways(account), *_addresses(account), *_file_systems(account)]
+    found += [*_nat_gateways(account), *_addresses(account), *_file_systems(account), *_homes(account)]
     return [*found, *controllers.look(account, by_name(found) | dict(known or {}) | owners, owners)]
 
 
@@ -111,6 +112,22 @@ def _file_systems(account: Account) -> Iterator[Found]:
                     price=f"fsx-{kind}{tier}-gib",
                     size=each["StorageCapacity"],
                     stays="" if kind.startswith("SCRATCH") else "it is persistent: its data was meant to last",
+                )
+
+
+def _homes(account: Account) -> Iterator[Found]:
+    """File systems of people's own files, which cost by what lies in them."""
+    for page in account.pages("efs", "describe_file_systems"):
+        for each in page["FileSystems"]:
+            if owner := owner_of(pairs(each.get("Tags", []))):
+                yield Found(
+                    kind="home file system",
+                    id=each["FileSystemId"],
+                    owner=owner,
+                    state=each["LifeCycleState"],
+                    price="efs-gb-month",
+                    size=each["SizeInBytes"]["Value"] / GIB,
+                    stays="it holds people's own files: they were meant to last",
                 )
 
 

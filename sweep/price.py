@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from catalogue.tables import SHIPPED
 from catalogue.types import UsageClass
+from catalogue.units import HOURS_PER_MONTH
 from catalogue.whole import Catalogue
 from sweep.things import Found
 
@@ -13,7 +14,9 @@ def hourly(thing: Found, catalogue: Catalogue = SHIPPED) -> float | None:
     if thing.price is None:
         return 0.0
     if thing.kind != "instance":
-        service = catalogue.services.get(thing.price)
+        service, rate = catalogue.services.get(thing.price), catalogue.rates.get(thing.price)
+        if rate is not None:
+            return rate.usd * thing.size / HOURS_PER_MONTH
         return service.usd_per_hour * thing.size if service else None
     row = catalogue.instances.get(thing.price)
     usage = UsageClass.SPOT if thing.spot else UsageClass.ON_DEMAND

@@ -22,7 +22,8 @@ LOOKS = (
     *(f"ec2:Describe{what}" for what in ("Addresses", "Instances", "NatGateways", "Volumes")),
     *(f"ec2:Describe{what}" for what in ("NetworkInterfaces", "SecurityGroups")),
     *(f"eks:{call}" for call in ("DescribeCluster", "DescribeNodegroup", "ListClusters", "ListNodegroups")),
-    *("elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeTags", "fsx:DescribeFileSystems"),
+    *("elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeTags"),
+    *("elasticfilesystem:DescribeFileSystems", "fsx:DescribeFileSystems"),
 )
 """They change nothing, and most of them know no resources."""
 TAGGED = (
@@ -33,9 +34,13 @@ TAGGED = (
 """What carries the program's own tags."""
 
 
+_PREFIXES = {"efs": "elasticfilesystem", "elb": "elasticloadbalancing", "elbv2": "elasticloadbalancing"}
+"""Services that IAM knows by another name than botocore."""
+
+
 def action(service: str, operation: str) -> str:
     """The IAM action of an operation, by the names that botocore has for service and operation."""
-    return f"{'elasticloadbalancing' if service in ('elb', 'elbv2') else service}:{operation}"
+    return f"{_PREFIXES.get(service, service)}:{operation}"
 
 
 def document(stacks: Sequence[str] = (EXAMPLE,)) -> dict[str, Any]:

@@ -57,6 +57,9 @@ FSx' driver has no rights: its controller asks AWS when a volume is to be made, 
 to the static volumes here, and its daemon mounts by DNS name (aws-fsx-csi-driver, pkg/driver/controller.go, node.go).
 """
 
+HOME_ADDONS = (AddonSpec(name="aws-efs-csi-driver"),)
+"""The driver of people's own files; it has no rights either, as none of its volumes is made or deleted by it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AddonsArgs:

@@ -40,7 +40,7 @@ class FlowLogsArgs:
 
 
 class FlowLogs(Component):
-    """One flow log of the whole VPC. It goes before its group: a delivery without one fails for ever."""
+    """One flow log of the whole VPC. It goes before its group: a delivery without one fails without end."""
 
     group: pulumi.Output[str]
 

@@ -20,6 +20,7 @@ LOOKS = (
     "eks:ListNodegroups",
     "elasticloadbalancing:DescribeLoadBalancers",
     "elasticloadbalancing:DescribeTags",
+    "elasticfilesystem:DescribeFileSystems",
     "fsx:DescribeFileSystems",
 )
 """The describe calls of EC2, ELB and FSx know no resources (Service Authorization Reference); those of EKS look at

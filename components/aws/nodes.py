@@ -130,7 +130,8 @@ class NodePoolArgs:
     `tags` reach instances, volumes and interfaces, which a provider's default tags do not. `after` is what must run
     before a node can be Ready (the VPC CNI). An update takes `max_unavailable` nodes at a time, and by
     `update_strategy` MINIMAL ends them before it starts their successors. `repair` None leaves sick nodes alone.
-    `reservation_id` names what is held for them on demand: they start there and nowhere else.
+    `reservation_id` names what is held for them on demand: they start there and nowhere else. The Lustre client takes
+    `lustre_efa` of a node's EFA interfaces, 0 where it speaks TCP.
     """
 
     pool: str
@@ -157,6 +158,7 @@ class NodePoolArgs:
     repair: Repair | None
     block: CapacityBlock | None = None
     reservation_id: pulumi.Input[str] | None = None
+    lustre_efa: int = 0
     after: pulumi.Resource | None = None
 
 
@@ -200,7 +202,7 @@ class NodePool(Component):
                 ),
                 network_interfaces=[self._interface(each, args) for each in args.interfaces],
                 placement=aws.ec2.LaunchTemplatePlacementArgs(group_name=placement.name) if placement else None,
-                user_data=user_data() if args.local_nvme else None,
+                user_data=user_data(raid=args.local_nvme, lustre_efa=args.lustre_efa),
                 tag_specifications=[
                     aws.ec2.LaunchTemplateTagSpecificationArgs(
                         resource_type=kind, tags={**args.tags, **self.tags("node")}

@@ -1,4 +1,4 @@
-"""Security groups of the two kinds of traffic that AWS' defaults do not carry: EFA, and Lustre.
+"""Security groups of the kinds of traffic that AWS' defaults do not carry: EFA, Lustre, and NFS to EFS.
 
 EFA passes only where a group allows every protocol from itself *and* to itself; an egress rule to 0.0.0.0/0 does not
 stand in for the second, and what is missing is not reported: traffic falls back to TCP (AWS EFA user guide).
@@ -14,6 +14,7 @@ import pulumi_aws as aws
 
 from components._base import Component
 
+NFS_PORT = 2049
 LUSTRE_PORTS = {"lnet": (988, 988), "callbacks": (1018, 1023)}
 
 
@@ -131,3 +132,21 @@ class LustreGroup(_Group):
         self._allow("clients", "out", peer=clients)
         self._allow("to-clients", "in", at=clients, peer=self._id)
         self._allow("to-clients", "out", at=clients, peer=self._id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NfsGroupArgs:
+    """`nodes_group_id` is on every node."""
+
+    vpc_id: pulumi.Input[str]
+    nodes_group_id: pulumi.Input[str]
+
+
+class NfsGroup(_Group):
+    """The group of mount targets of EFS, which open no connections: nodes come in on TCP 2049, and nobody else."""
+
+    def __init__(self, name: str, args: NfsGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        self._create("home", args.vpc_id, "EFS, for nodes")
+        self._allow("nodes", "in", peer=args.nodes_group_id, ports=(NFS_PORT, NFS_PORT))
+        self._finish()

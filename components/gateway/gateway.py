@@ -12,9 +12,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.gateway.awaited import awaited
 from components.gateway.issuer import API, NAME
 from components.gateway.traefik import CLASS, PLAIN_PORT, TLS_PORT
+from components.platform.awaited import awaited
 from components.platform.network_rules import NAMESPACE_KEY
 
 GATEWAY, PLAIN = "gateway", "http"

@@ -12,8 +12,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.gateway.awaited import awaited
 from components.gateway.gateway import GATEWAY, PLAIN
+from components.platform.awaited import awaited
 
 
 @dataclass(frozen=True, kw_only=True)

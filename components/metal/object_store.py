@@ -10,6 +10,8 @@ from components.platform.copying import ClientValue
 from components.storage.aws_cli import AwsCli
 
 SECRET = "object-store"  # noqa: S105 - a name
+REGION = "us-east-1"
+"""What requests are signed for: a store of a site has no regions, and this is what most of them expect."""
 KEYS = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}
 """Variables of the client, and the keys of the Secret that they come from."""
 
@@ -23,7 +25,7 @@ def client(image: str, endpoint: str) -> AwsCli:
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_REQUEST_CHECKSUM_CALCULATION": "when_required",
         "AWS_RESPONSE_CHECKSUM_VALIDATION": "when_required",
-        "AWS_REGION": "us-east-1",
+        "AWS_REGION": REGION,
     }
     for variable, key in KEYS.items():
         reference = k8s.core.v1.SecretKeySelectorArgs(name=SECRET, key=key)

@@ -42,8 +42,8 @@ class Receiver:
     mail: Mail | None = None
 
 
-def alertmanager_config(receivers: Sequence[Receiver], secret: str) -> dict[str, Any]:
-    """The configuration; `secret` is the name of the Secret that has a file per receiver."""
+def alertmanager_config(receivers: Sequence[Receiver], secrets: Mapping[str, str]) -> dict[str, Any]:
+    """The configuration; `secrets` are the names of the Secrets that have the receivers' files, by receiver."""
     return {
         "route": {
             "receiver": NOBODY,
@@ -73,7 +73,10 @@ def alertmanager_config(receivers: Sequence[Receiver], secret: str) -> dict[str,
         ],
         "receivers": [
             {"name": NOBODY},
-            *({"name": each.name, **_told(each, f"{SECRETS_MOUNT}/{secret}/{each.name}")} for each in receivers),
+            *(
+                {"name": each.name, **_told(each, f"{SECRETS_MOUNT}/{secrets[each.name]}/{each.name}")}
+                for each in receivers
+            ),
         ],
     }
 

@@ -11,11 +11,12 @@ from components._base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Services in `namespace` with these labels, whose port `metrics` serves /metrics."""
+    """Services in `namespace` with these labels, whose `port` serves /metrics."""
 
     name: str
     namespace: pulumi.Input[str]
     labels: Mapping[str, str]
+    port: str = "metrics"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,7 @@ class Monitors(Component):
                 metadata=k8s.meta.v1.ObjectMetaArgs(name=target.name, namespace=target.namespace),
                 spec={
                     "selector": {"matchLabels": dict(target.labels)},
-                    "endpoints": [{"port": "metrics", "path": "/metrics", "interval": f"{args.every_s}s"}],
+                    "endpoints": [{"port": target.port, "path": "/metrics", "interval": f"{args.every_s}s"}],
                 },
                 opts=self.child(depends_on=[args.after]),
             )

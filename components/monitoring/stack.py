@@ -15,11 +15,14 @@ from components.monitoring.stack_values import ControlPlanePart, Prometheus, Req
 from components.platform.charts import Chart, ChartArgs, ChartSource
 
 CONFIG, SECRETS = "alertmanager-config", "alertmanager-receivers"
+OUTSIDE = "alertmanager-receivers-outside"
+"""The Secret of receivers whose secrets somebody else keeps there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringStackArgs:
-    """`secrets` are the receivers' by their names; they stay secret in state and previews. `after` has the definitions.
+    """`secrets` are the receivers' by their names; they stay secret in state and previews. Those of other receivers are
+    in a Secret `outside`, which is called OUTSIDE and resolves when it is there. `after` has the definitions.
 
     `cluster` is the name that alerts carry, `control_plane` what of it can be scraped, `counters` what is read of nodes
     beside the node exporter, `default_rules` what stays of the alerts that the chart brings.
@@ -37,6 +40,7 @@ class MonitoringStackArgs:
     control_plane: Collection[ControlPlanePart]
     counters: NodeCounters | None
     after: pulumi.Resource
+    outside: pulumi.Output[str] | None = None
 
 
 class MonitoringStack(Component):
@@ -44,15 +48,17 @@ class MonitoringStack(Component):
 
     def __init__(self, name: str, args: MonitoringStackArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        receivers = self._keep(SECRETS, args, args.secrets) if args.secrets else None
-        config = json.dumps(alertmanager_config(args.receivers, SECRETS), sort_keys=True)
+        mounted = [self._keep(SECRETS, args, args.secrets)] if args.secrets else []
+        mounted += [args.outside] if args.outside else []
+        kept = {each.name: SECRETS if each.name in args.secrets else OUTSIDE for each in args.receivers}
+        config = json.dumps(alertmanager_config(args.receivers, kept), sort_keys=True)
         values = stack_values(
             args.prometheus,
             args.requests,
             cluster=args.cluster,
             storage_class=args.storage_class,
             config_secret=self._keep(CONFIG, args, {"alertmanager.yaml": config}),
-            mounted=[receivers] if receivers is not None else [],
+            mounted=mounted,
             default_rules=args.default_rules,
             control_plane=args.control_plane,
             counters=args.counters,

@@ -1,6 +1,7 @@
 """Containers that copy between an object store and the shared file system."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pulumi
@@ -10,6 +11,15 @@ from components.platform.confinement import confined
 
 ClientValue = pulumi.Input[str] | k8s.core.v1.EnvVarSourceArgs
 """A client's variable: plain, or out of a Secret."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreAddress:
+    """Where a store's S3 API is asked, as https://HOST or http://HOST:PORT, and the region that requests are signed
+    for."""
+
+    endpoint: pulumi.Input[str]
+    region: str
 
 
 class Copier(Protocol):

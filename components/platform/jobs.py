@@ -22,6 +22,7 @@ def one_off_job(
     before: Sequence[k8s.core.v1.ContainerArgs] = (),
     volumes: Sequence[k8s.core.v1.VolumeArgs] = (),
     automount: bool = True,
+    labels: Mapping[str, str] | None = None,
     node_selector: Mapping[str, str] | None = None,
     tolerations: Sequence[k8s.core.v1.TolerationArgs] = (),
     backoff_limit: int,
@@ -51,7 +52,9 @@ def one_off_job(
             backoff_limit=backoff_limit,
             pod_failure_policy=k8s.batch.v1.PodFailurePolicyArgs(rules=[DISPLACED]),
             active_deadline_seconds=seconds,
-            template=k8s.core.v1.PodTemplateSpecArgs(spec=pod),
+            template=k8s.core.v1.PodTemplateSpecArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(labels=dict(labels)) if labels else None, spec=pod
+            ),
         ),
     )
 

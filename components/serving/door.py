@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -25,7 +26,9 @@ from components.serving.arguments import ENGINE_PORT, LOOPBACK, PORT, TRITON_MET
 from components.serving.keys import ADMITTED, CallerKeys
 
 CONFIG = "/etc/door"
-RULES = "nginx.conf"
+RULES, SERVE = "nginx.conf", "serve.sh"
+"""The rules; and what has nginx read its files again, where keys change in place."""
+_SERVE = Path(__file__).parents[2] / "node" / "door" / SERVE
 SCRATCH = "/tmp"  # noqa: S108 - the container's own, an emptyDir
 METRICS = "/metrics"
 USER = 101
@@ -182,19 +185,23 @@ def beside(shape: PodShape) -> PodShape:
     )
 
 
-def command(drain_seconds: int) -> list[str]:
+def command(drain_seconds: int, *, follows: bool = False) -> list[str]:
     """nginx in the foreground, without the image's entry point, which writes to its own directories.
 
-    After SIGQUIT it takes no more requests, and goes on with those it has for `drain_seconds`.
+    After SIGQUIT it takes no more requests, and goes on with those it has for `drain_seconds`; so do workers that have
+    read older files, where it `follows` the keys.
     """
     main = f"daemon off; worker_shutdown_timeout {drain_seconds}s;"
-    return ["nginx", "-e", "stderr", "-c", f"{CONFIG}/rules/{RULES}", "-g", main]
+    server = ["nginx", "-e", "stderr", "-c", f"{CONFIG}/rules/{RULES}", "-g", main]
+    return ["sh", f"{CONFIG}/rules/{SERVE}", f"{CONFIG}/keys/{ADMITTED}", *server] if follows else server
 
 
-def rules_for(owner: Component, service: str, namespace: pulumi.Input[str], behind: Behind) -> k8s.core.v1.ConfigMap:
+def rules_for(owner: Component, service: str, namespace: pulumi.Input[str], door: Door) -> k8s.core.v1.ConfigMap:
     """The ConfigMap of a service's rules, named by what it holds: other rules are other pods."""
-    text = rules(behind)
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    files = {RULES: rules(door.behind)}
+    if door.keys.follows:
+        files[SERVE] = _SERVE.read_text(encoding="utf-8")
+    digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:8]
     return k8s.core.v1.ConfigMap(
         owner.named("door-rules"),
         k8s.core.v1.ConfigMapInitArgs(
@@ -202,7 +209,7 @@ def rules_for(owner: Component, service: str, namespace: pulumi.Input[str], behi
                 name=physical_name(service, "door", digest, limit=63), namespace=namespace
             ),
             immutable=True,
-            data={RULES: text},
+            data=files,
         ),
         owner.child(),
     )
@@ -216,7 +223,7 @@ def container(door: Door, leave_seconds: int, drain_seconds: int) -> k8s.core.v1
     return core.ContainerArgs(
         name="door",
         image=door.image,
-        command=command(drain_seconds),
+        command=command(drain_seconds, follows=door.keys.follows),
         termination_message_policy="FallbackToLogsOnError",
         ports=[core.ContainerPortArgs(name="http", container_port=PORT)],
         lifecycle=core.LifecycleArgs(pre_stop=leave),

@@ -1,7 +1,7 @@
 """A vLLM service: Deployment, autoscaler where it may scale, Service, budget for disruptions, monitor (Q01-Q06, Y11).
 
 The Deployment has no `replicas` where they belong to an autoscaler (IN06). Where nothing is to change there is none: it
-would ask for its metric for ever, and warn as long as nobody serves it (LF06). The model is known by the name of the
+would ask for its metric without end, and warn as long as nobody serves it (LF06). The model is known by the name of the
 service, not by its path (IN03). The startup probe waits for the weights to be read (IN04); NCCL's defaults stay (IN02).
 """
 
@@ -130,7 +130,7 @@ class InferenceService(Component):
             max_surge=1 if args.spare_replica else 0, max_unavailable=0 if args.spare_replica else 1
         )
         shm = core.EmptyDirVolumeSourceArgs(medium="Memory", size_limit=f"{args.shape.shm_mib}Mi")
-        rules = door.rules_for(self, args.service, args.namespace, args.door.behind)
+        rules = door.rules_for(self, args.service, args.namespace, args.door)
         pod = core.PodSpecArgs(
             priority_class_name=args.priority,
             node_selector={POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},

@@ -1,7 +1,8 @@
 """The keys of a service: what its callers send, and what Prometheus sends for the metrics.
 
 One or two keys are valid at a time. A caller's key changes in three steps without an outage: the new one is added, the
-callers change, the old one is taken away. The Secret is named by what it holds, so that each step is a rollout.
+callers change, the old one is taken away. A Secret of Pulumi's is named by what it holds, so that each step is a
+rollout. One that follows what is kept outside keeps its name, and the door reads it again.
 """
 
 import hashlib
@@ -21,9 +22,12 @@ ADMITTED, SCRAPER = "keys.conf", "scraper"
 
 @dataclass(frozen=True, kw_only=True)
 class CallerKeys:
-    """A Secret that `name` names when it exists: the file for the door, the first caller's key, the scraper's."""
+    """A Secret that `name` names when it exists: the file for the door, the first caller's key, the scraper's. What it
+    holds changes while pods run, if it `follows` what is kept outside.
+    """
 
     name: pulumi.Output[str]
+    follows: bool = False
 
     @property
     def caller(self) -> SecretKey:
@@ -58,18 +62,43 @@ def admitted(keys: Sequence[str]) -> str:
     (nginx, src/core/ngx_conf_file.c), so that both are written as PCRE's \\xHH.
     """
     return "".join(
-        _map(variable, each) for variable, each in (("caller", keys), ("scraper", [scraper_key(key) for key in keys]))
+        _map(variable, [_literal(key) for key in each])
+        for variable, each in (("caller", keys), ("scraper", [scraper_key(key) for key in keys]))
     )
 
 
-def _map(variable: str, keys: Sequence[str]) -> str:
-    lines = "".join(f'  "~^(?i:bearer) +{_literal(key)}\\z" yes;\n' for key in keys)
+def _map(variable: str, expressions: Sequence[str]) -> str:
+    lines = "".join(f'  "~^(?i:bearer) +{each}\\z" yes;\n' for each in expressions)
     return f"map $http_authorization ${variable} {{\n  default no;\n{lines}}}\n"
 
 
 def _literal(key: str) -> str:
     """An expression that matches this text: letters and digits stand for themselves, each other byte is \\xHH."""
     return re.sub(rb"[^A-Za-z0-9]", lambda found: b"\\x%02x" % found[0][0], key.encode()).decode()
+
+
+def templates(names: Sequence[str]) -> dict[str, str]:
+    """The same files, as the controller of External Secrets makes them of keys that it knows by these names.
+
+    It has no function for a keyed digest; a digest of words before the key tells as little of it. A key is what a
+    bearer's token may be (RFC 6750, section 2.1), and each character of it that is no letter or digit stands in
+    brackets for itself; another key is told of and changes nothing. Source: its runtime/template/v2 (sprig's functions
+    but for three).
+    """
+    scraped = [f'printf "scraper of metrics %s" .{name} | sha256sum' for name in names]
+    callers = [f'regexReplaceAll "[^A-Za-z0-9]" .{name} "[${{0}}]"' for name in names]
+    checks = "".join(_CHECKED % (name, name) for name in names)
+    maps = "".join(
+        _map(variable, [f"{{{{ {each} }}}}" for each in expressions])
+        for variable, expressions in (("caller", callers), ("scraper", scraped))
+    )
+    return {ADMITTED: checks + maps, KEY: f"{{{{ .{names[0]} }}}}", SCRAPER: f"{{{{ {scraped[0]} }}}}"}
+
+
+_CHECKED = (
+    '{{ if not (regexMatch "^[A-Za-z0-9._~+/-]+=*$" .%s) }}'
+    '{{ fail "%s is no bearer token: letters, digits and . _ ~ + / -, and no new line" }}{{ end }}'
+)
 
 
 class ServiceKeys(Component):

@@ -114,7 +114,7 @@ class TritonServer(Component):
             containers=[self._server(args), door.container(args.door, args.leave_seconds, args.drain_seconds)],
             volumes=[
                 core.VolumeArgs(name=args.models.volume, persistent_volume_claim=claim),
-                *door.volumes(args.door, door.rules_for(self, args.server, args.namespace, args.door.behind)),
+                *door.volumes(args.door, door.rules_for(self, args.server, args.namespace, args.door)),
                 core.VolumeArgs(name="shm", empty_dir=shm),
             ],
         )

@@ -14,7 +14,7 @@ _SECONDS = 600
 
 
 def expires(owner: Component, own: str, args: GateArgs, after: pulumi.Resource) -> None:
-    """Register it as a child of the gate `own`; nothing where verdicts hold for ever."""
+    """Register it as a child of the gate `own`; nothing where verdicts hold without end."""
     if args.expiry_days is None:
         return
     core, name = k8s.core.v1, f"{own}-expiry"

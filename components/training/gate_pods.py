@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,21 @@ class GateTest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GatePairs:
+    """Cards measured in pairs of nodes by `program`, `rounds` times with another one, in `seconds`.
+
+    They pass from `warn` on and fail below `fail`, Gb/s; more than `latency_us` warns.
+    """
+
+    program: str
+    warn: float | None
+    fail: float | None
+    latency_us: float | None
+    rounds: int
+    seconds: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class GateArgs:
     """A gate of `nodes` pods of `shape` on the pool's nodes, in the `image` of what is to run there.
 
@@ -61,6 +76,7 @@ class GateArgs:
     provider: str
     devices: int | None
     tests: Sequence[GateTest]
+    pairs: GatePairs
     storage_mib: int
     write_gb_per_s: float | None
     read_gb_per_s: float | None
@@ -92,6 +108,7 @@ def demanded(args: GateArgs) -> dict[str, Any]:
             }
             for each in args.tests
         ],
+        "pairs": asdict(args.pairs),
         "storage": {
             "directory": FILES,
             "mib": args.storage_mib,

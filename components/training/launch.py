@@ -33,7 +33,7 @@ def of_torchrun(numa_binding: str | None) -> tuple[str, ...]:
 
 
 def script_as_it_is(script: Sequence[str], numa_binding: str | None = None) -> Launch:
-    """A script of one's own, which gets no word that is not its own."""
+    """A script of the user's, which gets no word that is not its own."""
     return Launch(words=(*of_torchrun(numa_binding), *script))
 
 

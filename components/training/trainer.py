@@ -12,4 +12,5 @@ _SOURCE = Path(__file__).parents[2] / "node" / "trainer"
 @cache
 def trainer_files() -> dict[str, str]:
     """Its modules by name. They lie side by side, as keys of a ConfigMap have no directories."""
-    return {each.name: each.read_text(encoding="utf-8") for each in sorted(_SOURCE.glob("*.py"))}
+    found = [*_SOURCE.glob("*.py"), _SOURCE.with_name("staging") / "pumping.py"]
+    return {each.name: each.read_text(encoding="utf-8") for each in sorted(found)}

@@ -1,7 +1,7 @@
 """Energy: what the GPUs draw, what a day comes to, and what a token takes (A18, B19).
 
-The GPUs' own meters count what their boards take. What the room takes beside them is the plan's estimate: on racks of
-one's own its PUE, on a cloud nobody tells it.
+The GPUs' own meters count what their boards take. What the room takes beside them is the plan's
+estimate: the PUE of on-premises racks; on a cloud nobody tells it.
 """
 
 from monitoring.dashboards.model import Dashboard, Panel, Query, Section, Unit

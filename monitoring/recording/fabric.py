@@ -28,7 +28,7 @@ FABRIC = Group(
     rules=(
         _of_port("link_up", "node_infiniband_state_id == bool 4"),
         _of_port("link_downed", "node_infiniband_link_downed_total"),
-        # A port that was never active is one without a cable. EFA's driver says ACTIVE for ever: a card that is lost
+        # A port that was never active is one without a cable. EFA's driver says ACTIVE without end: a card that is lost
         # leaves the system, and the node has fewer devices than it offered when the plugin started.
         Recording(
             name="gpucluster:fabric:links_missing",

@@ -22,6 +22,8 @@ from typing import Any
 
 import cards
 import publish
+import railed
+import rails
 import results
 import verdicts
 from verdicts import Verdict
@@ -65,7 +67,8 @@ def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SY
     if plan["provider"]:
         wanted, devices = plan["provider"], plan["devices"]
         if wanted == "IB":
-            found.append(read(verdicts.PORTS, lambda: verdicts.ports(results.ports(system), plan["devices"])))
+            named = rails.named()
+            found.append(read(verdicts.PORTS, lambda: verdicts.ports(results.ports(system, named), plan["devices"])))
             devices = None if found[-1].state == "fail" else devices
 
         if wanted == "efa" and devices and (proof := cards.libfabric(devices, run)):
@@ -88,26 +91,30 @@ def between(
     asked = [each for each in plan["tests"] if each["nodes"] > 1]
     if not asked:
         return []
-    before = _counts(system)
+    before, pairs = _counts(system), plan.get("pairs")
+    if pairs:
+        (out / rails.ASKED).write_text(json.dumps(pairs), encoding="utf-8")
     said = run(
         "python3",
         str(MEASURE),
         "between",
         "--out",
         str(out),
+        f"--system={system}",
         *_sizes(plan),
         *words,
         seconds=plan["seconds"],
     )
+    lines = [found] if pairs and (found := railed.of_node(out, pairs, system)) else []
     there = [each for each in asked if (out / file_of(each)).exists()]
     missing = {each["nodes"] for each in asked} - {each["nodes"] for each in there}
     if not there:
         last = (said.strip().splitlines() or ["nobody came"])[-1]
-        return [Verdict("between nodes", "warn", f"not measured: {last}")]
-    found = judged(there, lambda each: _text(out / file_of(each), said))
+        return [*lines, Verdict("between nodes", "warn", f"not measured: {last}")]
+    lines += judged(there, lambda each: _text(out / file_of(each), said))
     faults = cards.grown(before, _counts(system)) if plan["provider"] == "IB" else None
-    found += [faults] if faults else []
-    return found + [Verdict(f"between {count} nodes", "warn", "not measured: fewer came") for count in sorted(missing)]
+    lines += [faults] if faults else []
+    return lines + [Verdict(f"between {count} nodes", "warn", "not measured: fewer came") for count in sorted(missing)]
 
 
 def _counts(system: Path) -> dict[tuple[str, str], int]:

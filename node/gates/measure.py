@@ -8,6 +8,7 @@ Nodes meet at the first one of them, which says who is well and takes part.
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import subprocess
@@ -18,7 +19,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from gate import CLOCKS, INSIDE, LOG, SMI_COLUMNS
+import railed
+import rails
+from gate import CLOCKS, INSIDE, LOG, SMI_COLUMNS, SYSTEM
 
 WARM_UP, TIMES = 5, 20
 LOAD_SECONDS = 6.0
@@ -170,19 +173,21 @@ def start(first: int, ranks: int, of_node: int, place: Mapping[str, Any], tests:
     return max(abs(each.exitcode or 0) for each in some)
 
 
-def meet(store: Any, index: int, nodes: int, *, healthy: bool, seconds: float) -> list[int]:
-    """Who takes part: the first node waits for word of the others, and says it to all."""
-    store.set(f"node/{index}", "well" if healthy else "ill")
+def meet(
+    store: Any, index: int, nodes: Iterable[int], *, healthy: bool, seconds: float, what: str = "node"
+) -> list[int]:
+    """Who takes part in `what`: the first node waits for word of the others, and says it to all."""
+    store.set(f"{what}/{index}", "well" if healthy else "ill")
     if index == 0:
         until, well = time.monotonic() + seconds, []
-        for each in range(nodes):
-            while time.monotonic() < until and not store.check([f"node/{each}"]):
+        for each in nodes:
+            while time.monotonic() < until and not store.check([f"{what}/{each}"]):
                 time.sleep(0.2)
-            if store.check([f"node/{each}"]) and store.get(f"node/{each}") == b"well":
+            if store.check([f"{what}/{each}"]) and store.get(f"{what}/{each}") == b"well":
                 well.append(each)
-        store.set("who", ",".join(map(str, well)) or "-")
-    store.wait(["who"], timedelta(seconds=seconds + 60))
-    said = store.get("who").decode()
+        store.set(f"{what}/who", ",".join(map(str, well)) or "-")
+    store.wait([f"{what}/who"], timedelta(seconds=seconds + 60))
+    said = store.get(f"{what}/who").decode()
     return [int(each) for each in said.split(",")] if said != "-" else []
 
 
@@ -215,7 +220,8 @@ def between(asked: argparse.Namespace, tests: list[tuple[str, int, int]]) -> int
         host, int(port), is_master=asked.index == 0, wait_for_workers=False, timeout=timedelta(seconds=asked.seconds)
     )
     nodes = max(each[1] for each in tests)
-    well = meet(store, asked.index, nodes, healthy=asked.healthy, seconds=asked.seconds / 2)
+    well = meet(store, asked.index, range(nodes), healthy=asked.healthy, seconds=asked.seconds / 2)
+    well = by_rails(store, asked, well)
     gpus, status = torch.cuda.device_count() or 1, 0
     if asked.index in well and len(well) > 1:
         place = {"out": str(asked.out), "address": host, "port": int(port), "alone": False}
@@ -230,6 +236,19 @@ def between(asked: argparse.Namespace, tests: list[tuple[str, int, int]]) -> int
     return status
 
 
+def by_rails(store: Any, asked: argparse.Namespace, well: list[int]) -> list[int]:
+    """Who is well after the rails were measured in pairs, where the plan asks for that."""
+    file = asked.out / rails.ASKED
+    if not file.exists() or len(well) < 2:
+        return well
+    pairs, healthy = json.loads(file.read_text(encoding="utf-8")), asked.index in well
+    if healthy:
+        rails.measure(store, pairs, well, asked.index, asked.out, asked.system, timedelta(seconds=pairs["seconds"]))
+        line = railed.of_node(asked.out, pairs, asked.system)
+        healthy = line is None or line.state != "fail"
+    return meet(store, asked.index, well, healthy=healthy, seconds=pairs["seconds"] + 60, what="rails")
+
+
 def main(words: Sequence[str]) -> int:
     """Measures; the status is 0 where every process ended well."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
@@ -240,6 +259,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--healthy", action="store_true")
     parser.add_argument("--ill", action="store_false", dest="healthy")
     parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--system", type=Path, default=SYSTEM, help="where the kernel tells of fabric cards")
     parser.add_argument("tests", nargs="*")
     asked = parser.parse_args(list(words))
     tests = asked_for(asked.tests)

@@ -7,6 +7,7 @@ aws-ofi-nccl, src/nccl_ofi_net.cpp (which network is used); nvidia-smi --query-g
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -173,26 +174,31 @@ class Port:
     gbps: float
 
 
-def ports(root: Path) -> list[Port]:
-    """The InfiniBand ports below /sys/class/infiniband, by card and number.
+def ports(root: Path, cards: Sequence[str] = ()) -> list[Port]:
+    """The ports below /sys/class/infiniband, by card and number: those of `cards`, which may be RoCE's, or where none
+    are named those of InfiniBand.
 
     `state` holds such as "4: ACTIVE", `rate` "400 Gb/sec (4X NDR)", `link_layer` InfiniBand or Ethernet (Linux,
     Documentation/ABI/stable/sysfs-class-infiniband). Raises UnreadableError where there is none, or one cannot be read.
     """
     found = []
     for place in sorted(root.glob("*/ports/*")):
-        name = f"{place.parents[1].name} port {place.name}"
+        card = place.parents[1].name
+        name = f"{card} port {place.name}"
         try:
             told = {each: (place / each).read_text(encoding="utf-8").strip() for each in ("state", "rate")}
-            layer = place / "link_layer"
-            if layer.exists() and layer.read_text(encoding="utf-8").strip() != "InfiniBand":
-                continue
-            found.append(Port(name, told["state"].partition(": ")[2], float(told["rate"].split()[0])))
+            if card in cards if cards else _infiniband(place / "link_layer"):
+                found.append(Port(name, told["state"].partition(": ")[2], float(told["rate"].split()[0])))
         except (OSError, ValueError, IndexError) as error:
             raise UnreadableError(f"{name} cannot be read: {error}") from error
     if not found:
-        raise UnreadableError(f"no InfiniBand port is in {root}: the cards' driver is not loaded, or not seen here")
+        whose = f"port of {', '.join(cards)}" if cards else "InfiniBand port"
+        raise UnreadableError(f"no {whose} is in {root}: the cards' driver is not loaded, or not seen here")
     return found
+
+
+def _infiniband(layer: Path) -> bool:
+    return not layer.exists() or layer.read_text(encoding="utf-8").strip() == "InfiniBand"
 
 
 def _last(text: str) -> str:

@@ -9,6 +9,7 @@ packages_apply() {
     needs PACKAGES
     needs KUBERNETES_MINOR
     needs KEEP
+    packages_minor
     packages_repository
     packages_unattended | write_file /etc/apt/apt.conf.d/52gpucluster 644
     for word in $GPUCLUSTER_PACKAGES; do
@@ -17,6 +18,16 @@ packages_apply() {
     done
     if [ "${#missing[@]}" != 0 ]; then packages_install "${missing[@]}"; fi
     packages_hold
+}
+
+# packages_minor: a node changes its minor version by kubeadm, drained, after the control plane; never by its packages alone.
+packages_minor() {
+    local have
+    [ -e /etc/kubernetes/kubelet.conf ] || return 0
+    # shellcheck disable=SC2016 # dpkg-query's own fields
+    have=$(dpkg-query -W -f='${Version}' kubelet 2>/dev/null | cut -d. -f 1-2)
+    [ -z "$have" ] || [ "$have" = "$GPUCLUSTER_KUBERNETES_MINOR" ] ||
+        fail "this node runs Kubernetes $have and the stack file says $GPUCLUSTER_KUBERNETES_MINOR: upgrade it by kubeadm first, one node after the other (docs/how-to/metal.md), or write $have again"
 }
 
 packages_repository() {

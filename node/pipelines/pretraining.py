@@ -16,6 +16,8 @@ import pipeline
 from kfp import compiler, dsl, kubernetes
 
 SCRIPTS, SHARED = "/opt/gpucluster/pipelines", "/checkpoints"
+RUN, STARTER, TOKEN = "/opt/gpucluster/run", "/opt/gpucluster/starter", "pipeline-starter-token"
+"""Where the step that trains finds the job of a run, and the Secret of who may make it (starting.py)."""
 _WORK = Path("/@work@")
 _CORES, _MEMORY = "4", "16Gi"
 """What a pod of a step may take; pods that train are those of a job, not of the pipeline."""
@@ -27,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--claim", default="checkpoints", help=f"claim with the work directories, at {SHARED}")
     made.add_argument("--data-claim", default="training-data", help="claim with the documents, at /data")
     made.add_argument("--scripts", default="pipeline-scripts", help="ConfigMap with the files of this directory")
+    made.add_argument("--starts", help="run of the stack whose job the training step makes; in place of --train")
     made.add_argument("--into", type=Path, required=True)
     return made
 
@@ -56,6 +59,9 @@ def composed(own: argparse.Namespace, asked: argparse.Namespace) -> Any:
             kubernetes.mount_pvc(task, pvc_name=own.claim, mount_path=SHARED)
             kubernetes.mount_pvc(task, pvc_name=own.data_claim, mount_path="/data")
             kubernetes.use_config_map_as_volume(task, config_map_name=own.scripts, mount_path=SCRIPTS)
+            if own.starts and each is steps[pipeline.STEPS.index("training")]:
+                kubernetes.use_config_map_as_volume(task, config_map_name=f"run-{own.starts}", mount_path=RUN)
+                kubernetes.use_secret_as_volume(task, secret_name=TOKEN, mount_path=STARTER)
             task.set_caching_options(False).set_cpu_limit(_CORES).set_memory_limit(_MEMORY)
             if last is not None:
                 task.after(last)
@@ -67,7 +73,8 @@ def composed(own: argparse.Namespace, asked: argparse.Namespace) -> Any:
 def main(said: Sequence[str]) -> int:
     """Compiles; 1 with a sentence for what cannot be."""
     own, rest = parser().parse_known_args(said)
-    asked = pipeline.parser().parse_args([*rest, f"--work={_WORK}"])
+    trains = f"--train=python3 {SCRIPTS}/starting.py --data={{data}} --saves={{saves}}"
+    asked = pipeline.parser().parse_args([*rest, *([trains] if own.starts else []), f"--work={_WORK}"])
     try:
         compiler.Compiler().compile(composed(own, asked), str(own.into))
     except ValueError as error:

@@ -18,7 +18,7 @@ class StagingError(Exception):
 @dataclass
 class Disks:
     """The directory `root` on the node's own disks. `pods` is where the kubelet has a directory for each pod that is
-    there (its own root directory, /pods); without it what any pod ever held is held for ever.
+    there (its own root directory, /pods); without it what any pod ever held is held without end.
     """
 
     root: Path

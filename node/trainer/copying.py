@@ -6,28 +6,35 @@ A node holds only its ranks' files of a save, so each node copies a part, and th
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import saves
+from pumping import pumped
 
 COMMON = ("meta.json", ".metadata")
 """Files that every node has the same of: those of the first part are copied."""
 
-_CHUNK = 1 << 22
+COPIERS = 4
+"""Files copied at once: a node's ranks wrote one each, and a hash keeps a core busy."""
+
+
+class CorruptError(ValueError):
+    """A file of a save is not what was saved."""
 
 
 def copy(source: Path, root: Path, part: int, parts: int) -> Path | None:
     """Copies a whole save into `root`; the save there once all parts are, else None.
 
-    Each file is hashed while it is read, and its copy read again: a bit that flipped on either side ends the copy with
-    ValueError, before anything has the name of a save. Raises OSError where the disk is full; then nothing is left.
+    Each file is hashed while it is read, and its copy read back from the disk: a bit that flipped on either side ends
+    the copy with CorruptError or ValueError, before anything has the name of a save. Raises OSError where the disk is
+    full; then nothing is left.
     """
     step = saves.step_of(source)
     if step is None:
@@ -38,18 +45,11 @@ def copy(source: Path, root: Path, part: int, parts: int) -> Path | None:
     place = saves.aside(root, step)
     place.mkdir(parents=True, exist_ok=True)
     lines = (source / saves.SUMS).read_text(encoding="utf-8").splitlines()
-    names = []
-    for line in lines:
-        digest, _, name = line.partition("  ")
-        if part and name in COMMON:
-            continue
-        try:
-            _copy_file(source / name, place / name, digest)
-        except BaseException:
-            (place / name).unlink(missing_ok=True)
-            raise
-        names.append(name)
-    saves.wrote(place, part, names)
+    known = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    own = {name: digest for name, digest in known.items() if not part or name not in COMMON}
+    with ThreadPoolExecutor(COPIERS) as copiers:
+        list(copiers.map(lambda name: _copy_file(source / name, place / name, own[name]), own))
+    saves.wrote(place, part, own, own)
     return saves.finish(root, step, parts, replace=False)
 
 
@@ -57,32 +57,46 @@ def _copy_file(source: Path, target: Path, digest: str) -> None:
     if target.exists() and saves.hash_of(target) == digest:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    read = hashlib.sha256()
-    with source.open("rb") as incoming, target.open("wb") as outgoing:
-        while chunk := incoming.read(_CHUNK):
-            read.update(chunk)
-            outgoing.write(chunk)
-        outgoing.flush()
-        os.fsync(outgoing.fileno())
-    if read.hexdigest() != digest:
-        raise ValueError(f"{source} differs from its hash; it is not copied")
-    if saves.hash_of(target) != digest:
-        raise ValueError(f"{target} differs from what was written there; look at the file system")
+    try:
+        read, whole = pumped(source, target)
+        if read != digest:
+            raise CorruptError(f"{source.name} differs from its hash")
+        if not whole:
+            raise ValueError(f"{target} differs from what was written there; look at the file system")
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
 
 
 def once(local: Path, shared: Path, *, part: int, parts: int, keep: int) -> list[str]:
-    """One round: the newest whole save goes on if it is not there yet, old ones go. Lines for the log."""
-    found, skipped = saves.newest([local])
-    said = [f"skipped {each.path}: {each.verdict.state}, {each.verdict.why}" for each in skipped]
-    if found is not None and not (shared / found.name).exists():
-        begun = time.monotonic()
-        whole = copy(found, shared, part, parts)
-        state = "whole" if whole else f"waits for the other parts of {parts}"
-        said.append(f"copied {found} to {shared} in {time.monotonic() - begun:.1f} s: {state}")
+    """One round: the newest whole save goes on if it is not there yet, old ones go. Lines for the log.
+
+    The hashes of a save are looked at while it is copied, and of one that is there already not again.
+    """
+    said = []
+    for each in saves.saves_in(local):
+        verdict = saves.check(each, hashes=False)
+        if verdict.state == "whole":
+            try:
+                said += _brought(each, shared, part, parts)
+                break
+            except CorruptError as error:
+                verdict = saves.Verdict("corrupt", str(error))
+        said.append(f"skipped {each}: {verdict.state}, {verdict.why}")
     said += [f"removed {each}" for each in saves.prune(local, keep)]
     if part == 0:
         said += [f"removed {each}" for each in saves.prune(shared, keep)]
     return said
+
+
+def _brought(save: Path, shared: Path, part: int, parts: int) -> list[str]:
+    """Copies a save that is not there; what was done."""
+    if (shared / save.name).exists():
+        return []
+    begun = time.monotonic()
+    whole = copy(save, shared, part, parts)
+    state = "whole" if whole else f"waits for the other parts of {parts}"
+    return [f"copied {save} to {shared} in {time.monotonic() - begun:.1f} s: {state}"]
 
 
 def main(words: Sequence[str]) -> int:

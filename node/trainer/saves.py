@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,12 +77,15 @@ def hash_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def wrote(place: Path, part: int, names: Iterable[str]) -> None:
-    """Says that a writer is done with its files, which are on the disk then. Names are relative to `place`."""
+def wrote(place: Path, part: int, names: Iterable[str], known: Mapping[str, str] | None = None) -> None:
+    """Says that a writer is done with its files, which are on the disk then. Names are relative to `place`.
+
+    Hashes that are `known` of what lies there are taken as they are.
+    """
     lines = []
     for name in sorted(names):
         _sync(place / name)
-        lines.append(f"{hash_of(place / name)}  {name}\n")
+        lines.append(f"{(known or {}).get(name) or hash_of(place / name)}  {name}\n")
     _write(place / f".part-{part}", "".join(lines), place)
 
 

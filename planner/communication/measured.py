@@ -127,17 +127,10 @@ CARDS = (
     CardRate(gbit_per_s=400, warn=385, fail=360, source="AzNHC: 380 of 400 Gb/s on H100, 360 on H200"),
     CardRate(gbit_per_s=200, warn=190, fail=180, source="AzNHC: 180 of 200 Gb/s on A100"),
 )
-CARD_BOTH_WAYS_GBIT_PER_S = 720
-"""Least sum of both ways with GPUDirect RDMA at 400 Gb/s (imbue, host health checks)."""
 CARD_LATENCY_US = 4.2
 """Most that 99 % of the messages take between two cards of 400 Gb/s (imbue, host health checks)."""
-
-LOOPBACK_GB_PER_S = {"nvlink": 150.0, "pcie": 15.0}
-"""Least all-reduce inside a node with 4 GiB and 20 repetitions, a quick check before a job (NVSentinel preflight)."""
 
 OUTLIER_INVESTIGATE, OUTLIER_DRAIN = -2.0, -3.0
 """Deviations from the fleet's median, in standard deviations (Azure, cluster outlier detection)."""
 MATRIX_WARN, MATRIX_FAIL = -0.035, -0.07
 """Matrix rate against the fleet's (Azure AI infrastructure guide)."""
-LEAST_OF_MEDIAN = 0.9
-"""A node below this part of the fleet's median fails whatever the absolute numbers are."""

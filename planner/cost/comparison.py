@@ -24,7 +24,7 @@ class Year:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A cluster of one's own against the same GPUs on AWS (`rented`: instance types and how many), in full use.
+    """An on-premises cluster against the same GPUs on AWS (`rented`: instance types and how many), in full use.
 
     `price_class` is what is compared on the cloud's side; what is owned is bought, and paid for over its life.
     An hour in the cloud costs `cloud_usd_per_hour`, and between `cloud_low_usd_per_hour` and `cloud_high_usd_per_hour`.

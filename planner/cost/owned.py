@@ -1,4 +1,4 @@
-"""What racks of one's own cost: bought once, and then by the year."""
+"""What on-premises racks cost: bought once, and then by the year."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ def with_premium(purchase: Amount) -> Amount:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnedCost:
-    """A cluster of one's own: the purchase, what a year costs, and its GPUs."""
+    """An on-premises cluster: the purchase, what a year costs, and its GPUs."""
 
     purchase: Amount
     running: Running

@@ -181,6 +181,8 @@ def _use(pools: Iterable[Purchase], around: Around, rates: Mapping[str, Rate]) -
         rates["logs-gb"],
         f"{traffic.log_gb:g} GB of logs a month",
     )
+    if traffic.home_gb:
+        yield from _home(traffic, rates)
     if traffic.flow_log_gb_per_node:
         yield _used(
             "GB of logs of the network a month",
@@ -189,6 +191,19 @@ def _use(pools: Iterable[Purchase], around: Around, rates: Mapping[str, Rate]) -
             rates["logs-gb"],
             f"{traffic.flow_log_gb_per_node:g} GB a month of flow logs for each of {nodes} nodes",
         )
+
+
+def _home(traffic: Traffic, rates: Mapping[str, Rate]) -> Iterable[PriceLine]:
+    """EFS at the price of its first class: what is read rarely costs less, and how much that will be nobody knows."""
+    kept, read, written = traffic.home_gb, traffic.home_read_gb, traffic.home_written_gb
+    yield _used("GB in EFS", "storage", kept, rates["efs-gb-month"], f"{kept:g} GB of people's own files")
+    basis = f"{read:g} GB a month read from people's own files"
+    yield _used("GB a month read from EFS", "storage", read, rates["efs-read-gb"], basis)
+    basis = f"{written:g} GB a month written to people's own files"
+    yield _used("GB a month written to EFS", "storage", written, rates["efs-write-gb"], basis)
+    if traffic.home_backed_up:
+        basis = f"{kept:g} GB of backups of people's own files"
+        yield _used("GB of EFS in AWS Backup", "storage", kept, rates["efs-backup-gb-month"], basis)
 
 
 def _line(

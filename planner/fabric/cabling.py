@@ -15,6 +15,7 @@ class Span(StrEnum):
     NODE_LEAF = "node-leaf"
     LEAF_SPINE = "leaf-spine"
     SPINE_CORE = "spine-core"
+    MANAGEMENT = "management"
 
 
 class Link(NamedTuple):
@@ -46,7 +47,7 @@ def row(link: Link, *, switch_ports_per_cage: int) -> tuple[str, ...]:
         cage, half = divmod(number, switch_ports_per_cage)
         return f"{cage + 1}/{half + 1}" if switch_ports_per_cage > 1 else str(cage + 1)
 
-    low = f"card {link.low_port}" if link.span is Span.NODE_LEAF else port(link.low_port)
+    low = f"card {link.low_port}" if link.span in (Span.NODE_LEAF, Span.MANAGEMENT) else port(link.low_port)
     rail = "" if link.rail is None else str(link.rail)
     metres = "" if link.length_m is None else f"{link.length_m:.1f}"
     return link.span.value, link.low, low, link.high, port(link.high_port), rail, metres

@@ -6,7 +6,7 @@ guide, "Environment Variables"; NCCL 2.30 sources (net_ib, graph/search.cc, grap
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from catalogue.network_types import RDMA_DEVICE
@@ -108,37 +108,6 @@ class Sockets:
     def variables(self) -> dict[str, str]:
         """NCCL looks for no RDMA device."""
         return {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": POD_INTERFACE, "NCCL_IB_DISABLE": "1"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Efa:
-    """Ranks on EFA, whose plugin sets what it needs. `forks`: the job forks after it has registered memory."""
-
-    forks: bool = False
-
-    def variables(self) -> dict[str, str]:
-        """Huge pages do not survive a fork."""
-        return {"NCCL_DEBUG": "WARN"} | ({"FI_EFA_USE_HUGE_PAGE": "0"} if self.forks else {})
-
-
-@dataclass(frozen=True, kw_only=True)
-class SingleNode:
-    """Ranks of one node: NVLink needs no word."""
-
-    def variables(self) -> dict[str, str]:
-        """None."""
-        return {}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Validation:
-    """A test job over `of`: it shows which network NCCL chose, which no production job should print."""
-
-    of: Preset = field(default_factory=SingleNode)
-
-    def variables(self) -> dict[str, str]:
-        """Those of the preset, speaking."""
-        return self.of.variables() | {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,GRAPH"}
 
 
 def _present(values: Mapping[str, object]) -> dict[str, str]:

@@ -30,7 +30,7 @@ def forecast_facts(forecast: Forecast) -> Iterator[tuple[str, str | None]]:
     if forecast.days is not None:
         yield "takes", _days(forecast, forecast.days)
     elif forecast.budget:
-        yield "takes", "for ever: failures take all of the time"
+        yield "takes", "without end: failures take all of the time"
     if forecast.price:
         whole = f"{usd(forecast.usd)} USD at " if forecast.usd is not None else ""
         yield "costs", f"{whole}{forecast.price.usd:.2f} USD a GPU hour ({forecast.price.basis})"

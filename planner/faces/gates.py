@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from catalogue.units import SECONDS_PER_MINUTE
 from planner.communication.gates import Gate
 from planner.faces.layout import facts, quantity, section
 from planner.types import Plan
@@ -20,7 +21,16 @@ def gates(plan: Plan) -> Iterator[RenderableType]:
         rest = f"{others} further tests, of other messages and fewer nodes: FORMAT=json"
         rest = rest if judged else f"{others} tests, whose results are recorded only: FORMAT=json"
         rows = ((f"{gate.test}, {gate.gpus:,} GPUs", _demanded(gate)) for gate in judged.values())
-        yield section(f"validation of pool {pool}", facts(rows), Text(rest, "dim"))
+        yield section(f"validation of pool {pool}", facts((*rows, *_pairs(plan, pool))), Text(rest, "dim"))
+
+
+def _pairs(plan: Plan, pool: str) -> Iterator[tuple[str, str]]:
+    """The schedule of what measures the nodes' cards two by two."""
+    if (measured := plan.measured.get(pool)) is not None:
+        pairs = measured.pairs
+        whom = "each with every other" if pairs.rounds == pairs.all_rounds else f"of {pairs.all_rounds}"
+        minutes = quantity(round(pairs.seconds / SECONDS_PER_MINUTE, 1))
+        yield f"{pairs.program}, pairs of nodes", f"{pairs.rounds} rounds, {whom}, {minutes} minutes"
 
 
 def _demanded(gate: Gate) -> str:

@@ -1,8 +1,9 @@
 """Bills and cables of a plan as comma-separated values, for spreadsheets and for those who plug."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
+from itertools import chain
 
 from planner.cost.amounts import Amount
 from planner.fabric.cabling import HEADING, links, row
@@ -24,13 +25,20 @@ def bill(plan: AwsPlan | MetalPlan) -> str:
 
 
 def cables(plan: AwsPlan | MetalPlan) -> str | None:
-    """Every cable of the compute fabric, from port to port; None where the plan has none.
+    """Every cable of the compute fabric and of the networks beside it, from port to port; None where there is none.
 
-    Lengths are those of a room whose leaves stand in the midst of their nodes.
+    Lengths of the fabric's are those of a room whose leaves stand in the midst of their nodes.
     """
-    if not isinstance(plan, MetalPlan) or plan.fabric is None:
+    if not isinstance(plan, MetalPlan) or (plan.fabric is None and not plan.networks):
         return None
-    return _written(HEADING, _cables(plan, plan.fabric))
+    return _written(HEADING, chain(_cables(plan, plan.fabric) if plan.fabric else (), _beside(plan)))
+
+
+def _beside(plan: MetalPlan) -> Iterator[Sequence[object]]:
+    """Cables of the other networks; where their switches stand is the room's, so that they have no lengths."""
+    for network in plan.networks:
+        for link in network.links():
+            yield row(link, switch_ports_per_cage=network.ports_per_cage)
 
 
 def _bill(plan: AwsPlan | MetalPlan) -> Iterator[Sequence[object]]:
@@ -61,7 +69,7 @@ def _cables(plan: MetalPlan, fabric: FabricPlan) -> Iterator[Sequence[object]]:
             yield row(link, switch_ports_per_cage=fabric.radix.ports_per_cage)
 
 
-def _written(heading: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
+def _written(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(heading)

@@ -13,6 +13,7 @@ from planner.placement import Room, Sharing
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.reliability.mttf import compared
 from planner.serving.gateway import GatewayPlan
+from planner.serving.plan import device_gb
 from planner.throughput import TYPICAL_MFU
 from planner.training.plan import TrainingPlan
 from planner.types import Plan
@@ -183,11 +184,6 @@ def service_facts(
     if service.adapters:
         names = ", ".join(each.name for each in service.adapters)
         yield "adapters", f"{names}; {service.max_loras} at a time, of ranks up to {service.max_lora_rank}"
-
-
-def device_gb(pool: PoolPlan) -> float:
-    """Memory of what a pod counts as a GPU: a GPU, or a slice of one."""
-    return pool.mig.memory_gb if pool.mig else pool.gpu.memory_gb if pool.gpu else 0
 
 
 def service_parts(service: ServicePlan) -> list[Part]:

@@ -11,6 +11,7 @@ from planner.fabric.types import FabricPlan
 from planner.faces.layout import facts, quantity, section, table, usd
 from planner.faces.wording import counted
 from planner.facility.types import FacilityPlan, RackLine
+from planner.networks import NetworkPlan
 from planner.storage.limits import Limits
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 
@@ -41,6 +42,17 @@ def fabric_facts(plan: FabricPlan) -> Iterator[tuple[str, str | None]]:
         yield f"at {later.demand.nodes} nodes", f"{_switches(later)}, {later.cables:,} cables"
     yield "addresses", " to ".join(dict.fromkeys(plan.rail_networks[:1] + plan.rail_networks[-1:])) or None
     yield "NCCL", ", ".join(f"{name}={value}" for name, value in plan.nccl.items()) or None
+
+
+def networks(plans: Iterable[NetworkPlan]) -> RenderableType:
+    """Networks beside the fabric."""
+    return section("networks", facts(network_facts(plans)))
+
+
+def network_facts(plans: Iterable[NetworkPlan]) -> Iterator[tuple[str, str | None]]:
+    for each in plans:
+        ports = f"{each.design.node_cables:,} ports of machines and switches"
+        yield each.kind, f"{each.design.switches:,} x {each.switch.name}, {ports}, {each.design.cables:,} cables"
 
 
 def _switches(design: FabricDesign) -> str:

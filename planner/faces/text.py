@@ -32,6 +32,8 @@ def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
     yield from nodes.services(plan)
     if isinstance(plan, MetalPlan) and plan.fabric is not None:
         yield room.fabric(plan.fabric)
+    if isinstance(plan, MetalPlan) and plan.networks:
+        yield room.networks(plan.networks)
     yield from gates.gates(plan)
     if plan.storage is not None:
         yield room.storage(plan.storage)

@@ -57,6 +57,8 @@ def plan_monitoring(
     experiments: int = 0,
     *,
     tracked: bool = False,
+    kept_outside: bool = False,
+    pipelines: bool = False,
 ) -> MonitoringPlan | None:
     """The numbers; None without the section."""
     if wanted is None:
@@ -87,6 +89,8 @@ def plan_monitoring(
             gateways=gateway.replicas if gateway else 0,
             experiments=experiments,
             tracked=tracked,
+            kept_outside=kept_outside,
+            pipelines=pipelines,
         ),
     )
 

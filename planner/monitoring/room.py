@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from planner.external_secrets import CONTROLLER_REQUEST
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
 from planner.pool_types import PoolPlan
 from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST
@@ -60,6 +61,12 @@ _SEARCH = _Pods("an experiment's algorithm", 200, 512)
 """As they are registered (components/kubeflow); an algorithm's service goes when its experiment has ended."""
 
 _TRACKING = (_Pods("MLflow", *MLFLOW_REQUEST), _Pods("the tracker's database", *DATABASE_REQUEST))
+_OUTSIDE = _Pods("External Secrets", *CONTROLLER_REQUEST)
+_PIPELINES = (
+    _Pods("Kubeflow Pipelines", 600, 2048),
+    _Pods("the pipelines' database", *DATABASE_REQUEST),
+)
+"""As they are registered (components/kubeflow/pipelines.py): API server, Argo, metadata, agents and UI together."""
 _DAEMONS = _Pods("daemons of a node", 300, 512)
 
 
@@ -70,9 +77,12 @@ def system_room(
     gateways: int = 0,
     experiments: int = 0,
     tracked: bool = False,
+    kept_outside: bool = False,
+    pipelines: bool = False,
 ) -> SystemRoom:
     """Sum up the system pools, with monitoring among what runs there, `gateways` pods of a gateway, and what so many
-    experiments and, if runs are `tracked` in the cluster, MLflow take."""
+    experiments and, if runs are `tracked` in the cluster, MLflow take, if secrets are `kept_outside` what brings them,
+    and with `pipelines` Kubeflow Pipelines without the pods of their steps."""
     system = [pool for pool in pools if pool.role == "system"]
     nodes = sum(pool.count for pool in system)
     prometheus = _together("Prometheus", asked.prometheus, asked.reloader)
@@ -89,7 +99,9 @@ def system_room(
     )
     way_in = (_Pods("gateway", *GATEWAY_REQUEST, gateways), CERTIFICATES) if gateways else ()
     tuning = (*_KATIB, _SEARCH._replace(replicas=experiments)) if experiments else ()
-    everything = (*_SERVICES, *way_in, *watching, *tuning, *(_TRACKING if tracked else ()), daemons)
+    kubeflow = (*(_TRACKING if tracked else ()), *(_PIPELINES if pipelines else ()))
+    outside = (_OUTSIDE,) if kept_outside else ()
+    everything = (*_SERVICES, *way_in, *watching, *tuning, *kubeflow, *outside, daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
         asked_memory_mib=sum(each.memory_mib * each.replicas for each in everything),

@@ -9,9 +9,6 @@ from math import exp, lgamma, log
 
 from catalogue.units import SECONDS_PER_HOUR
 
-SPOT_NOTICE_S = 120
-"""Notice that EC2 gives before it takes a spot instance back (EC2 user guide, Spot Instance interruptions)."""
-
 SPOT_MOST_LOST_MINUTES = 15
 """Most work that a run on spot capacity may lose."""
 
@@ -66,8 +63,3 @@ def failure_cost(gpus: int, usd_per_gpu_hour: float | None, *, every_s: float, r
         gpu_hours=hours * gpus,
         usd=hours * gpus * usd_per_gpu_hour if usd_per_gpu_hour is not None else None,
     )
-
-
-def saves_in_notice(pause_s: float, notice_s: float = SPOT_NOTICE_S) -> bool:
-    """Whether a checkpoint can still be written when the notice comes."""
-    return pause_s <= notice_s

@@ -18,7 +18,7 @@ from planner.findings import Observation
     source="monitoring/failures: the limits of each failure; its page in docs/runbooks names them",
 )
 def alert_threshold(draft: Draft) -> Iterable[Observation]:
-    """A stack's own threshold is of a failure that there is; two of one limit would leave it to chance which counts."""
+    """A threshold in the stack file names a failure that exists, and no failure has two for the same limit."""
     if draft.monitoring is None:
         return
     there = {f"{failure} {limit}" for failure, limit in adjustable()}

@@ -14,7 +14,7 @@ from planner.findings import Observation, Severity
     source="EKS best practices guide, Detective controls: retain control-plane logs for as long as investigations need",
 )
 def audit_log_goes(draft: AwsDraft) -> Iterable[Observation]:
-    """Who did what to a protected cluster can be read after it is gone, or somebody has said why not."""
+    """The audit log of a protected cluster is kept after the cluster is gone, or a waiver says why not."""
     if draft.settings.lifecycle.protect and draft.settings.security.audit_log is None:
         yield Observation(
             path="security.auditLog",

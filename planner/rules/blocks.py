@@ -20,7 +20,7 @@ _STOP_S = 30
     source="Definition of the stack file",
 )
 def keeper_without_block(draft: AwsDraft) -> Iterable[Observation]:
-    """Whoever lets the keeper fill blocks has bought one, and the stack file does not know of it."""
+    """The keeper fills only capacity blocks, so a stack that asks for that names at least one reservation."""
     keeper = draft.settings.keeper
     if keeper and keeper.blocks and not any(pool.booked for pool in draft.settings.pools):
         yield Observation(
@@ -37,7 +37,7 @@ def keeper_without_block(draft: AwsDraft) -> Iterable[Observation]:
     source="EKS API reference, CreateNodegroup: names are unique in a cluster",
 )
 def block_group_taken(draft: AwsDraft) -> Iterable[Observation]:
-    """Every block has a node group of its own, which is named after its pool."""
+    """Each block has its own node group, named after its pool, so no other pool has that name."""
     for path, pool, plan in known_pools(draft):
         for share in plan.shares:
             if share.group != pool.name and share.group in draft.pools:
@@ -77,7 +77,9 @@ def blocks_never_together(draft: AwsDraft) -> Iterable[Observation]:
     source=f"{_BLOCKS}: the instances of a block are in one EC2 UltraCluster, those of two need not be near each other",
 )
 def blocks_apart(draft: AwsDraft) -> Iterable[Observation]:
-    """Between two blocks the network is what it happens to be; within one it is an UltraCluster's."""
+    """Blocks of one gang may stand in different UltraClusters, so bandwidth between them is not promised; within one it
+    is.
+    """
     for path, run, pool in placed_runs(draft):
         largest = max((share.count for share in pool.shares), default=0)
         if len(pool.shares) > 1 and run.nodes > largest:

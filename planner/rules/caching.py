@@ -88,7 +88,7 @@ def cache_credential(draft: AwsDraft) -> Iterable[Observation]:
     source=f"{_GUIDE}: the list of upstream registries, in which NVIDIA's is not",
 )
 def image_not_cached(draft: AwsDraft) -> Iterable[Observation]:
-    """What ECR cannot fetch stays at its maker's, and is named."""
+    """Images that ECR cannot fetch are still pulled from their maker; the finding names them."""
     if draft.settings.supply.cache is None:
         return
     own = draft.settings.supply.registry or ""

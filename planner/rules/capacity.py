@@ -43,7 +43,7 @@ def instance_unknown(draft: AwsDraft) -> Iterable[Observation]:
     source="Definition of the stack file (role of a pool)",
 )
 def pool_without_gpu(draft: Draft) -> Iterable[Observation]:
-    """Training and inference pools have GPUs; the system pool has none to waste."""
+    """Training and inference pools have GPUs; the system pool has none, because nothing there would use them."""
     for path, pool, plan in known_pools(draft):
         neuron = isinstance(plan, AwsPoolPlan) and plan.instance.accelerator is Accelerator.NEURON
         if not neuron and (plan.gpus_per_node == 0) is not (pool.role == "system"):
@@ -65,7 +65,7 @@ def pool_without_gpu(draft: Draft) -> Iterable[Observation]:
     formula="accelerator of the instance type is not Neuron",
 )
 def accelerator_not_gpu(draft: AwsDraft) -> Iterable[Observation]:
-    """Inferentia and Trainium are no GPUs: everything that is installed and run here is made for CUDA."""
+    """Inferentia and Trainium run no CUDA, and everything that this program installs and runs is made for CUDA."""
     for path, pool, plan in known_pools(draft):
         if plan.instance.accelerator is Accelerator.NEURON:
             yield Observation(
@@ -121,7 +121,7 @@ def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"{path}.nodes",
                 sentence=f"the gang takes {run.nodes} nodes ({gpus} GPUs) and pool {pool.name} has {pool.count} "
-                f"({pool.gpus} GPUs), so it would wait for ever",
+                f"({pool.gpus} GPUs), so it would never start",
                 remedy=f"{fewer}set the pool's count to {run.nodes}",
                 subject=run.name,
                 inputs={"gang": f"{run.nodes} nodes ({gpus} GPUs)", "pool": f"{pool.count} nodes ({pool.gpus} GPUs)"},
@@ -158,7 +158,7 @@ def gang_fits_queue(draft: Draft) -> Iterable[Observation]:
     source="Definition of the stack file: a gang runs whole or not at all",
 )
 def gangs_wait_in_line(draft: Draft) -> Iterable[Observation]:
-    """Runs of one pool that together exceed it run one after the other."""
+    """Runs that together need more nodes than their pool has run one after the other."""
     for index, pool in enumerate(draft.settings.pools):
         wanted = [run.nodes for run in draft.settings.training.runs if run.pool == pool.name]
         if max(wanted, default=0) <= pool.count < sum(wanted):

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from catalogue.endpoints import ENDPOINTS
-from catalogue.images import own_images
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
+from planner.own_images import images_of
 from planner.rules.known import followed, services, workloads
 from planner.serving.sources import HubSource, source_of
 from planner.stack import plan_supply
-from planner.tracking import has_mlflow
 
 _GUIDE = 'EKS user guide, "Deploy private clusters with limited internet access"'
 _ECR = re.compile(r"\d{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
@@ -64,6 +63,8 @@ def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     yield "eks-auth", "gives pods their rights, the volume driver's first"
     if settings.monitoring and settings.monitoring.logs:
         yield "logs", "monitoring.logs writes to"
+    if settings.external_secrets:
+        yield "secretsmanager", "secrets of externalSecrets are fetched from"
     if settings.security.session_manager:
         yield "ssm", "agents of security.sessionManager sign in at"
         yield "ssmmessages", "shells of security.sessionManager pass through"
@@ -79,7 +80,9 @@ def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     source=f"{_GUIDE}: images come from a registry that the network reaches",
 )
 def closed_network(draft: AwsDraft) -> Iterable[Observation]:
-    """Nothing in a closed network waits for the Internet: images stay in ErrImagePull, and alerts reach nobody."""
+    """Nothing in a closed network needs the Internet: images from public registries would stay in ErrImagePull, and
+    alerts would reach nobody.
+    """
     if draft.vpc.leads_out:
         return
     if draft.settings.supply.cache is not None:
@@ -133,7 +136,7 @@ def _pulled(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     yield from ((f"serving.triton[{index}].image", each.image) for index, each in enumerate(settings.serving.triton))
     yield from followed(draft)
     training = settings.training
-    own = own_images(experiments=bool(training.experiments), mpi=training.by_mpi, mlflow=has_mlflow(training))
+    own = images_of(training)
     yield from ((_cause(draft), image) for image in own)
 
 

@@ -78,7 +78,9 @@ def gpu_ceiling(draft: AwsDraft) -> Iterable[Observation]:
     source="Definition of the stack file; AWS price pages",
 )
 def month_below_fixed(draft: AwsDraft) -> Iterable[Observation]:
-    """A monthly budget that the stack without its GPUs uses up tells people every month, and nobody looks any more."""
+    """The monthly budget is above what the stack costs without its GPUs; otherwise it alerts every month and is
+    ignored.
+    """
     alerts, prices = draft.settings.budget.alerts, draft.prices
     fixed = sum(line.usd_per_hour for line in prices.lines if not _of_gpus(draft, line)) * HOURS_PER_MONTH
     if alerts and fixed > alerts.monthly_usd:
@@ -99,7 +101,9 @@ def month_below_fixed(draft: AwsDraft) -> Iterable[Observation]:
     source="Definition of the stack file; AWS price pages",
 )
 def month_above_alerts(draft: AwsDraft) -> Iterable[Observation]:
-    """A stack that is to stand for part of the month only may have such a budget; who means the whole month learns."""
+    """A monthly budget below a whole month of the stack alerts before the month ends; that is right for stacks that
+    stand for part of it.
+    """
     alerts, prices = draft.settings.budget.alerts, draft.prices
     if alerts and prices.monthly > alerts.monthly_usd:
         day = alerts.monthly_usd / prices.monthly * HOURS_PER_MONTH / 24
@@ -125,7 +129,7 @@ def _of_gpus(draft: AwsDraft, line: PriceLine) -> bool:
     source="Definition of the stack file",
 )
 def stack_expired(draft: Draft) -> Iterable[Observation]:
-    """A stack past its day is up for destruction."""
+    """The stack's expiry date has not passed: an expired stack may be removed at any time."""
     expiry = draft.settings.lifecycle.expiry
     if expiry and expiry < draft.today:
         yield Observation(
@@ -143,7 +147,7 @@ def stack_expired(draft: Draft) -> Iterable[Observation]:
     source="Definition of the presets: a lab is paid for by the hour and destroyed after use",
 )
 def lab_without_expiry(draft: AwsDraft) -> Iterable[Observation]:
-    """A lab says when it ends, in a tag of all that it is made of: who cleans up finds what nobody uses any more."""
+    """A lab has an expiry date, which all its resources carry as a tag, so that a sweep finds what is left of it."""
     settings = draft.settings
     if (settings.preset or "").startswith("lab-") and end_of(settings) is None:
         yield Observation(

@@ -21,7 +21,7 @@ _WHOLE = IPv4Network("0.0.0.0/0")
     source="EKS user guide, Cluster API server endpoint: the default 0.0.0.0/0 lets everybody ask",
 )
 def endpoint_open(draft: AwsDraft) -> Iterable[Observation]:
-    """The Kubernetes API does not answer the whole Internet: what keeps strangers out is then the credentials alone."""
+    """The Kubernetes API is not open to the whole Internet, where only credentials would protect it."""
     networks = list(_networks(draft))
     whole = [(path, each) for path, each in networks if each == _WHOLE]
     for path, each in whole:
@@ -51,7 +51,7 @@ def endpoint_open(draft: AwsDraft) -> Iterable[Observation]:
     source="definition of the planner; CIS Amazon EKS benchmark, 5.4.1: restrict access to the control plane endpoint",
 )
 def endpoint_wide(draft: AwsDraft) -> Iterable[Observation]:
-    """The Kubernetes API answers networks of an office or a cloud's egress, not a provider's customers."""
+    """The Kubernetes API is open to office or egress networks of usual size, not to a whole provider's range."""
     public = [IPv4Network(each) for each in draft.settings.platform.public_access_cidrs]
     together = list(collapse_addresses(public))
     addresses = sum(each.num_addresses for each in together)
@@ -76,7 +76,7 @@ def endpoint_wide(draft: AwsDraft) -> Iterable[Observation]:
     source="EKS best practices guide, Security, Cluster Access: make the EKS cluster endpoint private",
 )
 def endpoint_protected(draft: AwsDraft) -> Iterable[Observation]:
-    """Production (lifecycle.protect) has its API inside, or somebody has said why not."""
+    """A protected stack (lifecycle.protect) has a private API endpoint, or a waiver says why not."""
     if draft.settings.lifecycle.protect:
         for index, each in enumerate(draft.settings.platform.public_access_cidrs):
             yield Observation(
@@ -97,7 +97,7 @@ def endpoint_protected(draft: AwsDraft) -> Iterable[Observation]:
     source="RFC 1918; RFC 6598; VPC user guide, Transit gateways: routes lead to the networks that are named",
 )
 def endpoint_through(draft: AwsDraft) -> Iterable[Observation]:
-    """A connected network has private addresses: public ones are strangers', wherever a route to them leads by then."""
+    """A connected network has private addresses; a public range belongs to others and may be routed elsewhere."""
     access = draft.settings.platform.access
     for index, each in enumerate(access.cidrs if access else ()):
         network = IPv4Network(each)

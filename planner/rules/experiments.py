@@ -70,7 +70,7 @@ def trials_fit_pool(draft: Draft) -> Iterator[Observation]:
     source="Definition of the stack file (priority)",
 )
 def trials_beside_gangs(draft: Draft) -> Iterator[Observation]:
-    """Trials give way to planned runs, so that those decide when an experiment gets on."""
+    """Trials give way to planned runs, so how long an experiment takes depends on those."""
     for seen in experiments(draft):
         plan, pool = seen.plan, draft.pools[seen.plan.trial.pool]
         gangs = sum(run.pods for run in draft.runs.values() if run.pool == pool.name and run.priority == "training")
@@ -95,7 +95,7 @@ def trials_beside_gangs(draft: Draft) -> Iterator[Observation]:
     source="Volcano documentation, Queue (reclaimable, capability)",
 )
 def trials_queue(draft: Draft) -> Iterator[Observation]:
-    """The queue of trials gives back what others have a right to, and lets all of them in at once."""
+    """The trials' queue is reclaimable, so that others get their share back, and admits all parallel trials at once."""
     queues = {queue.name: queue for queue in draft.settings.scheduling.queues}
     for seen in experiments(draft):
         plan, queue = seen.plan, queues.get(seen.said.queue)
@@ -125,7 +125,7 @@ def trials_queue(draft: Draft) -> Iterator[Observation]:
     source="as run-fits-gpus, for the nodes of a trial",
 )
 def trial_fits_gpus(draft: Draft) -> Iterator[Observation]:
-    """A trial on fewer nodes than the run shares its states among fewer GPUs."""
+    """A trial on fewer nodes than its base run still fits, though each GPU holds a larger share of the states."""
     for seen in experiments(draft):
         training = seen.plan.trial.training
         if training is None or seen.plan.trial.pods == seen.run.nodes:

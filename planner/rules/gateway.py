@@ -29,7 +29,7 @@ def _open_to_all(callers: Iterable[str]) -> bool:
     source="OWASP API Security Top 10 2023, API4: unrestricted resource consumption; a key that leaks is then enough",
 )
 def gateway_open(draft: Draft) -> Iterable[Observation]:
-    """A service that answers the whole Internet is told of by name: its key alone keeps strangers from its GPUs."""
+    """A service that is open to the whole Internet is named: only its API key protects it."""
     gateway = draft.gateway
     if gateway is None or not gateway.internet or not _open_to_all(gateway.callers):
         return
@@ -100,7 +100,7 @@ def issuer_zone(draft: Draft) -> Iterable[Observation]:
     source="definition of the planner",
 )
 def gateway_unused(draft: Draft) -> Iterable[Observation]:
-    """A gateway, whose load balancer costs money by the hour, leads somewhere."""
+    """A gateway has at least one public service, because its load balancer costs money by the hour."""
     if draft.gateway is not None and not draft.gateway.routes and not any(s.public for _, s in answering(draft)):
         yield Observation(
             path="serving.gateway",

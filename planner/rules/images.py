@@ -78,7 +78,7 @@ def image_unproven_on_efa(draft: AwsDraft) -> Iterable[Observation]:
     source="CRI: ErrImagePull; catalogue/images.py",
 )
 def image_unknown(draft: Draft) -> Iterable[Observation]:
-    """An image of which nobody says that it exists is misspelt, or one's own: its pods wait until it is there."""
+    """An image of which nobody says that it exists is misspelt, or private: its pods wait until it is there."""
     settings, seen = draft.settings, set[str]()
     on_efa = {run.image for _, run in _on_efa(draft)} if isinstance(draft, AwsDraft) else set()
     for path, image in (
@@ -91,7 +91,7 @@ def image_unknown(draft: Draft) -> Iterable[Observation]:
         seen.add(image)
         yield Observation(
             path=f"{path}.image",
-            sentence=f"nothing is known of {image}: if no registry has it, its pods wait in ErrImagePull for ever",
+            sentence=f"nothing is known of {image}: if no registry has it, its pods wait in ErrImagePull without end",
             remedy=f"{_nearest(image)}if it is your own, say so in catalogue.images: "
             f"{{name: {repository(image)}, source: WHO-BUILDS-IT}}",
             subject=image,
@@ -113,7 +113,7 @@ def _nearest(image: str) -> str:
     source="CPython: can't open file: [Errno 2] No such file or directory",
 )
 def script_not_in_image(draft: Draft) -> Iterable[Observation]:
-    """What torchrun is to start is there: a script that is not in the image ends every pod at once."""
+    """The script that torchrun starts exists in the image; otherwise every pod ends at once."""
     for path, run in runs(draft):
         row, script = find(draft.catalogue.images, run.image), script_of(run.script)
         if row is not None and script is not None and row.lacks_file(script):

@@ -16,7 +16,7 @@ from planner.keeper import end_of, ends_by_itself
     source="Definition of the stack file",
 )
 def keeper_idle(draft: AwsDraft) -> Iterable[Observation]:
-    """A keeper that ends nothing and puts nothing to sleep is a mistake: whoever wrote it means to be kept."""
+    """The keeper has something to do: an end, a budget, hours off or blocks. Without any it costs and does nothing."""
     keeper = draft.settings.keeper
     if keeper and keeper.off_hours is None and not keeper.blocks and not ends_by_itself(draft.settings):
         yield Observation(
@@ -55,11 +55,11 @@ def keeper_over(draft: AwsDraft) -> Iterable[Observation]:
 @aws_rule(
     "keeper-protected",
     "Z15",
-    formula="an end excludes protect and persistent file systems",
+    formula="an end excludes protect, persistent file systems and people's own files",
     source="Definition of the stack file; FSx for Lustre guide, deployment options",
 )
 def keeper_protected(draft: AwsDraft) -> Iterable[Observation]:
-    """What ends by itself holds nothing that is meant to last."""
+    """A stack that ends by itself holds no data that should last: no lifecycle.protect, no persistent file system."""
     settings = draft.settings
     if not ends_by_itself(settings):
         return
@@ -76,6 +76,12 @@ def keeper_protected(draft: AwsDraft) -> Iterable[Observation]:
             sentence=f"a {lustre.deployment_type} file system is meant to last, and the stack ends by itself",
             remedy="take SCRATCH_2, keep what lasts in a stack of its own, or remove the keeper",
         )
+    if settings.storage.home:
+        yield Observation(
+            path="storage.home",
+            sentence="people's own files are meant to last, and the stack ends by itself",
+            remedy="remove storage.home, keep what lasts in a stack of its own, or remove the keeper",
+        )
 
 
 @aws_rule(
@@ -85,7 +91,7 @@ def keeper_protected(draft: AwsDraft) -> Iterable[Observation]:
     source="EC2 user guide, Capacity Blocks for ML",
 )
 def keeper_beyond_block(draft: AwsDraft) -> Iterable[Observation]:
-    """A lab that outlives its block goes on paying for all but the nodes that it was for."""
+    """A lab ends no later than its capacity block; after that it pays for everything but the GPUs."""
     ends = end_of(draft.settings) if draft.settings.keeper else None
     for index, pool in enumerate(draft.settings.pools):
         if ends is None or not pool.booked:
@@ -108,7 +114,7 @@ def keeper_beyond_block(draft: AwsDraft) -> Iterable[Observation]:
     source="Definition of the stack file; AWS price pages",
 )
 def keeper_budget(draft: AwsDraft) -> Iterable[Observation]:
-    """What cannot last until its end is told before it stands. What is left of today is not counted."""
+    """The budget lasts until the lab's end, or the finding says when it runs out. Today's rest is not counted."""
     keeper, prices = draft.settings.keeper, draft.prices
     if keeper is None or keeper.max_usd is None:
         return
@@ -140,7 +146,7 @@ def keeper_budget(draft: AwsDraft) -> Iterable[Observation]:
     source="Definition of the stack file",
 )
 def expiry_without_keeper(draft: AwsDraft) -> Iterable[Observation]:
-    """A last day is a tag: by itself it ends nothing."""
+    """An expiry date alone is a tag and ends nothing; a keeper does."""
     settings = draft.settings
     if settings.lifecycle.expiry and settings.keeper is None:
         yield Observation(

@@ -38,7 +38,7 @@ def known_pools(draft: Draft) -> Iterator[tuple[str, Any, Any]]:
 
 
 def or_own_row(remedy: str, table: str) -> str:
-    """What to do about a name that no row has: the remedy, or a row of one's own."""
+    """What to do about a name that no row has: the remedy, or a row of the site."""
     return f"{remedy}{' Or' if remedy.endswith('?') else '; or'} add a row of your own to gpucluster:catalogue.{table}"
 
 

@@ -33,7 +33,7 @@ _OPERATORS = {
     source="training-operator v1.9, pkg/controller.v1/pytorch/envvar.go: PET_* are torchrun's defaults",
 )
 def launch_by_hand(draft: Draft) -> Iterable[Observation]:
-    """The operator says how many nodes and processes there are; said twice, the wrong one wins (256 ranks as nodes)."""
+    """The operator sets node and process counts; the same options in the script would win over them."""
     for path, run in runs(draft):
         for index, name in _options(run.script):
             if name in _OPERATORS:
@@ -159,7 +159,7 @@ def nccl_against_platform(draft: Draft) -> Iterable[Observation]:
     source="NCCL user guide: variables for debugging are not for production; corrections NC11, NC17",
 )
 def nccl_untried(draft: Draft) -> Iterable[Observation]:
-    """A variable that stays set is a measurement that somebody made once, on other software."""
+    """A variable that fixes a choice of NCCL needs a measurement on the software that is used now."""
     for path, run in runs(draft):
         odd = [each.name for each in run.nccl if each.name not in _FORBIDDEN and each.name not in _HARMLESS]
         if odd:

@@ -117,7 +117,7 @@ def _words(millicores: int) -> str:
     source="Alertmanager documentation, configuration: a route without a receiver tells nobody",
 )
 def alerts_unheard(draft: Draft) -> Iterable[Observation]:
-    """A stack that is protected tells somebody when it is ill."""
+    """A protected stack sends its alerts to somebody."""
     if draft.settings.lifecycle.protect and draft.monitoring is not None and not draft.monitoring.receivers:
         yield Observation(
             path="monitoring.receivers",

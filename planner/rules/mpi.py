@@ -16,7 +16,7 @@ from planner.rules.known import impossible, runs
     source="kubeflow/mpi-operator v0.8.0, pkg/apis/kubeflow/v2beta1/types.go",
 )
 def mpi_cannot(draft: Draft) -> Iterable[Observation]:
-    """What of a run is torchrun's or the training operator's is not there where MPI starts it."""
+    """A run that MPI starts uses nothing that only torchrun or the training operator has, such as elastic sizes."""
     for path, run in runs(draft):
         if run.launcher != "mpi":
             continue

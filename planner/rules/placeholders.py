@@ -37,7 +37,7 @@ _MARK = "or say gpucluster:example: true, where nobody is to deploy it so"
     source="RFC 5737, RFC 3849, RFC 9637 (addresses); RFC 2606, RFC 6761 (names); AWS documentation (accounts, keys)",
 )
 def placeholder(draft: Draft) -> Iterable[Observation]:
-    """Every bucket, account, address and image is somebody's: one of documentation is nobody's, or a stranger's."""
+    """Buckets, accounts, addresses and images are yours: values from documentation belong to nobody or to strangers."""
     if not draft.settings.example:
         for path, value, what, remedy in placeholders(draft.settings.model_dump(mode="json", by_alias=True)):
             yield Observation(path=path, sentence=f"{value} is {what}", remedy=f"{remedy}, {_MARK}", subject=value)

@@ -141,7 +141,7 @@ def block_not_started(draft: AwsDraft) -> Iterable[Observation]:
 
 @aws_rule("block-ended", "PF10", formula="today < end", source=_BLOCKS)
 def block_ended(draft: AwsDraft) -> Iterable[Observation]:
-    """A block that is over has no nodes, and nothing brings them back."""
+    """No pool uses a block that has ended: its nodes are gone and do not come back."""
     for each in _booked(draft):
         path, pool, booked = each.path, each.pool, each.block
         if booked.end <= draft.today:
@@ -192,7 +192,6 @@ def block_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
     "spot-without-checkpoint",
     "Z01",
     "PW18",
-    severity=Severity.WARNING,
     source="EC2 user guide, Spot Instances",
     formula="the run has a checkpoint, if capacity = spot",
 )
@@ -204,7 +203,8 @@ def spot_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
                 path=f"{path}.checkpoint",
                 sentence=f"EC2 takes the spot nodes of pool {pool.name} back with two minutes' notice, and the run "
                 "says nothing about checkpoints, so it would start from the beginning",
-                remedy="add model and checkpoint, every 15 minutes or so, or buy on demand",
+                remedy="add model and checkpoint, every 15 minutes or so, buy on demand or waive "
+                "spot-without-checkpoint for a run that saves by itself",
                 subject=run.name,
             )
 

@@ -49,7 +49,7 @@ def autoscaler_unfed(draft: Draft) -> Iterable[Observation]:
     source="Kubernetes documentation, aggregation layer: an APIService has one Service; chart prometheus-adapter",
 )
 def metric_owner(draft: Draft) -> Iterable[Observation]:
-    """An adapter of one's own and the stack's do not both serve the metrics of pods: there is one such API."""
+    """An adapter installed beside the stack and the stack's own do not both serve metrics of pods: there is one API."""
     if draft.monitoring is None or not any(service.scaling for service in draft.services.values()):
         return
     for index, waiver in enumerate(draft.settings.waivers):
@@ -192,7 +192,9 @@ def replicas_may_wait(draft: Draft) -> Iterable[Observation]:
     source=_SCHEDULER + "; replicaset controller: of replicas that are taken away, those on shared nodes go first",
 )
 def room_in_pieces(draft: Draft) -> Iterable[Observation]:
-    """Replicas of different sizes that come and go, or that spread, cannot leave a larger one without a node."""
+    """Replicas that come and go, or that spread, never leave the pool's free GPUs in pieces too small for a larger
+    replica.
+    """
     for path, service in services(draft):
         for _, pool, sharing in _shared_pools(draft):
             plan = draft.services.get(service.name)

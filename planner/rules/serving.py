@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from catalogue.echo import echo
 from catalogue.model_types import Model
 from catalogue.site import meant
-from catalogue.types import Gpu
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
 from planner.pool_types import PoolPlan
 from planner.rules.known import or_own_row, services, workloads
 from planner.serving.memory import Quantization
-from planner.serving.plan import replica_memory
+from planner.serving.plan import device_gb, replica_memory
 from planner.training.layout import tensor_degrees
 from planner.workload_types import ServicePlan
 
@@ -92,8 +91,8 @@ def model_context(draft: Draft) -> Iterable[Observation]:
     "C04",
     "Q02",
     formula="(tensorParallel x (memory x utilization - overhead) - weights - adapters) / bytes per token "
-    ">= maxModelLen",
-    source="vLLM documentation, conserving memory",
+    ">= maxModelLen; overhead = the largest step, CUDA graphs and libraries",
+    source="vLLM 0.29.0, vllm/v1/worker/gpu_worker.py, determine_available_memory",
 )
 def model_fits_gpus(draft: Draft) -> Iterable[Observation]:
     """Beside the weights there is KV cache for at least one sequence of full length."""
@@ -102,18 +101,16 @@ def model_fits_gpus(draft: Draft) -> Iterable[Observation]:
         if plan is None or plan.full_sequences:
             continue
         pool = draft.pools[service.pool]
-        gpu_gb = _device_gb(pool)
-        if pool.gpu is None:
-            continue
+        gpu_gb = device_gb(pool)
         yield Observation(
             path=f"{path}.tensorParallel",
-            sentence=f"{plan.weights_gb} GB of weights{_beside(plan)} leave {plan.pod.gpus} x {gpu_gb:g} GB room for "
+            sentence=f"{plan.weights_gb} GB of weights{_beside(plan)} leave {plan.pod.gpus} x {gpu_gb:.1f} GB room for "
             f"{max(0, plan.kv_cache_tokens)} tokens of KV cache, and one sequence has {service.max_model_len}",
-            remedy=_what_fits(draft.catalogue.models[service.model], service, plan, pool, pool.gpu),
+            remedy=_what_fits(draft.catalogue.models[service.model], service, plan, pool),
             subject=service.name,
             inputs={
                 "weights": f"{plan.weights_gb} GB",
-                "memory": f"{plan.pod.gpus} x {gpu_gb:g} GB",
+                "memory": f"{plan.pod.gpus} x {gpu_gb:.1f} GB",
                 "overhead": f"{plan.overhead_gb:g} GB",
                 "adapters": f"{plan.lora_gb:g} GB",
                 "KV cache": f"{plan.kv_cache_gb} GB",
@@ -122,25 +119,18 @@ def model_fits_gpus(draft: Draft) -> Iterable[Observation]:
         )
 
 
-def _device_gb(pool: PoolPlan) -> float:
-    """Memory of what a pod gets: a GPU or a slice of one."""
-    if pool.mig:
-        return pool.mig.memory_gb
-    return pool.gpu.memory_gb if pool.gpu else 0
-
-
 def _beside(plan: ServicePlan) -> str:
     """What takes memory beside the weights, where it is much."""
     return f" and {plan.lora_gb} GB for {plan.max_loras} adapters" if plan.max_loras else ""
 
 
-def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan, gpu: Gpu) -> str:
+def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan) -> str:
     """What to change: the length that fits, the GPUs that suffice, or the quantization that does."""
     length = service.max_model_len
     most = 1 if pool.mig or pool.time_slices > 1 else pool.gpus_per_node
 
     def holds(**changes: object) -> bool:
-        memory, _ = replica_memory(service.model_copy(update=changes), pool, gpu, model)
+        memory, _ = replica_memory(service.model_copy(update=changes), pool, model)
         return memory.sequences(length) > 0
 
     fixes = []

@@ -14,7 +14,7 @@ _NAMES = "S3 user guide, General purpose buckets naming rules: a bucket's name i
 
 @aws_rule("source-undeclared", "LF03", formula="every bucket of weights and datasets is one of sources", source=_NAMES)
 def source_undeclared(draft: AwsDraft) -> Iterable[Observation]:
-    """Somebody has said whose each source bucket is: whoever took the name first decides what is trained and served."""
+    """Each source bucket has its owner's account declared, so that a bucket that a stranger took is not read."""
     declared = {each.bucket for each in draft.settings.storage.sources}
     linked = enumerate(draft.settings.storage.lustre.associations)
     told = ((f"storage.lustre.associations[{index}].source", each.source) for index, each in linked)
@@ -38,7 +38,7 @@ def source_undeclared(draft: AwsDraft) -> Iterable[Observation]:
     source="EC2 user guide, Amazon EC2 instance network bandwidth; definition of the planner",
 )
 def dataset_copy(draft: Draft) -> Iterable[Observation]:
-    """A dataset is there soon after the nodes are: until then they wait for it, and are paid for."""
+    """A dataset is copied soon after the nodes start, because they wait for it and cost money."""
     for index, each in enumerate(draft.settings.training.datasets):
         planned = draft.datasets.get(each.name)
         if planned and planned.copy_s > _LONG_COPY_S:
@@ -80,7 +80,7 @@ def weights_not_pinned(draft: Draft) -> Iterable[Observation]:
     source="definition of the program: a hub's commit has its own hashes, and a claim is not copied",
 )
 def weights_sums_unused(draft: Draft) -> Iterable[Observation]:
-    """A digest that nobody compares with anything protects nothing."""
+    """A digest of weights is set only where there are files to compare it with."""
     for path, _, address, sha256 in _pinned_by(draft):
         if sha256 is not None and not isinstance(source_of(address), ObjectSource):
             yield Observation(

@@ -52,22 +52,21 @@ def fsx_efa_clients(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "fsx-efa-client-setup",
+    "fsx-efa-connections",
     "G05",
-    severity=Severity.WARNING,
-    source='FSx for Lustre user guide, "Configuring EFA clients"',
-    formula="no efa, as the EKS AMI lacks the client's setup",
+    source='FSx for Lustre user guide, "Configuring EFA clients": 1024 EFA connections of a file system',
+    formula="sum of (nodes and what an update runs beside them) x EFA interfaces of their Lustre clients <= 1024",
 )
-def fsx_efa_client_setup(draft: AwsDraft) -> Iterable[Observation]:
-    """Lustre speaks EFA only on nodes that AWS' client setup has prepared; others mount over TCP and say nothing.
-
-    The EKS AMI does not carry the setup.
-    """
-    if draft.settings.storage.lustre.efa:
+def fsx_efa_connections(draft: AwsDraft) -> Iterable[Observation]:
+    """Every node has its EFA connections to the file system; those beyond its limit get none."""
+    connections = sum((pool.count + pool.surge) * pool.lustre_efa for pool in draft.pools.values())
+    if connections > fsx.EFA_CONNECTIONS:
         yield Observation(
             path="storage.lustre.efa",
-            sentence="the nodes' AMI lacks the EFA client of Lustre, so mounts fall back to TCP without a word",
-            remedy="bake AWS' client setup into the nodes' image, or remove the key",
+            sentence=f"the nodes' clients would have {connections} EFA connections, and FSx takes "
+            f"{fsx.EFA_CONNECTIONS} to one file system",
+            remedy="take fewer nodes with EFA in this stack, or remove the key",
+            inputs={"connections": str(connections), "limit": str(fsx.EFA_CONNECTIONS)},
         )
 
 

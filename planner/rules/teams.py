@@ -15,7 +15,7 @@ from planner.teams import most_usd_a_month, plan_teams
     source="Definition of the stack file (teams, scheduling.queues)",
 )
 def team_quota_beyond_queue(draft: Draft) -> Iterable[Observation]:
-    """A quota above what the queue gives is a promise that nobody keeps: pods are admitted and wait for ever."""
+    """A team's quota is not above what its queue gives: more pods would be admitted and then never start."""
     caps = {queue.name: queue.gpus for queue in draft.settings.scheduling.queues}
     training = sum(pool.count * pool.devices_per_node for pool in draft.pools.values() if pool.role == "training")
     for index, team in enumerate(draft.settings.teams):
@@ -39,7 +39,7 @@ def team_quota_beyond_queue(draft: Draft) -> Iterable[Observation]:
     source="Definition of the stack file; AWS price pages",
 )
 def team_budget(draft: AwsDraft) -> Iterable[Observation]:
-    """AWS bills nodes, not namespaces: what bounds a team's money is its quota, so both are held against each other."""
+    """AWS bills nodes, not namespaces: a team's quota limits its cost, so its budget is compared with that."""
     prices = [
         price.usd_per_hour / pool.gpus_per_node
         for pool in draft.pools.values()

@@ -77,7 +77,9 @@ def _possible(seen: Seen, told: Claim) -> str:
     source="catalogue/calibration.py: published runs by software, GPU and precision",
 )
 def run_unlike_forecast(draft: Draft) -> Iterable[Observation]:
-    """What a run is said to reach lies where runs like it lie; else the number, or the layout, is another's."""
+    """The expected throughput of a run lies in the range of measured runs like it; otherwise the number or the layout
+    is wrong.
+    """
     for seen in known_runs(draft):
         forecast = seen.plan.forecast
         if forecast is None or not forecast.measured or (step := forecast.step) is None:

@@ -19,7 +19,7 @@ ENDED = "2026-03-05"
     source=f"Neptune's transition notice: acquired in December 2025, the service ended on {ENDED}",
 )
 def tracker_ended(draft: Draft) -> Iterator[Observation]:
-    """Runs that tell a service that has ended lose what they tell."""
+    """Runs report to a tracking service that still exists."""
     tracking = draft.settings.training.tracking
     if tracking is not None and tracking.kind == "neptune":
         yield Observation(
@@ -38,7 +38,7 @@ def tracker_ended(draft: Draft) -> Iterator[Observation]:
     source="node/trainer/tracking.py: the reference trainer speaks MLflow's REST API and nothing else",
 )
 def tracker_unheard(draft: Draft) -> Iterator[Observation]:
-    """The reference trainer has no library of a vendor's; scripts of one's own tell whom they like."""
+    """The reference trainer reports to MLflow only; a run that should report elsewhere needs its own script."""
     tracking = draft.settings.training.tracking
     if tracking is None or tracking.kind != "wandb":
         return

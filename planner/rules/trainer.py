@@ -37,7 +37,7 @@ def trainer_not_served(draft: Draft) -> Iterable[Observation]:
     source="kubeflow/trainer v2.2 release notes: ElasticPolicy is gone; JobSet's pods have no replica index label",
 )
 def trainer_cannot(draft: Draft) -> Iterable[Observation]:
-    """What of a run only the training operator's PyTorchJob can do."""
+    """A run as a TrainJob uses nothing that only the training operator's PyTorchJob can do."""
     for path, run in runs(draft):
         if run.api != "v2":
             continue

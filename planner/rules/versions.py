@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from catalogue.images import is_pinned, own_images
+from catalogue.images import is_pinned
 from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.own_images import images_of
 from planner.rules.known import followed, workloads
-from planner.tracking import has_mlflow
 
 
 @aws_rule(
@@ -68,7 +68,7 @@ def image_not_pinned(draft: Draft) -> Iterable[Observation]:
         (f"serving.triton[{index}].image", each.image) for index, each in enumerate(draft.settings.serving.triton)
     )
     training = draft.settings.training
-    own = own_images(experiments=bool(training.experiments), mpi=training.by_mpi, mlflow=has_mlflow(training))
+    own = images_of(training)
     platform = (("lifecycle.protect", image) for image in own)
     for path, image in (*users, *followed(draft), *servers, *platform):
         if not is_pinned(image, draft.catalogue.digests):

@@ -1,15 +1,39 @@
-"""Memory of one replica of a model service: weights, overhead, and the KV cache that fits beside them."""
+"""Memory of one replica of a model service: weights, overhead, and the KV cache that fits beside them.
+
+vLLM loads the weights, runs a pass of the most tokens that a step may have and a sampler of the most requests, and
+gives what that leaves of its share to the KV cache (vLLM 0.29.0, vllm/v1/worker/gpu_worker.py).
+"""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from catalogue.model_types import Model
+from catalogue.types import Gpu
 from catalogue.units import BYTES_PER_GB
 
 Quantization = Literal["none", "fp8", "int4"]
 KvCacheDtype = Literal["auto", "fp8"]
 
-_OVERHEAD_GB_PER_GPU = 3.0
+_GIB = 2**30 / 1e9
+_KEPT_BY_DRIVER_GB = 0.5 * _GIB
+"""What the driver reports and CUDA does not show: 80 GB GPUs 79.1 to 79.25 GiB of 79.6 to 80.0, an H200 139.8 of 140.4
+(lines of vLLM's log, "total_gpu_memory" and "Free memory on device")."""
+
+_GRAPHS_GB = 0.35 * _GIB
+_BESIDE_TORCH_GB = (0.2 * _GIB, 0.6 * _GIB)
+"""CUDA graphs (0.23 to 1.0 GiB printed by vLLM 0.22 to 0.31 for 51 to 86 graphs), and what is allocated beside PyTorch
+on one GPU (0.07 to 0.35) and on each of several (0.55), with NCCL's buffers."""
+
+_SAMPLER_BYTES = 38.5
+"""Of each request and word of the vocabulary. Fitted to peaks that vLLM printed on H100 with 1,024 requests: 4.76 GiB
+(Llama 3.1 8B), 5.56 (Qwen3 0.6B), 7.38 (gpt-oss 20B); and to 1.44 GiB with 256 on A100 (Llama 3.1 8B, vLLM 0.31)."""
+
+_HIDDEN_PASSES = 5
+_LARGE_GB = 70 * _GIB
+_BATCH = {True: (8192, 512), False: (2048, 256)}
+"""Tokens of a step and requests of a batch where the stack file says neither, on GPUs from 70 GiB and on smaller ones.
+vLLM takes 1,024 requests on H100 and 256 on A100, releases before 0.8 took 256 on both: 512 is within 10 % of all."""
+
 _KV_BYTES: dict[KvCacheDtype, int] = {"auto": 2, "fp8": 1}
 _KEYS_AND_VALUES = 2
 _EMBEDDING_BYTES = 2
@@ -18,11 +42,18 @@ _QUANTIZED_BYTES: dict[Quantization, float] = {"fp8": 1, "int4": (4 + (16 + 4) /
 
 
 @dataclass(frozen=True, kw_only=True)
+class Batch:
+    """The largest step that the server is started for: `tokens` of a pass, `requests` that are sampled."""
+
+    tokens: int
+    requests: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ServingMemory:
     """One replica over all its GPUs, in decimal GB. `kv_cache_gb` is negative where the weights alone do not fit.
 
-    `overhead_gb` is what activations and CUDA graphs take: 3 GB a GPU are assumed, as no vendor figure exists.
-    `lora_gb` is kept free for adapters.
+    `overhead_gb` is what the largest step, CUDA graphs and libraries take. `lora_gb` is kept free for adapters.
     """
 
     weights_gb: float
@@ -37,6 +68,17 @@ class ServingMemory:
         return max(0, self.kv_cache_tokens) // length
 
 
+def visible_gb(gpu: Gpu) -> float:
+    """What CUDA shows of a GPU."""
+    return gpu.driver_gb - _KEPT_BY_DRIVER_GB
+
+
+def batch(gpu_gb: float, tokens: int | None = None, requests: int | None = None) -> Batch:
+    """What the stack file says of a step, else about what vLLM chooses for such a GPU."""
+    usual = _BATCH[gpu_gb >= _LARGE_GB]
+    return Batch(tokens=tokens or usual[0], requests=requests or usual[1])
+
+
 def serving_memory(
     model: Model,
     gpu_gb: float,
@@ -45,12 +87,12 @@ def serving_memory(
     quantization: Quantization = "none",
     kv_cache_dtype: KvCacheDtype = "auto",
     lora_gb: float = 0.0,
+    step: Batch | None = None,
 ) -> ServingMemory:
-    """Memory of a replica on `tensor` GPUs of which vLLM may take the part `utilization`."""
-    usable = tensor * gpu_gb * utilization
+    """Memory of a replica on `tensor` GPUs that show `gpu_gb` each, of which vLLM may take the part `utilization`."""
     weights = weights_bytes(model, quantization) / BYTES_PER_GB
-    overhead = tensor * _OVERHEAD_GB_PER_GPU
-    pool = usable - weights - overhead - lora_gb
+    overhead = tensor * overhead_gb(model, tensor, step or batch(gpu_gb))
+    pool = tensor * gpu_gb * utilization - weights - overhead - lora_gb
     per_token = kv_bytes_per_token(model, kv_cache_dtype)
     copies = kv_copies(model, tensor)
     return ServingMemory(
@@ -61,6 +103,23 @@ def serving_memory(
         kv_bytes_per_token=per_token,
         kv_cache_tokens=int(pool * BYTES_PER_GB // (per_token * copies)),
     )
+
+
+def overhead_gb(model: Model, tensor: int, step: Batch) -> float:
+    """What each GPU keeps free for the largest step: the layers' pass or the sampler, whichever takes more."""
+    sampler = _SAMPLER_BYTES * step.requests * model.vocab
+    passing = step.tokens * _pass_bytes(model, tensor)
+    return max(sampler, passing) / BYTES_PER_GB + _BESIDE_TORCH_GB[tensor > 1] + _GRAPHS_GB
+
+
+def _pass_bytes(model: Model, tensor: int) -> float:
+    """Bytes of a token: gate, up and their product of the GPU's part, or those of its experts; residuals and norms on
+    every GPU.
+    """
+    inner = 3 * model.ffn / tensor
+    if experts := model.experts:
+        inner = max(inner, experts.active * (model.hidden + 3 * experts.ffn / tensor))
+    return _KV_BYTES["auto"] * (inner + _HIDDEN_PASSES * model.hidden)
 
 
 def kv_bytes_per_token(model: Model, kv_cache_dtype: KvCacheDtype = "auto") -> int:

@@ -12,7 +12,14 @@ from planner.placement import Replicas
 from planner.pool_types import PoolPlan
 from planner.serving.adapters import AdapterPlan, LoraRoom, room_for
 from planner.serving.drain import drain_seconds, grace_seconds, longest_stream_seconds
-from planner.serving.memory import ServingMemory, decode_tokens_per_s, read_bytes, serving_memory
+from planner.serving.memory import (
+    ServingMemory,
+    batch,
+    decode_tokens_per_s,
+    read_bytes,
+    serving_memory,
+    visible_gb,
+)
 from planner.serving.replicas import limited
 from planner.serving.startup import copy_seconds, load_rate_gb_per_s, load_seconds, scale_up_seconds, startup_seconds
 from planner.workload_types import PodResources, ScalingPlan, ServicePlan
@@ -55,17 +62,26 @@ def _scaling(service: Service) -> ScalingPlan:
     )
 
 
-def replica_memory(service: Service, pool: PoolPlan, gpu: Gpu, model: Model) -> tuple[ServingMemory, LoraRoom]:
+def device_gb(pool: PoolPlan) -> float:
+    """Memory of what a pod counts as a GPU: a GPU as CUDA shows it, or a slice of one. 0 without GPUs."""
+    if pool.mig:
+        return pool.mig.memory_gb
+    return visible_gb(pool.gpu) if pool.gpu else 0
+
+
+def replica_memory(service: Service, pool: PoolPlan, model: Model) -> tuple[ServingMemory, LoraRoom]:
     """What a replica's GPUs (or slices) hold, and what of it is kept free for adapters."""
     room = room_for(model, service.tensor_parallel, (each.rank for each in service.adapters), service.max_loras)
+    gpu_gb = device_gb(pool)
     memory = serving_memory(
         model,
-        pool.mig.memory_gb if pool.mig else gpu.memory_gb,
+        gpu_gb,
         service.tensor_parallel,
         service.gpu_memory_utilization,
         service.quantization,
         service.kv_cache_dtype,
         room.gb,
+        batch(gpu_gb, service.max_num_batched_tokens, service.max_num_seqs),
     )
     return memory, room
 
@@ -75,7 +91,7 @@ def _service(
 ) -> ServicePlan:
     """A replica takes its share of the node: `tensor_parallel` of its GPUs or slices, and as much of the rest."""
     devices = service.tensor_parallel
-    memory, room = replica_memory(service, pool, gpu, model)
+    memory, room = replica_memory(service, pool, model)
     part = pool.mig.memory_gb / gpu.memory_gb if pool.mig else 1
     rate = decode_tokens_per_s(model, gpu.memory_tb_per_s * part, devices, service.quantization)
     longest = longest_stream_seconds(service.max_model_len, rate)
@@ -119,7 +135,7 @@ def _service(
         gpus=service.min_replicas * devices,
         gpu_product=pool.gpu_product or "",
         weights_gb=round(memory.weights_gb, 1),
-        overhead_gb=memory.overhead_gb,
+        overhead_gb=round(memory.overhead_gb, 1),
         lora_gb=round(memory.lora_gb, 1),
         kv_cache_gb=round(memory.kv_cache_gb, 1),
         kv_bytes_per_token=memory.kv_bytes_per_token,

@@ -19,6 +19,20 @@ FULL = 0.9
 _CLIENT_GBIT_PER_S = {False: 100, True: 700}
 
 
+EFA_CONNECTIONS = 1024
+"""Of all clients together with one file system: a client has one for each EFA interface that it takes."""
+
+_EFA_INTERFACES = 8
+_OF_MANY = ("p5.48xlarge", "p5e.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge")
+
+
+def efa_interfaces(instance: str, efa: int) -> int:
+    """How many of a node's `efa` interfaces its Lustre client takes: AWS' own numbers for its types (user guide,
+    "Configuring EFA clients"), 2 on others with several cards.
+    """
+    return min(efa, _EFA_INTERFACES if instance in _OF_MANY else 2)
+
+
 def step_gib(tier: int | None, efa: bool) -> int:
     """Capacities are multiples of this; with EFA it is the minimum as well."""
     return EFA_STEP_GIB.get(tier or 0, STEP_GIB) if efa else STEP_GIB

@@ -94,11 +94,6 @@ def text_gb(tokens: float, bytes_per_token: int = _BYTES_PER_TOKEN) -> float:
     return tokens * bytes_per_token / BYTES_PER_GB
 
 
-def samples_gb_per_s(samples_per_s_per_gpu: float, gpus: int, sample_mb: float) -> float:
-    """What reading images or video asks for, over all GPUs."""
-    return samples_per_s_per_gpu * gpus * sample_mb / 1000
-
-
 def staged_gb_per_node(dataset_gb: float, nodes: int, staging: Staging) -> float:
     """What staging puts on each node's NVMe."""
     return {Staging.NONE: 0.0, Staging.SHARD: dataset_gb / nodes, Staging.FULL: dataset_gb}[staging]

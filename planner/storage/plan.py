@@ -26,7 +26,7 @@ from planner.storage.need import (
     staging_seconds,
     target_gb_per_s,
 )
-from planner.storage.redundancy import parse, replicated
+from planner.storage.redundancy import copies_or_parity, parse
 from planner.storage.types import RunStorage, StoragePlan
 from planner.training.job import Job
 from planner.training.states import lora_parameters
@@ -183,8 +183,7 @@ def lustre_servers(lustre: MetalLustre, row: StorageServer) -> LustreServers:
 
 def ceph_servers(ceph: Ceph, row: StorageServer) -> CephServers:
     """The OSD hosts that the settings describe."""
-    scheme = parse(ceph.erasure) if ceph.erasure is not None else replicated(ceph.replicas or 1)
-    return CephServers(server=row, count=ceph.count, redundancy=scheme)
+    return CephServers(server=row, count=ceph.count, redundancy=copies_or_parity(ceph.replicas, ceph.erasure))
 
 
 def _run(

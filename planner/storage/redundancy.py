@@ -44,6 +44,11 @@ def replicated(copies: int) -> Redundancy:
     return Redundancy(data=1, parity=copies - 1)
 
 
+def copies_or_parity(copies: int | None, parity: str | None) -> Redundancy:
+    """What of the two is said. One copy where neither is."""
+    return parse(parity) if parity is not None else replicated(copies or 1)
+
+
 def usable(raw: float, redundancy: Redundancy) -> float:
     """What is left of `raw` capacity, in its unit."""
     return raw / redundancy.amplification

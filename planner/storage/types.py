@@ -40,7 +40,7 @@ class StoragePlan:
 
     `object_gb_per_s` is what one copier moves to the object store, None without one. `read` and `write` say what each
     part allows where the servers are one's own. `needed_tb` is what the runs keep
-    there, or what the settings say if that is more. `lnet` is the network type of a Lustre of one's own.
+    there, or what the settings say if that is more. `lnet` is the network type of an on-premises Lustre.
     """
 
     kind: Literal["fsx", "lustre", "ceph"]

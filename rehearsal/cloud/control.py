@@ -21,6 +21,7 @@ from rehearsal.cloud.iam import set_people
 from rehearsal.cloud.inventory import inventory
 from rehearsal.cloud.kms import key_told
 from rehearsal.cloud.quotas import set_quota
+from rehearsal.cloud.secrets import set_secrets
 from rehearsal.cloud.service import Refusal
 from rehearsal.eks.api import lifecycle
 from rehearsal.eks.api.calendar import advance
@@ -56,6 +57,7 @@ class Control:
             ("PUT", "reservations"): (2, lambda path, order: set_reservation(path[0], path[1], order)),
             ("PUT", "offerings"): (2, lambda path, order: set_offering(path[0], path[1], order)),
             ("PUT", "calendar"): (1, lambda path, order: advance(path[0], datetime.fromisoformat(order["now"]))),
+            ("PUT", "secrets"): (1, lambda path, order: set_secrets(path[0], order)),
             ("PUT", "people"): (0, lambda _path, order: set_people([str(each) for each in order["arns"]])),
             ("PUT", "buckets"): (2, lambda path, order: set_bucket(path[0], path[1], order)),
             ("GET", "keys"): (3, lambda path, _order: key_told(path[0], path[1], path[2])),

@@ -9,7 +9,8 @@ from urllib.parse import parse_qs
 from moto.core.request import Request
 from moto.core.routing import NotFound, get_service_router
 
-MODELLED_REST = frozenset({"eks", "s3"})
+MODELLED_REST = {"eks": "eks", "elasticfilesystem": "efs", "s3": "s3"}
+"""Services whose model tells the operation of a path: as signatures name them, and as botocore does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def identify(environ: dict[str, Any], body: bytes) -> Operation:
     protocol = "rest-xml" if service == "s3" else "rest-json"
     if service in MODELLED_REST:
         try:
-            operation, _ = get_service_router(service).match(Request(dict(environ)))
+            operation, _ = get_service_router(MODELLED_REST[service]).match(Request(dict(environ)))
             return Operation(service, str(operation.name), protocol)
         except NotFound:
             pass

@@ -1,4 +1,4 @@
-"""The account's schedules under a clock of one's own: what they call is the real code, from the archive in the account.
+"""The account's schedules under the test's clock: what they call is the real code, from the archive in the account.
 
 Calls run in a process with the function's environment, kept warm as a Lambda runtime is. A call that fails, or
 that is throttled, is made again with the same event (Scheduler user guide, "Configuring a retry policy").

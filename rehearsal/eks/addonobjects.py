@@ -129,7 +129,7 @@ def _csi(driver: str, prefix: str, version: str, values: Mapping[str, Any], atta
         _container("node-driver-registrar", "csi-node-driver-registrar", version),
         _container("liveness-probe", "livenessprobe", version),
     ]
-    daemon = _daemon({**node, "tolerations": tolerated}, EVERYWHERE, containers, host_network=prefix == "fsx")
+    daemon = _daemon({**node, "tolerations": tolerated}, EVERYWHERE, containers, host_network=prefix in ("efs", "fsx"))
     sidecars = [_container(name, name, version) for name in ("csi-provisioner", "csi-resizer", "liveness-probe")]
     main = _container(f"{prefix}-plugin-controller", image, version)
     deployed = _pod(controller, CRITICAL, [main, *sidecars], f"{prefix}-csi-controller-sa", "system-cluster-critical")
@@ -152,6 +152,19 @@ def _fsx(version: str, values: Mapping[str, Any]) -> list[Object]:
     return _csi("fsx.csi.aws.com", "fsx", version, values, attach=False)
 
 
+def _efs(version: str, values: Mapping[str, Any]) -> list[Object]:
+    """Its node plugin has a name of its own, reaches the mount targets through the host's network, and tolerates every
+    taint unless it is told which (aws-efs-csi-driver, charts/aws-efs-csi-driver: values.yaml, node-daemonset.yaml).
+    """
+    node = values.get("node") or {}
+    told = {**values, "node": {**node, "tolerateAllTaints": not node.get("tolerations")}}
+    made = _csi("efs.csi.aws.com", "efs", version, told, attach=False)
+    for each in made:
+        if each["kind"] == "DaemonSet":
+            each["spec"]["template"]["spec"]["containers"][0]["name"] = "efs-plugin"
+    return made
+
+
 def _ebs(version: str, values: Mapping[str, Any]) -> list[Object]:
     return _csi("ebs.csi.aws.com", "ebs", version, values, attach=True)
 
@@ -171,6 +184,7 @@ _ADDONS: dict[str, Callable[[str, Mapping[str, Any]], list[Object]]] = {
     "coredns": _coredns,
     "aws-fsx-csi-driver": _fsx,
     "aws-ebs-csi-driver": _ebs,
+    "aws-efs-csi-driver": _efs,
     "eks-node-monitoring-agent": _monitoring_agent,
 }
 

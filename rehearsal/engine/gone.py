@@ -53,6 +53,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Entry], str]]] = {
     "aws:ec2/vpcEndpoint:VpcEndpoint": ("ec2:vpc-endpoint", _id),
     "aws:ecr/pullThroughCacheRule:PullThroughCacheRule": ("ecr:cache-rule", _id),
     "aws:ecr/repository:Repository": ("ecr:repository", _id),
+    "aws:efs/fileSystem:FileSystem": ("efs:file-system", _id),
     "aws:eks/accessEntry:AccessEntry": ("eks:access-entry", _of_cluster),
     "aws:eks/addon:Addon": ("eks:addon", _of_cluster),
     "aws:eks/cluster:Cluster": ("eks:cluster", _id),

@@ -159,7 +159,7 @@ def _cluster(kubeconfig: str | None, around: Surroundings) -> Kube:
 
 def release(kube: Kube, name: str, namespace: str) -> list[str]:
     """A Helm release that reached its end. One that was caught at its first revision is undone, objects and all: the
-    next install may have another name. Later revisions caught in the middle are forgotten, or Helm refuses for ever.
+    next install may have another name. Later revisions caught in the middle are forgotten, or Helm refuses without end.
     """
     store = Store(kube)
     history = store.history(namespace, name)

@@ -56,7 +56,7 @@ def complaints(item: Declared, live: Object, look: Look) -> Iterator[str]:
     if not groups and (any(look.served(*kind) for kind in POD_GROUPS) or dig(spec, "runPolicy", "schedulingPolicy")):
         yield (
             f"{item.label} has no PodGroup, so that its {wanted.pods} pods start one by one and some may hold GPUs and "
-            "wait for the others for ever: start its operator with its gang flag (Kubeflow's training operator: "
+            "wait for the others without end: start its operator with its gang flag (Kubeflow's training operator: "
             "--gang-scheduler-name=volcano)" + look.why(live, item.kind)
         )
     for kind, group in groups:

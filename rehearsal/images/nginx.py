@@ -21,7 +21,7 @@ from rehearsal.images.nginx_syntax import ConfigError, Directive, parse
 from rehearsal.kubelet import volumes
 from rehearsal.kubelet.answering import Answering, on_loopback
 from rehearsal.kubelet.images import unknown
-from rehearsal.kubelet.program import Ends, Exit, Launch, Program
+from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 HTML = "text/html"
 _IDLE = frozenset(
@@ -34,6 +34,8 @@ _IDLE = frozenset(
 )
 """Directives that change nothing of what a simulated answer is."""
 
+SYNC_SECONDS = 60.0
+_FOLLOWS = re.compile(r'^"\$@" &$.*^\s*kill -HUP ', re.DOTALL | re.MULTILINE)
 _PROXY = re.compile(r"http://127\.0\.0\.1:(\d+)(/.*)?")
 
 
@@ -90,21 +92,64 @@ class Rules:
 
 
 def run(launch: Launch) -> Program:
-    """Serves what its configuration says; without `-c`, or as another program, it is an image that nobody knows."""
+    """Serves what its configuration says; without `-c`, or as another program, it is an image that nobody knows.
+
+    A shell before it is played where its script runs the words after a file's name, and sends SIGHUP when that changes.
+    """
     words = launch.argv
     if "-c" not in words:
         return unknown(launch)
+    followed = None
+    if words[0] == "sh":
+        script = files(launch).get(words[1])
+        if script is None or not _FOLLOWS.search(script):
+            return _ended(launch, f"sh: 0: cannot open {words[1]}, or it is a script that is not played", 2)
+        followed = words[2]
+    path = words[words.index("-c") + 1]
     try:
-        rules = read(files(launch), words[words.index("-c") + 1])
+        return _Serving(launch, path, read(files(launch), path), followed)
     except ConfigError as problem:
-        text = f"nginx: [emerg] {problem}"
-        launch.log(text)
-        return Ends(time.monotonic(), Exit(1, text))
+        return _ended(launch, f"nginx: [emerg] {problem}", 1)
 
-    def answer(request: Request) -> Answer:
-        return answered(rules, request, lambda port, onward: _forwarded(launch, port, onward))
 
-    return Answering(launch, dict.fromkeys(rules.ports, answer))
+def _ended(launch: Launch, text: str, code: int) -> Program:
+    launch.log(text)
+    return Ends(time.monotonic(), Exit(code, text))
+
+
+class _Serving(Answering):
+    """nginx with the rules of its last good configuration. Where a file is followed, the rules follow it, when the
+    kubelet has brought what changed: files that cannot be read leave the rules as they were.
+
+    Sources: nginx.org, "Controlling nginx", changing configuration; Kubernetes documentation, Secrets, "Mounted Secrets
+    are updated automatically" (the kubelet's sync period, a minute).
+    """
+
+    def __init__(self, launch: Launch, path: str, rules: Rules, followed: str | None) -> None:
+        self._path, self._rules, self._followed = path, rules, followed
+        self._text = files(launch).get(followed) if followed else None
+        super().__init__(launch, dict.fromkeys(rules.ports, self._answer))
+        self._task = f"nginx {launch.pod_name} {launch.now}"
+        if followed:
+            launch.world.tasks.run(self._task, self._look)
+
+    def stop(self) -> None:
+        self._launch.world.tasks.cancel(self._task)
+        super().stop()
+
+    def _answer(self, request: Request) -> Answer:
+        return answered(self._rules, request, lambda port, onward: _forwarded(self._launch, port, onward))
+
+    def _look(self) -> float:
+        found = files(self._launch)
+        text = found.get(self._followed or "")
+        if text != self._text:
+            self._text = text
+            try:
+                self._rules = read(found, self._path)
+            except ConfigError as problem:
+                self._launch.log(f"nginx: [emerg] {problem}")
+        return SYNC_SECONDS / TIME_SCALE
 
 
 def files(launch: Launch) -> dict[str, str]:

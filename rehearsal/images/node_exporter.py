@@ -37,6 +37,9 @@ EFA_BYTES_PER_SECOND = 100e9 / 8
 DISK_SHARE = 0.3
 """Of every file system, what is used. Assumed."""
 
+EFS_BYTES = float(2**63)
+"""What EFS tells as its size (EFS user guide, "Metering file systems"): mounted over TLS, it is a port of the node."""
+
 POINTS = "--collector.filesystem.mount-points-exclude"
 TYPES = "--collector.filesystem.fs-types-exclude"
 DEFAULTS = {
@@ -171,6 +174,8 @@ def mounted(uid: str, volume: Mapping[str, Any]) -> Mounted:
     csi, size = spec["csi"], float(amounts(spec["capacity"])["storage"])
     point = f"/var/lib/kubelet/pods/{uid}/volumes/kubernetes.io~csi/{name}/mount"
     attributes = csi.get("volumeAttributes") or {}
+    if csi["driver"].startswith("efs"):
+        return Mounted("127.0.0.1:/", point, "nfs4", EFS_BYTES, 0, network=True)
     if csi["driver"].startswith("fsx"):
         device = f"{attributes.get('dnsname', name)}@tcp:/{attributes.get('mountname', 'fsx')}"
         return Mounted(device, point, "lustre", size, size * DISK_SHARE, network=True)

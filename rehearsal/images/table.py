@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rehearsal.devices import (
+    ceph_csi,
     cilium,
     daemons,
     dcgm_exporter,
@@ -12,6 +13,7 @@ from rehearsal.devices import (
     mig,
     monitoring,
     network_operator,
+    rook,
     vector_add,
     waits,
 )
@@ -32,6 +34,7 @@ from rehearsal.images import (
     prometheus,
     s3sync,
 )
+from rehearsal.images.external_secrets import controller as external_secrets
 from rehearsal.images.katib import algorithms, collector, database
 from rehearsal.images.katib import controller as katib
 from rehearsal.kubelet.images import Absent, Images, Row
@@ -48,6 +51,10 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(r".*/cloud-native/network-operator", network_operator.NetworkOperator, container="network-operator"),
     Row(r".*/local-volume-provisioner", local_volumes.provisioner),
+    Row(r".*/rook/ceph", rook.RookOperator, container="rook-ceph-operator"),
+    Row(r".*/cephcsi/ceph-csi-operator", ceph_csi.CsiOperator, container="manager"),
+    Row(r".*/cephcsi/cephcsi", ceph_csi.plugin, container="csi-(rbd|cephfs)plugin"),
+    Row(r".*/csi-provisioner", ceph_csi.Provisioner, container="csi-provisioner"),
     Row(r".*/nvidia/gpu-operator", waits.for_driver, container="driver-validation"),
     Row(r".*/nvidia/gpu-operator", waits.for_toolkit, container="toolkit-validation"),
     Row(r".*/nvidia/gpu-operator", waits.for_plugin, container="plugin-validation"),
@@ -56,6 +63,7 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/nvidia/.*", vector_add.run, command="vectorAdd"),
     Row(r".*/node-feature-discovery", daemons.feature_worker, container="worker"),
     Row(r".*/node-feature-discovery", daemons.prune_features, container="nfd-master"),
+    Row(r".*/aws-efs-csi-driver", daemons.csi_node("efs.csi.aws.com"), container="efs-plugin"),
     Row(r".*/aws-fsx-csi-driver", daemons.csi_node("fsx.csi.aws.com"), container="fsx-plugin-node"),
     Row(r".*/aws-ebs-csi-driver", daemons.csi_node("ebs.csi.aws.com"), container="ebs-plugin-node"),
     Row(r".*/aws-ebs-csi-driver", ebs.Controller, container="ebs-plugin-controller"),
@@ -81,6 +89,7 @@ TABLE: tuple[Row, ...] = (
     Row(r"(.*/)?traefik", gateway.traefik),
     Row(r".*/cert-manager-(controller|cainjector|webhook)", gateway.cert_manager),
     Row(r".*/cert-manager-startupapicheck", gateway.api_check),
+    Row(r".*/external-secrets", external_secrets.run),
     Row(r".*/kube-webhook-certgen", certgen.run),
     Row(r".*/grafana/grafana", grafana.run, container="grafana"),
     Row(r".*/kubectl|kubectl", kubectl.run),

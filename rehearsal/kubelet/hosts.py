@@ -91,13 +91,16 @@ class Card:
 
 @dataclass(frozen=True)
 class Racked(Host):
-    """A machine of one's own that has joined: what its preparation left on it, and what is in it."""
+    """An on-premises machine that has joined: what its preparation left on it, and what is in it. `empty` are the names
+    of drives that carried nothing when it joined.
+    """
 
     driven: bool = False
     release: tuple[str, str] = ("ubuntu", "24.04")
     cards: tuple[Card, ...] = ()
     block: str = ""
     mounts: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
 
     @property
     def driver(self) -> bool:

@@ -44,6 +44,14 @@ class Liveness:
         else:
             self._beat(host, node, nodeobject.not_ready())
 
+    def silent(self, host: Host, node: Described, *, unknown: bool) -> None:
+        """The machine is off. Its kubelet posts nothing, and after a while the node's state is `unknown`."""
+        if unknown:
+            self._beat(host, node, nodeobject.unknown())
+        elif time.monotonic() - self._beats.get(host.node, -HEARTBEAT_SECONDS) >= HEARTBEAT_SECONDS:
+            self._beats[host.node] = time.monotonic()
+            self.hold(host.node)
+
     def forget(self, name: str) -> None:
         """The node is gone."""
         self._beats.pop(name, None)

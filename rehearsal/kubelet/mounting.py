@@ -7,13 +7,13 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from rehearsal.cloud.seen import lustre
+from rehearsal.cloud.seen import efs, lustre
 from rehearsal.cloud.seen.network import End
 from rehearsal.kubelet import faults
 from rehearsal.kubelet.hosts import Host
 from rehearsal.kubelet.world import World
 
-FSX = "fsx.csi.aws.com"
+EFS, FSX = "efs.csi.aws.com", "fsx.csi.aws.com"
 
 
 def checker(world: World, host: Host) -> Callable[[Mapping[str, Any]], str | None]:
@@ -23,10 +23,12 @@ def checker(world: World, host: Host) -> Callable[[Mapping[str, Any]], str | Non
         if local := volume["spec"].get("local"):
             return None if host.mounted(local["path"]) else f'path "{local["path"]}" does not exist'
         csi = volume["spec"]["csi"]
-        if csi["driver"] != FSX:
+        if csi["driver"] not in (EFS, FSX):
             return None
         if faults.lasting(world.orders.now().of(host.node), "filesystem-mount"):
             return "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+        if csi["driver"] == EFS:
+            return _home(world, host, volume)
         if reason := lustre.mode_problem(volume["spec"].get("accessModes") or ()):
             return reason
         try:
@@ -37,6 +39,42 @@ def checker(world: World, host: Host) -> Callable[[Mapping[str, Any]], str | Non
             return f"rpc error: code = Unavailable desc = {error}"
 
     return can_mount
+
+
+def _home(world: World, host: Host, volume: Mapping[str, Any]) -> str | None:
+    csi = volume["spec"]["csi"]
+    system, point = efs.parts(csi["volumeHandle"])
+    try:
+        seen = world.aws.cached(("efs", csi["volumeHandle"]), lambda: _seen(world, system, point))
+        return efs.mount_problem(volume["spec"], seen, host.primary, host.vpc, host.zone, world.aws.groups())
+    except (BotoCoreError, ClientError) as error:
+        return f"rpc error: code = Unavailable desc = {error}"
+
+
+def _seen(world: World, system: str, point: str | None) -> efs.Seen:
+    """What the account tells of a file system: itself, its mount targets with their interfaces, point and policy."""
+    client, ec2 = world.aws.efs, world.aws.ec2
+    systems = [each for each in client.describe_file_systems()["FileSystems"] if each["FileSystemId"] == system]
+    targets = client.describe_mount_targets(FileSystemId=system)["MountTargets"] if systems else []
+    ids = [each["NetworkInterfaceId"] for each in targets]
+    interfaces = ec2.describe_network_interfaces(NetworkInterfaceIds=ids)["NetworkInterfaces"] if ids else []
+    points = client.describe_access_points()["AccessPoints"]
+    try:
+        policy = client.describe_file_system_policy(FileSystemId=system)["Policy"] if systems else None
+    except client.exceptions.PolicyNotFound:
+        policy = None
+    return efs.Seen(
+        system=systems[0] if systems else None,
+        targets=targets,
+        ends={
+            each["NetworkInterfaceId"]: End(
+                tuple(group["GroupId"] for group in each["Groups"]), (each["PrivateIpAddress"],)
+            )
+            for each in interfaces
+        },
+        point=next((each for each in points if each["AccessPointId"] == point), None),
+        policy=policy,
+    )
 
 
 def _systems(world: World) -> list[Any]:

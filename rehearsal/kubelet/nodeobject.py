@@ -193,6 +193,12 @@ def without_runtime() -> list[dict[str, str]]:
     return [_condition("False", "KubeletNotReady", "[container runtime is down, PLEG is not healthy]")]
 
 
+def unknown() -> list[dict[str, str]]:
+    """What the node lifecycle controller writes when nobody has for too long (pkg/controller/nodelifecycle,
+    tryUpdateNodeHealth)."""
+    return [_condition("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")]
+
+
 def lasting(node: Mapping[str, Any], conditions: list[dict[str, str]]) -> list[dict[str, str]]:
     """Conditions with the time since which they are so: a kubelet changes that only with the status."""
     before = {(each["type"], each["status"]): each for each in (node.get("status") or {}).get("conditions") or []}

@@ -104,7 +104,7 @@ class Launch:
 
 
 class Program:
-    """A process that runs for ever, listens everywhere and answers every probe: an image nobody knows.
+    """A process that runs without end, listens everywhere and answers every probe: an image nobody knows.
 
     All times are `time.monotonic()` seconds.
     """

@@ -184,6 +184,10 @@ def volume_key(volume: Object) -> str:
         return f"local:{local['path']}"
     if not csi:
         return f"volume:{volume['metadata']['name']}"
+    told = csi.get("volumeAttributes") or {}
+    if told.get("staticVolume") == "true":
+        # Ceph's driver takes the handle of such a volume for a mere name (ceph-csi, docs/static-pvc.md).
+        return f"csi:{csi['driver']}:{told.get('fsName', '')}:{told.get('rootPath', '')}"
     return f"csi:{csi['driver']}:{csi['volumeHandle'].partition('|')[0]}"
 
 

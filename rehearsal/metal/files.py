@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from rehearsal.metal.machine import Machine
+from rehearsal.metal.machine import Card, Machine
 
 TOOLS = Path(__file__).resolve().parent / "tools"
 OWN = ("etc", "var", "root", "home", "opt", "srv", "mnt", "boot", ".machine")
@@ -148,8 +148,18 @@ def _sys(sys_: Path, machine: Machine) -> None:
     (sys_ / "class/dmi/id/product_serial").write_text(machine.serial + "\n")
     (sys_ / "fs/cgroup").mkdir(parents=True)
     (sys_ / "fs/cgroup/cgroup.controllers").write_text("cpuset cpu io memory hugetlb pids rdma misc\n")
-    for card in machine.cards:
+    for number, card in enumerate(machine.cards):
         (sys_ / "bus/pci/devices" / card.pci / "net" / card.name).mkdir(parents=True)
+        (sys_ / "class/net" / card.name).mkdir(parents=True)
+        if card.infiniband:
+            _port(sys_ / "bus/pci/devices" / card.pci / f"infiniband/mlx5_{number}/ports/1", card)
+
+
+def _port(port: Path, card: Card) -> None:
+    """Source: Linux, Documentation/ABI/stable/sysfs-class-infiniband; drivers/infiniband/core/sysfs.c (state, rate)."""
+    port.mkdir(parents=True)
+    (port / "state").write_text(f"{'4: ACTIVE' if card.gbit_per_s else '1: DOWN'}\n")
+    (port / "rate").write_text(f"{card.gbit_per_s or 10} Gb/sec (4X{' NDR' if card.gbit_per_s == 400 else ''})\n")
 
 
 def _tools(disk: Path) -> None:
@@ -180,6 +190,8 @@ MODULES = {
     "blkid": "drives",
     "mdadm": "drives",
     "mkfs.xfs": "drives",
+    "lctl": "lustre",
+    "lfs": "lustre",
     "nvidia-smi": "gpus",
     "lspci": "pci",
     "setpci": "pci",
@@ -191,5 +203,5 @@ MODULES = {
     "kubelet": "kubernetes",
     "containerd": "packages",
 }
-_SBIN = {"modprobe", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci"}
+_SBIN = {"modprobe", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci", "lctl"}
 INSTALLED = {name: "sbin" if name in _SBIN else "bin" for name in MODULES}

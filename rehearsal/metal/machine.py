@@ -36,7 +36,7 @@ class Gpu:
 @dataclass(frozen=True)
 class Card:
     """A network device by its PCI address, with the name the kernel gave it; one that is up keeps it. `vendor` and
-    `device` are PCI ids; `infiniband` says what its ports speak.
+    `device` are PCI ids; `infiniband` says what its ports speak. `gbit_per_s` is its link's rate, 0 without one.
     """
 
     pci: str
@@ -45,6 +45,7 @@ class Card:
     vendor: str = ""
     device: str = ""
     infiniband: bool = False
+    gbit_per_s: int = 400
 
 
 @dataclass(frozen=True)

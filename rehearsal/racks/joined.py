@@ -45,6 +45,7 @@ def racked(machine: Machine, name: str, question: Mapping[str, str], block: str)
         cards=tuple(Card(each.vendor, each.device, each.infiniband) for each in machine.cards),
         block=block,
         mounts=tuple(mounts),
+        empty=tuple(json.loads(question.get("empty") or "[]")),
     )
 
 

@@ -49,11 +49,18 @@ LOOK_SECONDS = 0.1
 
 
 def place(site: SiteDirectory, machines: Sequence[Machine], files: Mapping[str, Mapping[str, int]]) -> None:
-    """Have machines racked, and return when they have booted. `files` are sizes by name, of each path that they mount.
+    """Have machines racked, and return when they have booted. `files` are sizes by name, of each path that they mount,
+    or of each volume that pods mount (`csi:...`, as `rehearsal.kubelet.volumes.volume_key` has it).
 
     Raises StartError with what stood in the way.
     """
-    order = {"machines": [each.facts() for each in machines], "files": {key: dict(each) for key, each in files.items()}}
+    order: dict[str, Any] = {
+        "machines": [each.facts() for each in machines],
+        "files": {key: dict(each) for key, each in files.items()},
+    }
+    if places.read_json(_switched_off(site)):
+        # Another order than the last, whatever that was: who is off is to be switched on.
+        order["at"] = time.time_ns()
     places.write_json(_order(site), order)
     wanted, deadline, pause = _digest(site), time.monotonic() + ANSWER_SECONDS, threading.Event()
     while True:
@@ -73,6 +80,10 @@ def _order(site: SiteDirectory) -> Path:
 
 def _answer(site: SiteDirectory) -> Path:
     return site.hall / "answer.json"
+
+
+def _switched_off(site: SiteDirectory) -> Path:
+    return site.hall / "off.json"
 
 
 def _digest(site: SiteDirectory) -> str | None:
@@ -95,6 +106,7 @@ class HallKeeper:
         self._pods = ""
         self._files: Mapping[str, Mapping[str, int]] = {}
         self._done: str | None = None
+        self._off: list[str] = []
 
     def reconcile(self) -> None:
         """Rack what is ordered, and keep the control plane running."""
@@ -108,11 +120,23 @@ class HallKeeper:
                 log.warning("the hall: %s", error)
                 answer["error"] = str(error)
             places.write_json(_answer(self._site), answer)
+        self._look()
         if self._plane is not None:
             try:
                 self._plane.tend()
             except (StartError, OSError) as error:
                 log.warning("%s", error)
+
+    def _look(self) -> None:
+        """Which machines are off: for whoever asks, and for their nodes."""
+        if self._hall is None:
+            return
+        off = sorted(name for name, host in self._hall.hosts.items() if not host.on)
+        if off != self._off:
+            self._off = off
+            places.write_json(_switched_off(self._site), off)
+        if self._nodes is not None:
+            self._nodes.off(off)
 
     def stop(self) -> None:
         """Switch everything off."""
@@ -140,6 +164,9 @@ class HallKeeper:
             found = self._hall.hosts.get(each.name)
             if found is not None and same(found.machine, each):
                 found.know(each)
+                if not found.on:
+                    found.power_off()
+                    found.power_on()
                 continue
             # Another machine in its place; one that is named no more stays where it stands.
             if found is not None:
@@ -153,7 +180,7 @@ class HallKeeper:
         """What lies on file systems that the machines mount was there before they did."""
         if self._inside is not None:
             for path, files in self._files.items():
-                self._inside.world.contents.add(f"local:{path}", dict(files))
+                self._inside.world.contents.add(path if path.startswith("csi:") else f"local:{path}", dict(files))
 
     # -- what the machines' kubeadm asks for
 
@@ -212,7 +239,9 @@ def shown(site: SiteDirectory) -> list[str]:
         return []
     first, key = machines[0], person(site.hall).private
     ask = " ".join((*record.enter(), "ssh", "-i", str(key), "-o", "StrictHostKeyChecking=no"))
-    return [f"racked hosts: {len(machines)}; a shell on one: {ask} {first['user']}@{first['address']}"]
+    off = places.read_json(_switched_off(site)) or ()
+    lost = [f"off: {', '.join(off)}; another up switches on what the stack file names"] if off else []
+    return [f"racked hosts: {len(machines)}; a shell on one: {ask} {first['user']}@{first['address']}", *lost]
 
 
 def ordered(site: SiteDirectory) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Iterable
 
 from typing_extensions import override
 
@@ -12,6 +14,8 @@ from rehearsal.kubelet.liveness import Liveness
 from rehearsal.kubelet.world import World
 
 INTERVAL = 0.7
+GRACE_SECONDS = 50.0
+"""A node is Unknown after so long without a word (kube-controller-manager reference, --node-monitor-grace-period)."""
 NETWORK_CONTAINER = "cilium-agent"
 
 
@@ -23,6 +27,7 @@ class RackedNodes(Controller):
         self._life = Liveness(world, NETWORK_CONTAINER)
         self._hosts: dict[str, Racked] = {}
         self._known: set[str] = set()
+        self._off: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def join(self, host: Racked) -> None:
@@ -34,13 +39,23 @@ class RackedNodes(Controller):
             self._hosts[host.node] = host
             self._known.discard(host.node)
 
+    def off(self, names: Iterable[str]) -> None:
+        """Machines that are off now: nobody posts the status of their nodes."""
+        with self._lock:
+            now = time.monotonic()
+            self._off = {name: self._off.get(name, now) for name in names}
+
     @override
     def reconcile(self) -> None:
         with self._lock:
-            hosts = list(self._hosts.values())
+            hosts, off = list(self._hosts.values()), dict(self._off)
         for host in hosts:
             node = self._world.find("nodes", host.node)
             if node is None:
+                continue
+            if host.node in off:
+                # kwok would go on for it with the lease in its own hands.
+                self._life.silent(host, node, unknown=time.monotonic() - off[host.node] >= GRACE_SECONDS)
                 continue
             if host.node not in self._known:
                 self._life.csi_node(node)

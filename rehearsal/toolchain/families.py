@@ -59,6 +59,16 @@ FAMILIES: dict[str, Family] = {
             seconds={"etcd": 28},
         ),
         Family(
+            "etcd-tools",
+            versions.ETCD_TOOLS,
+            module="go.etcd.io/etcd/etcdctl/v3",
+            packages={"etcdctl": "go.etcd.io/etcd/etcdctl/v3", "etcdutl": "go.etcd.io/etcd/etcdutl/v3"},
+            disk=0.9,
+            seconds={"etcdctl": 30, "etcdutl": 5},
+            serves="snapshots",
+            wanted_by=("image:etcd",),
+        ),
+        Family(
             "pulumi",
             versions.PULUMI,
             module="github.com/pulumi/pulumi/pkg/v3",

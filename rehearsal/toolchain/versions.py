@@ -24,6 +24,7 @@ def required(family: str, module: str) -> str:
 PULUMI = required("pulumi", "github.com/pulumi/pulumi/pkg/v3")
 KUBERNETES = required("kubernetes", "k8s.io/kubernetes")
 ETCD = required("etcd", "go.etcd.io/etcd/server/v3")
+ETCD_TOOLS = required("etcd-tools", "go.etcd.io/etcd/etcdctl/v3")
 KWOK = required("kwok", "sigs.k8s.io/kwok")
 VOLCANO = required("volcano", "volcano.sh/volcano")
 VOLCANO_APIS = required("volcano", "volcano.sh/apis")

@@ -21,7 +21,7 @@ from rehearsal import places, supervisor
 from rehearsal.command import apply
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import open_session
-from tests.bench import flat, passing, staging
+from tests.bench import copying, flat, passing, staging
 from tests.graph.stackfiles import graph_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,6 +154,16 @@ def staged() -> Figure:
     return Figure("staging of a dataset over cp", brought / copied, staging.BUDGET, "", how)
 
 
+def saved() -> Figure:
+    """Wall time of the copy of a save over that of `cp` with `sync`, on the same disk, one after the other."""
+    copied, brought = copying.best(ROUNDS)
+    how = (
+        f"{brought:.2f} s against {copied:.2f} s for cp and sync, {copying.FILES} files of {copying.MIB} MiB, smallest "
+        f"of {ROUNDS}; hashed once, and read again from the disk that it is written to"
+    )
+    return Figure("copy of a save over cp", brought / copied, copying.BUDGET, "", how)
+
+
 def quick_tier() -> Figure:
     """Wall time of `make quick`."""
     began = time.monotonic()
@@ -196,7 +206,7 @@ def report(figures: list[Figure], counting: tuple[float, float]) -> str:
 def main() -> int:
     """Measure, print, write the report."""
     before = counting_seconds()
-    figures = [*planning(), program_share(), *keeper(), staged(), *rehearsal(), review_share(), quick_tier()]
+    figures = [*planning(), program_share(), *keeper(), staged(), saved(), *rehearsal(), review_share(), quick_tier()]
     counting = before, counting_seconds()
     table = Table("what", "measured", "budget", "how", title="benchmarks")
     for figure in figures:

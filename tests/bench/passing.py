@@ -45,6 +45,7 @@ class Size:
     groups_of_balancers: int = 250
     interfaces: int = 500
     systems: int = 16
+    homes: int = 8
 
     @property
     def nodes(self) -> int:
@@ -116,6 +117,11 @@ class Simulated:
                 {"NatGatewayId": f"n-{n}", "State": "available", "Tags": mine} for n in range(size.clusters * 3)
             ]
             return gateways, lambda page: {"NatGateways": page}
+        if service == "efs":
+            kept: dict[str, Any] = {"LifeCycleState": "available", "SizeInBytes": {"Value": 2**30}, "Tags": mine}
+            return [{**kept, "FileSystemId": f"fs-home-{n}"} for n in range(size.homes)], lambda page: {
+                "FileSystems": page
+            }
         if operation == "describe_file_systems":
             like = {"FileSystemType": "LUSTRE", "StorageCapacity": 1200, "Lifecycle": "AVAILABLE", "Tags": mine}
             return [{**like, "FileSystemId": f"fs-{n}"} for n in range(size.systems)], lambda page: {

@@ -21,6 +21,10 @@ def test_rates_carry_unit_range_day_and_source() -> None:
         "nat-gb": Per.GB,
         "cross-zone-gb": Per.GB,
         "s3-gb-month": Per.GB_MONTH,
+        "efs-gb-month": Per.GB_MONTH,
+        "efs-read-gb": Per.GB,
+        "efs-write-gb": Per.GB,
+        "efs-backup-gb-month": Per.GB_MONTH,
         "logs-gb": Per.GB,
     }
     assert all(rate.low <= rate.usd <= rate.high and rate.source and rate.as_of.year >= 2026 for rate in RATES.values())

@@ -32,7 +32,8 @@ def test_nothing_floats() -> None:
     for minor, kubernetes in versions.KUBERNETES.items():
         assert re.fullmatch(rf"{re.escape(minor)}\.\d+-20\d{{6}}", kubernetes.ami_release)
         assert kubernetes.source.startswith("https://")
-    assert all(re.search(r":v?\d[\w.\-]*$", image) for image in own_images(experiments=True, mpi=True, mlflow=True))
+    named = own_images(experiments=True, mpi=True, mlflow=True, pipelines=True)
+    assert all(re.search(r":v?\d[\w.\-]*$", image) for image in named)
 
 
 def test_charts_exist_as_published() -> None:

@@ -11,7 +11,7 @@ import pulumi_command as command
 import pulumi_kubernetes as k8s
 
 from catalogue.types import Interface, InterfaceType
-from catalogue.versions import KATIB_IMAGES
+from catalogue.versions import ARGO_IMAGES, KATIB_IMAGES, PIPELINES_IMAGES
 from components import layers
 from components.aws.addons import NODE_ADDONS, Addons, AddonsArgs
 from components.aws.block import BlockStorage, BlockStorageArgs
@@ -21,6 +21,7 @@ from components.aws.cluster import Cluster, ClusterArgs
 from components.aws.devices import efa_network
 from components.aws.endpoints import Endpoints, EndpointsArgs
 from components.aws.flow_logs import FlowLogs, FlowLogsArgs
+from components.aws.home import HomeArgs, HomeFiles
 from components.aws.image_cache import CacheRuleSpec, ImageCache, ImageCacheArgs
 from components.aws.keeper import Keeper, KeeperArgs
 from components.aws.keys import Keys, KeysArgs
@@ -31,17 +32,27 @@ from components.aws.people import People, PeopleArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs
 from components.aws.pod_logs import PodLogs, PodLogsArgs
 from components.aws.registry import Registry, RegistryArgs, RepositorySpec
-from components.aws.security_groups import EfaGroup, EfaGroupArgs, LustreGroup, LustreGroupArgs
+from components.aws.security_groups import EfaGroup, EfaGroupArgs, LustreGroup, LustreGroupArgs, NfsGroup, NfsGroupArgs
 from components.aws.spending import Spending, SpendingArgs
 from components.gateway.gateway import Gateway, GatewayArgs
 from components.gateway.issuer import Issuer, IssuerArgs
 from components.gateway.route import PublicRoute, PublicRouteArgs
+from components.kubeflow.argo import Argo, ArgoArgs
 from components.kubeflow.experiment import REFERENCE_FORMAT, Experiment, ExperimentArgs, Range
 from components.kubeflow.katib import Katib, KatibArgs
 from components.kubeflow.katib_config import CollectorRoom
 from components.kubeflow.katib_rbac import KatibAccount, KatibAccountArgs
+from components.kubeflow.pipeline_run import PipelineRun, PipelineRunArgs
+from components.kubeflow.pipeline_upload import PipelineUpload, PipelineUploadArgs
+from components.kubeflow.pipelines import Pipelines, PipelinesArgs
+from components.kubeflow.pipelines_metadata import Metadata, MetadataArgs
+from components.kubeflow.pipelines_rbac import PipelinesAccount, PipelinesAccountArgs, runner_rules
+from components.kubeflow.pipelines_server import Server, ServerArgs, Store
 from components.kubeflow.trial_database import TrialDatabase, TrialDatabaseArgs
+from components.metal.ceph import Ceph, CephArgs, ObjectsSpec
+from components.metal.ceph_specs import CephSpec
 from components.metal.credentials import Credentials, CredentialsArgs
+from components.metal.etcd_snapshots import EtcdSnapshots, EtcdSnapshotsArgs
 from components.metal.host import Host, HostArgs, Login
 from components.metal.local_volumes import LocalVolumes, LocalVolumesArgs
 from components.metal.object_store import StoreKey, StoreKeyArgs
@@ -52,7 +63,15 @@ from components.monitoring.rules import Rules, RulesArgs
 from components.monitoring.stack import MonitoringStack, MonitoringStackArgs
 from components.monitoring.stack_values import Prometheus, Request, Requests
 from components.platform.charts import Chart, ChartArgs, ChartSource
+from components.platform.copying import ClientValue, StoreAddress
 from components.platform.crds import Crds, CrdsArgs
+from components.platform.external_secrets import (
+    ExternalSecret,
+    ExternalSecretArgs,
+    OutsideValue,
+    SecretStore,
+    SecretStoreArgs,
+)
 from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
 from components.platform.gpu_checks import GpuChecks, GpuChecksArgs
 from components.platform.gpu_operator import GpuCounters, GpuCountersArgs
@@ -75,7 +94,7 @@ from components.platform.network_rules import (
 from components.platform.pods import PodNetwork, PodShape
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
-from components.platform.taints import GPU_TAINT
+from components.platform.taints import GPU_TAINT, Taint
 from components.platform.team_rights import TeamRights
 from components.platform.teams import Teams, TeamsArgs, TeamSpec
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
@@ -92,7 +111,9 @@ from components.serving.smoke import SmokeRequest, SmokeRequestArgs, questions
 from components.serving.tokens import SecretKey, Tokens, TokensArgs
 from components.serving.triton import TritonServer, TritonServerArgs
 from components.storage.aws_cli import AwsCli
+from components.storage.ceph_claims import CephClaims, CephClaimsArgs
 from components.storage.claims import ClaimSpec
+from components.storage.home_claims import HomeClaims, HomeClaimsArgs
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
 from components.storage.staged import Staged, StagedArgs
@@ -103,7 +124,7 @@ from components.tracking.mlflow import Mlflow, MlflowArgs
 from components.training.backup import Backup, BackupArgs
 from components.training.follow_up import FollowUp, FollowUpArgs
 from components.training.gate_history import GateHistory, GateHistoryArgs
-from components.training.gate_pods import GateArgs, GateTest
+from components.training.gate_pods import GateArgs, GatePairs, GateTest
 from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob, TrainingJobArgs
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
@@ -129,6 +150,18 @@ BOARD = Dashboard(uid="gpucluster-heat", title="Heat", description="How warm.", 
 def done(name: str = "before") -> pulumi.Resource:
     """Something to come after."""
     return k8s.core.v1.Namespace(name, k8s.core.v1.NamespaceInitArgs(), Options(provider=_current["kubernetes"]))
+
+
+def external_secret_args(**changes: Any) -> ExternalSecretArgs:
+    """Arguments of a Secret that follows what is kept outside."""
+    known: dict[str, Any] = {
+        "namespace": "inference",
+        "store": "outside",
+        "secret": "hf-token",
+        "refresh_seconds": 3600,
+        "values": {"token": OutsideValue(id="models/hub", property="token")},
+    }
+    return ExternalSecretArgs(**{**known, **changes})
 
 
 def host_args(**changes: Any) -> HostArgs:
@@ -243,6 +276,22 @@ def lustre_args(**changes: Any) -> LustreArgs:
     return LustreArgs(**{**known, **changes})
 
 
+def home_args(**changes: Any) -> HomeArgs:
+    known: dict[str, Any] = {
+        "region": "us-east-2",
+        "partition": "aws",
+        "account_id": "123456789012",
+        "subnet_ids": {"use2-az1": "subnet-1", "use2-az2": "subnet-2"},
+        "group_id": "sg-home",
+        "key_arn": KEY_ARN,
+        "namespaces": ["training", "team-a"],
+        "cold_days": 30,
+        "backed_up": False,
+        "protect": False,
+    }
+    return HomeArgs(**{**known, **changes})
+
+
 def claims_args(claims: Sequence[ClaimSpec]) -> LustreClaimsArgs:
     return LustreClaimsArgs(
         csi_driver="fsx.csi.aws.com",
@@ -326,6 +375,75 @@ def follow_up_args(**changes: Any) -> FollowUpArgs:
     }
     known.setdefault("after", [done()])
     return FollowUpArgs(**{**known, **changes})
+
+
+def argo_args() -> ArgoArgs:
+    return ArgoArgs(
+        namespace="pipelines",
+        images={"workflow-controller": "controller:1", "argoexec": "executor:1"},
+        millicores=80,
+        memory_mib=300,
+    )
+
+
+def pipelines_store(client: Mapping[str, ClientValue] | None = None) -> Store:
+    return Store(
+        address=StoreAddress(endpoint="https://s3.us-east-2.amazonaws.com", region="us-east-2"),
+        bucket="artefacts",
+        prefix="pipelines",
+        client=client or {},
+    )
+
+
+def pipelines_args(store: Store | None = None) -> PipelinesArgs:
+    return PipelinesArgs(
+        images={name: f"{name}:1" for name in (*PIPELINES_IMAGES, *ARGO_IMAGES)},
+        metadata_image="metadata:1",
+        database_image="mysql:8",
+        namespace="pipelines",
+        jobs="training",
+        password=pulumi.Output.secret("hush"),
+        storage_class="block",
+        gib=7,
+        store=store or pipelines_store(),
+        granted={name: name for name in ("ml-pipeline", "ml-pipeline-ui", "pipeline-runner")},
+        scripts={"training.py": "import steps"},
+    )
+
+
+def _password() -> k8s.core.v1.Secret:
+    return k8s.core.v1.Secret("password", metadata=k8s.meta.v1.ObjectMetaArgs(name="mysql-secret"))
+
+
+def pipelines_server(opts: pulumi.ResourceOptions | None) -> Server:
+    args = ServerArgs(
+        namespace="pipelines",
+        images={name: f"{name}:1" for name in ("api-server", "driver", "launcher")},
+        host="mysql",
+        port=3306,
+        password=_password(),
+        store=pipelines_store(),
+        granted="ml-pipeline",
+        after=[done()],
+        millicores=200,
+        memory_mib=400,
+    )
+    return Server("sample", args, opts)
+
+
+def pipelines_metadata(opts: pulumi.ResourceOptions | None) -> Metadata:
+    args = MetadataArgs(
+        namespace="pipelines",
+        image="metadata:1",
+        envoy_image="envoy:1",
+        host="mysql",
+        port=3306,
+        password=_password(),
+        database=done(),
+        millicores=40,
+        memory_mib=100,
+    )
+    return Metadata("sample", args, opts)
 
 
 def katib_args() -> KatibArgs:
@@ -466,6 +584,7 @@ def gate_args(**changes: Any) -> GateArgs:
         "tests": [
             GateTest(test="all-reduce", operation="all_reduce", nodes=2, size=1 << 30, warn=None, fail=None),
         ],
+        "pairs": GatePairs(program="fi_pingpong", warn=None, fail=None, latency_us=None, rounds=1, seconds=8),
         "storage_mib": 1024,
         "write_gb_per_s": 0.5,
         "read_gb_per_s": None,
@@ -536,6 +655,30 @@ def service_args(**changes: Any) -> InferenceServiceArgs:
         "monitors": before,
     }
     return InferenceServiceArgs(**{**known, **changes})
+
+
+def ceph_args(**changes: Any) -> CephArgs:
+    known: dict[str, Any] = {
+        "namespace": "rook-ceph",
+        "spec": CephSpec(
+            image="quay.io/ceph/ceph:v20.2.4",
+            disks={"osd-1": ["/dev/disk/by-path/a"], "osd-2": ["/dev/disk/by-path/a", "/dev/disk/by-path/b"]},
+            copies=3,
+            erasure=(4, 2),
+            failure_domain="rack",
+            monitors=5,
+            osd_memory_gib=12,
+            public_cidr="10.22.0.0/24",
+            cluster_cidr="10.23.0.0/24",
+            labels={"gpucluster/role": "storage"},
+            tolerations=[Taint(key="gpucluster/role", value="storage").toleration],
+        ),
+        "image": "registry.k8s.io/kubectl:v1.36.3",
+        "objects": ObjectsSpec(name="objects", port=7480, bucket="bucket-1", key_id="AKIAEXAMPLE", key="not-a-secret"),
+        "operators": [done()],
+        "nodes": done("nodes"),
+    }
+    return CephArgs(**{**known, **changes})
 
 
 SAMPLES: Mapping[str, Make] = {
@@ -610,6 +753,18 @@ SAMPLES: Mapping[str, Make] = {
         "sample", PodIdentityArgs(cluster_name="lab", namespace="training", service_account="sft"), opts
     ),
     "lustre": lambda opts: Lustre("sample", lustre_args(), opts),
+    "nfs-group": lambda opts: NfsGroup("sample", NfsGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1"), opts),
+    "home": lambda opts: HomeFiles("sample", home_args(), opts),
+    "home-claims": lambda opts: HomeClaims(
+        "sample",
+        HomeClaimsArgs(
+            csi_driver="efs.csi.aws.com",
+            handles={"training": "fs-1::fsap-1", "team-a": "fs-1::fsap-2"},
+            claims=[ClaimSpec(name="home", namespace="team-a", namespace_ref="team-a-there")],
+            driver=done(),
+        ),
+        opts,
+    ),
     "claims": lambda opts: LustreClaims(
         "sample",
         claims_args([ClaimSpec(name="data", namespace="training", namespace_ref="training")]),
@@ -794,6 +949,34 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "argo": lambda opts: Argo("sample", argo_args(), opts),
+    "pipelines": lambda opts: Pipelines("sample", pipelines_args(), opts),
+    "pipelines-server": lambda opts: pipelines_server(opts),
+    "pipelines-metadata": lambda opts: pipelines_metadata(opts),
+    "pipelines-account": lambda opts: PipelinesAccount(
+        "sample",
+        PipelinesAccountArgs(account="steps", namespace="pipelines", at="training", rules=runner_rules(["keys"])),
+        opts,
+    ),
+    "pipeline-run": lambda opts: PipelineRun(
+        "sample",
+        PipelineRunArgs(job=job_args(), namespace="pipelines"),
+        opts,
+    ),
+    "pipeline-upload": lambda opts: PipelineUpload(
+        "sample",
+        PipelineUploadArgs(
+            pipeline="pretraining",
+            version="4f2a91c-1",
+            content="pipelineInfo: {name: pretraining}\n",
+            namespace="pipelines",
+            image="python:3.13",
+            address="http://ml-pipeline.pipelines.svc:8888",
+            files={"upload.py": "import steps"},
+            server=done(),
+        ),
+        opts,
+    ),
     "experiment": lambda opts: Experiment("sample", experiment_args(), opts),
     "tracking-database": lambda opts: TrackingDatabase(
         "sample",
@@ -876,6 +1059,12 @@ SAMPLES: Mapping[str, Make] = {
     "tokens": lambda opts: Tokens(
         "sample", TokensArgs(namespace="inference", values={"hf": pulumi.Output.secret("hush")}), opts
     ),
+    "secret-store": lambda opts: SecretStore(
+        "sample",
+        SecretStoreArgs(namespace="inference", provider={"aws": {"region": "us-east-2"}}, after=done("controller")),
+        opts,
+    ),
+    "external-secret": lambda opts: ExternalSecret("sample", external_secret_args(), opts),
     "service-keys": lambda opts: ServiceKeys(
         "sample",
         ServiceKeysArgs(
@@ -895,6 +1084,31 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "local-volumes": lambda opts: LocalVolumes("sample", LocalVolumesArgs(provisioner=done()), opts),
+    "etcd-snapshots": lambda opts: EtcdSnapshots(
+        "sample",
+        EtcdSnapshotsArgs(
+            image="registry.k8s.io/etcd:3.6.8-0",
+            copier=AwsCli(image="aws:2", env={"AWS_ENDPOINT_URL": "https://s3.example.com"}),
+            granted="object-store",
+            uri="s3://bucket/etcd",
+            every_seconds=6 * 3600,
+        ),
+        opts,
+    ),
+    "ceph": lambda opts: Ceph("sample", ceph_args(), opts),
+    "ceph-claims": lambda opts: CephClaims(
+        "sample",
+        CephClaimsArgs(
+            driver="rook-ceph.cephfs.csi.ceph.com",
+            namespace="rook-ceph",
+            filesystem="files",
+            path="/volumes/shared",
+            capacity_gib=5000,
+            claims=[ClaimSpec(name="data", namespace="training", namespace_ref="training")],
+            after=[done()],
+        ),
+        opts,
+    ),
     "store-key": lambda opts: StoreKey(
         "sample", StoreKeyArgs(namespace="training", key_id="AKIAEXAMPLE", key="not-a-secret"), opts
     ),

@@ -24,7 +24,7 @@ ALLOWED, KNOWN, STRANGER = (201, True), (201, False), (401, False)
 
 
 class Door:
-    """An API server that gives these answers, the last one for ever; `asked` holds the bearers it saw."""
+    """An API server that gives these answers, the last one repeated; `asked` holds the bearers it saw."""
 
     def __init__(self, directory: Path) -> None:
         self.answers: list[tuple[int, bool]] = []
@@ -79,7 +79,7 @@ def ago(**age: float) -> str:
 
 
 def hours(*times: float) -> Any:
-    """A clock that shows these times, the last one for ever."""
+    """A clock that shows these times, the last one repeated."""
     left = list(times)
     return lambda: left.pop(0) if len(left) > 1 else left[0]
 

@@ -20,7 +20,7 @@ def container(role: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_the_gang_is_the_launcher_and_a_worker_on_each_node() -> None:
-    """A launcher that waits for its workers would wait for ever: the gang that counts it is never whole without it."""
+    """A launcher that waits for its workers would never start: the gang that counts it is never whole without it."""
     found = spec(nodes=8)
     assert {name: each["replicas"] for name, each in found["mpiReplicaSpecs"].items()} == {"Launcher": 1, "Worker": 8}
     assert found["launcherCreationPolicy"] == "AtStartup"

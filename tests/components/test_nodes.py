@@ -2,6 +2,7 @@
 
 import base64
 import json
+import subprocess
 from email import message_from_bytes
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_a_managed_groups_template_names_neither_subnet_nor_profile_nor_image() 
 
 def test_nvme_becomes_one_raid_and_pods_are_left_to_eks_lf10() -> None:
     """LF10: a maxPods in the NodeConfig of a managed group without an AMI of its own would be overruled by EKS."""
-    message = message_from_bytes(base64.b64decode(user_data()))
+    message = message_from_bytes(base64.b64decode(user_data() or ""))
     (part,) = list(message.walk())[1:]
     assert part.get_content_type() == "application/node.eks.aws"
     config = json.loads(str(part.get_payload()))
@@ -72,8 +73,29 @@ def test_nvme_becomes_one_raid_and_pods_are_left_to_eks_lf10() -> None:
     assert (config["apiVersion"], config["kind"]) == ("node.eks.aws/v1alpha1", "NodeConfig")
 
 
+def test_a_node_of_an_efa_file_system_readies_its_client_before_the_kubelet() -> None:
+    """G05: now and at each boot; nodeadm starts the kubelet after what cloud-init runs."""
+    message = message_from_bytes(base64.b64decode(template(lustre_efa=8)["userData"]))
+    config, script = list(message.walk())[1:]
+    assert [config.get_content_type(), script.get_content_type()] == ["application/node.eks.aws", "text/x-shellscript"]
+    text = str(script.get_payload())
+    assert "\r" not in text.rstrip(), "bash takes a carriage return for a part of each line"
+    assert "Before=kubelet.service" in text
+    assert "ExecStart=/usr/local/sbin/gpucluster-lustre-efa 8" in text
+    assert "lnetctl udsp add --src efa --priority 0" in text
+    assert text.rstrip().endswith("systemctl enable --now gpucluster-lustre-efa.service")
+    read = subprocess.run(["/bin/bash", "-n"], input=text.rstrip(), capture_output=True, text=True, check=False)
+    assert (read.returncode, read.stderr) == (0, "")
+
+
+def test_a_node_without_nvme_may_need_the_client_alone() -> None:
+    message = message_from_bytes(base64.b64decode(template(local_nvme=False, lustre_efa=1)["userData"]))
+    (script,) = list(message.walk())[1:]
+    assert script.get_content_type() == "text/x-shellscript"
+
+
 def test_nodes_without_nvme_ask_for_no_raid() -> None:
-    assert base64.b64decode(template()["userData"]) == base64.b64decode(user_data())
+    assert base64.b64decode(template()["userData"]) == base64.b64decode(user_data() or "")
     assert "userData" not in template(local_nvme=False)
 
 

@@ -36,7 +36,7 @@ def test_the_autoscaler_alone_owns_the_replicas_q01_in06() -> None:
 
 
 def test_replicas_that_do_not_change_are_the_deployments_own_lf06() -> None:
-    """An autoscaler without its metric would warn for ever; two owners of `replicas` would fight."""
+    """An autoscaler without its metric would warn without end; two owners of `replicas` would fight."""
     assert deployment(replicas=2)["replicas"] == 2
     assert service(replicas=2).of_type("HorizontalPodAutoscaler") == []
 

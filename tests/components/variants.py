@@ -10,6 +10,7 @@ from components.aws.bucket import Bucket, BucketArgs
 from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
 from components.aws.flow_logs import FlowLogs
+from components.aws.home import HomeFiles
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import AssociationSpec, Lustre
 from components.aws.network import Network
@@ -24,6 +25,7 @@ from components.monitoring.counters import NodeCounters
 from components.monitoring.stack import MonitoringStack
 from components.platform.charts import Chart, ChartArgs, ChartSource
 from components.platform.crds import Crds, CrdsArgs
+from components.platform.external_secrets import ExternalSecret, OutsideValue, SecretStore, SecretStoreArgs
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.kubectl import Fetched
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
@@ -56,7 +58,9 @@ from tests.components.samples import (
     cluster_args,
     done,
     engine,
+    external_secret_args,
     flow_logs_args,
+    home_args,
     hub_args,
     job_args,
     lustre_args,
@@ -228,6 +232,9 @@ VARIANTS: Mapping[str, Make] = {
     ),
     "pool-reserved": lambda opts: NodePool(
         "sample", pool_args(placement_group=False, reservation_id="cr-0fedcba9876543210"), opts
+    ),
+    "home-protected": lambda opts: HomeFiles(
+        "sample", home_args(cold_days=None, backed_up=True, protect=True, namespaces=["training"]), opts
     ),
     "lustre-linked": lambda opts: Lustre(
         "sample",
@@ -435,6 +442,34 @@ VARIANTS: Mapping[str, Make] = {
             claim="weights",
             ready=done("nodes"),
             timeout_seconds=2400,
+        ),
+        opts,
+    ),
+    "external-secret-of-templates": lambda opts: ExternalSecret(
+        "sample",
+        external_secret_args(
+            namespace="models",
+            store="elsewhere",
+            secret="chat-keys",
+            refresh_seconds=5430,
+            values={"value1": OutsideValue(id="callers", property="previous"), "value0": OutsideValue(id="callers")},
+            templates={"token": "{{ .value0 }}"},
+        ),
+        opts,
+    ),
+    "secret-store-elsewhere": lambda opts: SecretStore(
+        "sample",
+        SecretStoreArgs(namespace="models", provider={"vault": {"path": "kv"}}, after=done("other")),
+        opts,
+    ),
+    "service-whose-keys-follow": lambda opts: InferenceService(
+        "sample",
+        service_args(
+            door=Door(
+                image="nginx:1",
+                keys=CallerKeys(name=pulumi.Output.from_input("llama-keys-1"), follows=True),
+                behind=VLLM,
+            )
         ),
         opts,
     ),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from doctor.__main__ import main
 from rehearsal.tests.cloud.conftest import Cloud
@@ -30,8 +31,16 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for placeholder, own in OWN.items():
             text = text.replace(placeholder, own)
         (tmp_path / f"Pulumi.{stack}.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "Pulumi.bare.yaml").write_text(without_machines(ROOT / "Pulumi.metal.yaml"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def without_machines(file: Path) -> str:
+    """A stack that is planned only."""
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    del content["config"]["gpucluster:inventory"]
+    return yaml.safe_dump(content)
 
 
 OWN = {
@@ -96,7 +105,10 @@ def test_unknown_is_no_failure(capsys: pytest.CaptureFixture[str], cloud: Cloud)
 
 @pytest.mark.parametrize(
     ("stack", "words"),
-    [("nowhere", "Pulumi.nowhere.yaml: No such file or directory"), ("metal", "only stacks on aws have an account")],
+    [
+        ("nowhere", "Pulumi.nowhere.yaml: No such file or directory"),
+        ("bare", "it has no gpucluster:inventory, so there are no machines to ask"),
+    ],
 )
 def test_stacks_that_have_no_account(capsys: pytest.CaptureFixture[str], stack: str, words: str) -> None:
     """One sentence; 2."""
@@ -139,3 +151,35 @@ def test_an_example_is_not_to_be_deployed_lf03(
     results = json.loads(capsys.readouterr().out)["results"]
     about = [each["subject"] for each in results if each["check"] == "placeholder"]
     assert {"203.0.113.0/24", "acme-datasets", "acme-model-weights", "gpucluster:example"} <= set(about)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_machines_that_nobody_can_ask(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line for all of them, and 3: an ssh that reaches nobody stands before the real one."""
+    ssh = tmp_path / "bin" / "ssh"
+    ssh.parent.mkdir()
+    ssh.write_text("#!/bin/sh\necho 'ssh: connect to host: No route to host' >&2\nexit 255\n")
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", str(ssh.parent), prepend=os.pathsep)
+    assert main(["--stack", "metal", "--format", form]) == 3
+    shown = capsys.readouterr()
+    assert "nothing was learnt about the machines" in shown.err
+    if form == "json":
+        (only,) = json.loads(shown.out)["results"]
+        assert (only["status"], only["sentence"]) == ("unknown", "it does not answer")
+    else:
+        assert "metal at hall-2: 0 fail, 1 unknown, 0 warn, 0 ok" in shown.out
+
+
+def test_a_machine_that_is_another_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ssh = tmp_path / "bin" / "ssh"
+    ssh.parent.mkdir()
+    ssh.write_text('#!/bin/sh\ncat >/dev/null\nprintf "serial STRANGER\\nend\\n"\n')
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", str(ssh.parent), prepend=os.pathsep)
+    assert main(["--stack", "metal"]) == 1
+    assert "another machine answers: STRANGER" in " ".join(capsys.readouterr().out.split())

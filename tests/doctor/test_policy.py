@@ -20,6 +20,7 @@ from doctor.results import Status
 from rehearsal.tests.cloud.conftest import Cloud, start, until
 from rehearsal.tests.cloud.world import make_role
 from tests.doctor.conftest import REGION, Call, case, client
+from tests.doctor.test_home import make_home
 
 ROOT = Path(__file__).parents[2]
 READS = re.compile(r"\w+:(Describe|Get|Head|List)[A-Z]\w+")
@@ -48,15 +49,18 @@ def test_every_call_reads(cloud: Cloud, whole: Case, calls: list[Call]) -> None:
     eks.create_cluster(name="theirs", version="1.35", roleArn=role, resourcesVpcConfig={"subnetIds": subnets})
     fault = {"action": "GetServiceQuota", "code": "NoSuchResourceException", "status": 400, "times": 1}
     cloud.call("POST", "faults", fault)
+    home = make_home(cloud)
     cloud.call("DELETE", "requests")
     calls.clear()
     account = Account(whole.settings.platform, attempts=1)
     examine(whole, account)
+    list(run("home", case({"storage.home": {"expectedGib": 1}}), account))
     looked = Wanted(pool="training", instance=INSTANCES["p5.48xlarge"], count=2, days=7, first=whole.now.date())
     offers(account, looked, 2, {})
     list(run("network", case(in_existing(ec2)), account))
     sent = {f"{service}:{operation}" for service, operation, _ in calls}
     counted = {label.replace(".", ":") for label in cloud.call("GET", "requests")}
+    client(cloud, "efs").delete_file_system(FileSystemId=home)
     eks.delete_cluster(name="theirs")
     until(lambda: eks.list_clusters()["clusters"] == [])
     cloud.client("iam").delete_role(RoleName="doctor-theirs")
@@ -98,7 +102,7 @@ def test_the_actions_are_named_as_iam_names_them() -> None:
     """The prefix of an action is the service's name in signatures, and the operations exist."""
     known = {
         action(model.signing_name, operation)
-        for service in ("ec2", "eks", "fsx", "s3", "service-quotas", "ssm")
+        for service in ("ec2", "efs", "eks", "fsx", "s3", "service-quotas", "ssm")
         for model in [boto3.client(service, region_name=REGION).meta.service_model]
         for operation in model.operation_names
     }

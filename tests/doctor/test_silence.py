@@ -38,8 +38,8 @@ ACTIONS = {
 }
 
 
-ELSEWHERE = {"network", "reservation"}
-"""Checks that ask something of some stacks only: tests/doctor/test_existing_vpc.py and test_reservations.py."""
+ELSEWHERE = {"home", "network", "reservation"}
+"""Checks that ask something of some stacks only: test_home.py, test_existing_vpc.py and test_reservations.py here."""
 
 
 def test_each_check_is_denied_below() -> None:

@@ -5,7 +5,7 @@ input, and under which name, is in the type's row of the rehearsal's plugin. An 
 """
 
 from policy.graph import Resource
-from rehearsal.awsmodels import faults, input_shape
+from rehearsal.awsmodels import faults, input_shape, made_up
 from rehearsal.plugins.aws import sdk
 from rehearsal.plugins.aws.checking import Naming, completed, failures
 from rehearsal.plugins.aws.life import create_parameters
@@ -32,4 +32,5 @@ def problems(resource: Resource) -> list[str]:
     if wrong := failures(known, schema, inputs, resource.name):
         return list(wrong.values())
     body = create_parameters(known, {name: value for name, value in inputs.items() if name != "__defaults"})
-    return [f"{resource.name}: {fault}" for fault in faults(input_shape(known.service, known.creates), body)]
+    shape = input_shape(known.service, known.creates)
+    return [f"{resource.name}: {fault}" for fault in faults(shape, {**made_up(shape), **body})]

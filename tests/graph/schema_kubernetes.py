@@ -34,8 +34,17 @@ CUSTOM = {
 }
 ELSEWHERE = {
     "MPIJob": "kubeflow.org_mpijobs.mpi-operator-v2beta1.yaml",
+    "ExternalSecret": "external-secrets.io_externalsecrets.yaml",
+    "SecretStore": "external-secrets.io_secretstores.yaml",
     "TrainJob": "trainer.kubeflow.org_trainjobs.yaml",
     "TrainingRuntime": "trainer.kubeflow.org_trainingruntimes.yaml",
+    "CephCluster": "ceph.rook.io_cephclusters.yaml",
+    "CephBlockPool": "ceph.rook.io_cephblockpools.yaml",
+    "CephFilesystem": "ceph.rook.io_cephfilesystems.yaml",
+    "CephFilesystemSubVolumeGroup": "ceph.rook.io_cephfilesystemsubvolumegroups.yaml",
+    "CephObjectStore": "ceph.rook.io_cephobjectstores.yaml",
+    "CephObjectStoreUser": "ceph.rook.io_cephobjectstoreusers.yaml",
+    "ObjectBucketClaim": "objectbucket.io_objectbucketclaims.yaml",
 }
 """Kinds of which no committed stack has any; components' own tests have."""
 

@@ -23,7 +23,7 @@ SECRETS = {
 
 
 SHIPPED = ("dev", "lab", "metal", "prod")
-"""Stacks of which the tests know what they come to. A stack of one's own beside them is nobody's fixture."""
+"""Stacks of which the tests know what they come to. A stack that a user adds beside them is nobody's fixture."""
 
 every_shipped = pytest.mark.parametrize("stack", SHIPPED)
 
@@ -40,9 +40,11 @@ def stack_config(stack: str) -> dict[str, Any]:
 
 
 def secrets_of(config: Mapping[str, Any]) -> dict[str, str]:
-    """The secrets of a stack: those of every stack, and those that its receivers of alerts name."""
+    """The secrets of a stack: those of every stack, and those that its sections name, but for what is kept outside."""
     sections = {key.partition(":")[2]: value for key, value in config.items()}
-    return SECRETS | {f"gpucluster:{key}": f"{key}-secret-for-tests-long-enough" for key in stack_secrets(sections)}
+    kept = {f"gpucluster:{key}" for key in (sections.get("externalSecrets") or {}).get("secrets", ())}
+    named = {f"gpucluster:{key}": f"{key}-secret-for-tests-long-enough" for key in stack_secrets(sections)}
+    return {key: value for key, value in (SECRETS | named).items() if key not in kept}
 
 
 def run_program(config: Mapping[str, Any], *, stack: str, preview: bool = False) -> Recorded:

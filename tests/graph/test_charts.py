@@ -12,6 +12,7 @@ from rehearsal.charts.values import COMMENTED, not_in
 from tests.graph.schema_kubernetes import upstream
 from tests.graph.stackfiles import graph_of
 from tests.stacks.test_gateway import graph as with_gateway
+from tests.stacks.test_outside import dev as with_secrets_outside
 
 SUB_CHARTS = {"kube-prometheus-stack": ("kube-state-metrics", "prometheus-node-exporter")}
 """Charts with values of their own below their names, where ours give them any."""
@@ -39,8 +40,8 @@ def all_values(chart: str) -> tuple[dict[str, Any], set[str]]:
 
 
 def released() -> dict[str, list[Resource]]:
-    """Releases by chart: those of prod, of dev what prod has no use for, such as what only autoscalers need, and a
-    gateway's.
+    """Releases by chart: those of prod, of dev what prod has no use for, such as what only autoscalers need, a
+    gateway's, and what brings secrets from outside.
     """
     found: dict[str, list[Resource]] = {}
     for stack in ("dev", "prod"):
@@ -48,8 +49,8 @@ def released() -> dict[str, list[Resource]]:
         found |= {
             each.inputs["chart"]: [one for one in here if one.inputs["chart"] == each.inputs["chart"]] for each in here
         }
-    gateway = {each.inputs["chart"]: [each] for each in with_gateway().of_type("Release")}
-    return {**gateway, **found}
+    asked = (*with_gateway().of_type("Release"), *with_secrets_outside().of_type("Release"))
+    return {**{each.inputs["chart"]: [each] for each in asked}, **found}
 
 
 @pytest.mark.parametrize("chart", CHARTS)

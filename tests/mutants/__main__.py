@@ -74,7 +74,7 @@ class _Run:
         modules = {item.module.__name__ for item in items.values() if isinstance(item, pytest.Function)}
         packages = {*self._program, *(name.partition(".")[0] for name in modules)}
         try:
-            known = covered(list(items.values()), self._root, self._all, sorted(packages), self._cache)
+            known = covered(list(items.values()), self._root, self._all, sorted(packages), self._cache, self._jobs)
         except (BrokenSuiteError, RuntimeError) as error:
             print(error, file=self._out)
             self.status = 2

@@ -1,7 +1,6 @@
 """Which test runs which lines of the program, and how long each takes; kept until a file that matters changes."""
 
 import functools
-import gc
 import hashlib
 import json
 import os
@@ -17,9 +16,11 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.mutants.forks import forked
+from tests.mutants.forks import each_forked
 
 Lines = dict[str, list[int]]
+SECONDS = 1800
+"""That a file of tests may take while each of its lines is noted."""
 
 
 class BrokenSuiteError(Exception):
@@ -108,31 +109,37 @@ def _trace(items: Sequence[pytest.Item], root: Path, files: Sequence[str], packa
 
 
 def covered(
-    items: Sequence[pytest.Item], root: Path, files: Sequence[str], packages: Sequence[str], cache: Path
+    items: Sequence[pytest.Item], root: Path, files: Sequence[str], packages: Sequence[str], cache: Path, jobs: int
 ) -> list[Ran]:
     """What each test runs, quickest first: measured for the files of tests whose own text or whose support changed."""
     by_file: dict[Path, list[pytest.Item]] = {}
     for item in items:
         by_file.setdefault(item.path, []).append(item)
     support = _digest(root)
-    found: list[Ran] = []
-    for path, own in by_file.items():
-        key = hashlib.sha256(support.encode() + path.read_bytes() + " ".join(files).encode()).hexdigest()[:16]
-        kept = cache / f"{path.stem}-{key}.json"
-        if not kept.exists():
-            answer = forked(functools.partial(_trace, own, root, files, packages))
-            if isinstance(answer, BaseException):
-                raise answer
-            cache.mkdir(parents=True, exist_ok=True)
-            kept.write_text(json.dumps([[each.test, each.seconds, each.lines] for each in answer]))
-            gc.collect()
-        wanted = {item.nodeid for item in own}
-        found += [
-            Ran(test=test, seconds=seconds, lines=lines)
-            for test, seconds, lines in json.loads(kept.read_text())
-            if test in wanted
-        ]
+    kept = {path: cache / f"{path.stem}-{_key(support, path, files)}.json" for path in by_file}
+    cache.mkdir(parents=True, exist_ok=True)
+    works = (
+        (path, functools.partial(_trace, by_file[path], root, files, packages), SECONDS)
+        for path in by_file
+        if not kept[path].exists()
+    )
+    for path, answer in each_forked(works, jobs):
+        if isinstance(answer, list):
+            kept[path].write_text(json.dumps([[each.test, each.seconds, each.lines] for each in answer]))
+        else:
+            raise BrokenSuiteError(f"{path}: {answer or 'died, or took too long'}")
+    wanted = {item.nodeid for item in items}
+    found = [
+        Ran(test=test, seconds=seconds, lines=lines)
+        for path in by_file
+        for test, seconds, lines in json.loads(kept[path].read_text())
+        if test in wanted
+    ]
     return sorted(found, key=lambda ran: ran.seconds)
+
+
+def _key(support: str, path: Path, files: Sequence[str]) -> str:
+    return hashlib.sha256(support.encode() + path.read_bytes() + " ".join(files).encode()).hexdigest()[:16]
 
 
 def _digest(root: Path) -> str:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-Answer = TypeVar("Answer")
 Work = TypeVar("Work")
 
 
@@ -44,12 +43,6 @@ def _finish(process: int, reader: int) -> object:
         written = pipe.read()
     os.waitpid(process, 0)
     return pickle.loads(written) if written else None  # noqa: S301 - our own copy wrote it
-
-
-def forked(work: Callable[[], Answer], seconds: int = 900) -> Answer | RuntimeError:
-    """What `work` answers in a copy of this process."""
-    answer = _finish(*_start(work, seconds))
-    return answer if answer is not None else RuntimeError("died, or took too long")  # type: ignore[return-value]
 
 
 def each_forked(works: Iterable[tuple[Work, Callable[[], object], int]], jobs: int) -> Iterator[tuple[Work, object]]:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import copying
+import pumping
 import pytest
 import saves
 
+from components.training.trainer import trainer_files
 from tests.node.test_saves import KilledError, save
-
-SCRIPT = Path(copying.__file__)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_flipped_bit_is_not_copied_on(places: tuple[Path, Path]) -> None:
     path = save(local, 2)
     assert path is not None
     (path / "state.pt").write_bytes(b"other")
-    with pytest.raises(ValueError, match=r"state\.pt differs from its hash; it is not copied"):
+    with pytest.raises(copying.CorruptError, match=r"state\.pt differs from its hash"):
         copying.copy(path, shared, 0, 1)
     assert saves.newest([shared]) == (None, [])
     said = copying.once(local, shared, part=0, parts=1, keep=2)
@@ -114,6 +114,38 @@ def test_a_copy_that_is_cut_anywhere_is_never_half_and_the_next_one_is_whole(
     assert cut >= 4
 
 
+def test_a_save_is_hashed_once_on_its_way_and_never_again(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each hash of a large save is time in which the trainer's cores and the file system are busy."""
+    local, shared = places
+    save(local, 5, {f"__{rank}_0.distcp": os.urandom(3 << 20) for rank in range(3)})
+    again: list[Path] = []
+    real = saves.hash_of
+
+    def counted(path: Path) -> str:
+        again.append(path)
+        return real(path)
+
+    monkeypatch.setattr(saves, "hash_of", counted)
+    assert copying.once(local, shared, part=0, parts=1, keep=2)[0].endswith("whole")
+    assert copying.once(local, shared, part=0, parts=1, keep=2) == []
+    assert again == []
+    assert saves.check(shared / saves.name_of(5)).state == "whole"
+
+
+def test_what_the_file_system_gives_back_wrong_is_no_save(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local, shared = places
+    path = save(local, 6)
+    assert path is not None
+    monkeypatch.setattr(pumping, "came_back", lambda *_: False)
+    with pytest.raises(ValueError, match="look at the file system"):
+        copying.copy(path, shared, 0, 1)
+    assert saves.newest([shared]) == (None, [])
+
+
 def test_two_that_copy_the_same_save_at_once_make_one(tmp_path: Path) -> None:
     shared, parts = tmp_path / "shared", 3
     shared.mkdir()
@@ -154,12 +186,21 @@ def test_what_is_no_save_is_refused(places: tuple[Path, Path]) -> None:
         copying.copy(local, shared, 0, 1)
 
 
-def test_the_last_save_is_taken_when_it_is_told_to_stop(places: tuple[Path, Path]) -> None:
-    """J15: the run saves at SIGTERM, and the copier, which ends after it, brings that save on."""
+def test_the_last_save_is_taken_when_it_is_told_to_stop(places: tuple[Path, Path], tmp_path: Path) -> None:
+    """J15: the run saves at SIGTERM, and the copier, which ends after it, brings that save on.
+
+    It is started from the files that a pod finds.
+    """
     local, shared = places
+    trainer = tmp_path / "trainer"
+    trainer.mkdir()
+    for name, text in trainer_files().items():
+        (trainer / name).write_text(text)
     save(local, 1)
     words = ["--local", local, "--shared", shared, "--every-seconds", "60", "--keep", "2", "--parts", "1"]
-    process = subprocess.Popen([sys.executable, SCRIPT, *map(str, words)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, str(trainer / "copying.py"), *map(str, words)], stdout=subprocess.PIPE, text=True
+    )
     try:
         _until_it_handles_signals(process.pid)
         save(local, 2)

@@ -134,6 +134,14 @@ def test_ports_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
         read_ports(tmp_path / "nowhere")
 
 
+def test_cards_that_the_platform_names_are_looked_at_alone_and_may_be_roces(tmp_path: Path) -> None:
+    for number in range(3):
+        _card(tmp_path, f"mlx5_{number}", link_layer="Ethernet" if number else "InfiniBand")
+    assert [each.name for each in read_ports(tmp_path, ["mlx5_1", "mlx5_2"])] == ["mlx5_1 port 1", "mlx5_2 port 1"]
+    with pytest.raises(UnreadableError, match="no port of mlx5_7 is in"):
+        read_ports(tmp_path, ["mlx5_7"])
+
+
 def test_ports_are_judged_by_the_rails_that_the_node_should_have() -> None:
     rails = [Port(f"mlx5_{each} port 1", "ACTIVE", 400) for each in range(4)]
     storage = Port("mlx5_9 port 1", "ACTIVE", 200)

@@ -53,6 +53,7 @@ def begun(ranks: int, *words: str, sharding: str = "none") -> list[subprocess.Po
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     known = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
+    known["PYTHONPATH"] = str(TRAINER.with_name("staging"))  # in a pod all files lie side by side
     asked = [*SIZES, f"--sharding={sharding}", *words]
     return [
         subprocess.Popen(

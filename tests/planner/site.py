@@ -1,4 +1,4 @@
-"""A site of one's own that nothing is wrong with, and changes of it: eight DGX H100 with Lustre over InfiniBand."""
+"""An on-premises site that nothing is wrong with, and changes of it: eight DGX H100 with Lustre over InfiniBand."""
 
 from collections.abc import Mapping
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Rules about what racks of one's own cost: each spoken and each silent."""
+"""Rules about what on-premises racks cost: each spoken and each silent."""
 
 from dataclasses import replace
 from typing import Any

@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.planner.stacks import planned
+from planner.faces.text import plan_text
+from planner.gating import round_robin
+from tests.planner.faces.test_text import printed
+from tests.planner.stacks import planned, planned_metal
 
 ON = {"training.gates": {"minutes": 20, "storageMib": 2048}}
 
@@ -22,6 +25,33 @@ def test_a_gate_is_like_the_pods_of_the_pools_first_run_and_tests_what_is_planne
     assert {each.test for each in gate.tests} == {"all-reduce", "all-gather", "reduce-scatter"}
     assert {each.nodes for each in gate.tests} == {1, 2, gate.nodes}
     assert gate.write_gb_per_s == pytest.approx(plan.storage.write_gb_per_s / gate.nodes)
+
+
+def test_cards_are_measured_in_as_many_rounds_as_the_gates_time_holds() -> None:
+    """E16: eight nodes meet each other in seven rounds; the lines are those of the cards' rate."""
+    racks = planned_metal({"training.gates": {"minutes": 30}})
+    pairs = racks.measured["training"].pairs
+    assert (pairs.program, pairs.warn, pairs.fail, pairs.latency_us) == ("ib_write_bw", 385, 360, 4.2)
+    assert (pairs.rounds, pairs.all_rounds, pairs.seconds) == (7, 7, 84)
+    assert "AzNHC" in pairs.source
+    few = planned_metal({"training.gates": {"minutes": 5}}).measured["training"].pairs
+    assert (few.rounds, few.all_rounds, few.seconds) == (6, 7, 72)
+    shown = " ".join(printed(plan_text("metal", racks), 120).split())
+    assert "ib_write_bw, pairs of nodes 7 rounds, each with every other, 1.4 minutes" in shown
+
+
+def test_a_gate_of_eight_nodes_takes_fifteen_minutes_at_most() -> None:
+    assert planned_metal({"training.gates": {"minutes": 30}}).measured["training"].pairs.seconds <= 15 * 60 / 4
+
+
+def test_over_efa_cards_are_asked_for_an_answer_as_nobody_published_a_rate() -> None:
+    pairs = next(iter(planned("prod", ON).measured.values())).pairs
+    assert (pairs.program, pairs.warn, pairs.fail, pairs.latency_us) == ("fi_pingpong", None, None, None)
+
+
+@pytest.mark.parametrize(("nodes", "rounds"), [(2, 1), (3, 3), (8, 7), (9, 9)])
+def test_an_odd_number_of_nodes_needs_a_round_for_each_to_rest(nodes: int, rounds: int) -> None:
+    assert round_robin(nodes) == rounds
 
 
 def test_a_pool_without_a_fabric_is_not_measured() -> None:

@@ -78,14 +78,22 @@ def test_file_system_sizes(capacity: int, tier: int | None, efa: bool, fits: boo
         "efa": efa,
     }
     found = rules(planned(changes={"storage.lustre": lustre, "budget.maxHourlyUsd": 9000}))
-    assert found == [*([] if fits else ["fsx-size"]), *(["fsx-efa-client-setup"] if efa else [])]
+    assert found == ([] if fits else ["fsx-size"])
 
 
 def test_efa_file_system_needs_efa_clients() -> None:
     """G05: nobody pays for a file system's EFA that no node can use."""
     lustre = {"deploymentType": "PERSISTENT_2", "capacityGib": 4800, "throughputMbpsPerTib": 1000, "efa": True}
     changes = {"storage.lustre": lustre, "pools.1.instanceType": "g6e.4xlarge", "training.runs.0.nodes": 1}
-    assert rules(planned(changes=changes)) == ["fsx-efa-clients", "fsx-efa-client-setup"]
+    assert rules(planned(changes=changes)) == ["fsx-efa-clients"]
+
+
+@pytest.mark.parametrize(("nodes", "fits"), [(128, True), (129, False)])
+def test_a_file_system_has_so_many_efa_connections(nodes: int, fits: bool) -> None:
+    """G05: a p5.48xlarge has eight of them, and a file system 1024."""
+    lustre = {"deploymentType": "PERSISTENT_2", "capacityGib": 4800, "throughputMbpsPerTib": 1000, "efa": True}
+    changes = {"storage.lustre": lustre, "pools.1.instanceType": "p5.48xlarge", "pools.1.count": nodes}
+    assert ("fsx-efa-connections" in rules(planned(changes=changes))) is not fits
 
 
 @pytest.mark.parametrize(("shm", "fits"), [(222, True), (223, False)])

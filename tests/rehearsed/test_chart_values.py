@@ -9,6 +9,7 @@ import yaml
 from catalogue import versions
 from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
 from components.monitoring.adapter import adapter_values
+from components.platform.external_secrets import external_secrets_values
 from components.platform.gpu_operator import gpu_operator_values
 from components.platform.metrics_server import metrics_server_values
 from components.platform.volcano import scheduler_config, volcano_values
@@ -189,3 +190,35 @@ def test_the_adapter_reads_the_rules_and_is_never_without_a_replica_x12() -> Non
     assert spread["labelSelector"]["matchLabels"].items() <= adapter["spec"]["template"]["metadata"]["labels"].items()
     claimed = {each["spec"]["group"] for (kind, _), each in made.items() if kind == "APIService"}
     assert claimed == {"custom.metrics.k8s.io"}
+
+
+def test_the_controller_of_secrets_looks_after_single_namespaces_and_may_do_no_more() -> None:
+    values = external_secrets_values("reader", cpu_millicores=7, memory_mib=70)
+    made = render(versions.EXTERNAL_SECRETS, values)
+    assert [name for kind, name in made if kind == "Deployment"] == ["external-secrets"]
+    assert not [kind for kind, _ in made if kind == "ValidatingWebhookConfiguration"]
+    spec = pod(made["Deployment", "external-secrets"])
+    assert spec["serviceAccountName"] == "reader"
+    assert ("ServiceAccount", "reader") in made
+    for kind in ("ClusterRoleBinding", "RoleBinding"):
+        subjects = [each["subjects"][0]["name"] for (its, _), each in made.items() if its == kind]
+        assert subjects == ["reader"]
+    (container,) = spec["containers"]
+    assert container["resources"]["requests"] == {"cpu": "7m", "memory": "70Mi"}
+    ended = {word.removeprefix("--enable-") for word in container["args"] if word.endswith("=false")}
+    whole = ("cluster-store", "cluster-external-secret", "cluster-push-secret", "push-secret")
+    assert ended == {f"{each}-reconciler=false" for each in whole}
+    rights = [rule for (kind, _), each in made.items() if kind == "ClusterRole" for rule in each["rules"]]
+    named = {resource for rule in rights for resource in rule["resources"]}
+    assert not {each for each in named if each.startswith(("cluster", "pushsecrets")) or each.endswith("/token")}
+    assert not [rule for rule in rights if "namespaces" in rule["resources"] and "update" in rule["verbs"]]
+    labels = [each["metadata"].get("labels") for (kind, _), each in made.items() if kind == "ClusterRole"]
+    assert not any(labels)
+
+
+def test_by_default_the_chart_adds_to_kubernetes_own_roles() -> None:
+    """What the program switches off is on in the chart (templates/rbac.yaml)."""
+    made = render(versions.EXTERNAL_SECRETS, {})
+    view = made["ClusterRole", "external-secrets-view"]["metadata"]["labels"]
+    assert view["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
+    assert ("Deployment", "external-secrets-webhook") in made

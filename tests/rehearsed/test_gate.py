@@ -19,7 +19,7 @@ import publish
 import pytest
 import verdicts
 
-from components.training.gate_pods import GateTest, demanded, gate_files
+from components.training.gate_pods import GatePairs, GateTest, demanded, gate_files
 from rehearsal.tests.inside.simulated import GPU, Node
 from rehearsed import gate as played
 from tests.components.samples import gate_args
@@ -30,6 +30,7 @@ TESTS = [
     GateTest(test="inside", operation="all_reduce", nodes=1, size=8 << 30, warn=440.0, fail=420.0),
     GateTest(test="between", operation="all_reduce", nodes=2, size=8 << 30, warn=400.0, fail=400.0),
 ]
+RAILS = GatePairs(program="ib_write_bw", warn=385.0, fail=360.0, latency_us=4.2, rounds=3, seconds=36)
 ENV = {"FI_PROVIDER": "efa", "NCCL_NET_PLUGIN": "ofi"}
 
 
@@ -90,6 +91,8 @@ def measured(tmp_path: Path) -> Measured:
         node = Node(tmp_path)
         pod = node.pod("gate-0", **{GPU: "8", EFA: str(efa)})
         wanted = {"provider": "efa", "devices": 32, **plan}
+        if wanted["provider"] == "IB":
+            wanted["pairs"] = RAILS
         args = gate_args(shape=replace(gate_args().shape, gpus=8), tests=TESTS, **wanted)
         asked = demanded(args)
         pod["spec"]["volumes"] = [{"name": "plan", "configMap": {"name": "plan"}}]
@@ -109,7 +112,11 @@ def measured(tmp_path: Path) -> Measured:
         out = tmp_path / "out"
         out.mkdir(exist_ok=True)
         alone = gate.alone(asked, out, run, tools / played.SYSTEM)
-        others = gate.between(asked, out, (), run) if all(each.state != "fail" for each in alone) else []
+        others = (
+            gate.between(asked, out, (), run, tools / played.SYSTEM)
+            if all(each.state != "fail" for each in alone)
+            else []
+        )
         return {each.test: each for each in (*alone, *others)}
 
     return measure
@@ -153,9 +160,10 @@ def test_missing_efa_interfaces_and_an_image_without_the_plugin_fail_the_provide
 def test_a_dead_rail_of_infiniband_fails_the_line_of_its_ports(measured: Measured) -> None:
     whole = measured(provider="IB", devices=8)
     assert (whole[verdicts.PORTS].state, whole[verdicts.PORTS].why) == ("pass", "8 ports are active at 400 Gb/s")
+    assert whole["rails"].state == "pass"
+    assert whole["rails"].why.startswith("8 rails reach 392 Gb/s or more with each of 3 nodes; 385 is right")
     found = failed(measured("ib-link", provider="IB", devices=8))
-    assert found[verdicts.PORTS] == "7 ports are active, not 8: mlx5_0 port 1 is DOWN"
-    assert "devices" not in found.get(verdicts.PROVIDER, ""), "NCCL is not blamed for the card"
+    assert found == {verdicts.PORTS: "7 ports are active, not 8: mlx5_0 port 1 is DOWN"}, "NCCL is not blamed for it"
 
 
 def test_what_is_told_of_a_node_is_its_labels_and_a_taint_where_it_failed(api: Told) -> None:

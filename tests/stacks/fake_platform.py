@@ -15,6 +15,7 @@ import pulumi_kubernetes as k8s
 from catalogue.versions import Chart
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
 from components.monitoring.counters import NodeCounters
+from components.platform.copying import StoreAddress
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import Reach
 from components.platform.pods import PodNetwork
@@ -87,6 +88,9 @@ class Casks:
     bucket: pulumi.Output[str]
     scheme: str = "cask"
     copier: CaskClient = field(default_factory=CaskClient)
+    address: StoreAddress = field(
+        default_factory=lambda: StoreAddress(endpoint="http://cask.example.com:8333", region="cellar")
+    )
 
     def prepare(self, namespaces: Mapping[str, pulumi.Output[str]], opts: pulumi.ResourceOptions) -> None:
         """A client finds all it needs in its environment."""

@@ -1,9 +1,12 @@
 """Where each number of a plan stands in what is registered on AWS, or why it does not."""
 
+import base64
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from rehearsal.images.external_secrets.controller import seconds
 from tests.graph.harness import Recorded
 
 STARTUP_PERIOD_S = 10
@@ -221,9 +224,17 @@ def _startup(graph: Recorded, service: str) -> Iterator[float]:
     yield budget if 0 <= seconds - budget < STARTUP_PERIOD_S else seconds
 
 
+def _lustre_efa(graph: Recorded, pool: str) -> int:
+    text = base64.b64decode(graph.one(f"pool-{pool}-template").inputs.get("userData", "")).decode()
+    found = re.search(r"ExecStart=/usr/local/sbin/gpucluster-lustre-efa (\d+)", text)
+    return int(found[1]) if found else 0
+
+
 def _volumes(graph: Recorded) -> Iterator[int]:
     yield graph.one("lustre-file-system").inputs["storageCapacity"]
     for volume in graph.of_type("PersistentVolume"):
+        if volume.inputs["spec"]["csi"]["driver"] == "efs.csi.aws.com":
+            continue
         yield int(volume.inputs["spec"]["capacity"]["storage"].removesuffix("Gi"))
 
 
@@ -334,6 +345,10 @@ def _own_monitors(graph: Recorded) -> list[Any]:
 REGISTERED: Mapping[str, Callable[..., Any]] = {
     "checkpointDays": _expiry,
     "coldCheckpoints.days": _cold,
+    "home.backedUp": lambda graph: bool(graph.of_type("BackupPolicy")),
+    "home.coldDays": lambda graph: int(
+        graph.one("home-file-system").inputs["lifecyclePolicies"][0]["transitionToIa"].split("_")[1]
+    ),
     "datasets.*.copySeconds": lambda graph, name: iter(
         (
             int(graph.one(f"dataset-{name}-copy").timeouts["create"].removesuffix("s")),
@@ -363,6 +378,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     **{f"spending.percents.{index}": _percent(index) for index in range(3)},
     "fileSystem.backupDays": _fsx("automaticBackupRetentionDays", 0),
     "fileSystem.capacityGib": _volumes,
+    "pools.*.lustreEfa": lambda graph, pool: _lustre_efa(graph, pool),
     "fileSystem.efa": _fsx("efaEnabled", without=False),
     "fileSystem.throughputMbpsPerTib": _fsx("perUnitStorageThroughput"),
     "monitoring.alertsDiskGib": lambda graph: _claimed(_stack(graph, "alertmanager", "alertmanagerSpec", "storage")),
@@ -495,6 +511,8 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "measured.*.pod.gpus": lambda graph, pool: _limit(_gate_pod(graph, pool), "nvidia.com/gpu"),
     "measured.*.pod.memoryMib": lambda graph, pool: _limit(_gate_pod(graph, pool), "memory", "Mi"),
     "measured.*.pod.shmMib": lambda graph, pool: _shm(_gate_pod(graph, pool)),
+    "measured.*.pairs.rounds": lambda graph, pool: _demanded(graph, pool)["pairs"]["rounds"],
+    "measured.*.pairs.seconds": lambda graph, pool: _demanded(graph, pool)["pairs"]["seconds"],
     "measured.*.readGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["read_gb_per_s"],
     "measured.*.seconds": lambda graph, pool: _gate(graph, pool)["activeDeadlineSeconds"],
     "measured.*.storageMib": lambda graph, pool: _demanded(graph, pool)["storage"]["mib"],
@@ -512,6 +530,11 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     ),
     "measured.*.weekly": lambda graph, pool: f"gate-{pool}-weekly" in {each.name for each in graph.of_type("CronJob")},
     "measured.*.writeGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["write_gb_per_s"],
+    "pipelines.gib": lambda graph: int(
+        graph.one("pipelines-mysql")
+        .inputs["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"]
+        .removesuffix("Gi")
+    ),
     "services.*.scaling.waitingPerReplica": lambda graph, service: int(
         _target(graph, service, "vllm_num_requests_waiting")
     ),
@@ -527,6 +550,9 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     ),
     "totals.gpus": lambda graph: graph.outputs["hardware"]["gpus"],
     "totals.nodes": lambda graph: sum(_scaling(graph, pool)["maxSize"] for pool in _pools(graph)),
+    "externalSecrets.refreshSeconds": lambda graph: seconds(
+        graph.one("token-hf-token-external-secret").inputs["spec"]["refreshInterval"]
+    ),
     "tracking.mlflow.backupS": lambda graph: _copied(graph, "tracking-backup-schedule"),
     "tracking.mlflow.gib": lambda graph: int(
         graph.one("tracking-database-server")
@@ -554,7 +580,9 @@ ONLY_PLANNED: Mapping[str, str] = {
     "bom": "what to buy, for people",
     "datasets.*.copyS": "what to expect of a copy; its budget follows from it",
     "datasets.*.gb": "the file system's capacity is checked with it",
+    "home.expectedGib": "what it costs: EFS takes as much as people write",
     "gates": "what nodes must reach; measured.*.tests are those that are measured in the cluster",
+    "measured.*.pairs.allRounds": "how many rounds would bring all nodes together",
     "measured.*.tests.*.gpus": "the nodes' GPUs, all of which take part",
     "measured.*.tests.*.threshold.expected": "what to expect of a healthy node",
     "monitoring.exporters": "what to expect of what is scraped",

@@ -54,7 +54,7 @@ def test_its_two_replicas_keep_apart_by_the_label_that_the_chart_gives_them() ->
 
 
 def test_without_monitoring_nothing_asks_for_an_adapter() -> None:
-    """An adapter of one's own serves the metrics then, as a waiver says: two cannot."""
+    """An adapter installed beside the stack serves the metrics then, as a waiver says: two cannot."""
     config = yaml.safe_load((HERE / "stack.yaml").read_text(encoding="utf-8"))["config"]
     waiver = {"rule": "autoscaler-unfed", "subject": "chat", "reason": "an adapter of our own", "until": "2099-12-31"}
     del config["gpucluster:monitoring"]

@@ -199,7 +199,8 @@ def test_spot_pools_are_bought_as_spot() -> None:
     training = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2, "capacity": "spot"}
     inference = {"name": "inference", "role": "inference", "instanceType": "g6e.xlarge", "count": 1}
     quoted = {"rule": "price-unknown", "subject": "training", "reason": "quoted by our reseller", "until": "2099-12-31"}
-    graph = dev(pools=pools(training, inference), waivers=[quoted])
+    unsaved = {**quoted, "rule": "spot-without-checkpoint", "subject": "llama-3-8b-sft", "reason": "it saves by itself"}
+    graph = dev(pools=pools(training, inference), waivers=[quoted, unsaved])
     assert graph.one("pool-training-nodes").inputs["capacityType"] == "SPOT"
 
 

@@ -134,11 +134,36 @@ def test_each_machine_joins_by_a_token_of_its_own() -> None:
     assert len(set(tokens.values())) == 3
     assert all(re.fullmatch(r"[a-z0-9]{6}\.[a-z0-9]{16}", each) for each in tokens.values())
     invited = {line.split()[0]: line.split()[1:] for line in told("cp-1")["INVITATIONS"].splitlines()}
-    assert invited["dgx-02"] == [tokens["dgx-02"], "worker"]
-    assert invited["cp-2"] == [tokens["cp-2"], "control-plane"]
+    assert invited["dgx-02"] == [tokens["dgx-02"], "worker", "1661923000402"]
+    assert invited["cp-2"] == [tokens["cp-2"], "control-plane", "JQ7K02"]
     assert "cp-1" not in invited
     assert "oss-1" not in invited
     assert join_token(KEY, "dgx-01", "another") != tokens["dgx-01"]
+
+
+def test_a_node_knows_which_machine_it_is_and_the_control_plane_who_may_leave() -> None:
+    (labels,) = (
+        each["value"]
+        for each in configuration("dgx-02", "JoinConfiguration")["nodeRegistration"]["kubeletExtraArgs"]
+        if each["name"] == "node-labels"
+    )
+    assert "gpucluster/serial=1661923000402" in labels.split(",")
+    assert told("cp-1")["LEAVING"] == ""
+    gone = changed(allowReset=["1661923000407", "A/OLD-1."])
+    assert told("cp-2", gone)["LEAVING"] == "1661923000407 A_OLD-1"
+
+
+def test_etcd_is_saved_to_the_store_by_a_control_plane_machine() -> None:
+    job = metal().one("etcd-snapshots-schedule").inputs
+    pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert (job["metadata"]["namespace"], job["spec"]["schedule"]) == ("kube-system", "0 */6 * * *")
+    save, look = pod["initContainers"]
+    assert save["image"] == f"registry.k8s.io/etcd:{RELEASES['1.36'].etcd}" == look["image"]
+    assert "s3://gpucluster-metal/etcd/$name.db" in pod["containers"][0]["command"][-1]
+    (key,) = {each["valueFrom"]["secretKeyRef"]["name"] for each in pod["containers"][0]["env"] if "valueFrom" in each}
+    kept = metal().one("object-store-etcd-secret")
+    assert kept.inputs["metadata"] == {"name": key, "namespace": "kube-system"}
+    assert "stringData" in kept.secret
 
 
 def test_a_short_cluster_key_is_refused() -> None:
@@ -317,7 +342,7 @@ def test_the_store_is_asked_with_a_key_out_of_a_secret() -> None:
     run = config["gpucluster:training"]["runs"][0]
     run["checkpoint"] |= {"objectStoreHours": 8}
     graph = run_program(config, stack="metal")
-    (backup,) = (each for each in graph.of_type("CronJob"))
+    (backup,) = (each for each in graph.of_type("CronJob") if "etcd" not in each.name)
     container = backup.inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]
     variables = {each["name"]: each for each in container["env"]}
     assert variables["AWS_ENDPOINT_URL"]["value"] == "https://s3.hall-2.example.com"
@@ -325,11 +350,11 @@ def test_the_store_is_asked_with_a_key_out_of_a_secret() -> None:
     kept = {
         each.inputs["metadata"]["namespace"]: each for each in graph.of_type("Secret") if "object-store" in each.name
     }
-    assert sorted(kept) == ["inference", "training"]
+    assert sorted(kept) == ["inference", "kube-system", "training"]
     assert all("stringData" in each.secret for each in kept.values())
 
 
-@pytest.mark.parametrize("chart", METAL_CHARTS)
+@pytest.mark.parametrize("chart", sorted({*METAL_CHARTS} - {"rook-ceph", "ceph-csi-drivers"}))
 def test_the_chart_has_every_key_we_set(chart: str) -> None:
     theirs, commented = vendor_values(chart)
     (release,) = (each for each in metal().of_type("Release") if each.inputs["chart"] == chart)
@@ -369,7 +394,7 @@ def test_late_machines_are_invited_again_and_nodes_are_not(tmp_path: Path) -> No
     kubectl.write_text(
         "#!/bin/bash\n"
         f'printf "%s\\n" "$*" >>{tmp_path}/calls\n'
-        'case "$*" in *"get nodes"*) echo node/cp-2 ;; *apply*) cat >>' + f"{tmp_path}/applied ;; esac\n"
+        'case "$*" in *"get nodes"*) echo cp-2 JQ7K02 True ;; *apply*) cat >>' + f"{tmp_path}/applied ;; esac\n"
     )
     kubectl.chmod(0o755)
     invited = tmp_path / "invitations"
@@ -399,3 +424,25 @@ def test_nodes_are_counted_by_what_their_device_plugin_offers() -> None:
     counted = next(word for step in steps for word in step["args"] if "rdma" in word)
     assert counted == "--for=jsonpath={.status.allocatable.rdma/compute}=63"
     assert shares == {"rdma/compute": 63}
+
+
+def test_clients_of_lustre_are_tuned_and_one_machine_lays_out_new_files() -> None:
+    """The parameters are those that clients have, in the sizes that servers take (ST08, ST09, G07, G08)."""
+    config = deepcopy(stack_config("metal"))
+    config["gpucluster:storage"]["lustre"]["stripeCount"] = 4
+    graph = run_program(config, stack="metal")
+    for host in ("cp-1", "cp-2", "dgx-01"):
+        assert "lustre-client" in concerns(host)
+        values = dict(each.split("=") for each in told(host, graph)["LUSTRE_PARAMETERS"].split())
+        assert int(values["osc.*.max_pages_per_rpc"]) * 4096 == 4 << 20
+        assert int(values["llite.*.max_read_ahead_per_file_mb"]) <= int(values["llite.*.max_read_ahead_mb"])
+        assert not [name for name in values if "stats" in name]
+    assert {host: told(host, graph)["LUSTRE_STRIPES"] for host in ("cp-1", "cp-2", "dgx-01")} == {
+        "cp-1": "4",
+        "cp-2": "",
+        "dgx-01": "",
+    }
+    assert told("cp-1")["LUSTRE_STRIPES"] == ""
+    nfs = changed(sharedFiles={"kind": "nfs", "source": "nfs.example.com:/export"})
+    text = str(machines(nfs)["dgx-01"].inputs["stdin"]).rstrip().rpartition("\n")[2]
+    assert "lustre-client" not in text.split()

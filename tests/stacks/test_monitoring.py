@@ -84,7 +84,7 @@ def test_the_definitions_have_one_owner(stack: str) -> None:
 
 @WATCHED
 def test_of_the_control_plane_is_scraped_what_the_platform_shows(stack: str) -> None:
-    """Rules about a part that nothing scrapes would fire for ever."""
+    """Rules about a part that nothing scrapes would fire without end."""
     given = values(deployed(stack))
     parts = {"kubeEtcd", "kubeControllerManager", "kubeScheduler", "kubeProxy"}
     off = {part for part in parts if given.get(part) == {"enabled": False}}

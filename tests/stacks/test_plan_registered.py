@@ -42,6 +42,7 @@ def _everything() -> dict[str, Any]:
             "throughputMbpsPerTib": 250,
             "efa": True,
         },
+        "home": {"expectedGib": 654, "coldAfterDays": 180},
         "objectStore": {"checkpointDays": 117, "coldAfterDays": 19, "coldClass": "GLACIER_IR"},
         "sources": [{"bucket": "acme-model-weights"}, {"bucket": "acme-datasets"}],
     }
@@ -81,6 +82,8 @@ def _everything() -> dict[str, Any]:
         ],
     }
     config["gpucluster:training"]["tracking"] = {"gib": 44, "backupHours": 8}
+    config["gpucluster:externalSecrets"] = {"refreshMinutes": 77, "secrets": {"hfToken": {"id": "hub"}}}
+    config["gpucluster:training"]["pipelines"] = {"gib": 46}
     config["gpucluster:serving"]["services"][0] |= {
         "minReplicas": 2,
         "maxReplicas": 3,

@@ -28,6 +28,9 @@ HERE = Path(__file__).with_name("wired")
 WRITTEN: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "registered.yaml").read_text(encoding="utf-8"))
 
 
+SHARED = ("checkpoints", "training-data")
+
+
 @cache
 def wired() -> Recorded:
     """What the stack registers."""
@@ -274,7 +277,8 @@ def test_a_person_is_told_what_the_stack_is() -> None:
     storage = outputs["storage"]
     assert storage["fileSystem"] == wired().one("lustre-file-system").id
     assert storage["bucket"] == "gpucluster-wired-artefacts-123456789012"
-    assert storage["claims"] == ["inference/model-weights", "training/checkpoints", "training/training-data"]
+    names = ("inference/model-weights", *(f"{each}/{name}" for each in ("pipelines", "training") for name in SHARED))
+    assert storage["claims"] == list(names)
     assert storage.items() >= shown_["storage"].items()
     monitoring, told = plan_.monitoring, outputs["monitoring"]
     assert monitoring

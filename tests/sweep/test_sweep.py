@@ -101,6 +101,7 @@ def test_prices_are_the_catalogues() -> None:
     assert hourly(thing("instance", price="g6.xlarge", spot=True)) != hourly(thing("instance", price="g6.xlarge"))
     assert hourly(thing("cluster", price="eks")) == pytest.approx(0.10)
     assert hourly(thing("file system", price="fsx-SCRATCH_2-gib", size=1200)) == pytest.approx(1200 * 0.14 / 730)
+    assert hourly(thing("home file system", price="efs-gb-month", size=73)) == pytest.approx(73 * 0.30 / 730)
     assert hourly(thing("node group")) == 0
     usd, unpriced = total([thing("instance", price="x9.huge"), thing("cluster", price="eks")])
     assert (usd, unpriced) == (0.10, 1)
@@ -235,7 +236,7 @@ def test_a_load_balancer_that_is_the_last_of_a_lab_is_known_by_what_was_there(
 def test_one_protected_thing_does_not_protect_what_controllers_made(
     cloud: Cloud, network: Network, account: AwsAccount
 ) -> None:
-    """Not even when it is the last of the stack's own: a load balancer would cost for ever."""
+    """Not even when it is the last of the stack's own: a load balancer would cost without end."""
     lab = Lab(cloud, network, "mixed", tags("mixed"))
     lab.nat_gateway()
     Lab(cloud, network, "mixed", tags("mixed", **{"gpucluster:protect": "true"})).volume()

@@ -8,7 +8,6 @@ from math import ceil
 from planner.fabric.cabling import links
 from planner.fabric.design import FabricDesign, Topology
 from planner.fabric.names import names
-from planner.fabric.types import FabricPlan
 from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line
 from planner.faces.page.style import SERIES
 
@@ -38,17 +37,16 @@ class Cell:
         return self.x + self.width / 2
 
 
-def fabric_drawing(plan: FabricPlan, *before: Child) -> Markup:
+def fabric_drawing(design: FabricDesign, *before: Child, name: str = "Compute fabric", kind: str = "fabric") -> Markup:
     """One plane of the fabric as it is bought, `before` first. Cables between the same two boxes are one line."""
-    design = plan.growth.day_one
     rows = _rows(design)
     height = _ROW * (len(rows) - 1) + 2 * _BOX
     cells = [cell for index, row in enumerate(rows) for cell in _placed(row, index)]
     planes = f", one of {design.planes} equal planes" if design.planes > 1 else ""
     said = ", ".join(counted for row in rows for counted in _counted(row))
     return drawing(
-        "fabric-drawing",
-        f"Compute fabric, {design.topology}{planes}",
+        f"{kind}-drawing",
+        f"{name}, {design.topology}{planes}",
         f"From the top: {said}. Each line stands for the cables between what it joins.",
         (_WIDTH, height),
         *before,

@@ -21,7 +21,7 @@ def picture(planned: MetalPlan) -> str:
     if planned.fabric is None:
         raise ValueError("the stack has no fabric to draw")
     style = element("style", COLOURS, DRAWINGS, _PAPER)
-    return f"{fabric_drawing(planned.fabric, style)}\n"
+    return f"{fabric_drawing(planned.fabric.growth.day_one, style)}\n"
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from planner.faces.page.elements import Child, Markup, element, facts, folded, s
 from planner.faces.page.fabric import fabric_drawing
 from planner.faces.page.style import COLOURS, DRAWINGS, PAGE
 from planner.faces.page.workloads import workloads
-from planner.faces.room import fabric_facts, power_facts, storage_facts
+from planner.faces.room import fabric_facts, network_facts, power_facts, storage_facts
 from planner.faces.text import difference_headings, difference_rows, difference_title, verdict, words
 from planner.faces.watching import monitoring_facts
 from planner.findings import Finding, Severity
@@ -99,8 +99,17 @@ def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
 
 def _room(plan: MetalPlan) -> Iterator[Markup]:
     if plan.fabric is not None:
-        joined = wide(fabric_drawing(plan.fabric), "Drawing of the fabric")
+        joined = wide(fabric_drawing(plan.fabric.growth.day_one), "Drawing of the fabric")
         yield section("fabric", "Fabric", joined, facts(fabric_facts(plan.fabric)))
+    if plan.networks:
+        beside = (
+            wide(
+                fabric_drawing(each.design, name=f"{each.kind.capitalize()} network", kind=each.kind),
+                f"Drawing: {each.kind} network",
+            )
+            for each in plan.networks
+        )
+        yield section("networks", "Storage and management networks", *beside, facts(network_facts(plan.networks)))
     drawn = racks.racks(plan.facility) if plan.facility.racks else None
     yield section("racks", "Power and racks", facts(power_facts(plan.facility)), drawn)
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from planner.faces.forecast import as_set, interval
 from planner.faces.nodes import (
-    device_gb,
     service_facts,
     service_parts,
     sharing_words,
@@ -17,6 +16,7 @@ from planner.faces.page.charts import Axis, Curve, Mark, curves
 from planner.faces.page.elements import Markup, element, facts, section, table
 from planner.metal_types import MetalPlan
 from planner.reliability.checkpoints import Best, Saving, TierPlan, daly_seconds, overhead, young_seconds
+from planner.serving.plan import device_gb
 from planner.training.plan import TrainingPlan
 from planner.types import AwsPlan
 from planner.workload_types import RunPlan

@@ -1,7 +1,8 @@
-"""The rules about racks of one's own, by subject; importing this package registers them."""
+"""The rules about on-premises racks, by subject; importing this package registers them."""
 
 from planner.rules.metal import (
     ceph,
+    ceph_machines,
     cooling,
     cost,
     fabric,
@@ -17,6 +18,7 @@ from planner.rules.metal import (
 
 __all__ = [
     "ceph",
+    "ceph_machines",
     "cooling",
     "cost",
     "fabric",

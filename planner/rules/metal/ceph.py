@@ -1,4 +1,4 @@
-"""Ceph on servers of one's own."""
+"""Ceph on on-premises servers."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,7 +8,6 @@ from planner.storage.ceph import CephServers
 from planner.storage.local import NODE_READ_WARNING_GB_PER_S
 from planner.storage.plan import ceph_servers
 
-_OSD_GIB = 8
 _CEPH_DOCS = 'Ceph documentation, "Hardware recommendations" and "Erasure code"'
 
 
@@ -36,7 +35,7 @@ def ceph_hosts(draft: MetalDraft) -> Iterable[Observation]:
     "ceph-one-loss", "G09", severity=Severity.WARNING, formula="replicas - 1, or parity, >= 2", source=_CEPH_DOCS
 )
 def ceph_one_loss(draft: MetalDraft) -> Iterable[Observation]:
-    """Two parts of an object may be lost: with less, a drive that fails during a recovery takes data with it."""
+    """Two parts of an object may be lost: with one, a second drive that fails during a recovery loses data."""
     for servers in _ceph(draft):
         if servers.redundancy.parity < 2:
             key = "replicas" if servers.redundancy.data == 1 else "erasure"
@@ -52,19 +51,20 @@ def ceph_one_loss(draft: MetalDraft) -> Iterable[Observation]:
 @metal_rule(
     "ceph-memory",
     "G11",
-    formula="memory >= 8 GiB x drives",
+    formula="memory >= osdMemoryGib x drives",
     source=_CEPH_DOCS,
 )
 def ceph_memory(draft: MetalDraft) -> Iterable[Observation]:
-    """A host has memory for its OSDs, which are killed for it in a recovery otherwise."""
+    """A host has enough memory for its OSDs, because recovery needs more and the kernel kills them otherwise."""
     for servers in _ceph(draft):
-        row, needed = servers.server, servers.server.drives * _OSD_GIB
+        each = draft.settings.storage.ceph.osd_memory_gib if draft.settings.storage.ceph else 0
+        row, needed = servers.server, servers.server.drives * each
         if row.memory_gib < needed:
             yield Observation(
                 path="storage.ceph.server",
-                sentence=f"{row.drives} OSDs take {needed} GiB at {_OSD_GIB} GiB each, and a {row.name} has "
+                sentence=f"{row.drives} OSDs take {needed} GiB at {each} GiB each, and a {row.name} has "
                 f"{row.memory_gib} GiB",
-                remedy="take a server with more memory or fewer drives",
+                remedy="take a server with more memory or fewer drives, or a lower osdMemoryGib",
                 subject=row.name,
                 inputs={"drives": str(row.drives), "memory": f"{row.memory_gib} GiB"},
             )
@@ -78,7 +78,7 @@ def ceph_memory(draft: MetalDraft) -> Iterable[Observation]:
     source="Approximate: what one CephFS client is reported to sustain",
 )
 def ceph_node_read(draft: MetalDraft) -> Iterable[Observation]:
-    """Above 25 GB/s a node, CephFS clients are no longer the right tool."""
+    """CephFS clients do not read more than about 25 GB/s on a node; above that, choose Lustre."""
     storage = draft.storage
     if storage is None or storage.kind != "ceph" or not storage.target_read_gb_per_s or not storage.clients:
         return

@@ -29,7 +29,7 @@ def cooling_capacity(draft: MetalDraft) -> Iterable[Observation]:
             sentence=f"the machines give off {plan.power.it_kw:.1f} kW ({plan.cooling_tons:.1f} tons; nodes "
             f"{plan.power.nodes_kw:.1f} kW), with margin {needed:.1f}, and cooling carries "
             f"{section.cooling.capacity_kw:g} kW",
-            remedy=f"order cooling for {needed:.0f} kW, or take fewer nodes",
+            remedy=f"order cooling for {ceil(needed)} kW, or take fewer nodes",
             inputs=plan.power.inputs() | {"cooling": f"{section.cooling.capacity_kw:g} kW"},
         )
 

@@ -40,7 +40,7 @@ def purchase_budget(draft: MetalDraft) -> Iterable[Observation]:
     source="Definition of the stack file; price ranges of the catalogue's rows",
 )
 def purchase_range(draft: MetalDraft) -> Iterable[Observation]:
-    """Prices are ranges: a budget that holds the likely sum may not hold the dear one."""
+    """Prices are ranges: a budget that covers the likely sum may not cover the highest one."""
     limit, cost = _purchase_limit(draft), draft.bom.cost()
     if limit is not None and cost.usd <= limit < cost.high:
         yield Observation(
@@ -84,7 +84,7 @@ def purchase_unpriced(draft: MetalDraft) -> Iterable[Observation]:
     source="Definition of the planner; prices of the catalogue's rows",
 )
 def storage_outweighs_gpus(draft: MetalDraft) -> Iterable[Observation]:
-    """Storage that costs more than everything else together is another machine than the one that was asked for."""
+    """Storage costs less than everything else together; more is seldom what was meant."""
     whole, storage = draft.bom.cost(), draft.bom.by_part()[Part.STORAGE]
     if storage.usd > whole.usd / 2:
         yield Observation(

@@ -36,7 +36,7 @@ def power_delivery(draft: MetalDraft) -> Iterable[Observation]:
         f"{power.gpus_kw:.1f}; switches {power.switches_kw:.1f}, storage {power.storage_kw:.1f}, control "
         f"{power.control_kw:.1f}, pumps {power.pumps_kw:.1f}), with margin {power.planned_kw:.1f}, and {racks.count} "
         f"racks get {there:.1f} kW",
-        remedy=f"order {power.planned_kw:.0f} kW, or take fewer nodes",
+        remedy=f"order {ceil(power.planned_kw)} kW, or take fewer nodes",
         inputs=power.inputs() | {"delivered": f"{there:.1f} kW"},
     )
 
@@ -50,7 +50,7 @@ def power_delivery(draft: MetalDraft) -> Iterable[Observation]:
     source=_NEC,
 )
 def rack_count(draft: MetalDraft) -> Iterable[Observation]:
-    """Everything finds a place: a rack is full by its units or by 80 % of its power, whichever comes first."""
+    """All machines fit into the racks: a rack is full by its units or at 80 % of its power, whichever comes first."""
     plan, racks = draft.facility, draft.settings.facility.racks
     if plan.misfits:
         yield Observation(
@@ -103,7 +103,7 @@ def rack_crowded(draft: MetalDraft) -> Iterable[Observation]:
     source=_NEC,
 )
 def circuit_load(draft: MetalDraft) -> Iterable[Observation]:
-    """Every machine hangs on circuits that carry it, on each feed alone."""
+    """Every circuit carries the machines on it, on each feed alone."""
     plan, section = draft.facility, draft.settings.facility
     inputs = {"circuit": f"{plan.circuit_kw:.1f} kW", "circuits per rack and feed": str(section.circuits_per_rack)}
     overloads = [name for rack in plan.racks for name in rack.overloads]
@@ -155,7 +155,7 @@ def single_feed(draft: MetalDraft) -> Iterable[Observation]:
     source="Energy is power x time; Definition of the stack file (facility.ups)",
 )
 def ups_energy(draft: MetalDraft) -> Iterable[Observation]:
-    """Batteries carry what they cover for as long as they should."""
+    """The batteries power what they cover for as long as the stack file asks."""
     plan, ups = draft.facility, draft.settings.facility.ups
     if ups is None or plan.ups_kwh is None or not plan.ups_load_kw or ups.kwh >= plan.ups_kwh - _MARGIN:
         return

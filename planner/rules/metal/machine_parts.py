@@ -22,7 +22,9 @@ _CARRIED = re.compile(r"rail\d+")
     source="dmidecode(8): a system's serial number",
 )
 def format_without_serial(draft: MetalDraft) -> Iterable[Observation]:
-    """What may be formatted is a machine by its serial number: an address can be another machine's tomorrow."""
+    """A disk is formatted only on a machine whose serial number the inventory lists, because an address may belong to
+    another machine tomorrow.
+    """
     for place, hosts in ranges(draft):
         if strange := sorted(set(hosts.allow_format) - set(hosts.serials)):
             yield Observation(
@@ -42,7 +44,7 @@ def format_without_serial(draft: MetalDraft) -> Iterable[Observation]:
     source="mkfs.xfs(8), mdadm(8): what lies on a device is lost",
 )
 def disk_of_the_system(draft: MetalDraft) -> Iterable[Observation]:
-    """The disk of the operating system is nobody's scratch or storage, and no disk is named twice."""
+    """The operating system's disk is not used as scratch or storage, and no disk is named twice."""
     for place, hosts in ranges(draft):
         twice = sorted(disk for disk, count in Counter(hosts.disks).items() if count > 1)
         said = [f"{disk} is there twice" for disk in twice]

@@ -1,4 +1,4 @@
-"""Servers of one's own: power supplies, processors, memory, cooling."""
+"""On-premises servers: power supplies, processors, memory, cooling."""
 
 from collections.abc import Iterable, Iterator
 
@@ -51,7 +51,7 @@ def psu_power(draft: MetalDraft) -> Iterable[Observation]:
     source=_CONSTANT_LOAD,
 )
 def psu_spare(draft: MetalDraft) -> Iterable[Observation]:
-    """A server outlives a supply."""
+    """A server keeps running when one of its power supplies fails."""
     for path, pool, server in _servers(draft):
         units = server.power_supplies
         if units.redundant < 1:
@@ -99,7 +99,7 @@ def feed_loss(draft: MetalDraft) -> Iterable[Observation]:
     formula="cores of the row = cores of the processor",
 )
 def server_processor(draft: MetalDraft) -> Iterable[Observation]:
-    """A processor has the cores it is sold with."""
+    """The number of cores is the one that the processor is sold with."""
     for path, pool, server in _servers(draft):
         cpu = server.cpu
         if CORES.get(cpu.model, cpu.cores) != cpu.cores:

@@ -49,7 +49,7 @@ def control_plane_nodes(draft: MetalDraft) -> Iterable[Observation]:
     source="etcd documentation, FAQ: failure tolerance by cluster size",
 )
 def control_plane_alone(draft: MetalDraft) -> Iterable[Observation]:
-    """One control plane node means that the cluster stands still with it."""
+    """The control plane has three nodes or more: with one, the cluster stops when it does."""
     if draft.settings.platform.control_plane_nodes == 1:
         yield Observation(
             path="platform.controlPlaneNodes",

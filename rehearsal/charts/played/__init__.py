@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rehearsal.charts.played import (
+    ceph_csi_drivers,
     cilium,
     efa_device_plugin,
+    external_secrets,
     files,
     fluent_bit,
     gpu_operator,
@@ -20,6 +22,7 @@ from rehearsal.charts.played import (
     network_operator,
     nfd,
     prometheus_adapter,
+    rook_ceph,
     volcano,
 )
 from rehearsal.charts.played.chart import PlayedChart
@@ -29,7 +32,9 @@ __all__ = ["PlayedChart", "find"]
 
 _RULES: Mapping[str, Rules] = {
     "aws-efa-k8s-device-plugin": efa_device_plugin.RULES,
+    "ceph-csi-drivers": ceph_csi_drivers.RULES,
     "cilium": cilium.RULES,
+    "external-secrets": external_secrets.RULES,
     "fluent-bit": fluent_bit.RULES,
     "gpu-operator": gpu_operator.RULES,
     "kube-prometheus-stack": kube_prometheus_stack.RULES,
@@ -38,6 +43,7 @@ _RULES: Mapping[str, Rules] = {
     "network-operator": network_operator.RULES,
     "node-feature-discovery": nfd.RULES,
     "prometheus-adapter": prometheus_adapter.RULES,
+    "rook-ceph": rook_ceph.RULES,
     "volcano": volcano.RULES,
 }
 

@@ -138,7 +138,7 @@ def _monitor(endpoints: str) -> Callable[[Entry], Object]:
 def _rules(content: Entry) -> Object:
     """Alerts and records by name: what they compute is not in the inventory. Records have a colon in their names.
 
-    Their expression has no result: an alert of any would fire for ever.
+    Their expression has no result: an alert of any would fire without end.
     """
     rules = [{"record" if ":" in name else "alert": name, "expr": "vector(0) > 0"} for name in content["alerts"]]
     return {"spec": {"groups": [{"name": "names", "rules": rules}]}}

@@ -52,7 +52,7 @@ def create_nat_gateway(original: Any, self: Any, subnet_id: str, allocation_id: 
 
 @AMENDMENTS.around(EC2Backend, "delete_nat_gateway")
 def delete_nat_gateway(original: Any, self: Any, nat_gateway_id: str) -> Any:
-    """DELETING, and its interface and address stay held until it is DELETED; moto keeps the interface for ever."""
+    """DELETING, and its interface and address stay held until it is DELETED; moto keeps the interface without end."""
     gateway = self.nat_gateways.get(nat_gateway_id)
     if gateway is None:
         raise refusal("NatGatewayNotFound", f"The Nat Gateway {nat_gateway_id} was not found")

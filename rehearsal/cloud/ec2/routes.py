@@ -141,7 +141,7 @@ def modify_vpc_endpoint(original: Any, self: Any, vpc_id: str, *args: Any, **kwa
 
 @AMENDMENTS.around(EC2Backend, "delete_vpc_endpoints")
 def delete_vpc_endpoints(_original: Any, self: Any, vpce_ids: list[str] | None = None) -> None:
-    """DELETING, then not found, and its routes and interfaces go with it; moto keeps it as deleted for ever."""
+    """DELETING, then not found, and its routes and interfaces go with it; moto keeps it as deleted without end."""
     present = [vpce_id for vpce_id in vpce_ids or [] if vpce_id in self.vpc_end_points]
     for vpce_id in present:
         endpoint = self.vpc_end_points[vpce_id]

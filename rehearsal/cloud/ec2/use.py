@@ -54,6 +54,6 @@ def remove_interface(backend: Any, interface_id: str) -> None:
 
 
 def forget_tags(backend: Any, *resource_ids: str) -> None:
-    """Tags go with their resource; moto keeps them for ever."""
+    """Tags go with their resource; moto keeps them without end."""
     for resource_id in resource_ids:
         backend.tags.pop(resource_id, None)

@@ -1,4 +1,4 @@
-"""EBS volumes with a KMS key of one's own.
+"""EBS volumes with a customer's KMS key.
 
 Source: EC2 API reference, "Error codes": InvalidKmsKey.InvalidState (the key is not in a state to be used: disabled,
 pending deletion); EBS user guide, "Amazon EBS encryption". That AWS looks at the key a little later, and the volume

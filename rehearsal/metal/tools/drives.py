@@ -23,6 +23,8 @@ def main(name: str, words: list[str]) -> int:
         return _mdadm(words)
     if name == "lsblk":
         return _lsblk(device, words)
+    if name == "wipefs" and "--all" in words:
+        return _wipe(device)
     if name == "mkfs.xfs":
         return _format(device, "-f" in words, words[words.index("-L") + 1] if "-L" in words else "")
     held = content(device)
@@ -66,11 +68,28 @@ def content(device: str) -> str:
         for array in state.get("arrays", {}).values():
             if _name(device) in array["drives"]:
                 return "linux_raid_member"
+        if _name(device) in state.get("wiped", []):
+            return ""
     return str((drive(device) or {}).get("holds", ""))
 
 
 def _name(device: str) -> str:
     return str((drive(device) or {}).get("name", device))
+
+
+def empty() -> list[dict[str, Any]]:
+    """Drives that carry nothing and are mounted nowhere."""
+    return [each for each in facts()["drives"] if not each["mounted"] and not content(names(each)[0])]
+
+
+def _wipe(device: str) -> int:
+    """All that blkid would find goes; on a drive that is in use nothing does."""
+    it = drive(device)
+    if it is None or it["mounted"] or content(device) == "linux_raid_member":
+        return complain(f"wipefs: error: {device}: probing initialization failed: Device or resource busy", 1)
+    with lasting() as state:
+        state.setdefault("wiped", []).append(it["name"])
+    return 0
 
 
 def _lsblk(device: str, words: list[str]) -> int:

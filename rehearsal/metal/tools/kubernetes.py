@@ -14,6 +14,7 @@ import re
 import sys
 import time
 
+from rehearsal.metal.tools.drives import empty, names
 from rehearsal.metal.tools.machine import PLACE, absent, called, complain, lasting, until_boot, version
 
 ETC = pathlib.Path("/etc/kubernetes")
@@ -180,6 +181,7 @@ def _prepared() -> dict[str, str]:
         "kubelet": patches[0].read_text() if patches else "",
         "mounts": json.dumps(mounts),
         "arrays": json.dumps(arrays),
+        "empty": json.dumps([name for each in empty() for name in names(each)]),
         "containerd": version("containerd.io").partition("-")[0],
         "version": version("kubelet").partition("-")[0],
         "boot": pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip(),

@@ -10,7 +10,7 @@ from typing import Any
 
 from botocore.validate import ParamValidator
 
-from rehearsal.awsmodels import input_shape
+from rehearsal.awsmodels import input_shape, made_up
 from rehearsal.plugins.aws.compare import Kind, blank, differences, dotted, formatted, same, same_object, under
 from rehearsal.plugins.aws.life import create_parameters
 from rehearsal.plugins.aws.row import Autoname, Row
@@ -70,7 +70,8 @@ def failures(row: Row, schema: Schema, inputs: Mapping[str, Any], resource: str)
         body = create_parameters(row, known)
     except InputError as error:
         return {error.path: f"{resource}: {error}"}
-    report = ParamValidator().validate(body, input_shape(row.service, row.creates))
+    shape = input_shape(row.service, row.creates)
+    report = ParamValidator().validate({**made_up(shape), **body}, shape)
     if report.has_errors() and not unknown:
         return {"": f"{resource}: {report.generate_report()}".replace("\n", "; ")}
     return {}

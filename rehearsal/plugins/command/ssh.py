@@ -2,7 +2,7 @@
 
 Source: pulumi/pulumi-command 1.2.1, provider/pkg/provider/remote/connection.go: `hostKey` is the only key that is
 believed, and without it every key is; dialling, the handshake included, is tried again `dialErrorLimit` times (10, -1
-for ever), after 0.1 s and each time half as long again, at most 5 s (pulumi sdk/go/common/util/retry). The words are
+without end), after 0.1 s and each time half as long again, at most 5 s (pulumi sdk/go/common/util/retry). The words are
 those of net.Dial and golang.org/x/crypto/ssh.
 
 A host is reached from its hall only, which has a network of its own. Without a hall nothing but loopback is dialled: a

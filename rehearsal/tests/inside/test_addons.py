@@ -17,7 +17,9 @@ def pod(addon: str, kind: str, **values: Any) -> dict[str, Any]:
     return spec
 
 
-@pytest.mark.parametrize("addon", ["vpc-cni", "kube-proxy", "eks-pod-identity-agent", "aws-fsx-csi-driver"])
+@pytest.mark.parametrize(
+    "addon", ["vpc-cni", "kube-proxy", "eks-pod-identity-agent", "aws-efs-csi-driver", "aws-fsx-csi-driver"]
+)
 def test_node_daemons_run_on_tainted_nodes(addon: str) -> None:
     assert pod(addon, "DaemonSet")["tolerations"] == [{"operator": "Exists"}]
 
@@ -43,6 +45,16 @@ def test_a_csi_driver_is_known_to_kubernetes() -> None:
     driver = next(each for each in made if each["kind"] == "CSIDriver")
     assert driver["metadata"]["name"] == "fsx.csi.aws.com"
     assert driver["spec"]["attachRequired"] is False
+
+
+def test_the_driver_of_efs_reaches_mount_targets_from_the_host_by_its_own_plugin() -> None:
+    spec = pod("aws-efs-csi-driver", "DaemonSet")
+    assert spec["hostNetwork"] is True
+    assert spec["containers"][0]["name"] == "efs-plugin"
+    only = [{"key": "a", "operator": "Exists"}]
+    assert {"operator": "Exists"} not in pod("aws-efs-csi-driver", "DaemonSet", node={"tolerations": only})[
+        "tolerations"
+    ]
 
 
 def test_configuration_values_are_json_or_yaml() -> None:

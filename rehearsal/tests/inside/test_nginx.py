@@ -16,7 +16,7 @@ from rehearsal.images.nginx_syntax import ConfigError, parse
 from rehearsal.images.table import known
 from rehearsal.kubelet.answering import Answering
 from rehearsal.kubelet.lifecycle import Container
-from rehearsal.kubelet.program import Launch, Mount, Program
+from rehearsal.kubelet.program import TIME_SCALE, Launch, Mount, Program
 from rehearsal.tests.inside.simulated import Node
 
 CONFIG = """
@@ -126,3 +126,46 @@ def test_seen_from_outside_it_listens_where_its_container_says() -> None:
     pod = {"spec": {"containers": [container]}}
     assert known().listens(pod, 8000)
     assert not known().listens(pod, 8080)
+
+
+SCRIPT = '"$@" &\nserver=$!\n  kill -HUP "$server"\n'
+
+
+def data_of(launch: Launch) -> dict[str, str]:
+    """The files of the ConfigMap, to be changed."""
+    found = launch.world.find("configmaps", "door")
+    assert found is not None
+    data: dict[str, str] = found["data"]
+    return data
+
+
+def following(launch: Launch) -> Launch:
+    """The same, behind a shell whose script has it read its files again when the maps have changed."""
+    data_of(launch)["serve.sh"] = SCRIPT
+    return replace(launch, command=["sh", "/etc/door/serve.sh", "/etc/door/maps.conf", *COMMAND])
+
+
+def test_behind_a_script_it_reads_its_files_again_and_keeps_good_ones(launch: Launch) -> None:
+    work: dict[str, Any] = getattr(launch.world.tasks.run, "__self__")  # noqa: B009 - the simulated node's own
+    program = nginx.run(following(launch))
+    Answering(launch, {8001: texts({"/v1/models": lambda: "[]"})}, local=True)
+    data = data_of(launch)
+    (look,) = work.values()
+    data["maps.conf"] = MAPS.replace("Somebody", "Another")
+    assert [ask(launch, "/v1/models", x_who=each) for each in ("somebody", "another")] == [200, 401]
+    assert look() == nginx.SYNC_SECONDS / TIME_SCALE
+    assert [ask(launch, "/v1/models", x_who=each) for each in ("somebody", "another")] == [401, 200]
+    data["maps.conf"] = "map {"
+    look()
+    assert ask(launch, "/v1/models", x_who="another") == 200
+    program.stop()
+    assert not work
+
+
+@pytest.mark.parametrize("script", ["", "exec nginx"])
+def test_another_script_before_it_is_not_passed_over(launch: Launch, script: str) -> None:
+    told = following(launch)
+    data_of(launch)["serve.sh"] = script
+    ended = nginx.run(told).exited(time.monotonic() + 9)
+    assert ended is not None
+    assert ended.code == 2

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ class Standing:
     """A host that was racked."""
 
     def __init__(self, machine: Machine, log: list[str]) -> None:
-        self.machine, self._log = machine, log
+        self.machine, self._log, self.on = machine, log, True
 
     def know(self, machine: Machine) -> None:
         self.machine = machine
@@ -34,6 +35,11 @@ class Standing:
 
     def power_off(self) -> None:
         self._log.append(f"{self.machine.serial} off")
+        self.on = False
+
+    def power_on(self) -> None:
+        self._log.append(f"{self.machine.serial} on again")
+        self.on = True
 
 
 class FakeHall:
@@ -112,6 +118,32 @@ def test_a_machine_that_is_named_no_more_stays_where_it_stands(site: SiteDirecto
     keeper.place(site, [FIRST, second], {})
     keeper.place(site, [FIRST], {})
     assert log(kept) == ["start", "S1 on", "S2 on", "more is known of a"]
+
+
+def test_a_machine_that_is_lost_is_named_and_the_next_order_switches_it_on(
+    site: SiteDirectory, kept: HallKeeper
+) -> None:
+    own = Identity.of(os.getpid())
+    assert own is not None
+    keeper.place(site, [FIRST], {})
+    Record(own, user=False).write(site.hall / "hall.json")
+    assert len(keeper.shown(site)) == 1
+    for _ in range(2):
+        assert kept._hall is not None
+        kept._hall.hosts["a"].on = False  # type: ignore[misc]  # the fake's
+        until(lambda: len(keeper.shown(site)) == 2)
+        assert keeper.shown(site)[1] == "off: a; another up switches on what the stack file names"
+        keeper.place(site, [FIRST], {})
+        assert log(kept)[-1] == "S1 on again"
+        until(lambda: len(keeper.shown(site)) == 1)
+    assert log(kept).count("S1 on again") == 2
+
+
+def until(look: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not look():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_what_the_machine_lacks_is_answered_and_told(

@@ -1,4 +1,4 @@
-"""Racks of one's own against the cloud, tiers and labs."""
+"""On-premises racks against the cloud, tiers and labs."""
 
 from dataclasses import replace
 from typing import Any

@@ -4,16 +4,13 @@ from dataclasses import fields
 
 import pytest
 
-from planner.fabric.nccl import Devices, Efa, InfiniBand, Preset, Roce, SingleNode, Sockets, Validation
+from planner.fabric.nccl import Devices, InfiniBand, Preset, Roce, Sockets
 
 DGX = Devices(tuple(f"mlx5_{number}" for number in (0, 3, 4, 5, 6, 9, 10, 11)))
 PRESETS: tuple[Preset, ...] = (
     InfiniBand(devices=DGX, rails=True, sharp=True, topology_file="/topology.xml", service_level=1),
     Roce(devices=DGX, rails=True, traffic_class=41, service_level=1, gid_index=3, topology_file="/topology.xml"),
     Sockets(),
-    Efa(forks=True),
-    SingleNode(),
-    Validation(of=InfiniBand(devices=DGX, rails=True)),
 )
 
 
@@ -48,21 +45,15 @@ def test_roce() -> None:
     assert Roce(devices=DGX, rails=True, gid_index=3).variables()["NCCL_IB_GID_INDEX"] == "3"
 
 
-def test_other_presets() -> None:
-    """T3.11: EFA's plugin needs no word but where a job forks; one node needs none; tests speak."""
-    assert Efa().variables() == {"NCCL_DEBUG": "WARN"}
-    assert Efa(forks=True).variables()["FI_EFA_USE_HUGE_PAGE"] == "0"
-    assert SingleNode().variables() == {}
+def test_tcp() -> None:
+    """T3.11: without RDMA NCCL looks for none."""
     assert Sockets().variables()["NCCL_IB_DISABLE"] == "1"
-    validation = Validation(of=InfiniBand(devices=DGX, rails=True)).variables()
-    assert (validation["NCCL_DEBUG"], validation["NCCL_DEBUG_SUBSYS"]) == ("INFO", "INIT,NET,GRAPH")
-    assert validation["NCCL_IB_HCA"].startswith("=")
 
 
 def test_sockets_are_those_that_pods_have() -> None:
     """NC01, NC02: eth0, one value for all; ib0 is in no pod by itself."""
     names = {preset.variables().get("NCCL_SOCKET_IFNAME") for preset in PRESETS}
-    assert names == {"eth0", None}
+    assert names == {"eth0"}
     assert not {field.name for preset in PRESETS for field in fields(type(preset))} & {"socket", "interface"}  # type: ignore[arg-type]
 
 

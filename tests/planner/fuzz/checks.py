@@ -7,6 +7,7 @@ from typing import Any
 
 from planner.bom import Basis
 from planner.faces.document import document, text
+from planner.facility.machines import Kind
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan, plan
 from planner.pool_types import PoolPlan
@@ -133,5 +134,10 @@ def _room(found: MetalPlan) -> None:
     for rack in room.racks:
         assert rack.units <= rack.height
         assert sum(map(len, rack.on_circuits)) <= max(1, rack.circuits) * len(rack.machines)
+    built = [each.design for each in found.networks] + ([found.fabric.growth.day_one] if found.fabric else [])
+    switches = sum(each.count for each in room.machines if each.kind is Kind.SWITCH)
+    assert switches == sum(each.switches for each in built)
+    for network in found.networks:
+        assert network.design.node_cables == sum(each.count * each.ports for each in network.joined)
     if found.fabric:
         assert found.fabric.bisection_gbit_per_s <= found.fabric.injection_gbit_per_s * (1 + 1e-9)

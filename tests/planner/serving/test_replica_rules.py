@@ -75,7 +75,7 @@ def test_replicas_that_spread_need_as_many_nodes_q09() -> None:
 
 @pytest.mark.parametrize(("placement", "refused"), [("pack", False), ("spread", True)])
 def test_two_of_4_gpus_and_one_of_8_on_two_nodes_in10(placement: str, refused: bool) -> None:
-    """Packed, the small ones share a node; spread, they are on both, and the large one would wait for ever."""
+    """Packed, the small ones share a node; spread, they are on both, and the large one would wait without end."""
     both = service("small", 4, 2, 2, placement), service("large", 8, 1, 1)
     findings = found("replicas-fit-pool", *both)
     assert bool(findings) is refused

@@ -28,11 +28,11 @@ def _found(rule: str, plan: AwsPlan) -> list[Finding]:
 
 
 def test_memory_of_a_replica_stands_in_the_plan() -> None:
-    """Q02: 4 x 48 x 0.9 - 141.1 - 12 = 19.7 GB of KV cache, 60,097 tokens, 7 sequences of 8192; 18.75 GB/s of Lustre
+    """Q02: 4 x 47.8 x 0.9 - 141.1 - 9.1 = 21.7 GB of KV cache, 66,296 tokens, 8 sequences of 8192; 18.75 GB/s of Lustre
     would read the weights in 7.5 s, four processes at 2 GB/s each do in 17.6 s."""
     (service,) = planned("prod").services.values()
-    assert (service.weights_gb, service.overhead_gb, service.kv_cache_gb) == (141.1, 12.0, 19.7)
-    assert (service.kv_bytes_per_token, service.kv_cache_tokens, service.full_sequences) == (327_680, 60_097, 7)
+    assert (service.weights_gb, service.overhead_gb, service.kv_cache_gb) == (141.1, 9.1, 21.7)
+    assert (service.kv_bytes_per_token, service.kv_cache_tokens, service.full_sequences) == (327_680, 66_296, 8)
     assert service.load_seconds == pytest.approx(141.107 / 8, abs=0.05)
     assert (service.startup_seconds, service.scale_up_seconds) == (600, 68)
     assert service.request_tokens_per_s == pytest.approx(4 * 864 / 141.107, abs=0.5)
@@ -45,10 +45,10 @@ def test_memory_of_a_replica_stands_in_the_plan() -> None:
         ({"tensorParallel": 2, "quantization": "fp8"}, None),
         (
             {"model": "llama-3.1-70b", "maxModelLen": 131_072},
-            "set tensorParallel to 8 or set quantization to fp8 or lower maxModelLen to 60097",
+            "set tensorParallel to 8 or set quantization to fp8 or lower maxModelLen to 66296",
         ),
-        ({"model": "llama-3.1-70b", "maxModelLen": 60_097}, None),
-        ({"model": "llama-3.1-70b", "maxModelLen": 60_098, "kvCacheDtype": "fp8"}, None),
+        ({"model": "llama-3.1-70b", "maxModelLen": 66_296}, None),
+        ({"model": "llama-3.1-70b", "maxModelLen": 66_297, "kvCacheDtype": "fp8"}, None),
         ({"model": "llama-3.1-405b", "tensorParallel": 8}, "set quantization to int4"),
     ],
 )
@@ -119,7 +119,7 @@ def test_slices_are_what_replicas_are_packed_on() -> None:
     (service,) = sixteen.services.values()
     assert sixteen.pools["inference"].devices_per_node == 16
     assert service.gpu_product == "NVIDIA-A100-SXM4-40GB-MIG-3g.20gb"
-    assert service.kv_cache_gb == pytest.approx(20 * 0.9 - 3 - 16.06, abs=0.05)
+    assert service.kv_cache_gb == pytest.approx(20 * 0.9 - 16.06 - 1.86, abs=0.05)
     assert service.request_tokens_per_s == pytest.approx(1555 / 2 / 16.06, abs=0.5)
     more = planned("prod", {**cut, "serving.services.0.minReplicas": 17, "serving.services.0.maxReplicas": 17})
     assert len(_found("replicas-fit-pool", more)) == 1

@@ -10,7 +10,7 @@ WEIGHTS = MODELS["llama-3-70b"].weights_bytes
 
 @pytest.mark.parametrize(("gb_per_s", "seconds"), [(0.5, 282), (1, 141), (5, 28)])
 def test_load_time_of_llama_70b(gb_per_s: float, seconds: int) -> None:
-    """T3.6, IN04: 141 GB by the store's rate; a liveness probe that ends it after 270 s would do so for ever."""
+    """T3.6, IN04: 141 GB by the store's rate; a liveness probe that ends it after 270 s would do so without end."""
     assert round(load_seconds(WEIGHTS, gb_per_s)) == seconds
 
 

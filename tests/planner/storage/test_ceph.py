@@ -1,4 +1,4 @@
-"""Ceph on servers of one's own."""
+"""Ceph on on-premises servers."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Lustre on servers of one's own."""
+"""Lustre on on-premises servers."""
 
 import pytest
 from hypothesis import given

@@ -14,7 +14,6 @@ from planner.storage.need import (
     local_write_seconds,
     rate_gb_per_s,
     restore_seconds,
-    samples_gb_per_s,
     shared_write_gb_per_s,
     staged_gb_per_node,
     staging_seconds,
@@ -80,11 +79,6 @@ def test_text_is_negligible_beside_checkpoints() -> None:
     assert text_gb(80_000) == pytest.approx(0.00032)
     assert text_gb(80_000, 2) == pytest.approx(0.00016)
     assert text_gb(80_000) * 10_000 < rate_gb_per_s(checkpoint_gb(70.6e9), 60)
-
-
-def test_images_are_not() -> None:
-    """G23: 64 GPUs that read 500 images of 0.15 MB a second each: 64 x 500 x 0.15 = 4,800 MB/s."""
-    assert samples_gb_per_s(500, 64, 0.15) == pytest.approx(4.8)
 
 
 def test_staging_a_dataset_in_shards() -> None:

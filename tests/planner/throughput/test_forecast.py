@@ -117,7 +117,7 @@ def test_what_is_not_told_is_not_guessed() -> None:
     assert undisturbed.usd is None
     stuck = forecast(None, 1e6, 0.01, gpus=8, aim=AIM, saving=saving(every_s=3600))
     assert (stuck.effective_part, stuck.days) == (0, None)
-    assert ("takes", "for ever: failures take all of the time") in [*forecast_facts(stuck)]
+    assert ("takes", "without end: failures take all of the time") in [*forecast_facts(stuck)]
 
 
 def test_run_that_fails_all_the_time_has_no_number_of_restarts() -> None:

@@ -43,7 +43,7 @@ JOBS = [
     Case("processes_share_memory", put(RUN, f"{MASTER}.containers.0.volumeMounts", []), "64 MiB of shared memory"),
     Case("shared_memory_fits", put(RUN, f"{MASTER}.volumes.2.emptyDir.sizeLimit", "3Ti"), "of memory in containers"),
     Case("restarts_agree", put(RUN, "spec.runPolicy.backoffLimit", 0), "ends at the first failure"),
-    Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", MISSING), "may wait for ever"),
+    Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", MISSING), "may wait without end"),
     Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", 200), "is ended after 200 s"),
 ]
 SERVERS = [

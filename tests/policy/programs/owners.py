@@ -38,6 +38,16 @@ def namesake(namespace: str) -> Resource:
     return resource("kubernetes:apps/v1:Deployment", "two", metadata=metadata)
 
 
+def training_operator(*given: str) -> Resource:
+    """The training operator with these words."""
+    container = {"image": "kubeflow/training-operator:v1.9.3", "args": ["--zap-log-level=2", *given]}
+    return thing("apps/v1", "Deployment", "jobs", spec={"template": template(container)})
+
+
+MPI = "mpi_jobs_have_one_operator"
+MPI_OPERATOR = thing(
+    "apps/v1", "Deployment", "mpi", spec={"template": template({"image": "mpioperator/mpi-operator:0.8.0"})}
+)
 FILE = thing("core/v1", "ConfigMap", data={"key.pem": "-----BEGIN RSA PRIVATE KEY-----"})
 BEARER = "Bearer abcdefghijklmnopqrst"
 AGAIN = resource("kubernetes:helm.sh/v3:Release", "y", name="x", namespace="elsewhere")
@@ -70,6 +80,12 @@ OWNED = [
     Program(DEFINED, (release("prometheus-operator-crds"), release("kube-prometheus-stack", crds=OFF))),
     Program(DEFINED, (release("jobset"), release("kubeflow-trainer", jobset={"install": False}))),
     Program(DEFINED, (release("volcano"), definition("pytorchjobs.kubeflow.org"))),
+    Program(MPI, (MPI_OPERATOR, training_operator()), "serves MPIJob v1 beside the MPI operator"),
+    Program(MPI, (MPI_OPERATOR, training_operator("--enable-scheme=MPIJob")), "serves MPIJob v1"),
+    Program(MPI, (MPI_OPERATOR, training_operator("--enable-scheme", "mpijob")), "serves MPIJob v1"),
+    Program(MPI, (MPI_OPERATOR, training_operator("--enable-scheme=pytorchjob"))),
+    Program(MPI, (training_operator(),)),
+    Program(MPI, (MPI_OPERATOR,)),
     Program(UNIQUE, (deployment(), namesake("here")), "is the Deployment one that one makes already"),
     Program(UNIQUE, (release("a", "x"), AGAIN), "is the Release x"),
     Program(UNIQUE, (deployment(), namesake("there"))),

@@ -58,6 +58,9 @@ VARIABLES = {
     "SHARED_KIND": "nfs",
     "SHARED_SOURCE": "nfs.example.com:/export",
     "SHARED_PATH": "/mnt/shared",
+    "LEAVING": "",
+    "LUSTRE_PARAMETERS": "osc.*.max_pages_per_rpc=1024",
+    "LUSTRE_STRIPES": "",
     "GENERATION": "one",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from rehearsal.kube.client import Kube
 from rehearsal.kube.quantities import parse
-from rehearsal.metal.cluster import Cluster, Plane
+from rehearsal.metal.cluster import STRATEGIC, Cluster, Plane
 from rehearsal.metal.hall import Hall, Host
 from rehearsal.metal.lacking import missing
 from rehearsal.metal.machine import Machine
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.engine
 
 LACKING = missing()
 READY = ("packages", "modules", "sysctls", "swap", "containerd", "memlock", "kubelet")
+STAMP = "2026-01-01T00:00:00Z"
 TOKEN = "abcdef.0123456789abcdef"
 KUBELET = """apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -42,14 +44,15 @@ kubernetesVersion: v1.36.3
 """
 
 
-def joining(name: str, token: str = TOKEN) -> str:
+def joining(name: str, token: str = TOKEN, serial: str = "SER-1") -> str:
     return f"""apiVersion: kubeadm.k8s.io/v1beta4
 kind: JoinConfiguration
 discovery: {{file: {{kubeConfigPath: /etc/kubernetes/discovery.conf}}, tlsBootstrapToken: {token}}}
 nodeRegistration:
   name: {name}
   taints: [{{key: nvidia.com/gpu, value: "true", effect: NoSchedule}}]
-  kubeletExtraArgs: [{{name: node-labels, value: "gpucluster/pool=training,gpucluster/role=training"}}]
+  kubeletExtraArgs:
+  - {{name: node-labels, value: "gpucluster/pool=training,gpucluster/role=training,gpucluster/serial={serial}"}}
 """
 
 
@@ -78,8 +81,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hall, Kube]
     planes.stop_shared()
 
 
-def make_first(hall: Hall, invitations: str = f"gpu-a {TOKEN} worker\n") -> Prepared:
-    variables = {"SERIAL": "CP-1", "KUBEADM": KUBEADM, "INVITATIONS": invitations, "KUBELET": KUBELET}
+def make_first(hall: Hall, invitations: str = f"gpu-a {TOKEN} worker -\n", leaving: str = "") -> Prepared:
+    given = {"INVITATIONS": invitations, "LEAVING": leaving, "KUBELET": KUBELET}
+    variables = {"SERIAL": "CP-1", "KUBEADM": KUBEADM, **given}
     return prepare(hall, hall.hosts["cp-1"], bundle((*READY, "control-plane", "invitations"), variables))
 
 
@@ -177,7 +181,7 @@ def test_an_invited_host_joins_with_what_its_preparation_earned(site: tuple[Hall
 
 def test_without_scratch_and_patch_a_node_has_the_disk_and_pods_of_any(site: tuple[Hall, Kube], rack: Any) -> None:
     hall, kube = site
-    said = make_first(hall, "gpu-b bbbbbb.0123456789abcdef worker\n").lines["invitations"]
+    said = make_first(hall, "gpu-b bbbbbb.0123456789abcdef worker -\n").lines["invitations"]
     assert said.startswith("changed: ")
     assert said.endswith("gpu-b invited")
     host = rack("gpu-b")
@@ -224,7 +228,7 @@ def test_a_token_that_nobody_gave_lets_nobody_in(site: tuple[Hall, Kube], rack: 
 def test_an_expired_token_is_renewed_by_the_control_plane_and_then_lets_in(site: tuple[Hall, Kube], rack: Any) -> None:
     hall, kube = site
     token, host = "dddddd.0123456789abcdef", rack("gpu-d")
-    assert make_first(hall, f"gpu-d {token} worker\n").status == 0
+    assert make_first(hall, f"gpu-d {token} worker -\n").status == 0
     secret = kube.get("v1", "Secret", "bootstrap-token-dddddd", "kube-system")
     assert secret is not None
     patch = {"stringData": {"expiration": "2020-01-01T00:00:00Z"}}
@@ -232,7 +236,7 @@ def test_an_expired_token_is_renewed_by_the_control_plane_and_then_lets_in(site:
     text = bundle((*READY, "join"), {"JOIN": joining("gpu-d", token)})
     assert "has expired" in prepare(hall, host, text).lines["join"]
     kube.delete(secret)
-    assert make_first(hall, f"gpu-d {token} worker\n").lines["invitations"].endswith("gpu-d invited")
+    assert make_first(hall, f"gpu-d {token} worker -\n").lines["invitations"].endswith("gpu-d invited")
     assert prepare(hall, host, text).status == 0
     assert node(kube, "gpu-d")["metadata"]["name"] == "gpu-d"
 
@@ -240,7 +244,7 @@ def test_an_expired_token_is_renewed_by_the_control_plane_and_then_lets_in(site:
 def test_a_node_leaves_its_cluster_only_by_its_serial(site: tuple[Hall, Kube], rack: Any) -> None:
     hall, _ = site
     host = rack("gpu-e")
-    assert make_first(hall, "gpu-e eeeeee.0123456789abcdef worker\n").status == 0
+    assert make_first(hall, "gpu-e eeeeee.0123456789abcdef worker -\n").status == 0
     given = {"JOIN": joining("gpu-e", "eeeeee.0123456789abcdef")}
     assert prepare(hall, host, bundle((*READY, "join"), given)).status == 0
     kept = prepare(hall, host, bundle(("join",), given), "undo")
@@ -248,3 +252,77 @@ def test_a_node_leaves_its_cluster_only_by_its_serial(site: tuple[Hall, Kube], r
     assert not any(call[:2] == ["kubeadm", "reset"] for call in host.calls())
     gone = prepare(hall, host, bundle(("join",), {**given, "ALLOW_RESET": "SER-1"}), "undo")
     assert gone.lines["join"] == "changed: left the cluster"
+
+
+def ready(kube: Kube, name: str, value: str) -> None:
+    """What the node controller, or a kubelet, says of a node."""
+    conditions = [{"type": "Ready", "status": value, "reason": "Test", "message": "", "lastTransitionTime": STAMP}]
+    kube.patch("v1", "Node", name, None, {"status": {"conditions": conditions}}, "status", STRATEGIC)
+
+
+def test_another_machine_under_a_nodes_name_joins_when_the_file_says_so_and_the_old_one_is_off(
+    site: tuple[Hall, Kube], rack: Any
+) -> None:
+    hall, kube = site
+    token, later = "f0f0f0.0123456789abcdef", "f1f1f1.0123456789abcdef"
+    old = rack("gpu-f")
+    assert make_first(hall, f"gpu-f {token} worker SER-1\n").status == 0
+    first = bundle((*READY, "join"), {"JOIN": joining("gpu-f", token)})
+    assert prepare(hall, old, first).status == 0
+    before = node(kube, "gpu-f")["metadata"]["uid"]
+    ready(kube, "gpu-f", "True")
+    refused = make_first(hall, f"gpu-f {later} worker SER-2\n")
+    assert "gpu-f is Ready as the machine SER-1, and the stack file says SER-2" in refused.lines["invitations"]
+    assert node(kube, "gpu-f")["metadata"]["uid"] == before
+
+    old.power_off()
+    ready(kube, "gpu-f", "Unknown")
+    hall.rack([replace(old.machine, serial="SER-2")])
+    new = hall.hosts["gpu-f"]
+    stranger = prepare(hall, new, bundle(("checks", *READY, "join"), {"JOIN": joining("gpu-f", token)}))
+    assert list(stranger.lines) == ["checks"]
+    assert "serial SER-2 and the stack file says SER-1" in stranger.lines["checks"]
+    assert not any(call[0] == "apt-get" for call in new.calls())
+
+    said = make_first(hall, f"gpu-f {later} worker SER-2\n").lines["invitations"]
+    assert "gpu-f of the machine SER-1 is no node any more, gpu-f invited" in said
+    text = bundle((*READY, "join"), {"SERIAL": "SER-2", "JOIN": joining("gpu-f", later, "SER-2")})
+    assert prepare(hall, new, text).status == 0
+    after = node(kube, "gpu-f")["metadata"]
+    assert (after["labels"]["gpucluster/serial"], after["uid"] != before) == ("SER-2", True)
+    assert make_first(hall, f"gpu-f {later} worker SER-2\n").all_ok()
+    new.power_off()
+
+
+def test_a_machine_that_may_leave_and_is_named_no_more_is_drained_and_deleted(
+    site: tuple[Hall, Kube], rack: Any
+) -> None:
+    hall, kube = site
+    token, host = "f2f2f2.0123456789abcdef", rack("gpu-h", serial="SER-H")
+    named = f"gpu-h {token} worker SER-H\n"
+    assert make_first(hall, named).status == 0
+    given = {"SERIAL": "SER-H", "JOIN": joining("gpu-h", token, "SER-H")}
+    assert prepare(hall, host, bundle((*READY, "join"), given)).status == 0
+    for still, leaving in ((named, "SER-H"), ("", "")):
+        assert make_first(hall, still, leaving).status == 0
+        assert node(kube, "gpu-h")["spec"].get("unschedulable") is None, "it is named, or may not leave"
+    said = make_first(hall, "", "SER-X SER-H")
+    assert said.lines["invitations"].endswith("gpu-h drained and deleted")
+    assert kube.get("v1", "Node", "gpu-h") is None
+    assert make_first(hall, "", "SER-X SER-H").all_ok()
+
+
+def test_a_node_does_not_change_its_minor_by_packages_alone(site: tuple[Hall, Kube], rack: Any) -> None:
+    hall, _ = site
+    token, host = "f3f3f3.0123456789abcdef", rack("gpu-m")
+    assert make_first(hall, f"gpu-m {token} worker SER-1\n").status == 0
+    assert prepare(hall, host, bundle((*READY, "join"), {"JOIN": joining("gpu-m", token)})).status == 0
+    newer = {"KUBERNETES_MINOR": "1.37", "PACKAGES": "kubelet=1.37.1-1.1 kubeadm=1.37.1-1.1 kubectl=1.37.1-1.1"}
+    said = prepare(hall, host, bundle(("packages",), newer))
+    assert "this node runs Kubernetes 1.36 and the stack file says 1.37" in said.lines["packages"]
+    assert (
+        "1.36"
+        in over_ssh(hall, host, "kubelet --version; cat /etc/apt/sources.list.d/gpucluster-kubernetes.list").stdout
+    )
+    fresh = rack("gpu-n")
+    assert prepare(hall, fresh, bundle(("packages",), newer)).status == 0

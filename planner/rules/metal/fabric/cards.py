@@ -52,7 +52,7 @@ def fabric_link(draft: MetalDraft) -> Iterable[Observation]:
     "fabric-rate", "FB06", "FB07", "FB08", "FB12", formula="rate of a card <= rate of a switch port", source=_NEGOTIATED
 )
 def fabric_rate(draft: MetalDraft) -> Iterable[Observation]:
-    """Switch ports are as fast as the cards: HDR cards on an EDR switch run at 100 Gb/s and say nothing."""
+    """Switch ports are as fast as the cards: HDR cards on an EDR switch run at 100 Gb/s without any error."""
     for _, pool, group, switch in _plugged(draft):
         nic, port = group.nic, radix(switch, group.nic)
         if nic.gbit_per_s > port.gbit_per_s:

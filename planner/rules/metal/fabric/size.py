@@ -70,7 +70,7 @@ def fabric_growth(draft: MetalDraft) -> Iterable[Observation]:
     source="Bisection bandwidth: Dally and Towles 2004, Principles and Practices of Interconnection Networks",
 )
 def fabric_oversubscribed(draft: MetalDraft) -> Iterable[Observation]:
-    """Half of the nodes reach the other half at full rate, or somebody has meant less."""
+    """Half of the nodes reach the other half at full rate, or the stack file asks for less."""
     ask, growth = ask_of(draft), growth_of(draft)
     if ask is None or growth is None or oversubscription(growth.day_one) <= 1:
         return

@@ -84,7 +84,7 @@ def environment(cloud: Cloud) -> Iterator[None]:
 
 @pytest.fixture
 def raw() -> Iterator[Driver]:
-    """A plugin of one's own that has not been configured."""
+    """A separate plugin that has not been configured."""
     with driven(AwsPlugin()) as driver:
         yield driver
 

@@ -53,7 +53,7 @@ def test_the_fabric_is_drawn_whole(nodes: int) -> None:
     planned_ = planned_site({"pools.1.count": nodes, "training.runs.0.nodes": nodes})
     assert planned_.fabric is not None
     design = planned_.fabric.growth.day_one
-    (svg,) = shown(planned_).all("svg", data_leaves="")
+    svg = shown(planned_).all("svg", data_leaves="")[0]
     for one, name, count in (
         ("leaf", "leaves", design.leaves),
         ("spine", "spines", design.spines),
@@ -72,14 +72,14 @@ def test_ports_of_storage_and_manager_stand_beside_the_nodes() -> None:
     assert planned_.fabric is not None
     design = planned_.fabric.growth.day_one
     assert design.demand.extra_ports == 14
-    (svg,) = shown(planned_).all("svg", data_leaves="")
+    svg = shown(planned_).all("svg", data_leaves="")[0]
     assert [each.attributes["data-count"] for each in svg.all("rect", data_tier="other port")] == ["14"]
     assert sum(each.number("cables") for each in svg.all("line", data_cables="")) == design.cables
 
 
 def test_tiers_that_are_small_are_drawn_one_by_one() -> None:
     """Eight nodes, eight leaves and four spines are twenty boxes."""
-    (svg,) = shown(planned_metal()).all("svg", data_leaves="")
+    svg = shown(planned_metal()).all("svg", data_leaves="")[0]
     assert [each.attributes["data-count"] for each in svg.all("rect", data_tier="")] == ["1"] * 20
 
 
@@ -374,7 +374,7 @@ def test_4096_nodes_are_drawn_in_time() -> None:
     text = page("large", planned_)
     assert process_time() - began < 3
     assert len(text.encode()) < 5_000_000
-    (svg,) = read(text).all("svg", data_leaves="")
+    svg = read(text).all("svg", data_leaves="")[0]
     assert tier(svg, "node") == 4096
 
 

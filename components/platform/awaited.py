@@ -1,4 +1,4 @@
-"""What `up` waits for, so that the door is open when it ends: a controller's word on its object.
+"""What `up` waits for, so that what it promises is there when it ends: a controller's word on its object.
 
 pulumi-kubernetes, await logic: the annotation `pulumi.com/waitFor`; other kinds are done as soon as they are stored.
 """
@@ -7,12 +7,14 @@ from typing import Literal
 
 _CONDITIONS = {
     "Certificate": "condition=Ready",
+    "ExternalSecret": "condition=Ready",
     "Gateway": "condition=Programmed",
     # Each gateway that has the route says so by itself (Gateway API, RouteParentStatus).
     "HTTPRoute": 'jsonpath={.status.parents[*].conditions[?@.type=="Accepted"].status}=True',
+    "SecretStore": "condition=Ready",
 }
 
 
-def awaited(kind: Literal["Certificate", "Gateway", "HTTPRoute"]) -> dict[str, str]:
+def awaited(kind: Literal["Certificate", "ExternalSecret", "Gateway", "HTTPRoute", "SecretStore"]) -> dict[str, str]:
     """The annotation by which an object of a kind is done when its controller says that it works."""
     return {"pulumi.com/waitFor": _CONDITIONS[kind]}

@@ -1,0 +1,107 @@
+"""Argo's controller of Workflows 4.0.5 for Kubeflow Pipelines: it makes the pods of a pipeline's run, in one namespace.
+
+What pods print is collected where that of all pods is, so Argo archives no logs and needs no object store.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.kubeflow.pipelines_crds import KINDS, definition
+from components.kubeflow.pipelines_pods import Program, asked, running, variables
+from components.kubeflow.pipelines_rbac import ARGO, PipelinesAccount, PipelinesAccountArgs, argo_rules
+from components.platform.confinement import NOBODY, confined_values
+
+CONTROLLER = {"app": "workflow-controller"}
+CONFIG = "workflow-controller-configmap"
+WORKFLOW_KEY = "workflows.argoproj.io/workflow"
+"""Label of each pod of a Workflow (Argo 4.0.5, workflow/common/common.go): the Workflow's name."""
+
+_HEALTH, _METRICS = 6060, 9090
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgoArgs:
+    """`images` go by Argo's names, workflow-controller and argoexec; the former asks for the rest."""
+
+    namespace: pulumi.Input[str]
+    images: Mapping[str, str]
+    millicores: int
+    memory_mib: int
+
+
+def argo_config() -> dict[str, str]:
+    """The controller's own file (docs/workflow-controller-configmap.yaml). A Workflow that is over stays for a week, as
+    Jobs' pods are looked at; its runs stay in the database."""
+    executor = {
+        "securityContext": {**confined_values(user=NOBODY)},
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+    }
+    defaults = {
+        "spec": {
+            "ttlStrategy": {"secondsAfterCompletion": 7 * _DAY_S},
+            # What was displaced is tried again; what failed has said why.
+            "templateDefaults": {"retryStrategy": {"limit": "2", "retryPolicy": "OnError"}},
+        }
+    }
+    return {
+        name: json.dumps(value, sort_keys=True)
+        for name, value in {"executor": executor, "workflowDefaults": defaults}.items()
+    }
+
+
+class Argo(Component):
+    """The kinds and the controller. `ready` is the resource after which Workflows are acted on."""
+
+    ready: pulumi.Resource
+
+    def __init__(self, name: str, args: ArgoArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        kinds = [
+            k8s.apiextensions.v1.CustomResourceDefinition(self.named(each.plural), definition(each), self.child())
+            for each in KINDS
+        ]
+        account = PipelinesAccount(
+            self.named("access"),
+            PipelinesAccountArgs(account=ARGO, namespace=args.namespace, at=args.namespace, rules=argo_rules()),
+            self.child(),
+        )
+        config = k8s.core.v1.ConfigMap(
+            self.named("config"),
+            k8s.core.v1.ConfigMapInitArgs(
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=CONFIG, namespace=args.namespace), data=argo_config()
+            ),
+            self.child(),
+        )
+        itself = k8s.core.v1.EnvVarSourceArgs(field_ref=k8s.core.v1.ObjectFieldSelectorArgs(field_path="metadata.name"))
+        program = Program(
+            name="workflow-controller",
+            container="workflow-controller",
+            image=args.images["workflow-controller"],
+            labels=CONTROLLER,
+            account=account.name,
+            millicores=args.millicores,
+            memory_mib=args.memory_mib,
+            command=["workflow-controller"],
+            args=["--configmap", CONFIG, "--executor-image", args.images["argoexec"], "--namespaced"],
+            env=variables(
+                {
+                    # A pod that made room, or whose node went, has failed at nothing.
+                    "TRANSIENT_ERROR_PATTERN": (
+                        "(?i)(imminent node shutdown|node is shutting down|preempt|evict|spot|pod deleted)"
+                    ),
+                    "LEADER_ELECTION_IDENTITY": itself,
+                }
+            ),
+            ports={"metrics": _METRICS, "health": _HEALTH},
+            probes={"liveness": asked("/healthz", _HEALTH, period=60)},
+            writes=False,
+            priority="system-cluster-critical",
+        )
+        self.ready = running(self, "controller", program, args.namespace, [*kinds, config])
+        self.register_outputs({"kinds": [each.kind for each in KINDS]})

@@ -1,0 +1,175 @@
+"""What a machine says of itself beside the plan. What is wrong of several for one reason is one result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from catalogue.network_types import Link, NicRole, of_role
+from doctor.machines.reading import Seen, UnreadError
+from doctor.results import Result, Status
+from planner.metal_types import MetalPlan
+from planner.pool_types import MetalPoolPlan
+from planner.site import HostPlan, SitePlan
+
+Ask = Callable[[SitePlan, HostPlan], Seen]
+"""What a machine says of itself. Raises UnreadError."""
+
+AT_ONCE = 16
+SEEN_MEMORY = 0.95
+"""Firmware and kernel keep up to some per cent of a machine's memory; a module less is more than that."""
+CLOCK_SECONDS = 5.0
+"""More than what a connection takes; time servers keep machines within milliseconds."""
+
+CHECKS = ("machine", "serial", "clock", "kernel", "memory", "gpus", "disks", "rails", "nic")
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """One thing of one machine."""
+
+    check: str
+    status: Status
+    sentence: str
+    remedy: str
+
+
+def examine(plan: MetalPlan, site: SitePlan, ask: Ask) -> tuple[Result, ...]:
+    """Every check of every machine, those of one kind together."""
+    with ThreadPoolExecutor(AT_ONCE) as several:
+        answers = dict(zip(site.hosts, several.map(lambda host: _asked(ask, site, host), site.hosts), strict=True))
+    seen = {host: answer for host, answer in answers.items() if isinstance(answer, Seen)}
+    kernels = _usual({host: each.kernel or "" for host, each in seen.items()})
+    found: dict[Wrong, list[str]] = {}
+    fine: dict[str, list[str]] = {}
+    for host, answer in answers.items():
+        if isinstance(answer, UnreadError):
+            remedy = "see that it is on and its address right, and give the key that it lets in (KEY=FILE)"
+            found.setdefault(Wrong("machine", Status.UNKNOWN, str(answer), remedy), []).append(host.name)
+            continue
+        wrong = list(_wrong(plan, host, answer, kernels))
+        for each in wrong:
+            found.setdefault(each, []).append(host.name)
+        for check in set(CHECKS) - {each.check for each in wrong}:
+            fine.setdefault(check, []).append(host.name)
+    results = [
+        Result(check=each.check, status=each.status, subject=named(names), sentence=each.sentence, remedy=each.remedy)
+        for each, names in found.items()
+    ]
+    results += [
+        Result(
+            check=check, status=Status.OK, subject=named(fine[check]), sentence=f"{len(fine[check])} as the plan says"
+        )
+        for check in CHECKS
+        if check in fine
+    ]
+    return tuple(results)
+
+
+def named(names: Sequence[str]) -> str:
+    """The first of them, and how many more."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def nothing_answered(results: Sequence[Result]) -> bool:
+    """Whether no machine could be asked."""
+    return all(each.status is Status.UNKNOWN for each in results)
+
+
+def _asked(ask: Ask, site: SitePlan, host: HostPlan) -> Seen | UnreadError:
+    try:
+        return ask(site, host)
+    except UnreadError as why:
+        return why
+
+
+def _usual(kernels: Mapping[HostPlan, str]) -> Mapping[str | None, str]:
+    """The kernel that most machines of a pool run."""
+    counted: dict[str | None, Counter[str]] = {}
+    for host, kernel in kernels.items():
+        counted.setdefault(host.pool, Counter())[kernel] += 1
+    return {pool: count.most_common(1)[0][0] for pool, count in counted.items()}
+
+
+def _wrong(plan: MetalPlan, host: HostPlan, seen: Seen, kernels: Mapping[str | None, str]) -> Iterator[Wrong]:
+    fail, warn = Status.FAIL, Status.WARN
+    if seen.serial is None:
+        yield Wrong(
+            "serial", Status.UNKNOWN, "its firmware names no serial number", "dmidecode -s system-serial-number"
+        )
+    elif host.serial is None:
+        yield Wrong(
+            "serial", warn, "the stack file names no serial number for it", f"add serials: [{seen.serial}, ...]"
+        )
+    elif seen.serial != host.serial:
+        sentence = f"another machine answers: {seen.serial}, and the stack file says {host.serial}"
+        yield Wrong("serial", fail, sentence, "correct address, cable or serials before anything is prepared")
+    if abs(seen.seconds_off) > CLOCK_SECONDS:
+        side = "ahead" if seen.seconds_off > 0 else "behind"
+        sentence = f"its clock is more than {CLOCK_SECONDS:.0f} s {side} of this machine's"
+        yield Wrong("clock", fail, sentence, "set it: tokens and certificates count only while clocks agree")
+    if seen.kernel != kernels[host.pool]:
+        sentence = f"it runs {seen.kernel}, and most of its pool {kernels[host.pool]}"
+        yield Wrong("kernel", warn, sentence, "install the same on all: a gang is as fast as its slowest node")
+    if host.pool is not None:
+        yield from _of_pool(plan.pools[host.pool], seen)
+    for path in (each for each in host.disks if each not in seen.disks):
+        yield Wrong(
+            "disks", fail, f"there is no disk {path}", "lsblk -o NAME,SERIAL and ls -l /dev/disk/by-path show what is"
+        )
+    yield from _rails(plan, host, seen)
+    if host.management_nic and host.management_nic not in seen.nics:
+        sentence = f"it has no interface {host.management_nic}"
+        yield Wrong("nic", fail, sentence, "correct managementNic: ip -br link shows what there is")
+
+
+def _of_pool(pool: MetalPoolPlan, seen: Seen) -> Iterator[Wrong]:
+    server = pool.server
+    if seen.memory_gib is None or seen.memory_gib < server.memory_gib * SEEN_MEMORY:
+        sentence = f"it has {seen.memory_gib} GiB of memory, and a {server.name} {server.memory_gib}"
+        yield Wrong("memory", Status.FAIL, sentence, "look for a module that failed, or correct the pool's server")
+    if server.gpu is None:
+        return
+    products = {name.replace(" ", "-") for name, _ in seen.gpus}
+    if len(seen.gpus) != server.gpu_count:
+        sentence = f"nvidia-smi shows {len(seen.gpus)} GPUs, and a {server.name} has {server.gpu_count}"
+        remedy = "lspci -d 10de: shows those on the bus; without a driver install it, or take driver: container"
+        yield Wrong("gpus", Status.FAIL, sentence, remedy)
+    elif products != {server.gpu.product}:
+        sentence = f"its GPUs are {', '.join(sorted(products))}, and a {server.name} has {server.gpu.product}"
+        yield Wrong("gpus", Status.FAIL, sentence, "correct the pool's server")
+    elif len(drivers := {driver for _, driver in seen.gpus}) > 1:
+        yield Wrong("gpus", Status.WARN, f"its GPUs have drivers {', '.join(sorted(drivers))}", "reboot the machine")
+
+
+def _rails(plan: MetalPlan, host: HostPlan, seen: Seen) -> Iterator[Wrong]:
+    for rail in (each for each in host.rails if each not in seen.cards):
+        remedy = "see whether the card is seated: lspci -D; or correct rails"
+        yield Wrong("rails", Status.FAIL, f"there is no card at {rail}", remedy)
+    groups = of_role(plan.pools[host.pool].server.nics, NicRole.COMPUTE) if host.pool else ()
+    rates = {group.nic.gbit_per_s for group in groups if group.nic.link is Link.INFINIBAND}
+    for number, rail in enumerate(host.rails):
+        if not rates or rail not in seen.cards:
+            continue
+        state, rate = seen.ports.get(rail, ("absent", 0))
+        if state != "ACTIVE":
+            sentence = f"the link of rail {number} ({rail}) is {state}, not ACTIVE"
+            yield Wrong(
+                "rails",
+                Status.FAIL,
+                sentence,
+                "see cable and switch port (make plan lists both ends), and the subnet manager",
+            )
+        elif rate not in rates:
+            wanted = " or ".join(f"{each}" for each in sorted(rates))
+            sentence = f"the link of rail {number} ({rail}) runs at {rate} Gb/s, not {wanted}"
+            yield Wrong(
+                "rails",
+                Status.FAIL,
+                sentence,
+                "clean or replace the cable: a link that lost lanes slows the whole gang",
+            )

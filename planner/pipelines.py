@@ -1,0 +1,36 @@
+"""Kubeflow Pipelines: what their database is, what is uploaded to them, and which runs their steps may start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from settings.workloads import Training
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadPlan:
+    """The compiled pipeline of a file beside the stack file."""
+
+    name: str
+    file: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelinesPlan:
+    """MySQL on a volume of `gib` whose password is `secret` of the stack; steps may make jobs of `runs`."""
+
+    secret: str
+    gib: int
+    uploads: tuple[UploadPlan, ...]
+    runs: tuple[str, ...]
+
+
+def plan_pipelines(training: Training) -> PipelinesPlan | None:
+    """The pipelines; None without the section."""
+    said = training.pipelines
+    if said is None:
+        return None
+    uploads = tuple(UploadPlan(name=each.name, file=each.file) for each in said.uploads)
+    return PipelinesPlan(secret=said.secret, gib=said.gib, uploads=uploads, runs=said.runs)

@@ -1,0 +1,69 @@
+"""Pipelines: runs that their steps can start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from planner.draft import Draft, rule
+from planner.findings import Observation
+
+if TYPE_CHECKING:
+    from settings.workloads import TrainingRun
+
+
+@rule(
+    "pipeline-run",
+    "R02",
+    formula="each of training.pipelines.runs is in training.runs, a PyTorchJob with a dataset that is not staged",
+    source="components/kubeflow/pipeline_run.py: data and saves are put into the mounts of a PyTorchJob",
+)
+def pipeline_run(draft: Draft) -> Iterator[Observation]:
+    """A step makes a job of a run that there is, and gives it data of its own."""
+    training = draft.settings.training
+    runs = {run.name: run for run in training.runs}
+    for index, name in enumerate(training.pipelines.runs if training.pipelines else ()):
+        found = _wrong(runs.get(name), tuple(runs))
+        if found is not None:
+            wrong, remedy = found
+            yield Observation(
+                path=f"training.pipelines.runs[{index}]",
+                sentence=f"a step of a pipeline cannot start {name}: {wrong}",
+                remedy=remedy,
+                subject=name,
+            )
+
+
+def _wrong(run: TrainingRun | None, known: tuple[str, ...]) -> tuple[str, str] | None:
+    """What is wrong with a run that a step should start, and what to do."""
+    if run is None:
+        return "it is no run of training.runs", f"name one of {', '.join(known)}" if known else "add it there"
+    if run.launcher == "mpi" or run.api == "v2":
+        wrong = f"it is no PyTorchJob (launcher {run.launcher}, api {run.api})"
+        return wrong, "name a run with launcher torchrun and api v1"
+    if run.dataset is None:
+        return "it reads no dataset, so what a pipeline prepared has no place in it", "give it a dataset"
+    if run.dataset.staging != "none":
+        wrong = f"its dataset is staged ({run.dataset.staging}), so its pods read a copy and not what is put in"
+        return wrong, "remove staging from its dataset"
+    return None
+
+
+@rule(
+    "pipeline-registry",
+    "R02",
+    formula="training.tracking.kind is mlflow, where pipelines.runs is not empty",
+    source="node/pipelines/registration.py: it speaks with MLflow's registry",
+)
+def pipeline_registry(draft: Draft) -> Iterator[Observation]:
+    """The step that registers a model asks MLflow's registry, and is the gate before what is served."""
+    training = draft.settings.training
+    if training.pipelines is None or not training.pipelines.runs:
+        return
+    if training.tracking is None or training.tracking.kind != "mlflow":
+        yield Observation(
+            path="training.tracking",
+            sentence="pipelines start runs, and there is no MLflow in which the model of one could be registered",
+            remedy="set training.tracking to {kind: mlflow}, or remove training.pipelines.runs",
+            subject="pipelines",
+        )

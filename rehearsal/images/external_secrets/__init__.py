@@ -1,0 +1,1 @@
+"""External Secrets, whose controller is played: no module proxy serves its release, so that it cannot be built."""

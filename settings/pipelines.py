@@ -1,0 +1,52 @@
+"""Kubeflow Pipelines in the cluster: their database, the compiled pipelines, and the runs that a step may start."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from settings.secrets import PIPELINES_DATABASE, SecretKey
+from settings.sections import Section, SectionError
+from settings.types import Matching, Name
+
+CompiledFile = Annotated[
+    str,
+    Matching(
+        r"(?=.{1,200}$)([A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*\.yaml",
+        "a file below the stack file's own directory, such as pipelines/pretraining.yaml: no name in it begins with a "
+        "dot",
+    ),
+]
+
+
+class Upload(Section):
+    """A compiled pipeline. It is uploaded anew, as a further version, when its content has changed."""
+
+    name: Annotated[Name, Field(description="what it is called in Kubeflow Pipelines")]
+    file: Annotated[CompiledFile, Field(description="the compiled pipeline, as kfp's compiler writes it")]
+
+
+class Pipelines(Section):
+    secret: Annotated[SecretKey, Field(description="the secret of this file that is its database's password")] = (
+        PIPELINES_DATABASE
+    )
+    gib: Annotated[int, Field(ge=5, le=16_384, description="size of the database's volume in GiB")] = 20
+    uploads: Annotated[tuple[Upload, ...], Field(description="compiled pipelines to be there")] = ()
+    runs: Annotated[
+        tuple[Name, ...],
+        Field(description="runs of training.runs that steps start, each on data of its own, and up does not"),
+    ] = ()
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        said: list[tuple[tuple[str | int, ...], str]] = [
+            (("uploads", at, "name"), each.name) for at, each in enumerate(self.uploads)
+        ]
+        said += [(("runs", at), each) for at, each in enumerate(self.runs)]
+        twice = [
+            (where, f"{name} is there twice; keep one")
+            for at, (where, name) in enumerate(said)
+            if any(other == name and there[0] == where[0] for there, other in said[:at])
+        ]
+        if twice:
+            raise SectionError(twice)
+        return self

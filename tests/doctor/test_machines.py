@@ -1,0 +1,155 @@
+"""Machines beside the plan; rehearsed ones are asked over a real SSH server in tests/rehearsed/hosts/test_doctor.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from doctor.machines import comparing
+from doctor.machines.comparing import examine, named
+from doctor.machines.reading import SCRIPT, Seen, UnreadError, parsed
+from doctor.results import Result, Status
+from planner.metal_types import MetalPlan
+from planner.plan import plan
+from planner.site import HostPlan, SitePlan
+from settings.load import from_file
+from tests.graph.stackfiles import ROOT
+
+
+def planned() -> MetalPlan:
+    found = plan(from_file(ROOT / "Pulumi.metal.yaml"))
+    assert isinstance(found, MetalPlan)
+    return found
+
+
+def site() -> SitePlan:
+    found = planned().site
+    assert found is not None
+    return found
+
+
+def whole(host: HostPlan) -> Seen:
+    """A machine that is what the plan says."""
+    pool = planned().pools.get(str(host.pool))
+    server = pool.server if pool else None
+    gpu = [(server.gpu.product.replace("-", " "), "580.126.20")] * server.gpu_count if server and server.gpu else []
+    return Seen(
+        serial=host.serial,
+        kernel="6.8.0-100-generic",
+        memory_gib=int(server.memory_gib * 0.985) if server else 512,
+        gpus=tuple(gpu),
+        disks=dict.fromkeys(host.disks, ""),
+        cards=frozenset(host.rails),
+        ports=dict.fromkeys(host.rails, ("ACTIVE", 400)),
+        nics=frozenset({host.management_nic} if host.management_nic else ()),
+    )
+
+
+def telling(**others: Seen | UnreadError) -> Callable[[SitePlan, HostPlan], Seen]:
+    """Machines as planned, but those that say what a test has them say."""
+
+    def ask(_: SitePlan, host: HostPlan) -> Seen:
+        found = others.get(host.name.replace("-", "_"), whole(host))
+        if isinstance(found, UnreadError):
+            raise found
+        return found
+
+    return ask
+
+
+def told(**others: Seen | UnreadError) -> list[Result]:
+    """What is not as the plan has it."""
+    return [each for each in examine(planned(), site(), telling(**others)) if each.status is not Status.OK]
+
+
+def host(name: str) -> HostPlan:
+    return next(each for each in site().hosts if each.name == name)
+
+
+def test_a_site_as_planned_has_one_line_for_each_check() -> None:
+    results = examine(planned(), site(), telling())
+    assert [(each.status, each.check) for each in results] == [(Status.OK, check) for check in comparing.CHECKS]
+    assert results[0].subject == "cp-1, cp-2, cp-3, dgx-01 and 13 more"
+
+
+RAIL = "0000:40:00.0"
+CASES: dict[str, tuple[Status, dict[str, Any], str]] = {
+    "serial": (
+        Status.FAIL,
+        {"serial": "OTHER"},
+        "another machine answers: OTHER, and the stack file says 1661923000403",
+    ),
+    "clock": (Status.FAIL, {"seconds_off": -90.0}, "its clock is more than 5 s behind"),
+    "kernel": (Status.WARN, {"kernel": "6.8.0-99-generic"}, "it runs 6.8.0-99-generic, and most of its pool 6.8.0-100"),
+    "memory": (Status.FAIL, {"memory_gib": 1891}, "it has 1891 GiB of memory, and a DGX H100 2048"),
+    "gpus": (Status.FAIL, {"gpus": (("NVIDIA H100 80GB HBM3", "580"),) * 7}, "nvidia-smi shows 7 GPUs, and a DGX H100"),
+    "disks": (Status.FAIL, {"disks": {}}, "there is no disk /dev/disk/by-path/pci-0000:06:00.0-nvme-1"),
+    "rails": (Status.FAIL, {"cards": frozenset()}, "there is no card at 0000:18:00.0"),
+    "nic": (Status.FAIL, {"nics": frozenset({"eno1"})}, "it has no interface ens6f0np0"),
+}
+
+
+@pytest.mark.parametrize("check", CASES)
+def test_what_is_not_as_planned_is_named(check: str) -> None:
+    status, changes, words = CASES[check]
+    found = told(dgx_03=replace(whole(host("dgx-03")), **changes))
+    assert {(each.check, each.subject) for each in found} == {(check, "dgx-03")}
+    assert found[0].status is status
+    assert words in found[0].sentence
+    assert found[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("port", "words"),
+    [(("DOWN", 10), "is DOWN, not ACTIVE"), (("INIT", 400), "is INIT"), (("ACTIVE", 200), "runs at 200 Gb/s, not 400")],
+)
+def test_a_link_that_is_down_or_slow_is_named_by_its_rail(port: tuple[str, int], words: str) -> None:
+    seen = whole(host("dgx-05"))
+    (found,) = told(dgx_05=replace(seen, ports={**seen.ports, RAIL: port}))
+    assert found.sentence.startswith(f"the link of rail 1 ({RAIL}) ")
+    assert words in found.sentence
+
+
+def test_other_gpus_than_planned_and_two_drivers() -> None:
+    other = (("NVIDIA H200", "580.126.20"),) * 8
+    (found,) = told(dgx_01=replace(whole(host("dgx-01")), gpus=other))
+    assert "its GPUs are NVIDIA-H200, and a DGX H100 has NVIDIA-H100-80GB-HBM3" in found.sentence
+    name = whole(host("dgx-01")).gpus[0][0]
+    mixed = (*((name, "580.1"),) * 7, (name, "570.2"))
+    assert told(dgx_01=replace(whole(host("dgx-01")), gpus=mixed))[0].status is Status.WARN
+
+
+def test_machines_with_one_reason_share_a_line_and_others_go_on() -> None:
+    low = {name: replace(whole(host(name.replace("_", "-"))), memory_gib=1891) for name in ("dgx_02", "dgx_07")}
+    found = told(**low, oss_1=UnreadError("it does not answer"), oss_2=UnreadError("it does not answer"))
+    assert {(each.check, each.subject, each.status) for each in found} == {
+        ("memory", "dgx-02, dgx-07", Status.FAIL),
+        ("machine", "oss-1, oss-2", Status.UNKNOWN),
+    }
+
+
+def test_a_hall_that_does_not_answer_taught_nothing() -> None:
+    silent = {each.name.replace("-", "_"): UnreadError("it does not answer") for each in site().hosts}
+    results = examine(planned(), site(), telling(**silent))
+    assert len(results) == 1
+    assert comparing.nothing_answered(results)
+    assert not comparing.nothing_answered(examine(planned(), site(), telling(dgx_01=silent["dgx_02"])))
+
+
+def test_names_are_shortened() -> None:
+    assert named(["a", "b"]) == "a, b"
+    assert named(list("abcdef")) == "a, b, c, d and 2 more"
+
+
+def test_an_answer_without_lines_is_a_machine_of_which_nothing_is_known() -> None:
+    assert parsed("end\n", 0.0) == Seen()
+    assert parsed("port 0000:18:00.0 ACTIVE\nend\n", 0.0).ports == {}
+
+
+def test_the_script_writes_nothing() -> None:
+    text = SCRIPT.read_text()
+    writing = (" >/", ">>", "rm ", "mv ", "tee", "systemctl", "modprobe", "mount ", "mkdir", "apt", "-pm", "-lgc")
+    assert not [word for word in writing if word in text]

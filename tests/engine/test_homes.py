@@ -1,0 +1,72 @@
+"""Files of people on EFS, in a stack that stands: what is made, who mounts it, and that all of it goes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .rehearsed import Rehearsed, rehearsed, until
+from .trees import Tree
+
+pytestmark = pytest.mark.engine
+
+NAMESPACE = "training"
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
+    """The dev stack with homes."""
+    directory = tmp_path_factory.mktemp("homes")
+    tree = Tree.copy(directory / "tree")
+    tree.stack("dev").set("gpucluster:storage.home", {"expectedGib": 50})
+    with rehearsed("dev", tree, directory / "state") as site:
+        site.up().require()
+        yield site
+
+
+def start(site: Rehearsed, name: str) -> None:
+    """A pod with its namespace's files."""
+    container = {"name": "shell", "image": "public.ecr.aws/docker/library/alpine:3.22", "command": ["true"]}
+    mounts = [{"name": "home", "mountPath": "/home/me"}]
+    spec: dict[str, Any] = {
+        "containers": [{**container, "volumeMounts": mounts}],
+        "volumes": [{"name": "home", "persistentVolumeClaim": {"claimName": "home"}}],
+        "restartPolicy": "Never",
+    }
+    metadata = {"name": name, "namespace": NAMESPACE}
+    site.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+
+def phase(site: Rehearsed, name: str) -> str:
+    found = site.kube.get("v1", "Pod", name, NAMESPACE) or {}
+    return str((found.get("status") or {}).get("phase"))
+
+
+def test_a_pod_of_the_runs_namespace_mounts_its_directory(homes: Rehearsed) -> None:
+    """The driver is registered, the zone has a mount target, and group and policy let the node in."""
+    start(homes, "one")
+    until(lambda: phase(homes, "one") in ("Running", "Succeeded"), "a pod with its files to run")
+
+
+def test_nothing_changes_by_itself(homes: Rehearsed) -> None:
+    homes.assert_quiet()
+
+
+def test_a_node_that_the_group_keeps_out_mounts_nothing(homes: Rehearsed) -> None:
+    """Without the rule for TCP 2049 a pod waits, and its event names the port; what brings the rule back starts it."""
+    ec2 = homes.aws("ec2")
+    filters = [{"Name": "group-name", "Values": ["gpucluster-dev-home"]}]
+    (group,) = ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
+    ec2.revoke_security_group_ingress(GroupId=group["GroupId"], IpPermissions=group["IpPermissions"])
+    start(homes, "two")
+    until(lambda: "TCP 2049 is closed" in homes.kubectl("-n", NAMESPACE, "get", "events"), "an event about TCP 2049")
+    assert phase(homes, "two") == "Pending"
+    homes.refresh().require()
+    homes.up().require()
+    until(lambda: phase(homes, "two") in ("Running", "Succeeded"), "the pod to start")
+
+
+def test_a_destroy_leaves_no_file_system(homes: Rehearsed) -> None:
+    homes.kubectl("-n", NAMESPACE, "delete", "pod", "one", "two")
+    homes.destroy().require()
+    assert homes.aws("efs").describe_file_systems()["FileSystems"] == []

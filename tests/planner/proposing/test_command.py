@@ -1,0 +1,55 @@
+"""The command: what it takes, what it prints, what it writes."""
+
+from pathlib import Path
+
+import pytest
+
+from planner.proposing.__main__ import main
+from tests.planner.proposing.test_best import SERVE, TRAIN, reduced
+from tests.planner.stacks import TODAY
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({}, "say what to train"),
+        ({"MODEL": "llama-3-8b", "SERVE": "llama-3-8b"}, "say what to train"),
+        ({**TRAIN, "MODEL": "llama-3-80b"}, "the catalogue has no model 'llama-3-80b'"),
+        ({**TRAIN, "TOKENS": ""}, "TOKENS is missing"),
+        ({**TRAIN, "TOKENS": "-5"}, "TOKENS is '-5'"),
+        ({**TRAIN, "DAYS": "nan"}, "DAYS is 'nan'"),
+        ({**TRAIN, "REGION": "mars-1"}, "there is no region 'mars-1'"),
+        ({**SERVE, "PROMPT": "8000", "ANSWER": "900"}, "lower PROMPT or ANSWER"),
+        ({**SERVE, "RPS": "1e99"}, "RPS is '1e99'"),
+    ],
+)
+def test_a_wrong_question_is_told_what_to_type(
+    words: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A08: a sentence on stderr and status 2."""
+    assert main(words, reduced(), TODAY) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_proposal_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A17: OUT is written with PICK's proposal, and a file that is there is left alone."""
+    file = tmp_path / "Pulumi.mine.yaml"
+    words = {**SERVE, "OUT": str(file), "PICK": "2"}
+    assert main(words, reduced(), TODAY) == 0
+    printed = capsys.readouterr().out
+    assert "one step more" in printed
+    assert "what binds" in printed
+    written = file.read_text(encoding="utf-8")
+    assert "gpucluster:serving:" in written
+    assert "# replace" in written
+    assert main(words, reduced(), TODAY) == 2
+    assert "there is a" in capsys.readouterr().err
+    assert file.read_text(encoding="utf-8") == written
+
+
+def test_what_does_not_fit_ends_with_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    """A17: the nearest miss and by how much."""
+    assert main({**TRAIN, "BUDGET": "100"}, reduced(), TODAY) == 1
+    out = capsys.readouterr().out
+    assert "nothing fits" in out
+    assert "USD too dear" in " ".join(out.split())

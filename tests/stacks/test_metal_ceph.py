@@ -1,0 +1,201 @@
+"""Ceph on machines of the inventory: what Rook is told, and what comes of it for the platform."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from catalogue.metal_versions import METAL_CHARTS
+from planner.site import CEPH_STORE_PORT
+from rehearsal.charts.values import not_in
+from tests.graph.harness import Recorded
+from tests.graph.schema_kubernetes import crd_file, problems
+from tests.graph.stackfiles import run_program
+from tests.graph.test_charts import vendor_values
+
+from .ceph_stack import DISKS, SERIALS, SERVERS, with_ceph
+from .test_metal import machines, told
+
+STATIC = "/volumes/shared"
+KINDS = (
+    "CephCluster",
+    "CephBlockPool",
+    "CephFilesystem",
+    "CephFilesystemSubVolumeGroup",
+    "CephObjectStore",
+    "CephObjectStoreUser",
+    "ObjectBucketClaim",
+)
+
+
+@cache
+def graph() -> Recorded:
+    return run_program(with_ceph(), stack="metal")
+
+
+def spec(name: str) -> dict[str, Any]:
+    return dict(graph().one(name).inputs["spec"])
+
+
+def test_ceph_gets_the_named_drives_of_the_named_machines_and_no_others() -> None:
+    storage = spec("ceph-cluster")["storage"]
+    assert (storage["useAllNodes"], storage["useAllDevices"]) == (False, False)
+    found = {each["name"]: [device["name"] for device in each["devices"]] for each in storage["nodes"]}
+    assert found == dict.fromkeys(SERVERS, DISKS)
+
+
+def test_its_machines_are_nodes_that_nothing_else_runs_on() -> None:
+    found = machines(graph())
+    names = {name: name.removeprefix("ceph-servers-") for name in found if "osd-" in name}
+    assert sorted(names.values()) == list(SERVERS)
+    for name, host in names.items():
+        text = str(found[name].inputs["stdin"]).rstrip().rpartition("\n")[2].split()
+        assert text.index("ceph-disks") < text.index("join"), "drives are looked at before Rook could take one"
+        told_by = _told(name)
+        assert told_by["CEPH_DISKS"].split() == DISKS
+        assert told_by["ALLOW_FORMAT"] == SERIALS[SERVERS.index(host)]
+        (join,) = (each for each in yaml.safe_load_all(told_by["JOIN"]) if each["kind"] == "JoinConfiguration")
+        registered = join["nodeRegistration"]
+        assert registered["taints"] == [{"key": "gpucluster/role", "value": "storage", "effect": "NoSchedule"}]
+        labels = next(each["value"] for each in registered["kubeletExtraArgs"] if each["name"] == "node-labels")
+        assert f"topology.rook.io/rack=r{host[-1]}" in labels.split(",")
+        assert f"{host} " in _told("cp-1")["INVITATIONS"]
+
+
+def _told(host: str) -> dict[str, str]:
+    return told(host, graph())
+
+
+def test_a_machine_without_its_serial_may_not_be_formatted() -> None:
+    changed = run_program(with_ceph(hosts={"allowFormat": SERIALS[:1]}), stack="metal")
+    allowed = {name: told(name, changed)["ALLOW_FORMAT"] for name in machines(changed) if "osd-" in name}
+    assert sorted(allowed.values()) == ["", "", SERIALS[0]]
+
+
+def test_daemons_run_where_ceph_is_and_answer_at_their_machines_addresses() -> None:
+    cluster = spec("ceph-cluster")
+    (term,) = cluster["placement"]["all"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    assert term["matchExpressions"] == [{"key": "gpucluster/role", "operator": "In", "values": ["storage"]}]
+    assert cluster["network"]["provider"] == "host"
+    assert cluster["mon"] == {"count": 3, "allowMultiplePerNode": False}
+    assert not cluster["dashboard"]["enabled"]
+    assert cluster["resources"]["osd"]["limits"]["memory"] == "8Gi"
+    blocks = {
+        (peer["ipBlock"]["cidr"], port["port"])
+        for each in graph().of_type("NetworkPolicy")
+        for rule in each.inputs["spec"].get("egress") or ()
+        for peer in rule.get("to") or ()
+        for port in rule.get("ports") or ()
+        if "ipBlock" in peer
+    }
+    assert ("10.20.0.31/32", CEPH_STORE_PORT) in blocks
+
+
+def test_parts_of_an_object_are_on_as_many_racks() -> None:
+    pool, files, objects = spec("ceph-pool"), spec("ceph-files"), spec("ceph-objects")
+    for each in (pool, files["metadataPool"], *files["dataPools"], objects["metadataPool"], objects["dataPool"]):
+        assert (each["failureDomain"], each["replicated"]["size"]) == ("rack", 3)
+
+
+def test_with_parity_the_data_alone_has_it() -> None:
+    """Metadata and volumes cannot: they have as many copies as may be lost, and one more."""
+    changed = run_program(
+        with_ceph(
+            hosts={
+                "name": "osd-[1-6]",
+                "address": "10.20.0.[31-36]",
+                "bmc": "10.20.4.[31-36]",
+                "racks": "r[1-3]",
+                "units": [20, 22],
+                "serials": None,
+                "allowFormat": None,
+                "hostKeys": [f"ssh-ed25519 {letter * 68}" for letter in "UVWXYZ"],
+            },
+            count=6,
+            replicas=None,
+            erasure="4+2",
+            failureDomain="host",
+            bucket="b-1",
+        ),
+        stack="metal",
+    )
+    files = changed.one("ceph-files").inputs["spec"]
+    assert [each["name"] for each in files["dataPools"]] == ["replicated", "erasure-coded"]
+    assert files["dataPools"][0]["replicated"]["size"] == 3
+    assert files["dataPools"][1]["erasureCoded"] == {"dataChunks": 4, "codingChunks": 2}
+    assert changed.one("ceph-objects").inputs["spec"]["dataPool"]["erasureCoded"]["dataChunks"] == 4
+    assert changed.one("ceph-pool").inputs["spec"]["replicated"]["size"] == 3
+    assert changed.one("ceph-shared").inputs["spec"]["dataPoolName"] == "files-erasure-coded"
+
+
+def test_everybody_waits_until_ceph_has_all_drives_and_is_well() -> None:
+    found = graph()
+    (job,) = (each for each in found.of_type("Job") if each.name == "ceph-wait")
+    words = {each["name"]: each["args"] for each in job.inputs["spec"]["template"]["spec"]["containers"]}
+    assert f"--for=jsonpath={{.status.storage.osd.storeType.bluestore}}={3 * len(DISKS)}" in words["drives"]
+    assert "--for=jsonpath={.status.ceph.health}=HEALTH_OK" in words["healthy"]
+    assert "details" in words
+    for name in ("ceph-pool", "ceph-files", "ceph-objects"):
+        assert job.urn in found.one(name).depends_on
+        assert found.one(name).inputs["metadata"]["annotations"]["pulumi.com/waitFor"].endswith("=Ready")
+
+
+def test_claims_of_all_namespaces_are_one_directory() -> None:
+    volumes = [each for each in graph().of_type("PersistentVolume") if "csi" in each.inputs["spec"]]
+    assert len(volumes) > 1
+    for each in volumes:
+        csi = each.inputs["spec"]["csi"]
+        assert csi["volumeAttributes"]["rootPath"] == STATIC
+        assert csi["driver"] == "rook-ceph.cephfs.csi.ceph.com"
+    assert len({each.inputs["spec"]["csi"]["volumeHandle"] for each in volumes}) == len(volumes)
+
+
+def test_the_stores_key_is_that_of_the_stack_file() -> None:
+    """Rook would make one of its own, which no namespace has."""
+    (key,) = spec("ceph-user")["keys"]
+    assert key["secretKeyRef"] == {"name": "object-store", "key": "key"}
+    assert spec("ceph-bucket")["additionalConfig"] == {"bucketOwner": "gpucluster"}
+    values = graph().one("rook-ceph-release").inputs["values"]
+    assert "bucketOwner" in values["obcAllowAdditionalConfigFields"].split(",")
+    (secret,) = (each for each in graph().of_type("Secret") if each.name == "ceph-key-secret")
+    assert "stringData" in secret.secret
+
+
+def test_volumes_are_cephs_and_local_ones_are_not_made() -> None:
+    classes = {each.inputs["metadata"]["name"]: each for each in graph().of_type("StorageClass")}
+    assert set(classes) == {"ceph-block", "ceph-filesystem", "ceph-bucket"}
+    default = "storageclass.kubernetes.io/is-default-class"
+    assert [name for name, each in classes.items() if each.inputs["metadata"].get("annotations", {}).get(default)] == [
+        "ceph-block"
+    ]
+    assert classes["ceph-bucket"].inputs["reclaimPolicy"] == "Retain"
+    assert not [each for each in graph().of_type("Release") if each.inputs["chart"] == "local-static-provisioner"]
+
+
+@pytest.mark.parametrize("chart", ["rook-ceph", "ceph-csi-drivers"])
+def test_the_chart_has_every_key_we_set(chart: str) -> None:
+    theirs, commented = vendor_values(chart)
+    (release,) = (each for each in graph().of_type("Release") if each.inputs["chart"] == chart)
+    assert release.inputs["version"] == METAL_CHARTS[chart].version
+    assert list(not_in(theirs, release.inputs.get("values") or {}, commented, "")) == []
+
+
+def test_rooks_definitions_take_what_they_are_told() -> None:
+    """Every field of a custom resource is one that the vendor's schema has, and of its type."""
+    if crd_file("CephCluster") is None:
+        pytest.skip("Rook's definitions are not at hand (GPUCLUSTER_UPSTREAM)")
+    found = [each for each in graph().resources.values() if each.kind in KINDS]
+    assert {each.kind for each in found} == set(KINDS)
+    assert [problem for each in found for problem in problems(each)] == []
+
+
+def test_cephs_metrics_are_collected_where_there_is_monitoring() -> None:
+    config = with_ceph()
+    config["gpucluster:monitoring"] = {}
+    config["gpucluster:inventory"]["logs"] = {"host": "loki.hall-2.example.com"}
+    monitor = run_program(config, stack="metal").one("monitors-ceph")
+    assert monitor.inputs["metadata"]["namespace"] == "rook-ceph"
+    assert monitor.inputs["spec"]["endpoints"][0]["port"] == "http-metrics"

@@ -1,0 +1,129 @@
+"""Every preset of on-premises machines is deployed by the real program once it is told which machines those are."""
+
+import re
+from functools import cache
+from ipaddress import IPv4Network
+from typing import Any
+
+import pytest
+
+from components.metal.bundle import CONCERNS
+from planner.metal_types import MetalPlan
+from planner.plan import plan
+from settings.load import from_sections
+from settings.presets import preset, preset_names
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import refusal, run_program
+from tests.stacks.test_metal import machines
+
+LIFECYCLE = {"owner": "ml-platform", "costCentre": "research"}
+METAL = [name for name in preset_names() if preset(name)["platform"]["kind"] == "metal"]
+STORE = {"endpoint": "https://s3.hall.net", "bucket": "gpucluster-lab", "cidrs": ["198.18.7.0/28"]}
+SHARED = {"kind": "nfs", "source": "nas.hall.net:/export"}
+
+
+def test_the_presets_are_the_source_systems_the_tiers_and_the_labs() -> None:
+    assert set(METAL) == {"budget", "full", "h100-64n", "h100-8n", "h200-32n", "lab-metal", "lab-vm", "mid", "slurm-8n"}
+
+
+def bare(name: str) -> dict[str, Any]:
+    """A preset with an owner, as a stack file has it."""
+    return {"preset": name, "example": True, "lifecycle": LIFECYCLE}
+
+
+@cache
+def planned(name: str) -> MetalPlan:
+    found = plan(from_sections(bare(name)))
+    assert isinstance(found, MetalPlan)
+    return found
+
+
+def inventory(name: str) -> dict[str, Any]:
+    """Machines for everything that the preset counts, at addresses one after the other."""
+    settings = from_sections(bare(name))
+    assert settings.platform.kind == "metal"
+    own, bmc = IPv4Network(settings.platform.management_cidr), IPv4Network(settings.platform.bmc_cidr)
+    wanted = [({"pool": pool.name}, pool.count) for pool in settings.pools]
+    roles: dict[str, int] = {}
+    for each in settings.storage.servers:
+        roles[each.role] = roles.get(each.role, 0) + each.count
+    wanted += [({"storage": role}, count) for role, count in roles.items()]
+    hosts, at = [], 10
+    for what, count in wanted:
+        (word,) = what.values()
+        for number in range(count):
+            serial = f"{word}-{number + 1}"
+            hosts.append(
+                {
+                    **what,
+                    "name": serial,
+                    "address": str(own[at]),
+                    "bmc": str(bmc[at]),
+                    "hostKeys": [f"ssh-ed25519 {'A' * 60}{at:08}"],
+                    "serials": [f"SN{at:06}"],
+                }
+            )
+            at += 1
+    return {
+        "endpoint": str(own[-3]),
+        "driver": "host",
+        "hosts": hosts,
+        "sharedFiles": SHARED,
+        "objectStore": STORE,
+    }
+
+
+def config(name: str, **changes: Any) -> dict[str, Any]:
+    found = {f"gpucluster:{key}": value for key, value in bare(name).items()}
+    return {**found, "gpucluster:inventory": inventory(name), **changes, "pulumi:disable-default-providers": ["*"]}
+
+
+@cache
+def deployed(name: str) -> Recorded:
+    return run_program(config(name), stack="mine")
+
+
+@pytest.mark.parametrize("name", METAL)
+def test_every_machine_of_the_preset_is_prepared_and_every_run_is_there(name: str) -> None:
+    graph, found = deployed(name), planned(name)
+    hosts = {each["name"]: each for each in inventory(name)["hosts"]}
+    assert set(machines(graph)) == set(hosts)
+    for host, command in machines(graph).items():
+        text = str(command.inputs["stdin"])
+        called = text.rstrip().rpartition("\n")[2].split()[1:]
+        assert [each for each in CONCERNS if each in called] == called
+        pool = found.pools.get(str(hosts[host].get("pool")))
+        gpus = pool.gpus_per_node if pool else 0
+        assert ("acs" in called) is bool(gpus)
+        assert ("fabric-manager" in called) is (gpus == 8)
+        assert ("join" in called or "control-plane" in called) is (pool is not None)
+        memory = re.search(r"^GPUCLUSTER_MEMORY_GIB=(\d+)$", text, re.MULTILINE)
+        assert memory is not None
+        assert int(memory[1]) == (pool.server.memory_gib if pool else 0)
+    waits = [str(each.inputs["create"]) for each in graph.of_type("Command") if "kubectl" in str(each.inputs["create"])]
+    for name_, pool in found.pools.items():
+        assert any(len(re.findall(rf" node/{name_}-\d+", words)) == pool.count for words in waits)
+    text = " ".join(each.name for each in graph.resources.values())
+    for run in (*found.runs, *found.services):
+        assert run in text
+
+
+@pytest.mark.parametrize("name", METAL)
+def test_a_fabric_of_infiniband_has_its_operator_and_ethernet_none(name: str) -> None:
+    fabric = planned(name).fabric
+    there = [each.name for each in deployed(name).of_type("NicClusterPolicy")]
+    assert bool(there) is (fabric is not None and fabric.kind == "infiniband")
+
+
+@pytest.mark.parametrize("name", METAL)
+def test_what_a_preset_lacks_is_refused_with_what_to_write(name: str) -> None:
+    without = {key: value for key, value in config(name).items() if key != "gpucluster:inventory"}
+    assert "gpucluster:inventory: names no machines" in refusal(without, stack="mine")
+    whole = inventory(name)
+    lacking = {key: value for key, value in whole.items() if key not in ("objectStore", "sharedFiles")}
+    said = refusal(config(name, **{"gpucluster:inventory": lacking}), stack="mine")
+    assert "inventory.objectStore: is missing" in said
+    assert "name one" in said
+    one_less = {**whole, "hosts": whole["hosts"][:-1]}
+    said = refusal(config(name, **{"gpucluster:inventory": one_less}), stack="mine")
+    assert "name the machines that are missing" in said
