@@ -29,7 +29,7 @@ Property = Annotated[
 class ExternalSecret(Section):
     """A secret of Secrets Manager, or one value of a JSON object that it holds."""
 
-    id: SecretId
+    id: Annotated[SecretId, Field(description="name or whole ARN of the secret in Secrets Manager")]
     property: Annotated[
         Property | None,
         Field(description="key of the JSON object that the secret holds; None = the whole value"),

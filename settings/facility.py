@@ -31,12 +31,15 @@ class Ups(Section):
     covers: Annotated[Literal["all", "control"], Field(description="all of it, or control plane and storage only")]
 
 
+MOST_FLOW_LPM = 10_000_000
+
+
 class CoolingSection(Section):
     """How heat leaves the room. Flow (litres per minute) and warming (kelvin) are of the liquid loops."""
 
     kind: Literal["air", "dlc", "immersion"]
     capacity_kw: Annotated[float, Field(gt=0, le=1_000_000)]
-    flow_lpm: Annotated[float | None, Field(gt=0, le=10_000_000)] = None
+    flow_lpm: Annotated[float | None, Field(gt=0, le=MOST_FLOW_LPM)] = None
     delta_k: Annotated[float | None, Field(gt=0, le=60)] = None
     pumps: Annotated[int | None, Field(ge=1, le=1000)] = None
 

@@ -21,6 +21,7 @@ from planner.reliability.losses import expected_failures, restarts_for
 from planner.reliability.mttf import failure_rate, mttf
 from planner.storage.limits import client_gb_per_s, storage_link
 from settings.errors import NAMESPACE
+from settings.facility import MOST_FLOW_LPM
 
 Sections = dict[str, Any]
 
@@ -142,7 +143,7 @@ def _room(server: Server) -> Sections:
     liquid = server.cooling is not Cooling.AIR
     cooling: Sections = {"kind": server.cooling.value if liquid else "air", "capacityKw": 1_000_000}
     if liquid:
-        cooling |= {"pumps": 2, "deltaK": 10, "flowLpm": 10_000_000}
+        cooling |= {"pumps": 2, "deltaK": 10, "flowLpm": MOST_FLOW_LPM}
     return {
         "racks": {"count": 4096, "units": 48, "powerKw": power_kw},
         "circuit": _CIRCUIT,

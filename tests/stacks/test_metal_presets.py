@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from catalogue.storage_servers import STORAGE_SERVERS
 from components.metal.bundle import CONCERNS
 from planner.metal_types import MetalPlan
 from planner.plan import plan
@@ -53,9 +54,13 @@ def inventory(name: str) -> dict[str, Any]:
         (word,) = what.values()
         for number in range(count):
             serial = f"{word}-{number + 1}"
+            drives = (
+                STORAGE_SERVERS[settings.storage.ceph.server].drives if word == "osd" and settings.storage.ceph else 0
+            )
             hosts.append(
                 {
                     **what,
+                    **({"disks": [f"/dev/disk/by-path/pci-{bay}" for bay in range(drives)]} if drives else {}),
                     "name": serial,
                     "address": str(own[at]),
                     "bmc": str(bmc[at]),
@@ -64,13 +69,8 @@ def inventory(name: str) -> dict[str, Any]:
                 }
             )
             at += 1
-    return {
-        "endpoint": str(own[-3]),
-        "driver": "host",
-        "hosts": hosts,
-        "sharedFiles": SHARED,
-        "objectStore": STORE,
-    }
+    stores = {"objectStore": STORE} if settings.storage.ceph else {"objectStore": STORE, "sharedFiles": SHARED}
+    return {"endpoint": str(own[-3]), "driver": "host", "hosts": hosts, **stores}
 
 
 def config(name: str, **changes: Any) -> dict[str, Any]:
@@ -96,7 +96,8 @@ def test_every_machine_of_the_preset_is_prepared_and_every_run_is_there(name: st
         gpus = pool.gpus_per_node if pool else 0
         assert ("acs" in called) is bool(gpus)
         assert ("fabric-manager" in called) is (gpus == 8)
-        assert ("join" in called or "control-plane" in called) is (pool is not None)
+        of_ceph = hosts[host].get("storage") == "osd"
+        assert ("join" in called or "control-plane" in called) is (pool is not None or of_ceph)
         memory = re.search(r"^GPUCLUSTER_MEMORY_GIB=(\d+)$", text, re.MULTILINE)
         assert memory is not None
         assert int(memory[1]) == (pool.server.memory_gib if pool else 0)

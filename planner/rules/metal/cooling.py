@@ -6,6 +6,7 @@ from math import ceil
 from planner.facility.cooling import carried_kw
 from planner.findings import Observation, Severity
 from planner.metal_draft import MetalDraft, metal_rule
+from settings.facility import MOST_FLOW_LPM
 
 _WARM_LOOP_K = 15.0
 _MARGIN = 1e-9
@@ -62,13 +63,19 @@ def coolant_flow(draft: MetalDraft) -> Iterable[Observation]:
             path="facility.cooling.flowLpm",
             sentence=f"{cooling.flow_lpm:g} litres per minute carry {carried:.1f} kW at {cooling.delta_k:g} K, and the "
             f"nodes give off {plan.heat.liquid_kw:.1f} kW",
-            remedy=f"set it to {ceil(plan.litres_per_minute or 0)}, or let the water warm more",
+            remedy=_more_flow(plan.litres_per_minute or 0),
             inputs={
                 "flow": f"{cooling.flow_lpm:g} litres per minute",
                 "warming": f"{cooling.delta_k:g} K",
                 "heat": f"{plan.heat.liquid_kw:.1f} kW",
             },
         )
+
+
+def _more_flow(needed: float) -> str:
+    """What to do where the flow is too small; no loop has more litres per minute than a stack file takes."""
+    warmer = "let the water warm more"
+    return f"set it to {ceil(needed)}, or {warmer}" if needed <= MOST_FLOW_LPM else f"{warmer}, or take fewer nodes"
 
 
 @metal_rule(

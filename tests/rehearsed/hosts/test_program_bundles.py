@@ -41,7 +41,7 @@ def as_racked(rack: Rack) -> Host:
 
 
 def test_the_programs_bundle_prepares_its_machine_and_changes_nothing_the_second_time(hall: Hall, rack: Rack) -> None:
-    host, bundle = as_racked(rack), text("pool-training-dgx-01-prepared", "join", "shared-files")
+    host, bundle = as_racked(rack), text("pool-training-dgx-01-prepared", "join", "shared-files", "lustre-client")
     first = prepare(hall, host, bundle)
     assert first.status == 0, first.lines
     assert [name for name, said in first.lines.items() if said.startswith("changed: ")], first.lines
