@@ -29,6 +29,9 @@ _UPLINKS = 2
 _PORTS_OF_A_MACHINE = 2
 """One for the machine's own network, one for its management controller."""
 
+_SPANS = {"management": (Span.MANAGEMENT, Span.BMC), "storage": (Span.STORAGE, Span.STORAGE)}
+"""What cables to a device's first port, and to the next ones, are."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
@@ -68,8 +71,7 @@ class NetworkPlan:
         for link in links(self.design, named):
             if link.span is Span.NODE_LEAF:
                 low, port = ends[int(link.low)]
-                span = Span.MANAGEMENT if self.kind == "management" else link.span
-                yield link._replace(span=span, low=low, low_port=port)
+                yield link._replace(span=_SPANS[self.kind][min(port, 1)], low=low, low_port=port)
             else:
                 yield link
 

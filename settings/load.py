@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -154,7 +155,10 @@ def _parsed(text: str | None) -> Any:
 
 
 def stack_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The secrets that sections name, as they are written; no section's own name."""
+    """The secrets that sections and those of their preset name, as they are written; no section's own name."""
+    # Who validates the sections tells what is wrong with their preset.
+    with suppress(SettingsError):
+        values = on_its_preset(values)
     return tuple(each for each in named_secrets(values) if each not in SECTIONS)
 
 

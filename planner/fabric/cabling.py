@@ -15,7 +15,9 @@ class Span(StrEnum):
     NODE_LEAF = "node-leaf"
     LEAF_SPINE = "leaf-spine"
     SPINE_CORE = "spine-core"
+    STORAGE = "storage"
     MANAGEMENT = "management"
+    BMC = "bmc"
 
 
 class Link(NamedTuple):
@@ -47,7 +49,9 @@ def row(link: Link, *, switch_ports_per_cage: int) -> tuple[str, ...]:
         cage, half = divmod(number, switch_ports_per_cage)
         return f"{cage + 1}/{half + 1}" if switch_ports_per_cage > 1 else str(cage + 1)
 
-    low = f"card {link.low_port}" if link.span in (Span.NODE_LEAF, Span.MANAGEMENT) else port(link.low_port)
+    ends = {Span.NODE_LEAF: f"card {link.low_port}", Span.STORAGE: f"storage card {link.low_port}"}
+    ends |= {Span.MANAGEMENT: "management", Span.BMC: "BMC"}
+    low = ends.get(link.span) or port(link.low_port)
     rail = "" if link.rail is None else str(link.rail)
     metres = "" if link.length_m is None else f"{link.length_m:.1f}"
     return link.span.value, link.low, low, link.high, port(link.high_port), rail, metres

@@ -175,3 +175,12 @@ def test_words_that_yaml_1_1_took_for_booleans(tmp_path: Path) -> None:
     path = tmp_path / "Pulumi.dev.yaml"
     path.write_text(text.replace("owner: ml-platform", "owner: on"), encoding="utf-8")
     assert from_file(path).lifecycle.owner == "on"
+
+
+def test_a_secret_that_only_the_preset_names_is_a_key_of_the_stack() -> None:
+    """A stack of one word runs what its preset has: the passwords of that are set beside it."""
+    sections = {"preset": "h200-32n", "lifecycle": {"owner": "ml-platform", "costCentre": "research"}, "example": True}
+    assert {"trialDatabase", "trackingDatabase", "pipelinesDatabase"} <= set(stack_secrets(sections))
+    values = {f"gpucluster:{key}": json.dumps(value) for key, value in sections.items() if key != "preset"}
+    values |= {"gpucluster:preset": "h200-32n", "gpucluster:trialDatabase": "database_secret"}
+    assert from_pulumi(_set(values, ["gpucluster:trialDatabase"])).settings.preset == "h200-32n"

@@ -59,7 +59,7 @@ def changed(**inventory: Any) -> Recorded:
 def machines(graph: Recorded) -> dict[str, Resource]:
     """The commands that prepare machines, by the machine's name."""
     found = {each.name.removesuffix("-prepared"): each for each in graph.of_type("Command") if "stdin" in each.inputs}
-    return {re.sub(r"^(pool-[a-z]+|host)-", "", name): each for name, each in found.items()}
+    return {re.sub(r"^(pool-[a-z]+|host|ceph-servers)-", "", name): each for name, each in found.items()}
 
 
 def told(host: str, graph: Recorded | None = None) -> dict[str, str]:
