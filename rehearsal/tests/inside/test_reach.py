@@ -17,6 +17,7 @@ from rehearsal.cluster.layout import Layout
 from rehearsal.cluster.tls import TlsServer
 from rehearsal.eks.front import Front
 from rehearsal.eks.reach import barred
+from rehearsal.kube.client import Kube
 from rehearsal.plugins.kubernetes.session import Session
 from rehearsal.plugins.kubernetes.settings import ProviderSettings
 
@@ -81,6 +82,7 @@ class Endpoint:
     def __init__(self, directory: Path) -> None:
         self.reason: str | None = None
         self.lost = False
+        self._clients: list[Kube] = []
         self._files = Layout(directory)
         layout.write_keys(self._files)
 
@@ -116,16 +118,24 @@ class Endpoint:
             }
         )
         chosen = ProviderSettings(kubeconfig=text)
-        return Session(chosen, chosen.connect(), threading.Event(), None)
+        client = chosen.connect()
+        assert client is not None
+        self._clients.append(client)
+        return Session(chosen, client, threading.Event(), None)
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+        self.front.stop()
+        self.server.shutdown()
+        self.server.server_close()
 
 
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
     made = Endpoint(tmp_path)
     yield made
-    made.front.stop()
-    made.server.shutdown()
-    made.server.server_close()
+    made.close()
 
 
 def test_who_is_barred_finds_the_cluster_unreachable_for_the_whole_run_lf02(endpoint: Endpoint) -> None:
