@@ -1,23 +1,13 @@
 """HTTPS for clients that may be killed while they connect."""
 
-import errno
 import logging
 import ssl
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from rehearsal.kube.tls import Connection
+
 log = logging.getLogger(__name__)
-
-
-class _Connection(ssl.SSLSocket):
-    """A connection that its client has reset before TLS began is closed: the base class raises and forgets it."""
-
-    def getpeername(self) -> Any:
-        try:
-            return super().getpeername()
-        except OSError as error:
-            self.close()
-            raise ConnectionAbortedError(errno.ECONNABORTED, "the client has gone") from error
 
 
 class TlsServer(ThreadingHTTPServer):
@@ -31,7 +21,7 @@ class TlsServer(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext) -> None:
         super().__init__(address, handler)
         self._tls = tls
-        self._tls.sslsocket_class = _Connection
+        self._tls.sslsocket_class = Connection
 
     def get_request(self) -> tuple[ssl.SSLSocket, Any]:
         """A connection whose handshake is left to its own thread. An OSError here is a client that has gone."""

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from rehearsal.kube.credentials import CommandToken, Credentials, StaticToken
+from rehearsal.kube.tls import Connection
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def _entry(document: Mapping[str, Any], section: str, key: str, name: str) -> Ma
 def _tls(cluster: Mapping[str, Any], user: Mapping[str, Any]) -> ssl.SSLContext:
     authority = _inline(cluster, "certificate-authority")
     tls = ssl.create_default_context(cadata=authority.decode() if authority else None)
+    tls.sslsocket_class = Connection
     if cluster.get("insecure-skip-tls-verify"):
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE

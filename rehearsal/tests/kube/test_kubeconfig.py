@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import select
+import socket
+import struct
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +59,18 @@ def test_context_decides_the_namespace() -> None:
 def test_unusable_kubeconfig_is_explained(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Kube.from_kubeconfig(text)
+
+
+def test_a_server_that_resets_before_tls_begins_leaves_no_socket_open() -> None:
+    access = kubeconfig.load(document())
+    with warnings.catch_warnings(record=True) as told, socket.create_server(("127.0.0.1", 0)) as server:
+        warnings.simplefilter("always", ResourceWarning)
+        client = socket.create_connection(server.getsockname())
+        accepted, _ = server.accept()
+        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        accepted.close()
+        select.select([client], [], [], 5)
+        with pytest.raises(OSError, match="the other side has gone"):
+            access.tls.wrap_socket(client, server_hostname="127.0.0.1")
+        gc.collect()
+    assert [str(each.message) for each in told] == []
