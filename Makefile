@@ -208,6 +208,10 @@ reference: setup ## schemas of stack files and plans, lists of rules, IAM polici
 	@$(RUN) sweep.rights
 	@$(RUN) monitoring.runbooks
 
+site: setup ## the pages below docs/ as a site in build/site; a link that leads nowhere fails it
+	@$(RUN) mkdocs build --quiet --site-dir build/site
+	@echo "build/site/index.html"
+
 picture: setup ## the README's drawing of the stack on metal
 	@$(RUN) planner.faces.page.picture
 
