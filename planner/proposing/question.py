@@ -62,7 +62,8 @@ class Serving:
 
 
 def asked(words: Mapping[str, str], models: Mapping[str, Model]) -> Training | Serving:
-    """The question as it was typed, by the names that make has. Raises QuestionError."""
+    """The question as it was typed, by the names that make has; an empty word was not typed. Raises QuestionError."""
+    words = {name: word for name, word in words.items() if word}
     train, serve = words.get("MODEL", ""), words.get("SERVE", "")
     if bool(train) == bool(serve):
         raise QuestionError(

@@ -53,3 +53,10 @@ def test_what_does_not_fit_ends_with_status_1(capsys: pytest.CaptureFixture[str]
     out = capsys.readouterr().out
     assert "nothing fits" in out
     assert "USD too dear" in " ".join(out.split())
+
+
+def test_words_that_make_exports_empty_are_as_if_nobody_said_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """A08: `make propose SERVE=... RPS=10 TTFT=1` leaves PROMPT and the rest empty in the environment."""
+    empty = dict.fromkeys(("MODEL", "PROMPT", "ANSWER", "BUDGET", "REGION", "SPOT", "OUT", "PICK"), "")
+    assert main({**empty, **SERVE}, reduced(), TODAY) == 0
+    assert "the best of" in capsys.readouterr().out
