@@ -19,6 +19,8 @@ OWNERS: Mapping[Owner, str] = {
     "service": "who owns the model service",
 }
 ACTIONS = 3
+ISOLATES = "isolates"
+"""Label of alerts whose node new pods must not come to (node/isolation/isolate.py asks for it)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +43,8 @@ class Failure:
     """One row of the table. `expression` reads recorded names; `$name` in it is the limit of that name.
 
     `row` is the symptom of the taxonomy (V01) that it answers. A `symptom` is kept quiet while a cause fires in the
-    same pool. `span` is how long the expression must hold. `signal` says what is looked at and which exporter shows it.
+    same pool. If it `isolates`, the node that its alert names is no place for new pods. `span` is how long the
+    expression must hold. `signal` says what is looked at and which exporter shows it.
     Raises ValueError for a limit that the expression does not use, or one that it lacks.
     """
 
@@ -64,6 +67,7 @@ class Failure:
     guards: tuple[str, ...] = ()
     row: str | None = None
     symptom: bool = False
+    isolates: bool = False
     more: str = ""
 
     def __post_init__(self) -> None:
@@ -103,6 +107,7 @@ class Failure:
                 "owner": self.owner,
                 "failure": self.id,
                 "symptom": "yes" if self.symptom else "no",
+                **({ISOLATES: "yes"} if self.isolates else {}),
             },
             "annotations": {"summary": self.summary, "runbook_url": f"{runbooks.rstrip('/')}/{self.page}"},
         }

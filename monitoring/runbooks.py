@@ -69,6 +69,11 @@ _MOVES = (
         "label and taint of the node say what was found",
     ),
     ("give a node back", "`kubectl uncordon NODE`", "pods come again"),
+    (
+        "keep a node that was isolated by itself",
+        "`kubectl annotate node NODE gpucluster/isolated-`",
+        "it stays cordoned until somebody gives it back",
+    ),
 )
 
 _TAIL = """
@@ -112,6 +117,9 @@ def _lines(failure: Failure) -> Iterator[str]:
     yield ""
     yield from (f"- {cause}" for cause in failure.causes)
     yield ""
+    if failure.isolates:
+        yield "With `monitoring.isolation` the node is cordoned by itself, and comes back ten minutes after this ended."
+        yield ""
     yield "## What to do first"
     for number, action in enumerate(failure.actions, 1):
         yield ""

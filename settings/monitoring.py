@@ -66,6 +66,14 @@ class Logs(Section):
     retention_days: LogDays = 30
 
 
+class Isolation(Section):
+    """Nodes that an alert calls broken are cordoned by themselves, and come back ten minutes after it ended."""
+
+    most: Annotated[
+        int, Field(ge=1, le=64, description="nodes of a pool at a time; where more are broken, somebody must look")
+    ] = 1
+
+
 class Monitoring(Section):
     """Prometheus, Alertmanager, Grafana, exporters and log collection.
 
@@ -80,3 +88,4 @@ class Monitoring(Section):
     receivers: tuple[Receiver, ...] = ()
     logs: Logs = Field(default_factory=Logs)
     alerts: Alerts = Field(default_factory=Alerts)
+    isolation: Isolation | None = Field(default=None, description="left out = only people keep pods off broken nodes")

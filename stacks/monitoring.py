@@ -8,6 +8,7 @@ import pulumi
 from catalogue import versions
 from components.layers import Monitoring
 from components.monitoring.alerting import Mail, Receiver
+from components.monitoring.isolation import Isolation, IsolationArgs, isolation_files
 from components.monitoring.logs import fluent_bit_values
 from components.monitoring.monitors import Monitors, MonitorsArgs, Target
 from components.monitoring.stack import OUTSIDE, MonitoringStack, MonitoringStackArgs
@@ -18,6 +19,7 @@ from monitoring.dashboards.address import address
 from monitoring.defaults import default_rules
 from planner.monitoring.types import MonitoringPlan, PodRequest, ReceiverPlan
 from planner.types import Plan
+from stacks.autoscaling import PROMETHEUS
 from stacks.charts import chart_source
 from stacks.dashboards import FIRST, deploy_dashboards
 from stacks.monitoring_rules import monitoring_rules
@@ -65,6 +67,17 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
     MonitoringStack("monitoring-stack", args, inside)
     deploy_dashboards(plan, namespace, inside)
     monitoring_rules(plan, wanted.alerts, namespace, after=services.monitors, opts=inside)
+    if wanted.isolation:
+        isolation = IsolationArgs(
+            namespace=namespace,
+            image=plan.supply.image(versions.PYTHON_IMAGE),
+            files=isolation_files(),
+            prometheus=PROMETHEUS,
+            pools=wanted.isolation.pools,
+            most=wanted.isolation.most,
+            after=[platform.cluster.ready],
+        )
+        Isolation("isolation", isolation, inside)
     targets = [
         Target(name="volcano-scheduler", namespace=services.namespaces["volcano-system"], labels=SCHEDULER_LABELS),
         Target(name="volcano-controllers", namespace=services.namespaces["volcano-system"], labels=CONTROLLERS_LABELS),

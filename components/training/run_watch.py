@@ -17,7 +17,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
-from components.platform.confinement import NOBODY, confined
+from components.platform.scripted import IDENTITY, Script, scripted
 from monitoring import words
 
 NAME, KEPT = "run-watch", "run-failures"
@@ -27,7 +27,6 @@ WATCH_KEY = "gpucluster/watches-runs"
 """Label of its pod, by which others let it in."""
 
 SCRIPTS, TABLE = "/opt/gpucluster/watch", "table.json"
-IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 HANG_STEPS = 20
 HANG_LEAST_SECONDS = 900
 """Longer than PyTorch lets a collective wait (600 s), whose own end leaves better evidence. Assumed."""
@@ -74,51 +73,15 @@ class RunWatch(Component):
         kept = core.ConfigMap(
             self.named("failures"), core.ConfigMapInitArgs(metadata=_meta(KEPT, args.namespace)), self.child()
         )
-        script = core.ConfigMap(
-            self.named("script"),
-            core.ConfigMapInitArgs(metadata=_meta(NAME, args.namespace), data={**args.files, TABLE: args.table}),
-            self.child(),
+        script = Script(
+            image=args.image,
+            directory=SCRIPTS,
+            files={**args.files, TABLE: args.table},
+            command=command(),
+            labels={WATCH_KEY: "true"},
+            memory="256Mi",
         )
-        rights = self._rights(args.namespace)
-        labels = {WATCH_KEY: "true"}
-        mount = core.VolumeMountArgs(name="script", mount_path=SCRIPTS, read_only=True)
-        amounts = {"cpu": "100m", "memory": "256Mi"}
-        k8s.apps.v1.Deployment(
-            self.named("deployment"),
-            k8s.apps.v1.DeploymentInitArgs(
-                metadata=_meta(NAME, args.namespace),
-                spec=k8s.apps.v1.DeploymentSpecArgs(
-                    replicas=1,
-                    strategy=k8s.apps.v1.DeploymentStrategyArgs(type="Recreate"),
-                    selector=k8s.meta.v1.LabelSelectorArgs(match_labels=labels),
-                    template=core.PodTemplateSpecArgs(
-                        metadata=k8s.meta.v1.ObjectMetaArgs(labels=labels),
-                        spec=core.PodSpecArgs(
-                            service_account_name=NAME,
-                            containers=[
-                                core.ContainerArgs(
-                                    name=NAME,
-                                    image=args.image,
-                                    command=command(),
-                                    env=[core.EnvVarArgs(name="PYTHONDONTWRITEBYTECODE", value="1")],
-                                    termination_message_policy="FallbackToLogsOnError",
-                                    resources=core.ResourceRequirementsArgs(limits=amounts, requests=amounts),
-                                    security_context=confined(user=NOBODY, writes=False),
-                                    volume_mounts=[mount],
-                                )
-                            ],
-                            volumes=[
-                                core.VolumeArgs(
-                                    name="script",
-                                    config_map=core.ConfigMapVolumeSourceArgs(name=script.metadata.name.apply(str)),
-                                )
-                            ],
-                        ),
-                    ),
-                ),
-            ),
-            self.child(depends_on=[kept, *rights]),
-        )
+        scripted(self, NAME, args.namespace, NAME, script, [kept, *self._rights(args.namespace)])
         self.register_outputs({"failures": KEPT})
 
     def _rights(self, namespace: pulumi.Input[str]) -> list[pulumi.Resource]:

@@ -21,6 +21,7 @@ FABRIC = Subject(
             limits={},
             span="0s",
             severity="critical",
+            isolates=True,
             domains=("hardware",),
             owner="hardware",
             summary="Node {{ $labels.node }} has lost {{ $value }} links of its fabric.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from catalogue.units import MIB_PER_GIB
 from planner.monitoring.room import requests, system_room
 from planner.monitoring.series import exporters, fleet
-from planner.monitoring.types import AlertsPlan, MailPlan, MonitoringPlan, ReceiverPlan, ThresholdPlan
+from planner.monitoring.types import AlertsPlan, IsolationPlan, MailPlan, MonitoringPlan, ReceiverPlan, ThresholdPlan
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import GatewayPlan
 from planner.workload_types import RunPlan, ServicePlan
@@ -91,7 +91,17 @@ def plan_monitoring(
             tracked=tracked,
             kept_outside=kept_outside,
             pipelines=pipelines,
+            isolates=wanted.isolation is not None,
         ),
+        isolation=_isolation(wanted, pools),
+    )
+
+
+def _isolation(wanted: Monitoring, pools: Mapping[str, PoolPlan]) -> IsolationPlan | None:
+    if wanted.isolation is None:
+        return None
+    return IsolationPlan(
+        pools=tuple(name for name, pool in pools.items() if pool.role != "system"), most=wanted.isolation.most
     )
 
 

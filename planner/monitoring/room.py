@@ -62,6 +62,7 @@ _SEARCH = _Pods("an experiment's algorithm", 200, 512)
 
 _TRACKING = (_Pods("MLflow", *MLFLOW_REQUEST), _Pods("the tracker's database", *DATABASE_REQUEST))
 _OUTSIDE = _Pods("External Secrets", *CONTROLLER_REQUEST)
+_ISOLATION = _Pods("what isolates broken nodes", 100, 128)
 _PIPELINES = (
     _Pods("Kubeflow Pipelines", 600, 2048),
     _Pods("the pipelines' database", *DATABASE_REQUEST),
@@ -79,10 +80,11 @@ def system_room(
     tracked: bool = False,
     kept_outside: bool = False,
     pipelines: bool = False,
+    isolates: bool = False,
 ) -> SystemRoom:
     """Sum up the system pools, with monitoring among what runs there, `gateways` pods of a gateway, and what so many
     experiments and, if runs are `tracked` in the cluster, MLflow take, if secrets are `kept_outside` what brings them,
-    and with `pipelines` Kubeflow Pipelines without the pods of their steps."""
+    and with `pipelines` Kubeflow Pipelines without the pods of their steps, and what isolates nodes."""
     system = [pool for pool in pools if pool.role == "system"]
     nodes = sum(pool.count for pool in system)
     prometheus = _together("Prometheus", asked.prometheus, asked.reloader)
@@ -100,7 +102,7 @@ def system_room(
     way_in = (_Pods("gateway", *GATEWAY_REQUEST, gateways), CERTIFICATES) if gateways else ()
     tuning = (*_KATIB, _SEARCH._replace(replicas=experiments)) if experiments else ()
     kubeflow = (*(_TRACKING if tracked else ()), *(_PIPELINES if pipelines else ()))
-    outside = (_OUTSIDE,) if kept_outside else ()
+    outside = (*((_OUTSIDE,) if kept_outside else ()), *((_ISOLATION,) if isolates else ()))
     everything = (*_SERVICES, *way_in, *watching, *tuning, *kubeflow, *outside, daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),

@@ -100,6 +100,14 @@ class AlertsPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class IsolationPlan:
+    """Broken nodes of `pools` get no new pods, `most` of each at a time."""
+
+    pools: tuple[str, ...]
+    most: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class MonitoringPlan:
     """Prometheus and what it looks at. Of a disk of `disk_gib` it may fill `retention_size_gib`, and `needed_gib` is
     what the samples of `retention_days` take. Alertmanager's disk holds silences and what it told whom.
@@ -119,3 +127,4 @@ class MonitoringPlan:
     log_days: int
     alerts: AlertsPlan
     room: SystemRoom
+    isolation: IsolationPlan | None

@@ -124,3 +124,27 @@ def alerts_unheard(draft: Draft) -> Iterable[Observation]:
             sentence="nobody is told of an alert, and the stack is protected",
             remedy="add a receiver: {name: on-call, kind: pagerduty, secret: pagerdutyKey, atLeast: critical}",
         )
+
+
+@rule(
+    "isolation-whole-pool",
+    "U05",
+    formula="monitoring.isolation.most < count of each pool of several nodes",
+    source="Kubernetes documentation, Safely Drain a Node: what is left must hold what runs",
+)
+def isolation_whole_pool(draft: Draft) -> Iterable[Observation]:
+    """An alert that is wrong, or a fault of the whole fabric, cannot take every node of a pool."""
+    isolation = draft.monitoring.isolation if draft.monitoring else None
+    if isolation is None:
+        return
+    counts = {name: draft.pools[name].count for name in isolation.pools if draft.pools[name].count > 1}
+    name = min(counts, key=lambda each: counts[each], default=None)
+    if name is not None and isolation.most >= counts[name]:
+        yield Observation(
+            path="monitoring.isolation.most",
+            sentence=f"{isolation.most} nodes of a pool may be isolated at a time, and {name} has {counts[name]}: an "
+            "alert that is wrong would leave no node for new pods",
+            remedy=f"set most to {counts[name] - 1}" + (" or less" if counts[name] > 2 else ""),
+            subject=name,
+            inputs={"nodes": f"{counts[name]} nodes"},
+        )

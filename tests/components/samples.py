@@ -58,6 +58,7 @@ from components.metal.local_volumes import LocalVolumes, LocalVolumesArgs
 from components.metal.object_store import StoreKey, StoreKeyArgs
 from components.metal.pool import Overseer, Pool, PoolArgs
 from components.monitoring.dashboards import Dashboards, DashboardsArgs
+from components.monitoring.isolation import Isolation, IsolationArgs
 from components.monitoring.monitors import Monitors, MonitorsArgs, Target
 from components.monitoring.rules import Rules, RulesArgs
 from components.monitoring.stack import MonitoringStack, MonitoringStackArgs
@@ -150,6 +151,20 @@ BOARD = Dashboard(uid="gpucluster-heat", title="Heat", description="How warm.", 
 def done(name: str = "before") -> pulumi.Resource:
     """Something to come after."""
     return k8s.core.v1.Namespace(name, k8s.core.v1.NamespaceInitArgs(), Options(provider=_current["kubernetes"]))
+
+
+def isolation_args(**changes: Any) -> IsolationArgs:
+    """Arguments of what isolates nodes of two pools."""
+    known: dict[str, Any] = {
+        "namespace": "monitoring",
+        "image": "python:3.13",
+        "files": {"isolate.py": "import publish"},
+        "prometheus": "http://prometheus.monitoring.svc:9090",
+        "pools": ["training", "inference"],
+        "most": 2,
+        "after": [done("cluster")],
+    }
+    return IsolationArgs(**{**known, **changes})
 
 
 def external_secret_args(**changes: Any) -> ExternalSecretArgs:
@@ -1136,6 +1151,7 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "isolation": lambda opts: Isolation("sample", isolation_args(), opts),
     "run-watch": lambda opts: RunWatch(
         "sample",
         RunWatchArgs(namespace="training", image="python:3.13", files={"watch.py": "import ends"}, table="{}"),

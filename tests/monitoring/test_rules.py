@@ -39,6 +39,7 @@ def test_alerts_say_who_acts_and_where_the_page_is() -> None:
         "owner": "hardware",
         "failure": "gpu-unavailable",
         "symptom": "no",
+        "isolates": "yes",
     }
     assert lost["for"] == "1m"
     assert lost["annotations"]["runbook_url"] == "https://example.com/pages/gpu-unavailable.md"

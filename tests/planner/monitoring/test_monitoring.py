@@ -192,3 +192,21 @@ def test_a_threshold_that_is_nobodys_is_refused_st17() -> None:
 def test_a_threshold_is_set_once_st17() -> None:
     (found,) = findings("alert-threshold", changes=_own(("gpu-hot", "celsius"), ("gpu-hot", "celsius")))
     assert found.sentence == "the threshold celsius of gpu-hot is set twice"
+
+
+def test_isolation_leaves_nodes_of_each_pool_u05() -> None:
+    """Pools of prod have 8 and 2 nodes; a system pool is not looked at."""
+    plan = watched(monitoring={"isolation": {"most": 1}})
+    assert plan.isolation is not None
+    assert (plan.isolation.most, plan.isolation.pools) == (
+        1,
+        tuple(n for n, p in planned("prod").pools.items() if p.role != "system"),
+    )
+    assert findings("isolation-whole-pool", changes={"monitoring": {"isolation": {"most": 1}}}) == []
+    (found,) = findings("isolation-whole-pool", changes={"monitoring": {"isolation": {"most": 8}}})
+    assert (found.subject, found.remedy) == ("training", "set most to 7 or less")
+
+
+def test_what_isolates_needs_room_too() -> None:
+    with_it, without = watched(monitoring={"isolation": {}}), watched()
+    assert with_it.room.asked_cpu_millicores - without.room.asked_cpu_millicores == 100

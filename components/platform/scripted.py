@@ -1,0 +1,75 @@
+"""One small program of ours that runs all the time: a script of files, in a vendor's image as it is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.platform.confinement import NOBODY, confined
+
+IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
+"""Where a pod finds its account's token and whom to believe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Script:
+    """`files` by name below `directory` of a container of `image`, which runs `command`. It is found by `labels`."""
+
+    image: str
+    directory: str
+    files: Mapping[str, str]
+    command: Sequence[str]
+    labels: Mapping[str, str]
+    memory: str
+
+
+def scripted(
+    owner: Component,
+    name: str,
+    namespace: pulumi.Input[str],
+    account: pulumi.Input[str],
+    script: Script,
+    after: Sequence[pulumi.Resource] = (),
+) -> k8s.apps.v1.Deployment:
+    """Register the ConfigMap and the Deployment `name` of one pod as children of `owner`, which runs as `account`.
+
+    There is never a second one beside it, not even for a moment.
+    """
+    core, meta = k8s.core.v1, k8s.meta.v1.ObjectMetaArgs
+    files = core.ConfigMap(
+        owner.named("script"),
+        core.ConfigMapInitArgs(metadata=meta(name=name, namespace=namespace), data=dict(script.files)),
+        owner.child(),
+    )
+    amounts = {"cpu": "100m", "memory": script.memory}
+    container = core.ContainerArgs(
+        name=name,
+        image=script.image,
+        command=list(script.command),
+        env=[core.EnvVarArgs(name="PYTHONDONTWRITEBYTECODE", value="1")],
+        termination_message_policy="FallbackToLogsOnError",
+        resources=core.ResourceRequirementsArgs(limits=amounts, requests=amounts),
+        security_context=confined(user=NOBODY, writes=False),
+        volume_mounts=[core.VolumeMountArgs(name="script", mount_path=script.directory, read_only=True)],
+    )
+    mounted = core.ConfigMapVolumeSourceArgs(name=files.metadata.name.apply(str))
+    pod = core.PodSpecArgs(
+        service_account_name=account,
+        containers=[container],
+        volumes=[core.VolumeArgs(name="script", config_map=mounted)],
+    )
+    return k8s.apps.v1.Deployment(
+        owner.named("deployment"),
+        k8s.apps.v1.DeploymentInitArgs(
+            metadata=meta(name=name, namespace=namespace),
+            spec=k8s.apps.v1.DeploymentSpecArgs(
+                replicas=1,
+                strategy=k8s.apps.v1.DeploymentStrategyArgs(type="Recreate"),
+                selector=k8s.meta.v1.LabelSelectorArgs(match_labels=dict(script.labels)),
+                template=core.PodTemplateSpecArgs(metadata=meta(labels=dict(script.labels)), spec=pod),
+            ),
+        ),
+        owner.child(depends_on=list(after)),
+    )
