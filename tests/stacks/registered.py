@@ -327,6 +327,12 @@ def _claimed(storage: Mapping[str, Any]) -> int:
     return int(size.removesuffix("Gi"))
 
 
+def _isolated(graph: Recorded) -> int:
+    (container,) = graph.one("isolation-deployment").inputs["spec"]["template"]["spec"]["containers"]
+    (most,) = [word.removeprefix("--most=") for word in container["command"] if word.startswith("--most=")]
+    return int(most)
+
+
 def _scraped(graph: Recorded) -> Iterator[int]:
     intervals = [
         _prometheus(graph, "scrapeInterval"),
@@ -383,6 +389,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     "fileSystem.throughputMbpsPerTib": _fsx("perUnitStorageThroughput"),
     "monitoring.alertsDiskGib": lambda graph: _claimed(_stack(graph, "alertmanager", "alertmanagerSpec", "storage")),
     "monitoring.diskGib": lambda graph: _claimed(_prometheus(graph, "storageSpec")),
+    "monitoring.isolation.most": _isolated,
     "monitoring.logDays": lambda graph: graph.one("pod-logs-group").inputs["retentionInDays"],
     "monitoring.requests.*.cpuMillicores": lambda graph, container: int(
         _requested(graph, container)["requests"]["cpu"].removesuffix("m")
