@@ -183,6 +183,8 @@ class Hosts(Section):
                 problems.append(
                     ((key,), f"has {len(written)} for {count} machines ({self.name}); {each}name one for each")
                 )
+        if self.bmc_fingerprints and self.bmc is None:
+            problems.append((("bmcFingerprints",), "names certificates of controllers that have no address; name bmc"))
         for key, pattern in (("address", self.address), ("bmc", self.bmc)):
             if pattern is not None and len(members(pattern)) != count:
                 sentence = f"counts {len(members(pattern))} for {count} machines ({self.name}); let both count alike"
