@@ -46,6 +46,8 @@ def main(words: list[str]) -> int:
         _typed(host, options.what, options.serial)
         with opened(_controller(site, host), _password()) as root:
             machine = read(root, host.serial)
+            if host.serial and options.what in READS and host.serial not in machine.serials:
+                print(f"{host.name}: another machine answers, or nobody knows: the stack file says {host.serial}")
             for line in _lines(root, machine, options.what, options.serial):
                 print(f"{host.name}: {line}")
     except UsageError as why:

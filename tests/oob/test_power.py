@@ -168,6 +168,10 @@ def test_another_machine_behind_the_address_is_told(
     one = emulated(**dgx())
     serials = [f"16619230005{number:02}" for number in range(8)]
     stack(here, one, serials=serials, allowFormat=serials)
+    assert run("dgx-01", "status") == 0
+    assert (
+        f"dgx-01: another machine answers, or nobody knows: the stack file says {serials[0]}" in capsys.readouterr().out
+    )
     assert run("dgx-01", "off", "--serial", serials[0]) == 1
     assert f"nothing was done: another machine answers: {SERIAL}, not {serials[0]}" in capsys.readouterr().err
     assert one.changes() == []
