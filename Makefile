@@ -14,7 +14,7 @@ STACK ?= dev
 TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
   BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
   CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT \
-  MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
+  SERIAL MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
 # bash keeps SECONDS for itself.
@@ -87,6 +87,9 @@ dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PRO
 
 doctor: setup ## compare STACK with the account, or its racked machines, reading only; ADDRESS=your public one; KEY=FILE (SSH); FORMAT=json
 	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $${KEY:+--key "$$KEY"} $(if $(REGISTRIES),--registries)
+
+power: setup ## a racked machine by its BMC: NODE=dgx-01 WHAT=status, log, on, off, force-off, cycle or pxe; SERIAL= its own, to switch it
+	@$(RUN) oob --stack "$$STACK" $${SERIAL:+--serial="$$SERIAL"} -- "$$NODE" "$$WHAT"
 
 blocks: setup ## capacity blocks on offer for STACK's pools, with price and what to type; ARGS='--days 14 --from 2026-12-01'; buys nothing
 	@$(WITH_ARGS) $(RUN) doctor.offers --stack "$$STACK"
@@ -268,6 +271,6 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan propose submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose submit power destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream toolchain pack setup help

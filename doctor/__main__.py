@@ -5,6 +5,7 @@
 
 import argparse
 import json
+import logging
 import sys
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
@@ -13,10 +14,11 @@ from pathlib import Path
 from doctor.account import Account
 from doctor.case import Case
 from doctor.examination import FAILED, SILENT, examine, exit_code
-from doctor.machines import comparing
+from doctor.machines import comparing, controllers
 from doctor.machines.reading import Ssh
 from doctor.report import as_json, as_table, listed, table
 from doctor.results import Status
+from oob.site import password
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from planner.types import AwsPlan, Plan
@@ -67,7 +69,9 @@ def _machines(options: argparse.Namespace, file: Path, planned: Plan) -> int:
     if not isinstance(planned, MetalPlan) or planned.site is None:
         print(f"{file}: it has no gpucluster:inventory, so there are no machines to ask", file=sys.stderr)
         return 2
-    results = comparing.examine(planned, planned.site, Ssh(options.key).ask)
+    logging.getLogger("sushy").addHandler(logging.NullHandler())
+    machines = comparing.examine(planned, planned.site, Ssh(options.key).ask)
+    results = (*machines, *controllers.examine(planned, planned.site, password()))
     if options.format == "json":
         print(json.dumps({"stack": options.stack, "site": planned.site.name} | listed(results), indent=2))
     else:

@@ -54,7 +54,7 @@ _MOVES = (
     (
         "reboot a node, on racks",
         "`ssh USER@ADDRESS sudo reboot`; where nobody answers,"
-        " `ipmitool -I lanplus -H BMC -U USER -E chassis power cycle`",
+        " `make power STACK=NAME NODE=NODE WHAT=cycle SERIAL=ITS-OWN` ([power](../how-to/metal.md))",
         "its GPUs are reset",
     ),
     (

@@ -34,6 +34,7 @@ class HostPlan:
     host_key: str
     serial: str | None
     bmc: str | None
+    bmc_fingerprint: str | None
     mac: str | None
     rack: str | None
     unit: int | None
@@ -91,6 +92,15 @@ class CephPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ControllersPlan:
+    """How management controllers are asked over Redfish. `authority` is a certificate as PEM."""
+
+    user: str
+    port: int
+    authority: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class LokiPlan:
     """Loki, which takes logs over HTTP."""
 
@@ -118,6 +128,7 @@ class SitePlan:
     rail_cidr: str | None
     time_servers: tuple[str, ...]
     hosts: tuple[HostPlan, ...]
+    controllers: ControllersPlan | None
     leaving: tuple[str, ...]
     shared_files: MountPlan | None
     object_store: StorePlan | None
@@ -164,6 +175,7 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan]) -> Si
         rail_cidr=settings.fabric.rail_cidr,
         time_servers=inventory.time_servers,
         hosts=tuple(_host(hosts, member, first, inventory.allow_reset) for hosts, member in inventory.members()),
+        controllers=ControllersPlan(**inventory.controllers.model_dump()) if inventory.controllers else None,
         leaving=inventory.allow_reset,
         shared_files=_mount(settings, inventory),
         object_store=_store(settings, inventory),
@@ -222,6 +234,7 @@ def _host(hosts: Hosts, member: Member, first: Sequence[str], leaving: Sequence[
         host_key=member.host_key,
         serial=member.serial,
         bmc=member.bmc,
+        bmc_fingerprint=member.bmc_fingerprint,
         mac=member.mac,
         rack=member.rack,
         unit=member.unit,

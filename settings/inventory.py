@@ -91,6 +91,20 @@ Disk = Annotated[
         "a disk by a name that lasts, such as /dev/disk/by-path/pci-0000:02:00.0-nvme-1",
     ),
 ]
+Fingerprint = Annotated[
+    str,
+    Matching(
+        r"([0-9A-F]{2}:){31}[0-9A-F]{2}",
+        "the SHA-256 of a certificate such as 0A:1B:... (openssl x509 -noout -fingerprint -sha256)",
+    ),
+]
+Certificate = Annotated[
+    str,
+    Matching(
+        r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]{100,16000}\n-----END CERTIFICATE-----\n?",
+        "a certificate as PEM, from -----BEGIN CERTIFICATE----- to its end",
+    ),
+]
 Login = Annotated[str, Matching(r"[a-z_][-a-z0-9_]{0,31}", "the name of a user")]
 
 
@@ -104,6 +118,7 @@ class Member:
     host_key: str
     serial: str | None
     bmc: str | None
+    bmc_fingerprint: str | None
     mac: str | None
     rack: str | None
     unit: int | None
@@ -127,6 +142,10 @@ class Hosts(Section):
     ]
     serials: Annotated[tuple[Serial, ...], Field(max_length=MOST_HOSTS, description="serial number of each")] = ()
     bmc: Annotated[Addresses | None, Field(description="address of the management controller of each")] = None
+    bmc_fingerprints: Annotated[
+        tuple[Fingerprint, ...],
+        Field(max_length=MOST_HOSTS, description="SHA-256 of each management controller's certificate"),
+    ] = ()
     macs: Annotated[tuple[Mac, ...], Field(max_length=MOST_HOSTS, description="Ethernet address of each")] = ()
     racks: Annotated[RackNames | None, Field(description="racks, each with as many machines as units has")] = None
     units: Annotated[tuple[Annotated[int, Field(ge=1, le=60)], ...], Field(max_length=60)] = ()
@@ -152,12 +171,20 @@ class Hosts(Section):
             problems.append(
                 (("pool",), "a machine is of a pool or serves storage; write pool or storage, and not both")
             )
-        for key, written in (("hostKeys", self.host_keys), ("serials", self.serials), ("macs", self.macs)):
+        named = {
+            "hostKeys": self.host_keys,
+            "serials": self.serials,
+            "macs": self.macs,
+            "bmcFingerprints": self.bmc_fingerprints,
+        }
+        for key, written in named.items():
             if len(written) != count and (written or key == "hostKeys"):
                 each = "an SSH server without a known key could be anybody's; " if key == "hostKeys" else ""
                 problems.append(
                     ((key,), f"has {len(written)} for {count} machines ({self.name}); {each}name one for each")
                 )
+        if self.bmc_fingerprints and self.bmc is None:
+            problems.append((("bmcFingerprints",), "names certificates of controllers that have no address; name bmc"))
         for key, pattern in (("address", self.address), ("bmc", self.bmc)):
             if pattern is not None and len(members(pattern)) != count:
                 sentence = f"counts {len(members(pattern))} for {count} machines ({self.name}); let both count alike"
@@ -183,6 +210,7 @@ class Hosts(Section):
                 host_key=self.host_keys[index],
                 serial=self.serials[index] if self.serials else None,
                 bmc=bmcs[index] if bmcs else None,
+                bmc_fingerprint=self.bmc_fingerprints[index] if self.bmc_fingerprints else None,
                 mac=self.macs[index] if self.macs else None,
                 rack=rack,
                 unit=unit,
@@ -200,6 +228,21 @@ class SiteStore(Section):
     ]
     bucket: Annotated[str, Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of a bucket")]
     cidrs: Annotated[tuple[Cidr, ...], Field(min_length=1, max_length=32, description="addresses it answers at")]
+
+
+class Controllers(Section):
+    """How management controllers (BMC) are asked over Redfish. The password is never in the file: whoever asks has it
+    in the environment.
+    """
+
+    user: Annotated[
+        str, Matching(r"[A-Za-z0-9][-A-Za-z0-9_.@]{0,31}", "the name of a user"), Field(description="who asks them")
+    ]
+    port: Annotated[int, Field(ge=1, le=65_535, description="where they answer over HTTPS")] = 443
+    authority: Annotated[
+        Certificate | None,
+        Field(description="who signed their certificates; without it each needs its bmcFingerprints"),
+    ] = None
 
 
 class SharedMount(Section):
@@ -246,6 +289,9 @@ class Inventory(Section):
         Field(max_length=MOST_HOSTS, description="serials of machines that leave the cluster when they are taken out"),
     ] = ()
     hosts: Annotated[tuple[Hosts, ...], Field(min_length=1, max_length=512)]
+    controllers: Annotated[
+        Controllers | None, Field(description="how management controllers are asked; None = they are not")
+    ] = None
     shared_files: Annotated[
         SharedMount | None, Field(description="the file system that nodes mount; with Ceph there is nothing to say")
     ] = None

@@ -114,7 +114,7 @@ def _system_nodes(plan: MetalPlan) -> int:
 
 def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]:
     """What of a machine is prepared. Servers of Lustre are no nodes, those of Ceph are."""
-    names = ["checks", "packages", "time", "modules", "sysctls"]
+    names = ["checks", "packages", "time", "modules", "sysctls", "bmc-network"]
     names += ["rails"] if host.rails else []
     if host not in site.nodes:
         return chosen(*names)
@@ -167,6 +167,9 @@ def variables(
         ),
         "BLACKLIST": "nouveau" if pool and pool.gpus_per_node else "",
         "SYSCTLS": "".join(f"{name}={value}\n" for name, value in _SYSCTLS.items()),
+        "BMC_CIDR": site.bmc_cidr,
+        # Who looks after controllers does it from the control plane's machines; its pods have no business there.
+        "BMC_FROM": site.pod_cidr if host.control_plane else "all",
         "RAILS": " ".join(f"{address}=rail{number}" for number, address in enumerate(host.rails)),
         "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
     }

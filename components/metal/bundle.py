@@ -20,6 +20,7 @@ CONCERNS = (
     "time",
     "modules",
     "sysctls",
+    "bmc-network",
     "swap",
     "containerd",
     "memlock",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from catalogue.network_types import Link, NicRole, of_role
+from doctor.machines.gathering import Wrong, gathered, usual
 from doctor.machines.reading import Seen, UnreadError
 from doctor.results import Result, Status
 from planner.metal_types import MetalPlan
@@ -24,17 +23,6 @@ CLOCK_SECONDS = 5.0
 """More than what a connection takes; time servers keep machines within milliseconds."""
 
 CHECKS = ("machine", "serial", "clock", "kernel", "memory", "gpus", "disks", "rails", "nic")
-_NAMED = 4
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """One thing of one machine."""
-
-    check: str
-    status: Status
-    sentence: str
-    remedy: str
 
 
 def examine(plan: MetalPlan, site: SitePlan, ask: Ask) -> tuple[Result, ...]:
@@ -42,37 +30,15 @@ def examine(plan: MetalPlan, site: SitePlan, ask: Ask) -> tuple[Result, ...]:
     with ThreadPoolExecutor(AT_ONCE) as several:
         answers = dict(zip(site.hosts, several.map(lambda host: _asked(ask, site, host), site.hosts), strict=True))
     seen = {host: answer for host, answer in answers.items() if isinstance(answer, Seen)}
-    kernels = _usual({host: each.kernel or "" for host, each in seen.items()})
-    found: dict[Wrong, list[str]] = {}
-    fine: dict[str, list[str]] = {}
-    for host, answer in answers.items():
-        if isinstance(answer, UnreadError):
-            remedy = "see that it is on and its address right, and give the key that it lets in (KEY=FILE)"
-            found.setdefault(Wrong("machine", Status.UNKNOWN, str(answer), remedy), []).append(host.name)
-            continue
-        wrong = list(_wrong(plan, host, answer, kernels))
-        for each in wrong:
-            found.setdefault(each, []).append(host.name)
-        for check in set(CHECKS) - {each.check for each in wrong}:
-            fine.setdefault(check, []).append(host.name)
-    results = [
-        Result(check=each.check, status=each.status, subject=named(names), sentence=each.sentence, remedy=each.remedy)
-        for each, names in found.items()
-    ]
-    results += [
-        Result(
-            check=check, status=Status.OK, subject=named(fine[check]), sentence=f"{len(fine[check])} as the plan says"
-        )
-        for check in CHECKS
-        if check in fine
-    ]
-    return tuple(results)
-
-
-def named(names: Sequence[str]) -> str:
-    """The first of them, and how many more."""
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    kernels = usual({host: each.kernel or "" for host, each in seen.items()})
+    remedy = "see that it is on and its address right, and give the key that it lets in (KEY=FILE)"
+    found = {
+        host.name: [Wrong("machine", Status.UNKNOWN, str(answer), remedy)]
+        if isinstance(answer, UnreadError)
+        else list(_wrong(plan, host, answer, kernels))
+        for host, answer in answers.items()
+    }
+    return gathered(found, CHECKS, "machine")
 
 
 def nothing_answered(results: Sequence[Result]) -> bool:
@@ -85,14 +51,6 @@ def _asked(ask: Ask, site: SitePlan, host: HostPlan) -> Seen | UnreadError:
         return ask(site, host)
     except UnreadError as why:
         return why
-
-
-def _usual(kernels: Mapping[HostPlan, str]) -> Mapping[str | None, str]:
-    """The kernel that most machines of a pool run."""
-    counted: dict[str | None, Counter[str]] = {}
-    for host, kernel in kernels.items():
-        counted.setdefault(host.pool, Counter())[kernel] += 1
-    return {pool: count.most_common(1)[0][0] for pool, count in counted.items()}
 
 
 def _wrong(plan: MetalPlan, host: HostPlan, seen: Seen, kernels: Mapping[str | None, str]) -> Iterator[Wrong]:

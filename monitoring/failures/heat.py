@@ -148,7 +148,7 @@ HEAT = Subject(
                 Action(
                     say="On racks of your own: read the supplies' state from the node's management"
                     " controller. On AWS: have the instance replaced",
-                    command="ipmitool -I lanplus -H BMC -U USER -E sdr type 'Power Supply'",
+                    command="make power STACK=NAME NODE=NODE WHAT=status",
                 ),
                 _CORDON,
             ),

@@ -196,8 +196,8 @@ NODE = Subject(
             actions=(
                 _CONDITIONS,
                 Action(
-                    say="Does the machine run? On AWS, as below; on racks of your own `ipmitool -I lanplus -H"
-                    " BMC -U USER -E chassis power status` tells",
+                    say="Does the machine run? On AWS, as below; on racks of your own `make power"
+                    " STACK=NAME NODE=NODE WHAT=status` tells",
                     command="aws ec2 describe-instance-status --include-all-instances --filters"
                     " Name=instance-status.status,Values=impaired",
                 ),

@@ -196,6 +196,7 @@ MODULES = {
     "lspci": "pci",
     "setpci": "pci",
     "udevadm": "pci",
+    "ip": "routing",
     "chronyc": "clock",
     "curl": "web",
     "kubeadm": "kubernetes",
@@ -203,5 +204,5 @@ MODULES = {
     "kubelet": "kubernetes",
     "containerd": "packages",
 }
-_SBIN = {"modprobe", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci", "lctl"}
+_SBIN = {"ip", "modprobe", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci", "lctl"}
 INSTALLED = {name: "sbin" if name in _SBIN else "bin" for name in MODULES}

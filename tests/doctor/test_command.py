@@ -157,7 +157,8 @@ def test_an_example_is_not_to_be_deployed_lf03(
 def test_machines_that_nobody_can_ask(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line for all of them, and 3: an ssh that reaches nobody stands before the real one."""
+    """One line for all, one for their controllers, and 3: an ssh that reaches nobody stands before the real one."""
+    monkeypatch.delenv("BMC_PASSWORD", raising=False)
     ssh = tmp_path / "bin" / "ssh"
     ssh.parent.mkdir()
     ssh.write_text("#!/bin/sh\necho 'ssh: connect to host: No route to host' >&2\nexit 255\n")
@@ -167,10 +168,11 @@ def test_machines_that_nobody_can_ask(
     shown = capsys.readouterr()
     assert "nothing was learnt about the machines" in shown.err
     if form == "json":
-        (only,) = json.loads(shown.out)["results"]
-        assert (only["status"], only["sentence"]) == ("unknown", "it does not answer")
+        machines, controllers = json.loads(shown.out)["results"]
+        assert (machines["status"], machines["sentence"]) == ("unknown", "it does not answer")
+        assert (controllers["check"], controllers["remedy"]) == ("bmc", "set BMC_PASSWORD and run again")
     else:
-        assert "metal at hall-2: 0 fail, 1 unknown, 0 warn, 0 ok" in shown.out
+        assert "metal at hall-2: 0 fail, 2 unknown, 0 warn, 0 ok" in shown.out
 
 
 def test_a_machine_that_is_another_fails(

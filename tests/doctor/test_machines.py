@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from doctor.machines import comparing
-from doctor.machines.comparing import examine, named
+from doctor.machines.comparing import examine
+from doctor.machines.gathering import named
 from doctor.machines.reading import SCRIPT, Seen, UnreadError, parsed
 from doctor.results import Result, Status
 from planner.metal_types import MetalPlan

@@ -323,6 +323,16 @@ def test_management_controllers_are_out_of_the_pods_reach() -> None:
                     assert any(bmc.subnet_of(IPv4Network(cut)) for cut in block.get("except") or ()), each.name
 
 
+def test_machines_send_nothing_to_management_controllers() -> None:
+    """Servers of the file system neither; the control plane's own machines do, and their pods do not (Y14)."""
+    for host in site().hosts:
+        assert (told(host.name)["BMC_CIDR"], told(host.name)["BMC_FROM"]) == (
+            "10.20.4.0/22",
+            "10.244.0.0/16" if host.name.startswith("cp-") else "all",
+        )
+        assert "bmc-network" in machines(metal())[host.name].inputs["stdin"].rstrip().rsplit("\n", 1)[1].split()
+
+
 def test_pods_reach_the_api_where_it_is() -> None:
     allowed = [
         (IPv4Network(peer["ipBlock"]["cidr"]), {port["port"] for port in rule.get("ports") or ()})

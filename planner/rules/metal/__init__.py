@@ -3,6 +3,7 @@
 from planner.rules.metal import (
     ceph,
     ceph_machines,
+    controllers,
     cooling,
     cost,
     fabric,
@@ -19,6 +20,7 @@ from planner.rules.metal import (
 __all__ = [
     "ceph",
     "ceph_machines",
+    "controllers",
     "cooling",
     "cost",
     "fabric",

@@ -95,11 +95,24 @@ def test_a_reboot_brings_everything_back_by_itself(hall: Hall, rack: Rack) -> No
         ("modules", "rm /etc/modules-load.d/gpucluster.conf"),
         ("packages", "apt-mark unhold kubelet"),
         ("time", "systemctl disable --now chrony"),
+        ("bmc-network", "ip rule del priority 5 from all to 10.20.4.0/22 prohibit"),
     ],
 )
 def test_only_what_was_changed_by_hand_is_mended(hall: Hall, rack: Rack, concern: str, damage: str) -> None:
     host = rack()
-    text = bundle(("checks", "packages", "modules", "sysctls", "swap", "containerd", "memlock", "acs", "time"))
+    concerns = (
+        "checks",
+        "packages",
+        "modules",
+        "sysctls",
+        "bmc-network",
+        "swap",
+        "containerd",
+        "memlock",
+        "acs",
+        "time",
+    )
+    text = bundle(concerns)
     assert prepare(hall, host, text).status == 0
     assert over_ssh(hall, host, damage).status == 0
     mended = prepare(hall, host, text)

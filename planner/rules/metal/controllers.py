@@ -1,0 +1,65 @@
+"""The network of management controllers: whom an attacker asks there, owns the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Network
+
+from planner.findings import Observation
+from planner.metal_draft import MetalDraft, metal_rule
+from planner.rules.metal.machines import path_of, ranges
+
+
+@metal_rule(
+    "controllers-reachable",
+    "Y14",
+    "F06",
+    formula="no range that pods may reach shares an address with bmcCidr",
+    source="NSA and CISA, Harden Baseboard Management Controllers (June 2023): establish an isolated VLAN",
+)
+def controllers_reachable(draft: MetalDraft) -> Iterable[Observation]:
+    """What network policies let pods speak with holds no management controller: object store and Ceph are elsewhere."""
+    controllers = IPv4Network(draft.settings.platform.bmc_cidr)
+    for path, cidr in _open(draft):
+        if IPv4Network(cidr).overlaps(controllers):
+            yield Observation(
+                path=path,
+                sentence=f"pods may speak with {cidr}, which overlaps platform.bmcCidr {controllers}",
+                remedy="name the addresses of that service alone, or move it out of the controllers' network",
+                subject=cidr,
+                inputs={"range": cidr, "bmcCidr": str(controllers)},
+            )
+
+
+def _open(draft: MetalDraft) -> Iterator[tuple[str, str]]:
+    inventory, ceph = draft.settings.inventory, draft.settings.storage.ceph
+    if inventory is not None and inventory.object_store is not None:
+        for index, cidr in enumerate(inventory.object_store.cidrs):
+            yield f"inventory.objectStore.cidrs[{index}]", cidr
+    for key, found in (("publicCidr", ceph.public_cidr if ceph else None), ("clusterCidr", ceph and ceph.cluster_cidr)):
+        if found:
+            yield f"storage.ceph.{key}", found
+
+
+@metal_rule(
+    "controller-certificate",
+    "F06",
+    "B15",
+    formula="controllers.authority, or bmcFingerprints of each range with bmc",
+    source="DMTF DSP0266, Redfish specification, Security details: TLS with self-signed certificates at delivery",
+)
+def controller_certificate(draft: MetalDraft) -> Iterable[Observation]:
+    """A controller that is asked shows a certificate that is known: whoever takes its address would get the password of
+    all of them."""
+    inventory = draft.settings.inventory
+    if inventory is None or inventory.controllers is None or inventory.controllers.authority is not None:
+        return
+    for place, hosts in ranges(draft):
+        if hosts.bmc is not None and not hosts.bmc_fingerprints:
+            yield Observation(
+                path=path_of(place, "bmcFingerprints"),
+                sentence=f"the controllers of {hosts.name} have no known certificate, and would never be asked",
+                remedy="name the SHA-256 of each, or who signed them (inventory.controllers.authority)",
+                subject=hosts.name,
+                inputs={"bmc": hosts.bmc},
+            )
