@@ -14,6 +14,7 @@ STACK ?= dev
 TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
   BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
   CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT \
+  FABRIC ERRORS \
   MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
@@ -85,8 +86,9 @@ dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PRO
 
 ##@ Doctor: what a real account has for a stack
 
-doctor: setup ## compare STACK with the account, or its racked machines, reading only; ADDRESS=your public one; KEY=FILE (SSH); FORMAT=json
-	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $${KEY:+--key "$$KEY"} $(if $(REGISTRIES),--registries)
+doctor: setup ## compare STACK with the account, or its racked machines and cables, reading only; ADDRESS=your public one; KEY=FILE (SSH); FABRIC=FILE; FORMAT=json
+	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $${KEY:+--key "$$KEY"} \
+	  $${FABRIC:+--fabric "$$FABRIC"} $${ERRORS:+--errors "$$ERRORS"} $(if $(REGISTRIES),--registries)
 
 blocks: setup ## capacity blocks on offer for STACK's pools, with price and what to type; ARGS='--days 14 --from 2026-12-01'; buys nothing
 	@$(WITH_ARGS) $(RUN) doctor.offers --stack "$$STACK"
