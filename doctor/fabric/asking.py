@@ -21,10 +21,13 @@ Run = Callable[[SitePlan, HostPlan, str, float], str]
 
 @dataclass(frozen=True)
 class Reports:
-    """Reports of ibnetdiscover and of ibqueryerrors; None where there is none. `why` is what the tools said instead."""
+    """Reports of ibnetdiscover, ibqueryerrors and sminfo; None where there is none. `why` is what the tools said
+    instead.
+    """
 
     links: str | None
     down: str | None
+    manager: str | None = None
     why: str = ""
 
 
@@ -40,7 +43,7 @@ def ask(site: SitePlan, hosts: Sequence[HostPlan], run: Run) -> Reports:
         if reports.links is not None:
             return reports
         why.append(f"{host.name}: {reports.why}")
-    return Reports(None, None, "; ".join(why))
+    return Reports(None, None, why="; ".join(why))
 
 
 def told(text: str) -> Reports:
@@ -51,7 +54,8 @@ def told(text: str) -> Reports:
         said = [rest for name, rest in lines if name == word]
         return "\n".join(said) + "\n" if said else None
 
-    return Reports(report("link"), report("down"), "; ".join(rest for name, rest in lines if name == "why"))
+    why = "; ".join(rest for name, rest in lines if name == "why")
+    return Reports(report("link"), report("down"), report("manager"), why)
 
 
 def saved(links: Path, down: Path | None) -> Reports:

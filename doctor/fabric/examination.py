@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from doctor.fabric.asking import Reports
@@ -27,6 +28,13 @@ STATUS = {
 }
 """A gang fails or is slow where a path is another than planned; what only misleads the next person is a warning."""
 
+_MANAGER = re.compile(
+    r"^sminfo: sm lid \d+ sm guid 0x(?P<guid>[0-9a-f]+), activity count \d+ priority (?P<priority>\d+) state \d+ "
+    r"(?P<state>\S+)$",
+    re.MULTILINE,
+)
+"""Source: infiniband-diags (rdma-core), sminfo.c."""
+
 _INSTALL = "install infiniband-diags on machines of the fabric, and see that a subnet manager runs (sminfo)"
 
 
@@ -51,7 +59,29 @@ def examine(plan: MetalPlan, reports: Reports) -> tuple[Result, ...]:
     return tuple(_results(planned, found, reports))
 
 
+def _manager(reports: Reports, found: Discovery) -> Iterator[Result]:
+    """The subnet manager as sminfo(8) names it. Nothing where nobody asked: a fabric that was discovered by itself."""
+    said = _MANAGER.search(reports.manager or "")
+    if said is not None:
+        at = found.port_guids.get(int(said["guid"], 16))
+        device = found.devices.get(at.guid if at else int(said["guid"], 16))
+        where = device.description if device else f"0x{said['guid']}"
+        master = said["state"] == "SMINFO_MASTER"
+        yield Result(
+            check="subnet-manager",
+            status=Status.OK if master else Status.WARN,
+            subject=where,
+            sentence=f"is {said['state'].removeprefix('SMINFO_').lower()}, with priority {said['priority']}",
+            remedy=None if master else "one manager must be master: look at priorities and logs of opensm or UFM",
+        )
+    elif "sminfo: " in reports.why:
+        sentence = f"none answers ({reports.why})"
+        remedy = "start the one that the stack file names (fabric.subnetManager); until then ports stay in INIT"
+        yield Result(check="subnet-manager", status=Status.FAIL, subject="fabric", sentence=sentence, remedy=remedy)
+
+
 def _results(planned: Wired, found: Discovery, reports: Reports) -> Iterator[Result]:
+    yield from _manager(reports, found)
     down: Mapping[At, int] = {}
     try:
         if reports.down is None:

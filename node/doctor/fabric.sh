@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The fabric as a machine on it discovers it, a line `WORD TEXT` for each line that the tools print: `link` of
-# ibnetdiscover(8), `down` of ibqueryerrors(8), and `why` with a tool that said nothing whole, and what it said instead.
-# Both only read: no counter is cleared.
+# ibnetdiscover(8), `manager` of sminfo(8), `down` of ibqueryerrors(8), and `why` with a tool that said nothing whole, and what it said instead.
+# All only read: no counter is cleared.
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
@@ -23,6 +23,7 @@ told() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 told link ibnetdiscover 0
+told manager sminfo 0
 # Its status is how many ports have errors.
 told down ibqueryerrors any
 printf 'end\n'

@@ -47,7 +47,7 @@ def missing() -> str | None:
 
 @dataclass(frozen=True)
 class Swept:
-    """A fabric whose subnet is up. What runs on it leaves files where it runs: in `directory`."""
+    """A fabric that stands. What runs on it leaves files where it runs: in `directory`."""
 
     environment: dict[str, str]
     directory: Path
@@ -75,8 +75,8 @@ class Swept:
 
 
 @contextmanager
-def swept(net: Net, directory: Path, *, seconds: float = 120) -> Iterator[Swept]:
-    """The fabric, swept by opensm. Raises UnsweptError, with the last words of both programs."""
+def swept(net: Net, directory: Path, *, manager: bool = True, seconds: float = 120) -> Iterator[Swept]:
+    """The fabric, swept by opensm, if somebody manages it. Raises UnsweptError, with the last words of a program."""
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / "fabric.net"
     file.write_text(net.text())
@@ -108,20 +108,25 @@ def swept(net: Net, directory: Path, *, seconds: float = 120) -> Iterator[Swept]
         words = ["bash", "-c", console, "ibsim", str(commands), "-s", *_LIMITS, str(file)]
         start("ibsim", words, "Commands:")
         _obeyed((directory / "ibsim.out").read_text(errors="replace"))
-        log = directory / "opensm.log"
-        # Swept once (-s 0), and each line of the log is written at once (-d 2).
-        start("opensm", ["ibsim-run", "opensm", "-s", "0", "-d", "2", "-f", str(log)], "SUBNET UP", log)
         there = Swept(environment, directory)
-        # Questions are dropped until the subnet administrator is ready, a little after the subnet is up.
-        until = time.monotonic() + seconds
-        while (asked := there.run(["saquery", "-c"])).returncode:
-            if time.monotonic() > until:
-                raise UnsweptError(f"opensm answers nothing: {asked.stderr.strip()[-300:]}")
+        if manager:
+            log = directory / "opensm.log"
+            # Swept once (-s 0), and each line of the log is written at once (-d 2).
+            start("opensm", ["ibsim-run", "opensm", "-s", "0", "-d", "2", "-f", str(log)], "SUBNET UP", log)
+            _answering(there, seconds)
         yield there
     finally:
         for process in reversed(running):
             # opensm waits for answers that a simulator which has ended does not give.
             process.stop(grace=1.0)
+
+
+def _answering(there: Swept, seconds: float) -> None:
+    """Questions are dropped until the subnet administrator is ready, a little after the subnet is up."""
+    until = time.monotonic() + seconds
+    while (asked := there.run(["saquery", "-c"])).returncode:
+        if time.monotonic() > until:
+            raise UnsweptError(f"opensm answers nothing: {asked.stderr.strip()[-300:]}")
 
 
 def _obeyed(said: str) -> None:

@@ -271,9 +271,25 @@ def test_the_script_that_a_machine_runs_brings_both_reports(tmp_path: Path) -> N
     assert done.stdout.endswith("end\n")
     reports = told(done.stdout)
     assert reports.why == ""
-    flapping, fine = examine(racked(), reports)
+    manager, flapping, fine = examine(racked(), reports)
+    assert (manager.check, manager.status, manager.sentence) == (
+        "subnet-manager",
+        Status.OK,
+        "is master, with priority 0",
+    )
     assert (flapping.check, flapping.subject) == ("cable flapping", "dgx-01:2 - leaf-r2-01:0")
     assert fine.status is Status.OK
+
+
+def test_a_fabric_without_a_subnet_manager_is_told_so(tmp_path: Path) -> None:
+    """The cables are all there, and no port is of use."""
+    with swept(net(racked()), tmp_path, manager=False) as there:
+        done = there.run(["bash", "-s"], SCRIPT.read_text())
+    results = examine(racked(), told(done.stdout))
+    (failed,) = (each for each in results if each.status is Status.FAIL)
+    assert failed.check == "subnet-manager"
+    assert failed.sentence.startswith("none answers (sminfo: ")
+    assert results[-1].sentence.endswith("cables are where the plan has them")
 
 
 @pytest.mark.parametrize("nodes", [32, 64])

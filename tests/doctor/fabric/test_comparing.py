@@ -108,11 +108,40 @@ def test_other_fabrics_and_unknown_cards() -> None:
 def test_reports_that_cannot_be_read_are_unknown() -> None:
     (found,) = examine(planned(), Reports(LINKS[:-200], DOWN))
     assert (found.status, found.subject) == (Status.UNKNOWN, "ibnetdiscover")
-    (found,) = examine(planned(), Reports(None, None, "dgx-01: ibnetdiscover is not installed"))
+    (found,) = examine(planned(), Reports(None, None, why="dgx-01: ibnetdiscover is not installed"))
     assert found.sentence == "dgx-01: ibnetdiscover is not installed"
-    errors, fine = examine(planned(), Reports(LINKS, None, "ibqueryerrors is not installed"))
+    errors, fine = examine(planned(), Reports(LINKS, None, why="ibqueryerrors is not installed"))
     assert (errors.status, errors.sentence) == (Status.UNKNOWN, "ibqueryerrors is not installed")
     assert fine.status is Status.OK
+
+
+MASTER = "sminfo: sm lid 4 sm guid 0x100005, activity count 150 priority 3 state 3 SMINFO_MASTER"
+
+
+@pytest.mark.parametrize(
+    ("reports", "status", "subject", "sentence"),
+    [
+        (Reports(LINKS, DOWN, MASTER), Status.OK, "training-0 mlx5_0", "is master, with priority 3"),
+        (
+            Reports(LINKS, DOWN, MASTER.replace("3 SMINFO_MASTER", "2 SMINFO_STANDBY")),
+            Status.WARN,
+            "training-0 mlx5_0",
+            "is standby, with priority 3",
+        ),
+        (Reports(LINKS, DOWN, MASTER.replace("100005", "200000")), Status.OK, "MF0;leaf-01:MQM8700/U1", "is master"),
+        (Reports(LINKS, DOWN, MASTER.replace("100005", "9")), Status.OK, "0x9", "is master"),
+        (
+            Reports(LINKS, DOWN, why="sminfo: sminfo: iberror: failed: query"),
+            Status.FAIL,
+            "fabric",
+            "none answers (sminfo: sminfo: iberror: failed: query)",
+        ),
+    ],
+)
+def test_the_subnet_manager_is_named(reports: Reports, status: Status, subject: str, sentence: str) -> None:
+    (found,) = (each for each in examine(planned(), reports) if each.check == "subnet-manager")
+    assert (found.status, found.subject) == (status, subject)
+    assert found.sentence.startswith(sentence)
 
 
 def script_of(links: str | None, down: str | None, *why: str) -> str:
@@ -142,7 +171,7 @@ def test_the_next_machine_is_asked_where_one_knows_nothing() -> None:
     silent = ask(site(), hosts[:2], run)
     assert silent.links is None
     assert silent.why == "dgx-01: it does not answer; dgx-02: ibnetdiscover is not installed"
-    assert told("end\n") == Reports(None, None, "")
+    assert told("end\n") == Reports(None, None)
 
 
 def test_the_script_only_reads() -> None:
