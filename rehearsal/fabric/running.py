@@ -51,6 +51,7 @@ class Swept:
 
     environment: dict[str, str]
     directory: Path
+    through: Sequence[str] = ()
 
     def discovered(self) -> str:
         """What ibnetdiscover prints."""
@@ -62,7 +63,7 @@ class Swept:
 
     def run(self, words: Sequence[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
         """A command whose tools look at this fabric, as on a machine that has a card on it."""
-        whole = ["timeout", "-s", "KILL", str(_LONGEST_S), "ibsim-run", *words]
+        whole = [*self.through, "timeout", "-s", "KILL", str(_LONGEST_S), "ibsim-run", *words]
         return subprocess.run(
             whole, input=stdin, capture_output=True, text=True, check=False, env=self.environment, cwd=self.directory
         )
@@ -75,8 +76,19 @@ class Swept:
 
 
 @contextmanager
-def swept(net: Net, directory: Path, *, manager: bool = True, seconds: float = 120) -> Iterator[Swept]:
-    """The fabric, swept by opensm, if somebody manages it. Raises UnsweptError, with the last words of a program."""
+def swept(
+    net: Net,
+    directory: Path,
+    *,
+    manager: bool = True,
+    at: str | None = None,
+    through: Sequence[str] = (),
+    seconds: float = 120,
+) -> Iterator[Swept]:
+    """The fabric, swept by opensm, if somebody manages it. Raises UnsweptError, with the last words of a program.
+
+    With `at` the simulator listens at an address of the network that the words `through` lead into, for machines there.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / "fabric.net"
     file.write_text(net.text())
@@ -88,11 +100,12 @@ def swept(net: Net, directory: Path, *, manager: bool = True, seconds: float = 1
         "SIM_HOST": next(each.name for each in net.devices if not each.switch),
         "OSM_CACHE_DIR": str(directory),
         "OSM_TMP_DIR": str(directory),
+        **({"IBSIM_SERVER_NAME": at} if at else {}),
     }
     running: list[Process] = []
 
     def start(name: str, words: list[str], sign: str, log: Path | None = None) -> None:
-        process = Process(name, words, environment, log=directory / f"{name}.out", cwd=directory)
+        process = Process(name, [*through, *words], environment, log=directory / f"{name}.out", cwd=directory)
         for each in (process.log, log):
             if each:
                 each.unlink(missing_ok=True)
@@ -105,10 +118,10 @@ def swept(net: Net, directory: Path, *, manager: bool = True, seconds: float = 1
         commands.write_text(f"{net.commands()}Help\n")
         # The end of its input would be the end of the simulator.
         console = 'ibsim "${@:2}" < <(cat "$1"; exec sleep infinity)'
-        words = ["bash", "-c", console, "ibsim", str(commands), "-s", *_LIMITS, str(file)]
+        words = ["bash", "-c", console, "ibsim", str(commands), "-s", *(["-r"] if at else []), *_LIMITS, str(file)]
         start("ibsim", words, "Commands:")
         _obeyed((directory / "ibsim.out").read_text(errors="replace"))
-        there = Swept(environment, directory)
+        there = Swept(environment, directory, through)
         if manager:
             log = directory / "opensm.log"
             # Swept once (-s 0), and each line of the log is written at once (-d 2).
