@@ -35,7 +35,10 @@ class Switches(Section):
 
     name: Annotated[HostNames, Field(description="names, such as leaf-r[0-7]-01")]
     racks: Annotated[RackNames | None, Field(description="racks, each with as many switches as units has")] = None
-    units: Annotated[tuple[Annotated[int, Field(ge=1, le=60)], ...], Field(max_length=60)] = ()
+    units: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=60)], ...],
+        Field(max_length=60, description="units that a rack's switches take"),
+    ] = ()
     guids: Annotated[tuple[Guid, ...], Field(max_length=MOST_HOSTS, description="GUID of each")] = ()
 
     @model_validator(mode="after")
