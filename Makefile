@@ -14,7 +14,8 @@ STACK ?= dev
 TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
   BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
   CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT \
-  SERIAL MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
+  SERIAL FABRIC ERRORS \
+  MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
 # bash keeps SECONDS for itself.
@@ -85,8 +86,9 @@ dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PRO
 
 ##@ Doctor: what a real account has for a stack
 
-doctor: setup ## compare STACK with the account, or its racked machines, reading only; ADDRESS=your public one; KEY=FILE (SSH); FORMAT=json
-	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $${KEY:+--key "$$KEY"} $(if $(REGISTRIES),--registries)
+doctor: setup ## compare STACK with the account, or its racked machines and cables, reading only; ADDRESS=your public one; KEY=FILE (SSH); FABRIC=FILE; FORMAT=json
+	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $${KEY:+--key "$$KEY"} \
+	  $${FABRIC:+--fabric "$$FABRIC"} $${ERRORS:+--errors "$$ERRORS"} $(if $(REGISTRIES),--registries)
 
 power: setup ## a racked machine by its BMC: NODE=dgx-01 WHAT=status, log, on, off, force-off, cycle or pxe; SERIAL= its own, to switch it
 	@$(RUN) oob --stack "$$STACK" $${SERIAL:+--serial="$$SERIAL"} -- "$$NODE" "$$WHAT"

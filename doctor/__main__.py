@@ -14,11 +14,14 @@ from pathlib import Path
 from doctor.account import Account
 from doctor.case import Case
 from doctor.examination import FAILED, SILENT, examine, exit_code
+from doctor.fabric import examination as fabric
+from doctor.fabric.asking import ask, saved
 from doctor.machines import comparing, controllers
 from doctor.machines.reading import Ssh
 from doctor.report import as_json, as_table, listed, table
 from doctor.results import Status
 from oob.site import password
+from planner.fabric.plan import on_fabric
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from planner.types import AwsPlan, Plan
@@ -36,6 +39,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--address", type=_address, help="the public IPv4 address that you deploy from")
     parser.add_argument("--registries", action="store_true", help="ask the images' registries, too")
     parser.add_argument("--key", type=Path, help="private key that machines let in (default: those that ssh finds)")
+    parser.add_argument("--fabric", type=Path, help="a saved report of ibnetdiscover: no machine is asked")
+    parser.add_argument("--errors", type=Path, help="beside it, a saved report of ibqueryerrors")
     options = parser.parse_args(arguments)
     file = Path(f"Pulumi.{options.stack}.yaml")
     try:
@@ -65,17 +70,32 @@ def main(arguments: list[str]) -> int:
 
 
 def _machines(options: argparse.Namespace, file: Path, planned: Plan) -> int:
-    """The same of on-premises machines."""
-    if not isinstance(planned, MetalPlan) or planned.site is None:
+    """The same of on-premises machines, and of the fabric between them."""
+    if not isinstance(planned, MetalPlan) or (planned.site is None and options.fabric is None):
         print(f"{file}: it has no gpucluster:inventory, so there are no machines to ask", file=sys.stderr)
         return 2
-    logging.getLogger("sushy").addHandler(logging.NullHandler())
-    machines = comparing.examine(planned, planned.site, Ssh(options.key).ask)
-    results = (*machines, *controllers.examine(planned, planned.site, password()))
+    if options.fabric is not None:
+        try:
+            results = fabric.examine(planned, saved(options.fabric, options.errors))
+        except OSError as error:
+            print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+            return 2
+        if not results:
+            print(f"{file}: it has no InfiniBand fabric whose cables could be compared", file=sys.stderr)
+            return 2
+    elif planned.site is not None:
+        ssh, site = Ssh(options.key), planned.site
+        results = comparing.examine(planned, site, ssh.ask)
+        logging.getLogger("sushy").addHandler(logging.NullHandler())
+        if not comparing.nothing_answered(results):
+            on = [host for pool in on_fabric(planned.pools.values()) for host in site.of_pool(pool.name)]
+            results += fabric.examine(planned, ask(site, on, ssh.run))
+        results = (*results, *controllers.examine(planned, site, password()))
+    about = planned.site.name if planned.site else "its site"
     if options.format == "json":
-        print(json.dumps({"stack": options.stack, "site": planned.site.name} | listed(results), indent=2))
+        print(json.dumps({"stack": options.stack, "site": about} | listed(results), indent=2))
     else:
-        print(table(f"{options.stack} at {planned.site.name}", results))
+        print(table(f"{options.stack} at {about}", results))
     if any(each.status is Status.FAIL for each in results):
         return FAILED
     if comparing.nothing_answered(results):

@@ -47,6 +47,16 @@ class HostPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SwitchPlan:
+    """A switch of the compute fabric, called as in the cable list, and the GUID that it has on the fabric."""
+
+    name: str
+    rack: str | None
+    unit: int | None
+    guid: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class MountPlan:
     """The shared file system as nodes mount it. `stripes` are the targets of a new file on Lustre, None where its
     layout is left as it is.
@@ -129,6 +139,7 @@ class SitePlan:
     time_servers: tuple[str, ...]
     hosts: tuple[HostPlan, ...]
     controllers: ControllersPlan | None
+    switches: tuple[SwitchPlan, ...]
     leaving: tuple[str, ...]
     shared_files: MountPlan | None
     object_store: StorePlan | None
@@ -176,6 +187,10 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan]) -> Si
         time_servers=inventory.time_servers,
         hosts=tuple(_host(hosts, member, first, inventory.allow_reset) for hosts, member in inventory.members()),
         controllers=ControllersPlan(**inventory.controllers.model_dump()) if inventory.controllers else None,
+        switches=tuple(
+            SwitchPlan(name=each.name, rack=each.rack, unit=each.unit, guid=each.guid)
+            for each in inventory.switch_members()
+        ),
         leaving=inventory.allow_reset,
         shared_files=_mount(settings, inventory),
         object_store=_store(settings, inventory),

@@ -3,70 +3,21 @@
 A range says `dgx-[01-08]` once. Its other values count along: `10.20.0.[21-28]` has an address for each.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from catalogue.echo import echo
+from settings.ranges import MOST_HOSTS, Addresses, HostNames, RackNames, members
 from settings.sections import Path, Section, SectionError
+from settings.switches import Switches, SwitchMember
 from settings.types import Cidr, Matching, Name
-
-MOST_HOSTS = 4096
-_COUNTING = re.compile(r"\[(\d{1,5})-(\d{1,5})\]")
 
 STORAGE_ROLES = ("oss", "mds", "osd")
 """What storage servers are for: object and metadata servers of Lustre, hosts of Ceph."""
 
 
-def members(pattern: str) -> tuple[str, ...]:
-    """The values that a pattern stands for: itself, or one for each number between the brackets, as wide as the first.
-
-    Raises ValueError for two ranges, for one that counts down, and for more than 4,096 values.
-    """
-    found = list(_COUNTING.finditer(pattern))
-    if not found:
-        if "[" in pattern or "]" in pattern:
-            raise ValueError(f"{echo(pattern)} has brackets that count nothing; write them as [1-8] or [01-08]")
-        return (pattern,)
-    first, last = int(found[0][1]), int(found[0][2])
-    if len(found) > 1:
-        raise ValueError(f"{echo(pattern)} counts twice; one range is all that a pattern has")
-    if not 0 <= last - first < MOST_HOSTS:
-        raise ValueError(f"{echo(pattern)} does not count up, or has more than {MOST_HOSTS} members; write it as [1-8]")
-    before, after, width = pattern[: found[0].start()], pattern[found[0].end() :], len(found[0][1])
-    return tuple(f"{before}{number:0{width}}{after}" for number in range(first, last + 1))
-
-
-def _names(value: str) -> str:
-    for name in members(value):
-        if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
-            raise ValueError(f"{echo(name)} is no host name: small letters, digits and - between them, 63 at most")
-    return value
-
-
-def _addresses(value: str) -> str:
-    for address in members(value):
-        try:
-            IPv4Address(address)
-        except ValueError:
-            raise ValueError(f"{echo(address)} is not an IPv4 address; write 10.20.0.11, or 10.20.0.[11-18]") from None
-    return value
-
-
-def _racks(value: str) -> str:
-    for rack in members(value):
-        if not re.fullmatch(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,31}", rack):
-            raise ValueError(f"{echo(rack)} is no name of a rack; take letters, digits, - _ and . (32 at most)")
-    return value
-
-
-HostNames = Annotated[str, AfterValidator(_names), Field(max_length=80)]
-Addresses = Annotated[str, AfterValidator(_addresses), Field(max_length=32)]
-RackNames = Annotated[str, AfterValidator(_racks), Field(max_length=48)]
 Address = Annotated[str, Matching(r"(\d{1,3}\.){3}\d{1,3}", "an IPv4 address such as 10.20.0.10")]
 HostKey = Annotated[
     str,
@@ -292,6 +243,10 @@ class Inventory(Section):
     controllers: Annotated[
         Controllers | None, Field(description="how management controllers are asked; None = they are not")
     ] = None
+    switches: Annotated[
+        tuple[Switches, ...],
+        Field(max_length=512, description="switches of the compute fabric, for who looks for them"),
+    ] = ()
     shared_files: Annotated[
         SharedMount | None, Field(description="the file system that nodes mount; with Ceph there is nothing to say")
     ] = None
@@ -303,3 +258,8 @@ class Inventory(Section):
         for place, each in enumerate(self.hosts):
             for member in each.members(place):
                 yield each, member
+
+    def switch_members(self) -> Iterator[SwitchMember]:
+        """Every switch, in the order of the file."""
+        for place, each in enumerate(self.switches):
+            yield from each.members(place)

@@ -57,26 +57,31 @@ class Ssh:
 
     def ask(self, site: SitePlan, host: HostPlan) -> Seen:
         """What the machine says. Raises UnreadError."""
+        begun = time.time()
+        said = self.run(site, host, _text(host))
+        return parsed(said, (begun + time.time()) / 2)
+
+    def run(self, site: SitePlan, host: HostPlan, script: str, seconds: float = ANSWER_SECONDS) -> str:
+        """What a script of ours prints there, which ends with a line `end`. Raises UnreadError."""
         with tempfile.NamedTemporaryFile("w", prefix="known-") as known:
             # The one key that the inventory has for it: whatever a person's own file says of the address.
             name = host.address if site.port == 22 else f"[{host.address}]:{site.port}"
             known.write(f"{name} {host.host_key}\n")
             known.flush()
-            begun = time.time()
             try:
                 done = subprocess.run(
                     [*self.through, *self._words(site, host, known.name)],
-                    input=_text(host),
+                    input=script,
                     capture_output=True,
                     text=True,
-                    timeout=ANSWER_SECONDS,
+                    timeout=seconds,
                     check=False,
                 )
             except subprocess.TimeoutExpired:
-                raise UnreadError(f"it did not answer within {ANSWER_SECONDS} s") from None
+                raise UnreadError(f"it did not answer within {seconds:g} s") from None
         if not done.stdout.endswith("end\n"):
             raise UnreadError(_reason(done.stderr))
-        return parsed(done.stdout, (begun + time.time()) / 2)
+        return done.stdout
 
     def _words(self, site: SitePlan, host: HostPlan, known: str) -> list[str]:
         options = {

@@ -42,19 +42,21 @@ HEADING = ("span", "from", "port", "to", "port", "rail", "metres")
 """Columns of a cable plan."""
 
 
+def port_name(number: int, switch_ports_per_cage: int) -> str:
+    """A switch's port as it stands on it: those of a twin-port cage are 1/1 and 1/2."""
+    cage, half = divmod(number, switch_ports_per_cage)
+    return f"{cage + 1}/{half + 1}" if switch_ports_per_cage > 1 else str(cage + 1)
+
+
 def row(link: Link, *, switch_ports_per_cage: int) -> tuple[str, ...]:
-    """A line of a cable plan under HEADING. A twin-port cage's ports are 1/1 and 1/2, as they stand on the switch."""
-
-    def port(number: int) -> str:
-        cage, half = divmod(number, switch_ports_per_cage)
-        return f"{cage + 1}/{half + 1}" if switch_ports_per_cage > 1 else str(cage + 1)
-
+    """A line of a cable plan under HEADING."""
     ends = {Span.NODE_LEAF: f"card {link.low_port}", Span.STORAGE: f"storage card {link.low_port}"}
     ends |= {Span.MANAGEMENT: "management", Span.BMC: "BMC"}
-    low = ends.get(link.span) or port(link.low_port)
+    low = ends.get(link.span) or port_name(link.low_port, switch_ports_per_cage)
+    high = port_name(link.high_port, switch_ports_per_cage)
     rail = "" if link.rail is None else str(link.rail)
     metres = "" if link.length_m is None else f"{link.length_m:.1f}"
-    return link.span.value, link.low, low, link.high, port(link.high_port), rail, metres
+    return link.span.value, link.low, low, link.high, high, rail, metres
 
 
 def links(design: FabricDesign, named: Names, positions: Mapping[str, Position] | None = None) -> Iterator[Link]:

@@ -6,8 +6,8 @@ from io import StringIO
 from itertools import chain
 
 from planner.cost.amounts import Amount
+from planner.fabric.cables import planes
 from planner.fabric.cabling import HEADING, links, row
-from planner.fabric.names import names
 from planner.fabric.plan import on_fabric
 from planner.fabric.room import Racking, arranged
 from planner.fabric.types import FabricPlan
@@ -56,14 +56,12 @@ def _amount(amount: Amount | None) -> tuple[str, str, str]:
 def _cables(plan: MetalPlan, fabric: FabricPlan) -> Iterator[Sequence[object]]:
     pools = on_fabric(plan.pools.values())
     design = fabric.growth.day_one
-    nodes = [f"{pool.name}-{number}" for pool in pools for number in range(pool.count)]
     racking = Racking(
         nodes=max([1, *(rack.nodes for rack in plan.facility.racks)]),
         node_units=max(pool.server.rack_units for pool in pools),
         switch_units=fabric.switch.rack_units,
     )
-    for plane in range(design.planes):
-        named = names(design, plane=plane, nodes=nodes)
+    for named in planes(plan, fabric):
         positions = arranged(design, named, racking)
         for link in links(design, named, positions):
             yield row(link, switch_ports_per_cage=fabric.radix.ports_per_cage)

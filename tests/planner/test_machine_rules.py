@@ -7,7 +7,7 @@ import pytest
 from planner.findings import Severity
 from planner.site import SitePlan
 from settings.errors import SettingsError
-from settings.inventory import members
+from settings.ranges import members
 from tests.planner.stacks import planned_metal, sections
 
 KEY = "ssh-ed25519 " + "A" * 68
@@ -158,3 +158,57 @@ def test_warnings_do_not_stop_a_deployment() -> None:
 def test_what_a_range_lacks_is_said_with_its_path(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         planned_metal(changes)
+
+
+@pytest.mark.parametrize(
+    ("switches", "rule", "said"),
+    [
+        ([{"name": "leaf-r9-01"}], "fabric-switch-unnamed", "switches[0].name: the fabric has no switch leaf-r9-01"),
+        (
+            [{"name": "leaf-r[0-3]-01"}, {"name": "leaf-r3-01"}],
+            "fabric-switch-unnamed",
+            "switches[1].name: leaf-r3-01 is of two switches",
+        ),
+        (
+            [{"name": "spine-[01-02]", "guids": ["0x900a840300d2a1c0"] * 2}],
+            "fabric-switch-unnamed",
+            "switches[0].guids: 0x900a840300d2a1c0 is of two switches",
+        ),
+        (
+            [{"name": "leaf-r[0-1]-01", "racks": "r1", "units": [2, 38]}],
+            "rack-unit-twice",
+            "switches[0].units: leaf-r0-01 takes units 2 to 2 of rack r1, and dgx-01 does",
+        ),
+        (
+            [{"name": "leaf-r0-01", "racks": "r1", "units": [49]}],
+            "rack-unit-twice",
+            "leaf-r0-01 takes units 49 to 49 of rack r1, which has 48",
+        ),
+    ],
+)
+def test_switches_are_the_fabrics_and_stand_somewhere(switches: list[dict[str, Any]], rule: str, said: str) -> None:
+    assert said in found({"inventory.switches": switches}, rule)
+
+
+def test_switches_as_the_cable_list_calls_them() -> None:
+    """Leaves and spines, also those of the growth that the stack declares."""
+    named = [
+        {"name": "leaf-r[0-7]-01", "racks": "r[1-4]", "units": [36, 37], "guids": [f"0x{n:016x}" for n in range(1, 9)]},
+        {"name": "spine-01"},
+    ]
+    rules = {each.rule for each in planned_metal({**BASE, "inventory.switches": named}).findings}
+    assert rules == {each.rule for each in planned_metal(BASE).findings}
+    assert [each.guid for each in site({"inventory.switches": named}).switches][:2] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("switch", "said"),
+    [
+        ({"name": "leaf-[1-2]", "guids": ["0x900a840300d2a1c0"]}, "guids: has 1 for 2 switches"),
+        ({"name": "leaf-[1-2]", "racks": "r1", "units": [1]}, "units: racks and units make 1 places for 2 switches"),
+        ({"name": "leaf-1", "guids": ["900a840300d2a1c0"]}, "the GUID of a switch such as 0x900a840300d2a1c0"),
+    ],
+)
+def test_what_a_range_of_switches_lacks_is_said(switch: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        planned_metal({**BASE, "inventory.switches": [switch]})

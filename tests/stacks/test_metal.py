@@ -286,7 +286,7 @@ def test_a_new_machine_reaches_the_control_plane_and_itself() -> None:
 
 
 def test_pods_see_the_compute_cards_alone() -> None:
-    """Matched by vendor, the cards of storage and management would be shared out, too."""
+    """Matched by vendor, the cards of storage and management would be shared out, too (NW01, NW02, NW05)."""
     policy = metal().one("kube-platform-nic-cluster-policy").inputs
     (shared,) = yaml.safe_load(policy["spec"]["rdmaSharedDevicePlugin"]["config"])["configList"]
     assert shared["selectors"]["deviceIDs"] == ["1021"]

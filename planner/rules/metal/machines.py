@@ -13,6 +13,7 @@ from planner.site import HostPlan
 
 if TYPE_CHECKING:
     from settings.inventory import Hosts, Member
+    from settings.switches import SwitchMember
 
 
 def ranges(draft: MetalDraft) -> Iterator[tuple[int, Hosts]]:
@@ -109,32 +110,40 @@ def machine_twice(draft: MetalDraft) -> Iterable[Observation]:
     source="EIA-310: a unit of a rack holds one device",
 )
 def rack_unit_twice(draft: MetalDraft) -> Iterable[Observation]:
-    """No two machines stand in one place, and none above the rack's last unit."""
+    """No two machines or switches stand in one place, and none above the rack's last unit."""
     taken: dict[tuple[str, int], str] = {}
     most = draft.settings.facility.racks.units
-    for hosts, member in _members(draft):
-        if member.rack is None or member.unit is None:
+    for path, device, height in _standing(draft):
+        if device.rack is None or device.unit is None:
             continue
-        height = _height(draft, hosts)
-        top = member.unit + height - 1
+        top = device.unit + height - 1
         if top > most:
             yield Observation(
-                path=path_of(member.place, "units"),
-                sentence=f"{member.name} takes units {member.unit} to {top} of rack {member.rack}, which has {most}",
+                path=path,
+                sentence=f"{device.name} takes units {device.unit} to {top} of rack {device.rack}, which has {most}",
                 remedy="place it lower",
-                subject=member.name,
+                subject=device.name,
                 inputs={"top": str(top), "units": str(most)},
             )
-        others = {taken[place] for unit in range(member.unit, top + 1) if (place := (member.rack, unit)) in taken}
+        others = {taken[place] for unit in range(device.unit, top + 1) if (place := (device.rack, unit)) in taken}
         for other in sorted(others):
             yield Observation(
-                path=path_of(member.place, "units"),
-                sentence=f"{member.name} takes units {member.unit} to {top} of rack {member.rack}, and {other} does",
+                path=path,
+                sentence=f"{device.name} takes units {device.unit} to {top} of rack {device.rack}, and {other} does",
                 remedy="correct racks or units",
-                subject=member.name,
-                inputs={"rack": member.rack, "units": f"{member.unit} to {top}"},
+                subject=device.name,
+                inputs={"rack": device.rack, "units": f"{device.unit} to {top}"},
             )
-        taken |= {(member.rack, unit): member.name for unit in range(member.unit, top + 1)}
+        taken |= {(device.rack, unit): device.name for unit in range(device.unit, top + 1)}
+
+
+def _standing(draft: MetalDraft) -> Iterator[tuple[str, Member | SwitchMember, int]]:
+    """What stands in racks: the path of its units, itself, and how many units it takes."""
+    for hosts, member in _members(draft):
+        yield path_of(member.place, "units"), member, _height(draft, hosts)
+    inventory, switch = draft.settings.inventory, draft.catalogue.switches.get(draft.settings.fabric.switch)
+    for each in inventory.switch_members() if inventory else ():
+        yield f"inventory.switches[{each.place}].units", each, switch.rack_units if switch else 1
 
 
 def _height(draft: MetalDraft, hosts: Hosts) -> int:

@@ -31,6 +31,7 @@ OURS = (
     "sharp-switch",
     "rdma-devices",
     "cable-too-long",
+    "fabric-switch-unnamed",
 )
 
 

@@ -1,0 +1,1 @@
+"""The fabric as its own tools discover it, beside the plan's cables."""

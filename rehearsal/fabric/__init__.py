@@ -1,0 +1,3 @@
+"""InfiniBand fabrics without a card: ibsim plays switches and cards, the real opensm gives addresses, the real tools
+discover.
+"""
