@@ -91,6 +91,7 @@ def plan_monitoring(
             tracked=tracked,
             kept_outside=kept_outside,
             pipelines=pipelines,
+            people=gateway is not None and gateway.people is not None,
         ),
     )
 

@@ -1169,7 +1169,7 @@ SAMPLES: Mapping[str, Make] = {
         "sample",
         GatewayArgs(
             namespace="gateway",
-            routes="inference",
+            routes=["inference"],
             hostnames={"chat": "chat.example.com"},
             controller=done("traefik"),
             issuer=done("issuer"),

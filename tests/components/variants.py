@@ -343,7 +343,7 @@ VARIANTS: Mapping[str, Make] = {
         "sample",
         GatewayArgs(
             namespace="entry",
-            routes="models",
+            routes=["models", "people"],
             hostnames={"chat": "chat.example.org", "code": "code.example.org"},
             controller=done("controller"),
             issuer=done("other-issuer"),
