@@ -20,7 +20,10 @@ Client = Annotated[str, Matching(r"[A-Za-z0-9._~:/-]{1,200}", "the id of a clien
 Word = Annotated[str, Matching(r"[A-Za-z0-9._:/-]{1,128}", "a word of letters, digits and . _ : / -, such as groups")]
 Group = Annotated[
     str,
-    Matching(r"[A-Za-z0-9/_]([A-Za-z0-9 ._:/@+-]{0,126}[A-Za-z0-9._:/@+-])?", "a group of the issuer's, such as ml"),
+    Matching(
+        r"[A-Za-z0-9/_]([A-Za-z0-9 ._:/@+-]{0,126}[A-Za-z0-9._:/@+-])?",
+        "one group of the issuer's, with no comma in it, such as ml",
+    ),
 ]
 _GRAFANA = "grafana"
 

@@ -10,8 +10,8 @@ from components.gateway.cert_manager import ACCOUNT, cert_manager_values
 from components.gateway.definitions import GROUP, definitions
 from components.gateway.gateway import GATEWAY, Gateway, GatewayArgs
 from components.gateway.issuer import Acme, Issuer, IssuerArgs
-from components.gateway.people import NAMESPACE as PEOPLE
 from components.gateway.route import PublicRoute, PublicRouteArgs
+from components.gateway.sign_in import NAMESPACE as PEOPLE
 from components.gateway.traefik import TraefikArgs, traefik_values
 from components.platform.charts import Chart, ChartArgs
 from components.platform.crds import Crds, CrdsArgs

@@ -6,7 +6,7 @@ import pulumi
 
 from catalogue import versions
 from components.gateway.page import Page, PageArgs
-from components.gateway.people import NAMESPACE, People, PeopleArgs
+from components.gateway.sign_in import NAMESPACE, SignIn, SignInArgs
 from planner.serving.people import REPLICAS, REQUEST, PagePlan
 from planner.types import Plan
 from stacks.gateway import WayIn
@@ -24,9 +24,9 @@ def deploy_people(
         return {}
     inside = pulumi.ResourceOptions(parent=platform.layer, providers=[platform.cluster.provider])
     namespace = services.namespaces[NAMESPACE]
-    people = People(
-        "people",
-        PeopleArgs(
+    people = SignIn(
+        "sign-in",
+        SignInArgs(
             namespace=namespace,
             image=plan.supply.image(versions.OAUTH2_PROXY_IMAGE),
             issuer=wanted.issuer,

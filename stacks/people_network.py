@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from catalogue import versions
-from components.gateway.people import LABELS, NAMESPACE, PORT
+from components.gateway.sign_in import LABELS, NAMESPACE, PORT
 from components.gateway.traefik import LABELS as TRAEFIK
 from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.kubeflow.pipelines import UI_LABELS, UI_PORT

@@ -8,7 +8,7 @@ import pulumi
 
 from catalogue import versions
 from catalogue.supply import Supply
-from components.gateway.people import NAMESPACE as PEOPLE
+from components.gateway.sign_in import NAMESPACE as PEOPLE
 from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs

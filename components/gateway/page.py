@@ -16,8 +16,8 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.gateway.definitions import GROUP
 from components.gateway.gateway import GATEWAY, PLAIN
-from components.gateway.people import CALLBACK, NAME, NAMESPACE, PORT, SIGN_OUT
 from components.gateway.route import TO_TLS
+from components.gateway.sign_in import CALLBACK, NAME, NAMESPACE, PORT, SIGN_OUT
 from components.platform.awaited import awaited
 from components.platform.identity import CALLED, MAIL, ROLE, USER
 

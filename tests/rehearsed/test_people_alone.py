@@ -189,7 +189,7 @@ class Site:
 
     def ask_people(self, **changed: str) -> RealProcess:
         """oauth2-proxy as it is registered, but for arguments that are `changed`."""
-        spec = graph().one("people-deployment").inputs["spec"]["template"]["spec"]
+        spec = graph().one("sign-in-deployment").inputs["spec"]["template"]["spec"]
         (container,) = spec["containers"]
         flags = {f"--{name.replace('_', '-')}": value for name, value in changed.items()}
         words = [word.partition("=") for word in container["args"]]
@@ -216,7 +216,7 @@ class Site:
 
     def _find(self, store: str, name: str, _: str | None) -> Object | None:
         """The Secret as it is registered, with what seals sessions now."""
-        secret = graph().one("people-secret").inputs
+        secret = graph().one("sign-in-secret").inputs
         if store != "secrets" or name != secret["metadata"]["name"]:
             return None
         told = {**secret["stringData"]}

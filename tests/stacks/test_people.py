@@ -63,7 +63,7 @@ def spec(found: Recorded, name: str) -> dict[str, Any]:
 
 
 def arguments(found: Recorded) -> list[str]:
-    (container,) = spec(found, "people-deployment")["template"]["spec"]["containers"]
+    (container,) = spec(found, "sign-in-deployment")["template"]["spec"]["containers"]
     return list(container["args"])
 
 
@@ -73,7 +73,7 @@ def test_nothing_of_it_is_there_unless_the_stack_file_asks() -> None:
     closed["gpucluster:serving"]["gateway"].pop("people")
     found = run_program(closed, stack="dev")
     names = {each.name for each in found.resources.values()}
-    assert [name for name in names if name.startswith(("people", "page-", "namespaces-people"))] == []
+    assert [name for name in names if name.startswith(("sign-in", "page-", "namespaces-people"))] == []
     assert found.of_type("ReferenceGrant") == []
     assert "grafana.ini" not in found.one("monitoring-stack-chart-release").inputs["values"]["grafana"]
     assert not Network(found).passes(TRAEFIK, GRAFANA, 3000)
@@ -182,12 +182,12 @@ def test_sessions_are_cookies_that_a_browser_keeps_to_itself() -> None:
 def test_the_secrets_are_in_one_secret_and_nowhere_else() -> None:
     """It follows its content, so that another value is a rollout."""
     found = graph()
-    secret = found.one("people-secret").inputs
+    secret = found.one("sign-in-secret").inputs
     assert secret["stringData"]["client"] in found.secrets
-    (volume,) = spec(found, "people-deployment")["template"]["spec"]["volumes"]
+    (volume,) = spec(found, "sign-in-deployment")["template"]["spec"]["volumes"]
     assert volume["secret"]["secretName"] == secret["metadata"]["name"]
     for each in found.secrets:
-        assert each not in str(spec(found, "people-deployment"))
+        assert each not in str(spec(found, "sign-in-deployment"))
     assert secret["immutable"] is True
     assert secret["stringData"]["sessions"] not in found.secrets
 
@@ -214,7 +214,7 @@ PASSES = (
     ("the gateway asks Grafana", TRAEFIK, GRAFANA, 3000),
     ("the gateway asks MLflow", TRAEFIK, "tracking-server", 5000),
     ("the gateway asks the pipelines' page", TRAEFIK, "pipelines-ui", 3000),
-    ("the issuer is asked", "people-deployment", OUTSIDE, 443),
+    ("the issuer is asked", "sign-in-deployment", OUTSIDE, 443),
     ("Prometheus reads Grafana", End(namespace="monitoring", labels={"a": "b"}), GRAFANA, 3000),
 )
 STOPPED = (
@@ -222,14 +222,14 @@ STOPPED = (
     ("around the gateway to MLflow", STRANGER, "tracking-server", 5000),
     ("around the gateway to the pipelines", STRANGER, "pipelines-ui", 3000),
     ("from outside to Grafana", OUTSIDE, GRAFANA, 3000),
-    ("a pod that says who it is", STRANGER, "people-deployment", 4180),
+    ("a pod that says who it is", STRANGER, "sign-in-deployment", 4180),
     ("another pod of the gateway's namespace", End(namespace="gateway", labels={"app": "shell"}), GRAFANA, 3000),
     ("the gateway to Prometheus", TRAEFIK, End(namespace="monitoring", labels={"app": "prometheus"}), 9090),
     ("the gateway to the API of the pipelines", TRAEFIK, "pipelines-server-server", 8888),
-    ("who asks people to other ports", "people-deployment", OUTSIDE, 80),
-    ("who asks people to the site", "people-deployment", INSIDE, 443),
-    ("who asks people to the pages", "people-deployment", GRAFANA, 3000),
-    ("who asks people to the API", "people-deployment", End(address="172.20.0.1"), 443),
+    ("who asks people to other ports", "sign-in-deployment", OUTSIDE, 80),
+    ("who asks people to the site", "sign-in-deployment", INSIDE, 443),
+    ("who asks people to the pages", "sign-in-deployment", GRAFANA, 3000),
+    ("who asks people to the API", "sign-in-deployment", End(address="172.20.0.1"), 443),
 )
 
 
@@ -251,9 +251,9 @@ def test_nobody_comes_around_the_gateway_nw08(what: str, source: Any, target: An
 
 def test_an_issuer_of_the_site_is_asked_there_and_nowhere_else() -> None:
     found = inside()
-    assert _passes(found, "people-deployment", INSIDE, 8443)
-    assert not _passes(found, "people-deployment", INSIDE, 443)
-    assert not _passes(found, "people-deployment", OUTSIDE, 8443)
+    assert _passes(found, "sign-in-deployment", INSIDE, 8443)
+    assert not _passes(found, "sign-in-deployment", INSIDE, 443)
+    assert not _passes(found, "sign-in-deployment", OUTSIDE, 8443)
 
 
 def test_objects_are_as_their_definitions_have_them() -> None:
@@ -267,9 +267,9 @@ def test_objects_are_as_their_definitions_have_them() -> None:
 def test_what_it_stands_on_comes_first() -> None:
     found = graph()
     before = {
-        "page-grafana-asked": {"gateway-gateway", "people-service"},
+        "page-grafana-asked": {"gateway-gateway", "sign-in-service"},
         "page-grafana-route": {"page-grafana-nameless", "page-grafana-asked", "page-grafana-on", "page-grafana-grant"},
-        "people-service": {"people-deployment"},
+        "sign-in-service": {"sign-in-deployment"},
     }
     for name, expected in before.items():
         depends = {found.resources[urn].name for urn in found.one(name).depends_on}

@@ -29,7 +29,7 @@ _STATIC = "static://202"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeopleArgs:
+class SignInArgs:
     """Whom the `issuer` vouches for and who is of one of the `groups` has a session of so many seconds. `secret` is the
     client's at the issuer, `session_secret` any text that nobody knows: sessions of another one are refused.
     """
@@ -50,19 +50,19 @@ class PeopleArgs:
     after: Sequence[pulumi.Resource]
 
 
-class People(Component):
+class SignIn(Component):
     """The program and its Service. `ready` is the resource after which people are asked: it starts when it has read the
     issuer's discovery document."""
 
     ready: pulumi.Resource
 
-    def __init__(self, name: str, args: PeopleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, args: SignInArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         deployment = self._deployment(args, self._secret(args))
         self.ready = service_of(self, "service", NAME, args.namespace, LABELS, ("http", PORT), deployment)
         self.register_outputs({"issuer": args.issuer})
 
-    def _secret(self, args: PeopleArgs) -> pulumi.Output[str]:
+    def _secret(self, args: SignInArgs) -> pulumi.Output[str]:
         """The Secret's name, which follows its content, so that another secret is a rollout."""
         known = pulumi.Output.all(args.secret, args.session_secret)
         content: pulumi.Output[dict[str, str]] = pulumi.Output.secret(known.apply(_content))
@@ -81,7 +81,7 @@ class People(Component):
         )
         return secret.metadata.name.apply(str)
 
-    def _deployment(self, args: PeopleArgs, secret: pulumi.Output[str]) -> k8s.apps.v1.Deployment:
+    def _deployment(self, args: SignInArgs, secret: pulumi.Output[str]) -> k8s.apps.v1.Deployment:
         core, meta = k8s.core.v1, k8s.meta.v1
         container = core.ContainerArgs(
             name=NAME,
@@ -128,7 +128,7 @@ class People(Component):
         )
 
 
-def arguments(args: PeopleArgs) -> list[str]:
+def arguments(args: SignInArgs) -> list[str]:
     """What the program is started with; none of it is a secret."""
     return [
         "--provider=oidc",
