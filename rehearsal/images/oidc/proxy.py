@@ -25,7 +25,12 @@ _LOCK = threading.Lock()
 
 def run(launch: Launch) -> Program:
     """The program, beside its issuer."""
-    return OauthProxy(launch, joined(launch))
+    listening = joined(launch)
+    try:
+        return OauthProxy(launch, listening)
+    except LaunchError:
+        left(launch)
+        raise
 
 
 class OauthProxy(RealProcess):
@@ -45,7 +50,7 @@ class OauthProxy(RealProcess):
 def joined(launch: Launch) -> Listening:
     """The stand-in of the pod's issuer, which is there as long as pods of it run. Raises LaunchError."""
     url, client = _value(launch.argv, "--oidc-issuer-url"), _value(launch.argv, "--client-id")
-    key, secret = (str(launch.world.directory), url), _secret(launch)
+    secret, key = _secret(launch), (str(launch.world.directory), url)
     with _LOCK:
         found = _LISTENING.get(key)
         if found is None:
