@@ -102,11 +102,11 @@ def system_room(
         "daemons", own.cpu_millicores + _DAEMONS.cpu_millicores, own.memory_mib + _DAEMONS.memory_mib, nodes
     )
     way_in = (_Pods("gateway", *GATEWAY_REQUEST, gateways), CERTIFICATES) if gateways else ()
-    way_in += (_PEOPLE,) if people else ()
+    asking = (_PEOPLE,) if people else ()
     tuning = (*_KATIB, _SEARCH._replace(replicas=experiments)) if experiments else ()
     kubeflow = (*(_TRACKING if tracked else ()), *(_PIPELINES if pipelines else ()))
     outside = (_OUTSIDE,) if kept_outside else ()
-    everything = (*_SERVICES, *way_in, *watching, *tuning, *kubeflow, *outside, daemons)
+    everything = (*_SERVICES, *way_in, *asking, *watching, *tuning, *kubeflow, *outside, daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
         asked_memory_mib=sum(each.memory_mib * each.replicas for each in everything),

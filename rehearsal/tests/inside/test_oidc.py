@@ -20,6 +20,7 @@ from rehearsal.images.oidc import proxy
 from rehearsal.images.oidc.issuer import Issuer, Person, Reply
 from rehearsal.images.oidc.listening import Listening
 from rehearsal.images.table import known
+from rehearsal.kubelet.process import RealProcess
 from rehearsal.kubelet.program import LaunchError, Mount
 from rehearsal.tests.inside.simulated import Node
 
@@ -247,8 +248,8 @@ def test_the_program_listens_on_loopback_and_reaches_its_issuer_alone(
     def start(self: Any, launch: Any, binary: Path, argv: list[str], ports: Any, env: Any) -> None:
         seen.update(binary=binary, argv=argv, ports=dict(ports), env=env)
 
-    monkeypatch.setattr(proxy.RealProcess, "__init__", start)
-    monkeypatch.setattr(proxy.RealProcess, "stop", lambda _: None)
+    monkeypatch.setattr(RealProcess, "__init__", start)
+    monkeypatch.setattr(RealProcess, "stop", lambda _: None)
     launch = launched(node, ARGS)
     program = known().start(launch)
     try:
