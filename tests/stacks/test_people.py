@@ -7,7 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from policy import RULES
 from policy.pods import pods
+from policy.rule import violations
 from tests.graph import stackfiles
 from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import crd_file, problems
@@ -262,6 +264,10 @@ def test_objects_are_as_their_definitions_have_them() -> None:
         if crd_file(kind) is None:
             pytest.skip(f"no definition of {kind} here")
         assert [each for one in found.of_type(kind) for each in problems(one)] == []
+
+
+def test_what_is_registered_is_as_the_policies_want_it() -> None:
+    assert [str(each) for each in violations(graph(), RULES)] == []
 
 
 def test_what_it_stands_on_comes_first() -> None:
