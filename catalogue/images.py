@@ -21,6 +21,7 @@ from catalogue.versions import (
     MPI_OPERATOR_IMAGE,
     MYSQL_IMAGE,
     NGINX_IMAGE,
+    OAUTH2_PROXY_IMAGE,
     PIPELINES_IMAGES,
     PIPELINES_MYSQL_IMAGE,
     POSTGRES_IMAGE,
@@ -52,6 +53,8 @@ TRACKING_IMAGES = (MLFLOW_IMAGE, POSTGRES_IMAGE)
 """Images that the program names itself where runs are tracked in the cluster."""
 PIPELINE_IMAGES = (PIPELINES_MYSQL_IMAGE, METADATA_IMAGE, *PIPELINES_IMAGES.values(), *ARGO_IMAGES.values())
 """Images that the program names itself where there are Kubeflow Pipelines."""
+PEOPLE_IMAGES = (OAUTH2_PROXY_IMAGE,)
+"""Images that the program names itself where people sign in to pages."""
 
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
@@ -60,7 +63,7 @@ _WORKSPACE = tuple(f"/workspace/{each}" for each in ("README.md", "docker-exampl
 """Where NVIDIA's PyTorch images begin: examples, and nobody's training script (NVIDIA PyTorch release notes)."""
 
 
-def own_images(*, experiments: bool, mpi: bool, mlflow: bool, pipelines: bool) -> tuple[str, ...]:
+def own_images(*, experiments: bool, mpi: bool, mlflow: bool, pipelines: bool, people: bool) -> tuple[str, ...]:
     """Images that the program names itself, for a stack that has these or not; each once."""
     asked = (
         (PLATFORM_IMAGES, True),
@@ -68,6 +71,7 @@ def own_images(*, experiments: bool, mpi: bool, mlflow: bool, pipelines: bool) -
         (MPI_IMAGES, mpi),
         (TRACKING_IMAGES, mlflow),
         (PIPELINE_IMAGES, pipelines),
+        (PEOPLE_IMAGES, people),
     )
     return tuple(dict.fromkeys(image for images, wanted in asked if wanted for image in images))
 
@@ -123,7 +127,10 @@ REPOSITORIES = tuple(
     dict.fromkeys(
         (
             *(repository(name) for name in IMAGES),
-            *(repository(image) for image in own_images(experiments=True, mpi=True, mlflow=True, pipelines=True)),
+            *(
+                repository(image)
+                for image in own_images(experiments=True, mpi=True, mlflow=True, pipelines=True, people=True)
+            ),
             "vllm/vllm-openai",
             "nvcr.io/nvidia/tritonserver",
         )

@@ -142,7 +142,7 @@ def main(arguments: list[str], file: Path = DIGESTS_FILE) -> int:
     """Resolve and write; 1 if a registry failed, with one sentence for each."""
     images = [
         each
-        for each in (*own_images(experiments=True, mpi=True, mlflow=True, pipelines=True), *arguments)
+        for each in (*own_images(experiments=True, mpi=True, mlflow=True, pipelines=True, people=True), *arguments)
         if "@" not in each
     ]
     digests, failures = resolve(dict.fromkeys(images))

@@ -203,6 +203,10 @@ CURL_IMAGE = "quay.io/curl/curl:8.21.0"
 NGINX_IMAGE = "public.ecr.aws/docker/library/nginx:1.28.2"
 """What lets callers through to a model server (nginx/docker-nginx, unprivileged/stable/debian/Dockerfile)."""
 
+# renovate: datasource=docker depName=quay.io/oauth2-proxy/oauth2-proxy
+OAUTH2_PROXY_IMAGE = "quay.io/oauth2-proxy/oauth2-proxy:v7.15.6"
+"""What asks people at pages who they are: its own project's image, without a shell (its Dockerfile)."""
+
 # renovate: datasource=docker depName=public.ecr.aws/docker/library/python
 PYTHON_IMAGE = "public.ecr.aws/docker/library/python:3.13-slim"
 """What watches training runs: a script that needs Python's own library alone."""

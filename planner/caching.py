@@ -55,5 +55,5 @@ def _images(draft: AwsDraft) -> Iterator[str]:
         yield from (each.image for each in run.follow_ups if each.image is not None)
     yield from (each.image for each in settings.serving.services)
     yield from (each.image for each in settings.serving.triton)
-    yield from images_of(training)
+    yield from images_of(training, settings.serving)
     yield from (row.image for chart in draft.charts for row in CHART_IMAGES.get(chart, ()))

@@ -1,4 +1,4 @@
-"""Images that the program names itself for what a stack file's training asks for."""
+"""Images that the program names itself for what a stack file asks for."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from catalogue.images import own_images
 from planner.tracking import has_mlflow
 
 if TYPE_CHECKING:
+    from settings.serving import Serving
     from settings.workloads import Training
 
 
-def images_of(training: Training) -> tuple[str, ...]:
+def images_of(training: Training, serving: Serving) -> tuple[str, ...]:
     """Each once."""
     return own_images(
         experiments=bool(training.experiments),
         mpi=training.by_mpi,
         mlflow=has_mlflow(training),
         pipelines=training.pipelines is not None,
+        people=serving.gateway is not None and serving.gateway.people is not None,
     )

@@ -12,8 +12,8 @@ PROJECT = "gpucluster"
 
 
 def secrets(text: str) -> Sequence[str]:
-    """Full keys of the secrets of the hub, of model services, of receivers of alerts, of the databases of trials and
-    pipelines, of a tracker and of hosts, each once.
+    """Full keys of the secrets of the hub, of model services, of people's pages, of receivers of alerts, of the
+    databases of trials and pipelines, of a tracker and of hosts, each once.
     """
     config = (yaml.safe_load(text) or {}).get("config") or {}
     receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
@@ -22,6 +22,8 @@ def secrets(text: str) -> Sequence[str]:
     named = ["hfToken"] if services else []
     named += [str(key) for each in (*services, *servers) for key in each.get("keys") or ("apiToken",)]
     named += [str(each["secret"]) for each in receivers if "secret" in each]
+    if (people := (serving.get("gateway") or {}).get("people")) is not None:
+        named += [str(people.get("secret", "peopleClient")), str(people.get("sessionSecret", "peopleSessions"))]
     training = config.get(f"{PROJECT}:training") or {}
     if training.get("experiments"):
         named.append(str((training.get("trialDatabase") or {}).get("secret", "trialDatabase")))

@@ -4,15 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from settings.people import People
 from settings.sections import Path, Section, SectionError
-from settings.types import Cidr, Email, Matching
+from settings.types import Cidr, Email, Hostname, Matching
 
-_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
-Hostname = Annotated[
-    str,
-    Matching(rf"({_LABEL}\.)+{_LABEL}", "a host's full name in small letters, such as llm.example.com"),
-    Field(max_length=253),
-]
 Zone = Annotated[str, Matching(r"Z[A-Z0-9]{1,31}", "the id of a hosted zone, such as Z0123456789ABCDEFGHIJ")]
 Directory = Annotated[str, Matching(r"https://[^\s/]+/\S+", "the https address of a directory of ACME")]
 
@@ -52,7 +47,7 @@ class Issuer(Section):
 
 
 class Gateway(Section):
-    """One gateway for all public services: each has a hostname, TLS, and a limit of requests.
+    """One gateway for all public services, each with a hostname, TLS and a limit of requests, and for people's pages.
 
     A service is at NAME.DOMAIN unless it names its hostname; DNS has to lead there, which is not the program's.
     """
@@ -67,3 +62,6 @@ class Gateway(Section):
         tuple[Cidr, ...],
         Field(min_length=1, description="networks whose addresses may connect; 0.0.0.0/0 is everybody"),
     ]
+    people: Annotated[
+        People | None, Field(description="pages of the cluster for people who sign in; None = no page has a way in")
+    ] = None

@@ -19,6 +19,10 @@ TRACKING_DATABASE, TRACKING_KEY = "trackingDatabase", "trackingKey"
 PIPELINES_DATABASE = "pipelinesDatabase"
 """The password of the pipelines' database, where the stack file names no other secret for it."""
 
+PEOPLE_CLIENT, PEOPLE_SESSIONS = "peopleClient", "peopleSessions"
+"""What this stack is known by at the issuer of people's names, and what seals their sessions, where the stack file
+names no others."""
+
 SSH_KEY, CLUSTER_KEY = "sshKey", "clusterKey"
 """The private key that machines of an inventory let in, and what the secrets of their cluster are derived from."""
 
@@ -36,14 +40,24 @@ SecretKey = Annotated[
 
 
 def named_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The secrets that receivers of alerts, model services, the databases of trials and
-    pipelines, a tracker and an inventory name, in
-    sections as they are written."""
+    """The secrets that receivers of alerts, model services, people's pages, the databases of trials and pipelines, a
+    tracker and an inventory name, in sections as they are written."""
     receivers = (each.get("secret") for each in _entries(values, "monitoring", "receivers"))
     services = (each.get("keys") for kind in ("services", "triton") for each in _entries(values, "serving", kind))
     keys = (key for each in services if isinstance(each, list | tuple) for key in each)
-    found = (*receivers, *keys, *_database(values), *_tracker(values), *_pipelines(values), *_of_inventory(values))
+    of_training = (*_database(values), *_tracker(values), *_pipelines(values))
+    found = (*receivers, *keys, *_people(values), *of_training, *_of_inventory(values))
     return tuple(dict.fromkeys(each for each in found if isinstance(each, str)))
+
+
+def _people(values: Mapping[str, Any]) -> Iterable[Any]:
+    """The secrets of the client at the issuer, and of sessions."""
+    serving = values.get("serving")
+    gateway = serving.get("gateway") if isinstance(serving, Mapping) else None
+    people = gateway.get("people") if isinstance(gateway, Mapping) else None
+    if isinstance(people, Mapping):
+        yield people.get("secret", PEOPLE_CLIENT)
+        yield people.get("sessionSecret", PEOPLE_SESSIONS)
 
 
 def _database(values: Mapping[str, Any]) -> Iterable[Any]:

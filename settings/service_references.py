@@ -1,6 +1,8 @@
-"""What services and Triton servers say about each other: keys that only one may have, hostnames that lead to one."""
+"""What services, Triton servers and people's pages say about each other: keys that only one may have, hostnames and
+names that lead to one.
+"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from catalogue.echo import echo
@@ -43,6 +45,22 @@ def published(serving: Any, services: Mapping[Place, Mapping[str, Any]]) -> Iter
         if isinstance(hostname, str) and taken.setdefault(hostname, at) != at:
             sentence = f"{echo(hostname)} is where {_named(taken[hostname])} is found; choose another"
             yield (*path, "hostname"), sentence
+    yield from _pages(gateway, taken, {service.get("name") for service in services.values()})
+
+
+def _pages(gateway: Any, taken: dict[str, Place], services: Collection[Any]) -> Iterable[Problem]:
+    """Pages of people that are found where something else is, or called like it."""
+    people = gateway.get("people") if isinstance(gateway, Mapping) else None
+    pages = people.get("pages") if isinstance(people, Mapping) else None
+    for index, page in enumerate(pages if isinstance(pages, list | tuple) else ()):
+        if not isinstance(page, Mapping):
+            continue
+        path, name = ("serving", "gateway", "people", "pages", index), page.get("name", page.get("page"))
+        if name in services:
+            yield (*path, "name"), f"{echo(name)} is the name of a model service; choose another"
+        hostname = page.get("hostname") or f"{name}.{gateway.get('domain')}"
+        if isinstance(hostname, str) and taken.setdefault(hostname, ("pages", index)) != ("pages", index):
+            yield (*path, "hostname"), f"{echo(hostname)} is where {_named(taken[hostname])} is found; choose another"
 
 
 def _named(at: Place) -> str:

@@ -7,10 +7,10 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from catalogue.echo import echo
-from settings.gateway import Gateway, Hostname
+from settings.gateway import Gateway
 from settings.secrets import API_TOKEN, HUB_TOKEN, SecretKey
 from settings.sections import Path, Section, SectionError
-from settings.types import S3_PATTERN, Image, Matching, Name, s3_uri
+from settings.types import S3_PATTERN, Hostname, Image, Matching, Name, s3_uri
 
 _HUB = re.compile(r"hf://(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>.*))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")

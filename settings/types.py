@@ -212,6 +212,12 @@ Name = Annotated[
     ),
     AfterValidator(_not_of_kubernetes),
 ]
+_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+Hostname = Annotated[
+    str,
+    Matching(rf"({_LABEL}\.)+{_LABEL}", "a host's full name in small letters, such as llm.example.com"),
+    Field(max_length=253),
+]
 Arn = Annotated[
     str,
     Matching(

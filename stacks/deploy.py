@@ -10,6 +10,7 @@ from stacks.aws import deploy_aws
 from stacks.gateway import deploy_gateway
 from stacks.monitoring import deploy_monitoring
 from stacks.outputs import layer_outputs
+from stacks.people import deploy_people
 from stacks.platform import Platform
 from stacks.services import deploy_services
 from stacks.teams import deploy_teams
@@ -50,5 +51,6 @@ def deploy_on(platform: Platform, plan: Plan, config: pulumi.Config) -> dict[str
     deploy_autoscaling(plan, platform, services)
     teams = deploy_teams(plan, platform, services)
     deployed = deploy_workloads(plan, platform, services, gateway, config)
-    shown = layer_outputs(plan, platform, services, watched, deployed)
+    pages = deploy_people(plan, platform, services, gateway, config)
+    shown = layer_outputs(plan, platform, services, watched, deployed, pages)
     return {**shown, "scheduling": {**shown["scheduling"], "teams": teams}} if teams else shown

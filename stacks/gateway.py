@@ -11,6 +11,7 @@ from components.gateway.definitions import GROUP, definitions
 from components.gateway.gateway import GATEWAY, Gateway, GatewayArgs
 from components.gateway.issuer import Acme, Issuer, IssuerArgs
 from components.gateway.route import PublicRoute, PublicRouteArgs
+from components.gateway.sign_in import NAMESPACE as PEOPLE
 from components.gateway.traefik import TraefikArgs, traefik_values
 from components.platform.charts import Chart, ChartArgs
 from components.platform.crds import Crds, CrdsArgs
@@ -57,8 +58,8 @@ def deploy_gateway(plan: Plan, platform: Platform, services: Services) -> WayIn 
     )
     args = GatewayArgs(
         namespace=namespace,
-        routes="inference",
-        hostnames={each.service: each.hostname for each in wanted.routes},
+        routes=("inference", PEOPLE) if wanted.people else ("inference",),
+        hostnames=wanted.hostnames,
         controller=traefik,
         issuer=issuer.issuer,
         signed_at_once=wanted.signed_at_once,
@@ -81,7 +82,7 @@ def _cert_manager(
         account = platform.zones.writer(
             "certificates-identity",
             zone=wanted.acme.zone,
-            hostnames=[each.hostname for each in wanted.routes],
+            hostnames=list(wanted.hostnames.values()),
             namespace=namespace,
             account=ACCOUNT,
             opts=inside,

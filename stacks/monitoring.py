@@ -63,6 +63,7 @@ def deploy_monitoring(plan: Plan, platform: Platform, services: Services, config
         control_plane=platform.watching.control_plane,
         counters=platform.watching.counters,
         after=services.monitors,
+        pages=plan.gateway.people.hostnames("grafana") if plan.gateway and plan.gateway.people else (),
     )
     MonitoringStack("monitoring-stack", args, inside)
     deploy_dashboards(plan, namespace, inside)

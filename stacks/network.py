@@ -16,6 +16,7 @@ from planner.serving.gateway import GatewayPlan
 from planner.tracking import TrackingPlan
 from planner.types import Plan
 from stacks.experiment_network import experiment_rules
+from stacks.people_network import people_rules
 from stacks.pipelines_network import pipelines_rules
 from stacks.platform import Connections
 from stacks.tracking_network import tracking_rules
@@ -60,7 +61,8 @@ def network_rules(
     own = {TRACKER: [DENY, NAMES, *told[TRACKER], *steps.get(TRACKER, ())]} if TRACKER in told else {}
     if PIPELINES in steps:
         own[PIPELINES] = [DENY, NAMES, _scraped(), *steps[PIPELINES]]
-    return (
+    pages = people_rules(gateway.people) if gateway and gateway.people else {}
+    rules = (
         (_way_in(known, gateway) if gateway else {})
         | own
         | (_outside_rules(known) if outside else {})
@@ -106,6 +108,7 @@ def network_rules(
             ],
         }
     )
+    return {name: [*rules.get(name, ()), *pages.get(name, ())] for name in {**rules, **pages}}
 
 
 def team_rules(known: Connections) -> Sequence[Rule]:

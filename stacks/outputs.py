@@ -1,5 +1,6 @@
 """Stack outputs: one per layer, with what a person wants to know or to type next."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -13,7 +14,12 @@ from stacks.workloads import Deployed
 
 
 def layer_outputs(
-    plan: Plan, platform: Platform, services: Services, watched: Watched | None, deployed: Deployed
+    plan: Plan,
+    platform: Platform,
+    services: Services,
+    watched: Watched | None,
+    deployed: Deployed,
+    pages: Mapping[str, pulumi.Output[str]],
 ) -> dict[str, dict[str, Any]]:
     """Outputs by layer, each with the platform's own lines. The planner's numbers are among them, so that the preview
     of a change shows what it costs.
@@ -46,6 +52,7 @@ def layer_outputs(
             ),
             **({"tracking": deployed.tracking} if deployed.tracking else {}),
             **({"pipelines": deployed.pipelines} if deployed.pipelines else {}),
+            **({"pages": {name: {**shown["pages"][name], "url": url} for name, url in pages.items()}} if pages else {}),
             "services": {
                 name: {
                     **shown["services"].get(name, {}),

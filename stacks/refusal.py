@@ -27,6 +27,7 @@ CLOSED = "{path}: nobody can ask {name}: {key} is not set; type pulumi config se
 UNKEPT = "{path}: the trials' database has no password: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNTOLD = "{path}: the tracker has no {what}: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNSTORED = UNKEPT.replace("trials'", "pipelines'")
+STRANGERS = "{path}: {why}: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNREACHED = "gpucluster:inventory: {why} {key} is not set; type pulumi config set --secret {key} VALUE"
 TWICE = (
     "{path}: Secrets Manager keeps it, and {key} is set, too, and nobody would read that; type pulumi config rm {key}, "
@@ -55,6 +56,7 @@ def accepted(plan: Plan, config: pulumi.Config) -> Plan:
         *_without_password(plan, config),
         *_without_tracker(plan, config),
         *_without_pipelines(plan, config),
+        *_without_people(plan, config),
         *wrong_uploads(plan.pipelines),
         *_without_machines(plan, config),
         *_kept_twice(plan, config),
@@ -121,6 +123,19 @@ def _without_pipelines(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     if pipelines is not None and config.get_secret(pipelines.secret) is None:
         path = config.full_key("training.pipelines.secret")
         yield UNSTORED.format(path=path, key=config.full_key(pipelines.secret))
+
+
+def _without_people(plan: Plan, config: pulumi.Config) -> Iterator[str]:
+    people = plan.gateway.people if plan.gateway else None
+    if people is None:
+        return
+    for name, key, why in (
+        ("secret", people.secret, "the issuer does not know this stack, so nobody signs in"),
+        ("sessionSecret", people.session_secret, "nothing seals people's sessions"),
+    ):
+        if config.get_secret(key) is None:
+            path = config.full_key(f"serving.gateway.people.{name}")
+            yield STRANGERS.format(path=path, why=why, key=config.full_key(key))
 
 
 def _without_machines(plan: Plan, config: pulumi.Config) -> Iterator[str]:

@@ -8,6 +8,7 @@ import pulumi
 
 from catalogue import versions
 from catalogue.supply import Supply
+from components.gateway.sign_in import NAMESPACE as PEOPLE
 from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs
@@ -56,6 +57,7 @@ def namespace_specs(
     tracker: bool = False,
     outside: bool = False,
     pipelines: bool = False,
+    people: bool = False,
 ) -> list[NamespaceSpec]:
     """The namespaces. What the fabric's devices ask of training pods the baseline level forbids (NW03); operands of the
     GPU Operator mount the host. Neither side's pods may carry the other's priority, and inference has the GPUs of its
@@ -85,6 +87,7 @@ def namespace_specs(
         NamespaceSpec(name="monitoring", pod_security="privileged"),
         *(NamespaceSpec(name=name, pod_security="baseline") for name in (GATEWAY, CERTIFICATES) if gateway),
         *([NamespaceSpec(name=TRACKER, pod_security="baseline")] if tracker else []),
+        *([NamespaceSpec(name=PEOPLE, pod_security="restricted", gpus=no_gpus)] if people else []),
         *([NamespaceSpec(name=OUTSIDE, pod_security="baseline")] if outside else []),
         # Steps write where runs do, as whoever their image says, and have no GPUs.
         *([NamespaceSpec(name=PIPELINES, pod_security="baseline", gpus=no_gpus)] if pipelines else []),
@@ -104,6 +107,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
                 tracker=plan.tracking is not None and plan.tracking.mlflow is not None,
                 outside=plan.external_secrets is not None,
                 pipelines=plan.pipelines is not None,
+                people=plan.gateway is not None and plan.gateway.people is not None,
             )
         ),
         at_platform,

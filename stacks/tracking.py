@@ -1,7 +1,7 @@
 """The plan's tracker: MLflow with its database and copies, or the key of a service outside."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pulumi
@@ -41,7 +41,8 @@ def deploy_tracking(
     if tracking is None:
         return Tracker()
     if tracking.mlflow is not None:
-        return _mlflow(plan.supply, tracking, tracking.mlflow, platform, services, config, inside)
+        pages = plan.gateway.people.hostnames("mlflow") if plan.gateway and plan.gateway.people else ()
+        return _mlflow(plan.supply, tracking, tracking.mlflow, platform, services, config, pages, inside)
     if tracking.wandb is not None:
         return _wandb(tracking, tracking.wandb, services, config, inside)
     raise pulumi.RunError(f"training.tracking.kind: {tracking.kind} is no tracker that can be deployed")
@@ -54,6 +55,7 @@ def _mlflow(
     platform: Platform,
     services: Services,
     config: pulumi.Config,
+    pages: Sequence[str],
     inside: pulumi.ResourceOptions,
 ) -> Tracker:
     namespace, objects = services.namespaces[NAMESPACE], platform.objects
@@ -87,6 +89,7 @@ def _mlflow(
         database=database.ready,
         millicores=MLFLOW_REQUEST[0],
         memory_mib=MLFLOW_REQUEST[1],
+        pages=pages,
     )
     Mlflow("tracking", server, inside)
     if wanted.backup_s is not None:

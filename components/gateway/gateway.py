@@ -22,14 +22,14 @@ GATEWAY, PLAIN = "gateway", "http"
 
 @dataclass(frozen=True, kw_only=True)
 class GatewayArgs:
-    """`hostnames` by service. Services' routes are taken from `routes`, a namespace; those for questions of an
-    authority from its own. `controller` is what has the class of Gateways, `issuer` what certificates come after. If
-    certificates are `signed_at_once`, the Gateway is there when Traefik has them; an authority that asks the hostnames
-    first needs DNS to lead there, which is set up after it.
+    """`hostnames` by service or page. Routes are taken from the namespaces `routes`; those for questions of an
+    authority from the Gateway's own. `controller` is what has the class of Gateways, `issuer` what certificates come
+    after. If certificates are `signed_at_once`, the Gateway is there when Traefik has them; an authority that asks the
+    hostnames first needs DNS to lead there, which is set up after it.
     """
 
     namespace: pulumi.Input[str]
-    routes: str
+    routes: Sequence[str]
     hostnames: Mapping[str, str]
     controller: pulumi.Resource
     issuer: pulumi.Resource
@@ -101,7 +101,7 @@ def _listeners(args: GatewayArgs) -> list[dict[str, Any]]:
         "name": PLAIN,
         "port": PLAIN_PORT,
         "protocol": "HTTP",
-        "allowedRoutes": from_namespaces(args.routes, GATEWAY),
+        "allowedRoutes": from_namespaces(*args.routes, GATEWAY),
     }
     with_tls = [
         {
@@ -110,7 +110,7 @@ def _listeners(args: GatewayArgs) -> list[dict[str, Any]]:
             "protocol": "HTTPS",
             "hostname": hostname,
             "tls": {"mode": "Terminate", "certificateRefs": [{"kind": "Secret", "name": secret_of(service)}]},
-            "allowedRoutes": from_namespaces(args.routes),
+            "allowedRoutes": from_namespaces(*args.routes),
         }
         for service, hostname in args.hostnames.items()
     ]

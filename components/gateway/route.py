@@ -44,7 +44,7 @@ class PublicRoute(Component):
         super().__init__(name, opts)
         limit = self._object("limit", args, "traefik.io/v1alpha1", "Middleware", _limit(args), args.after)
         route = self._route("route", args, args.service, _to_service(args), [limit, *args.after])
-        plain = self._route("plain", args, PLAIN, [{"filters": [_TO_TLS]}], args.after)
+        plain = self._route("plain", args, PLAIN, [{"filters": [TO_TLS]}], args.after)
         self.url = pulumi.Output.all(route.id, plain.id).apply(lambda _: f"https://{args.hostname}")
         self.register_outputs({"url": self.url})
 
@@ -76,7 +76,7 @@ class PublicRoute(Component):
         )
 
 
-_TO_TLS = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 308}}
+TO_TLS = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 308}}
 """Permanent, and with the request's own method and body, which 301 lets a client change (RFC 9110, 15.4)."""
 
 

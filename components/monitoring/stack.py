@@ -11,6 +11,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.monitoring.alerting import Receiver, alertmanager_config
 from components.monitoring.counters import NodeCounters
+from components.monitoring.grafana import by_the_gateway
 from components.monitoring.stack_values import ControlPlanePart, Prometheus, Requests, stack_values
 from components.platform.charts import Chart, ChartArgs, ChartSource
 
@@ -25,7 +26,8 @@ class MonitoringStackArgs:
     in a Secret `outside`, which is called OUTSIDE and resolves when it is there. `after` has the definitions.
 
     `cluster` is the name that alerts carry, `control_plane` what of it can be scraped, `counters` what is read of nodes
-    beside the node exporter, `default_rules` what stays of the alerts that the chart brings.
+    beside the node exporter, `default_rules` what stays of the alerts that the chart brings, `pages` the hostnames
+    where Grafana is found by people whom a gateway has asked who they are.
     """
 
     source: ChartSource
@@ -41,6 +43,7 @@ class MonitoringStackArgs:
     counters: NodeCounters | None
     after: pulumi.Resource
     outside: pulumi.Output[str] | None = None
+    pages: Sequence[str] = ()
 
 
 class MonitoringStack(Component):
@@ -63,6 +66,8 @@ class MonitoringStack(Component):
             control_plane=args.control_plane,
             counters=args.counters,
         )
+        if args.pages:
+            values["grafana"]["grafana.ini"] = by_the_gateway(args.pages[0])
         chart = ChartArgs(
             source=args.source, namespace=args.namespace, values=values, timeout_seconds=900, after=args.after
         )

@@ -1,9 +1,9 @@
 """MLflow as objects of our own: a server that keeps runs in its database and files in the platform's object store.
 
-It asks nobody who they are, so network rules say who reaches it, and no way leads in from outside.
+It asks nobody who they are, so network rules say who reaches it; people do through a gateway that asks them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -33,7 +33,7 @@ _USER, _WORKERS = 1001, 2
 class MlflowArgs:
     """`artifacts` is an address of the object store, `client` the variables that its client needs there, `granted`
     resolves when pods of the account `mlflow` may write there. `password` is the Secret with the database's, which
-    exists when `database` does.
+    exists when `database` does. `pages` are the hostnames where people find it, who come through a gateway.
     """
 
     namespace: pulumi.Input[str]
@@ -45,6 +45,7 @@ class MlflowArgs:
     database: pulumi.Resource
     millicores: int
     memory_mib: int
+    pages: Sequence[str] = ()
 
 
 class Mlflow(Component):
@@ -82,7 +83,8 @@ class Mlflow(Component):
                 f"--backend-store-uri={BACKEND}",
                 pulumi.Output.concat("--artifacts-destination=", args.artifacts),
                 "--serve-artifacts",
-                f"--allowed-hosts={','.join(HOSTS)}",
+                f"--allowed-hosts={','.join([*HOSTS, *args.pages])}",
+                *_own_origins(args.pages),
             ],
             env=environment,
             ports=[core.ContainerPortArgs(name="http", container_port=PORT)],
@@ -119,6 +121,13 @@ class Mlflow(Component):
         )
         self.ready = service_of(self, "service", SERVICE, args.namespace, SERVER, ("http", PORT), deployment)
         self.register_outputs({"address": ADDRESS})
+
+
+def _own_origins(pages: Sequence[str]) -> list[str]:
+    """A browser says where a page is from whenever it changes something, and MLflow lets no other origin do so
+    (mlflow/server/security_utils.py, should_block_cors_request).
+    """
+    return [f"--cors-allowed-origins={','.join(f'https://{page}' for page in pages)}"] if pages else []
 
 
 def _environment(args: MlflowArgs) -> list[k8s.core.v1.EnvVarArgs]:

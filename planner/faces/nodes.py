@@ -13,6 +13,7 @@ from planner.placement import Room, Sharing
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.reliability.mttf import compared
 from planner.serving.gateway import GatewayPlan
+from planner.serving.people import PeoplePlan
 from planner.serving.plan import device_gb
 from planner.throughput import TYPICAL_MFU
 from planner.training.plan import TrainingPlan
@@ -141,9 +142,20 @@ def services(plan: Plan) -> Iterator[RenderableType]:
         shown = [("replicas", replicas), ("start", start), *_open_to(server.name, plan.gateway)]
         yield section(f"triton {server.name}", facts(shown))
 
+    if plan.gateway and plan.gateway.people:
+        yield section("pages", facts(page_facts(plan.gateway.people)))
+
     rows = [(f"pool {pool}", sharing_words(plan.pools[pool], shared)) for pool, shared in plan.sharing.items()]
     if rows:
         yield section("free capacity", facts(rows))
+
+
+def page_facts(people: PeoplePlan) -> Iterator[tuple[str, str]]:
+    """Which page is open to whom."""
+    for page in people.pages:
+        role = f" as {page.role}" if page.role else ", to whom it shows everybody's"
+        yield page.name, f"https://{page.hostname} to members of {', '.join(page.groups)}{role}"
+    yield "vouched for by", f"{people.issuer}, asked again after {people.session_seconds // 3600} h"
 
 
 def _open_to(name: str, gateway: GatewayPlan | None) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from planner.monitoring.types import MonitoringPlan
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.quotas import requests
 from planner.serving.gateway import GatewayPlan
+from planner.serving.people import PeoplePlan
 from planner.storage.types import StoragePlan
 from planner.types import AwsPlan, Plan
 from planner.workload_types import RunPlan, ServicePlan
@@ -36,6 +37,7 @@ def on_any_platform(plan: Plan) -> dict[str, Any]:
         "gangs": {run.name: _gang(run) for run in plan.runs.values()},
         **({"experiments": experiments} if experiments else {}),
         "services": {service.name: _service(service, plan.gateway) for service in plan.services.values()},
+        **({"pages": _pages(plan.gateway.people)} if plan.gateway and plan.gateway.people else {}),
         **({"monitoring": _monitoring(plan.monitoring)} if plan.monitoring else {}),
     }
 
@@ -94,6 +96,17 @@ def _service(service: ServicePlan, gateway: GatewayPlan | None) -> dict[str, Any
         "weightsGb": round(service.weights_gb, 1),
         "kvCacheTokens": service.kv_cache_tokens,
         **({"hostname": route.hostname, "requestsPerMinute": route.requests_per_minute} if route else {}),
+    }
+
+
+def _pages(people: PeoplePlan) -> dict[str, Any]:
+    return {
+        page.name: {
+            "hostname": page.hostname,
+            "groups": list(page.groups),
+            **({"role": page.role} if page.role else {}),
+        }
+        for page in people.pages
     }
 
 

@@ -92,6 +92,7 @@ def plan_monitoring(
             kept_outside=kept_outside,
             pipelines=pipelines,
             isolates=wanted.isolation is not None,
+            people=gateway is not None and gateway.people is not None,
         ),
         isolation=_isolation(wanted, pools),
     )

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from planner.external_secrets import CONTROLLER_REQUEST
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
 from planner.pool_types import PoolPlan
+from planner.serving.people import REPLICAS as PEOPLE_REPLICAS
+from planner.serving.people import REQUEST as PEOPLE_REQUEST
 from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST
 
 
@@ -56,6 +58,7 @@ _SERVICES = (
 GATEWAY_REQUEST = (500, 256)
 """Millicores and MiB of a pod of the gateway, which keeps TLS and streams open and buffers nothing."""
 CERTIFICATES = _Pods("cert-manager, its webhook and injector", 30, 192)
+_PEOPLE = _Pods("what asks people who they are", *PEOPLE_REQUEST, PEOPLE_REPLICAS)
 _KATIB = (_Pods("Katib", 200, 384), _Pods("the trials' database", 250, 1024))
 _SEARCH = _Pods("an experiment's algorithm", 200, 512)
 """As they are registered (components/kubeflow); an algorithm's service goes when its experiment has ended."""
@@ -81,10 +84,12 @@ def system_room(
     kept_outside: bool = False,
     pipelines: bool = False,
     isolates: bool = False,
+    people: bool = False,
 ) -> SystemRoom:
     """Sum up the system pools, with monitoring among what runs there, `gateways` pods of a gateway, and what so many
     experiments and, if runs are `tracked` in the cluster, MLflow take, if secrets are `kept_outside` what brings them,
-    and with `pipelines` Kubeflow Pipelines without the pods of their steps, and what isolates nodes."""
+    with `pipelines` Kubeflow Pipelines without the pods of their steps, with `people` what asks who they are, and what
+    isolates broken nodes where something `isolates`."""
     system = [pool for pool in pools if pool.role == "system"]
     nodes = sum(pool.count for pool in system)
     prometheus = _together("Prometheus", asked.prometheus, asked.reloader)
@@ -100,10 +105,11 @@ def system_room(
         "daemons", own.cpu_millicores + _DAEMONS.cpu_millicores, own.memory_mib + _DAEMONS.memory_mib, nodes
     )
     way_in = (_Pods("gateway", *GATEWAY_REQUEST, gateways), CERTIFICATES) if gateways else ()
+    asking = (_PEOPLE,) if people else ()
     tuning = (*_KATIB, _SEARCH._replace(replicas=experiments)) if experiments else ()
     kubeflow = (*(_TRACKING if tracked else ()), *(_PIPELINES if pipelines else ()))
     outside = (*((_OUTSIDE,) if kept_outside else ()), *((_ISOLATION,) if isolates else ()))
-    everything = (*_SERVICES, *way_in, *watching, *tuning, *kubeflow, *outside, daemons)
+    everything = (*_SERVICES, *way_in, *asking, *watching, *tuning, *kubeflow, *outside, daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
         asked_memory_mib=sum(each.memory_mib * each.replicas for each in everything),

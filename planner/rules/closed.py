@@ -135,8 +135,7 @@ def _pulled(draft: AwsDraft) -> Iterator[tuple[str, str]]:
     yield from ((f"{path}.image", each.image) for path, each in workloads(draft))
     yield from ((f"serving.triton[{index}].image", each.image) for index, each in enumerate(settings.serving.triton))
     yield from followed(draft)
-    training = settings.training
-    own = images_of(training)
+    own = images_of(settings.training, settings.serving)
     yield from ((_cause(draft), image) for image in own)
 
 

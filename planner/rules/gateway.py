@@ -96,33 +96,36 @@ def issuer_zone(draft: Draft) -> Iterable[Observation]:
     "gateway-unused",
     "Y11",
     severity=Severity.WARNING,
-    formula="a gateway has a public service",
+    formula="a gateway has a public service, or a page for people",
     source="definition of the planner",
 )
 def gateway_unused(draft: Draft) -> Iterable[Observation]:
-    """A gateway has at least one public service, because its load balancer costs money by the hour."""
-    if draft.gateway is not None and not draft.gateway.routes and not any(s.public for _, s in answering(draft)):
-        yield Observation(
-            path="serving.gateway",
-            sentence="no service is public, so the gateway leads nowhere, and its load balancer stands all the same",
-            remedy="set public: true on a service, or remove the section",
-        )
+    """A gateway leads somewhere, because its load balancer costs money by the hour."""
+    gateway = draft.gateway
+    if gateway is None or gateway.routes or gateway.people or any(s.public for _, s in answering(draft)):
+        return
+    yield Observation(
+        path="serving.gateway",
+        sentence="no service is public, so the gateway leads nowhere, and its load balancer stands all the same",
+        remedy="set public: true on a service, or remove the section",
+    )
 
 
 @rule(
     "gateway-listeners",
     "Y11",
-    formula=f"public services < {MOST_LISTENERS}",
+    formula=f"public services and pages for people < {MOST_LISTENERS}",
     source="Gateway API 1.6, GatewaySpec.listeners: at most 64, one of them for plain http",
 )
 def gateway_listeners(draft: Draft) -> Iterable[Observation]:
     """A Gateway has a listener for each hostname, and no more than it may have."""
     gateway = draft.gateway
-    if gateway is not None and len(gateway.routes) >= MOST_LISTENERS:
+    if gateway is not None and len(gateway.hostnames) >= MOST_LISTENERS:
+        what = "public services and pages" if gateway.people else "public services"
         yield Observation(
             path="serving.gateway",
-            sentence=f"{len(gateway.routes)} public services need as many listeners and one for plain http, and a "
+            sentence=f"{len(gateway.hostnames)} {what} need as many listeners and one for plain http, and a "
             f"Gateway has {MOST_LISTENERS} at most",
-            remedy=f"publish at most {MOST_LISTENERS - 1} services, or divide them among several stacks",
-            inputs={"public services": str(len(gateway.routes))},
+            remedy=f"publish at most {MOST_LISTENERS - 1}, or divide them among several stacks",
+            inputs={what: str(len(gateway.hostnames))},
         )

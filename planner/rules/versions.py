@@ -67,8 +67,7 @@ def image_not_pinned(draft: Draft) -> Iterable[Observation]:
     servers = (
         (f"serving.triton[{index}].image", each.image) for index, each in enumerate(draft.settings.serving.triton)
     )
-    training = draft.settings.training
-    own = images_of(training)
+    own = images_of(draft.settings.training, draft.settings.serving)
     platform = (("lifecycle.protect", image) for image in own)
     for path, image in (*users, *followed(draft), *servers, *platform):
         if not is_pinned(image, draft.catalogue.digests):

@@ -8,6 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from planner.serving.drain import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
+from planner.serving.people import PeoplePlan, plan_people
 from planner.workload_types import ServicePlan, TritonPlan
 
 if TYPE_CHECKING:
@@ -48,9 +49,10 @@ class RoutePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class GatewayPlan:
-    """One gateway for the services in `routes`. Its load balancer has a public address if `internet`, and lets in
-    `callers` alone. Certificates are signed by `acme`, or by an authority of the stack's own where that is None. A pod
-    that stops takes requests for `leave_seconds` and goes on with its streams for `drain_seconds`.
+    """One gateway for the services in `routes` and the pages of `people`. Its load balancer has a public address if
+    `internet`, and lets in `callers` alone. Certificates are signed by `acme`, or by an authority of the stack's own
+    where that is None. A pod that stops takes requests for `leave_seconds` and goes on with its streams for
+    `drain_seconds`.
     """
 
     domain: str
@@ -61,6 +63,13 @@ class GatewayPlan:
     leave_seconds: int
     drain_seconds: int
     routes: tuple[RoutePlan, ...]
+    people: PeoplePlan | None = None
+
+    @property
+    def hostnames(self) -> Mapping[str, str]:
+        """Everything that is found here, by its name."""
+        pages = self.people.pages if self.people else ()
+        return {each.service: each.hostname for each in self.routes} | {each.name: each.hostname for each in pages}
 
     @property
     def signed_at_once(self) -> bool:
@@ -99,6 +108,7 @@ def plan_gateway(
             _route(each.name, each.hostname or f"{each.name}.{wanted.domain}", each.requests_per_minute)
             for each in public
         ),
+        people=plan_people(wanted.people, wanted.domain),
     )
 
 

@@ -37,6 +37,7 @@ from rehearsal.images import (
 from rehearsal.images.external_secrets import controller as external_secrets
 from rehearsal.images.katib import algorithms, collector, database
 from rehearsal.images.katib import controller as katib
+from rehearsal.images.oidc import proxy as oidc
 from rehearsal.kubelet.images import Absent, Images, Row
 
 TABLE: tuple[Row, ...] = (
@@ -89,6 +90,7 @@ TABLE: tuple[Row, ...] = (
     Row(r"(.*/)?traefik", gateway.traefik),
     Row(r".*/cert-manager-(controller|cainjector|webhook)", gateway.cert_manager),
     Row(r".*/cert-manager-startupapicheck", gateway.api_check),
+    Row(r".*/oauth2-proxy/oauth2-proxy", oidc.run),
     Row(r".*/external-secrets", external_secrets.run),
     Row(r".*/kube-webhook-certgen", certgen.run),
     Row(r".*/grafana/grafana", grafana.run, container="grafana"),

@@ -237,6 +237,17 @@ FAMILIES: dict[str, Family] = {
             edits=_TRAEFIK_EDITS,
         ),
         Family(
+            "oauth2-proxy",
+            versions.OAUTH2_PROXY,
+            module="github.com/oauth2-proxy/oauth2-proxy/v7",
+            packages={"oauth2-proxy": "github.com/oauth2-proxy/oauth2-proxy/v7"},
+            disk=0.9,
+            seconds={"oauth2-proxy": 60},
+            serves=GATEWAY,
+            wanted_by=("image:oauth2-proxy",),
+            ldflags=f"{STRIP} -X github.com/oauth2-proxy/oauth2-proxy/v7/pkg/version.VERSION=v{versions.OAUTH2_PROXY}",
+        ),
+        Family(
             "cert-manager",
             versions.CERT_MANAGER,
             module="github.com/cert-manager/cert-manager",

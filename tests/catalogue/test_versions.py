@@ -20,7 +20,7 @@ def test_every_version_has_an_update_marker() -> None:
     """I03: the line below each marker holds a version, and each version in the file has a marker."""
     lines = SOURCE.splitlines()
     marked = [lines[index + 1] for index, line in enumerate(lines) if line.strip().startswith("# renovate:")]
-    assert len(marked) == len(versions.CHARTS) + len(versions.KUBERNETES) + 17
+    assert len(marked) == len(versions.CHARTS) + len(versions.KUBERNETES) + 18
     assert all(re.search(r"\d+\.\d+", line) for line in marked)
 
 
@@ -32,7 +32,7 @@ def test_nothing_floats() -> None:
     for minor, kubernetes in versions.KUBERNETES.items():
         assert re.fullmatch(rf"{re.escape(minor)}\.\d+-20\d{{6}}", kubernetes.ami_release)
         assert kubernetes.source.startswith("https://")
-    named = own_images(experiments=True, mpi=True, mlflow=True, pipelines=True)
+    named = own_images(experiments=True, mpi=True, mlflow=True, pipelines=True, people=True)
     assert all(re.search(r":v?\d[\w.\-]*$", image) for image in named)
 
 
@@ -57,6 +57,7 @@ def test_versions_equal_the_rehearsed_binaries() -> None:
     assert f"v{toolchain.TRAINING_OPERATOR}" == versions.TRAINING_OPERATOR
     assert f"v{toolchain.CERT_MANAGER}" == versions.CERT_MANAGER.version
     assert versions.TRAEFIK.version == toolchain.TRAEFIK_CHART
+    assert versions.OAUTH2_PROXY_IMAGE.endswith(f":v{toolchain.OAUTH2_PROXY}")
     assert f"v{toolchain.GATEWAY_API}" == versions.GATEWAY_API
     kubectl = versions.KUBECTL_IMAGE.rpartition(":")[2]
     assert kubectl == f"v{toolchain.KUBERNETES}"

@@ -36,7 +36,9 @@ from components.aws.security_groups import EfaGroup, EfaGroupArgs, LustreGroup, 
 from components.aws.spending import Spending, SpendingArgs
 from components.gateway.gateway import Gateway, GatewayArgs
 from components.gateway.issuer import Issuer, IssuerArgs
+from components.gateway.page import Page, PageArgs
 from components.gateway.route import PublicRoute, PublicRouteArgs
+from components.gateway.sign_in import SignIn, SignInArgs
 from components.kubeflow.argo import Argo, ArgoArgs
 from components.kubeflow.experiment import REFERENCE_FORMAT, Experiment, ExperimentArgs, Range
 from components.kubeflow.katib import Katib, KatibArgs
@@ -696,6 +698,58 @@ def ceph_args(**changes: Any) -> CephArgs:
     return CephArgs(**{**known, **changes})
 
 
+def mlflow_args(pages: Sequence[str] = ()) -> MlflowArgs:
+    return MlflowArgs(
+        namespace="tracking",
+        image="mlflow:3",
+        artifacts="s3://artefacts/tracking",
+        client={"AWS_REGION": "us-east-2"},
+        granted="mlflow",
+        password="mlflow-database",
+        database=done(),
+        millicores=300,
+        memory_mib=600,
+        pages=pages,
+    )
+
+
+def sign_in_args(**changes: Any) -> SignInArgs:
+    known: dict[str, Any] = {
+        "namespace": "people",
+        "image": "oauth2-proxy:v7",
+        "issuer": "https://login.example.com/realms/ml",
+        "client_id": "gpucluster",
+        "groups_claim": "groups",
+        "scopes": ["openid", "email", "profile"],
+        "groups": ["ml", "ml-admins"],
+        "session_seconds": 28_800,
+        "secret": pulumi.Output.secret("what the issuer knows"),
+        "session_secret": pulumi.Output.secret("what seals"),
+        "replicas": 2,
+        "millicores": 50,
+        "memory_mib": 64,
+        "after": [done("cluster")],
+    }
+    return SignInArgs(**{**known, **changes})
+
+
+def page_args(**changes: Any) -> PageArgs:
+    known: dict[str, Any] = {
+        "page": "grafana",
+        "namespace": "people",
+        "service": "stack-grafana",
+        "port": 80,
+        "at": "monitoring",
+        "hostname": "grafana.example.com",
+        "groups": ["ml", "ml-admins"],
+        "role": "viewer",
+        "gateways": "gateway",
+        "after": [done("gateway"), done("people")],
+        "signed_at_once": True,
+    }
+    return PageArgs(**{**known, **changes})
+
+
 SAMPLES: Mapping[str, Make] = {
     "endpoints": lambda opts: Endpoints("sample", endpoints_args(), opts),
     "flow-logs": lambda opts: FlowLogs("sample", flow_logs_args(), opts),
@@ -1006,21 +1060,7 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
-    "mlflow": lambda opts: Mlflow(
-        "sample",
-        MlflowArgs(
-            namespace="tracking",
-            image="mlflow:3",
-            artifacts="s3://artefacts/tracking",
-            client={"AWS_REGION": "us-east-2"},
-            granted="mlflow",
-            password="mlflow-database",
-            database=done(),
-            millicores=300,
-            memory_mib=600,
-        ),
-        opts,
-    ),
+    "mlflow": lambda opts: Mlflow("sample", mlflow_args(), opts),
     "tracking-key": lambda opts: TrackingKey("sample", TrackingKeyArgs(namespace="training", key="hush"), opts),
     "tracking-backup": lambda opts: TrackingBackup(
         "sample",
@@ -1185,7 +1225,7 @@ SAMPLES: Mapping[str, Make] = {
         "sample",
         GatewayArgs(
             namespace="gateway",
-            routes="inference",
+            routes=["inference"],
             hostnames={"chat": "chat.example.com"},
             controller=done("traefik"),
             issuer=done("issuer"),
@@ -1193,6 +1233,8 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "sign-in": lambda opts: SignIn("sample", sign_in_args(), opts),
+    "page": lambda opts: Page("sample", page_args(), opts),
     "route": lambda opts: PublicRoute(
         "sample",
         PublicRouteArgs(

@@ -19,7 +19,9 @@ from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefi
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from components.gateway.gateway import Gateway, GatewayArgs
 from components.gateway.issuer import Acme, Issuer, IssuerArgs
+from components.gateway.page import Page
 from components.gateway.route import PublicRoute, PublicRouteArgs
+from components.gateway.sign_in import SignIn
 from components.monitoring.alerting import Mail, Receiver
 from components.monitoring.counters import NodeCounters
 from components.monitoring.stack import MonitoringStack
@@ -46,6 +48,7 @@ from components.storage.aws_cli import AwsCli
 from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.staged import Staged
+from components.tracking.mlflow import Mlflow
 from components.training.backup import Backup
 from components.training.job import RunData, TrainingJob
 from planner.reliability.checkpoints import Saving
@@ -64,10 +67,13 @@ from tests.components.samples import (
     hub_args,
     job_args,
     lustre_args,
+    mlflow_args,
     monitoring_args,
     network_args,
+    page_args,
     pool_args,
     service_args,
+    sign_in_args,
     smoke_args,
     triton_args,
     weights_args,
@@ -343,13 +349,54 @@ VARIANTS: Mapping[str, Make] = {
         "sample",
         GatewayArgs(
             namespace="entry",
-            routes="models",
+            routes=["models", "people"],
             hostnames={"chat": "chat.example.org", "code": "code.example.org"},
             controller=done("controller"),
             issuer=done("other-issuer"),
             signed_at_once=False,
         ),
         opts,
+    ),
+    "sign-in-at-another-issuer": lambda opts: SignIn(
+        "sample",
+        sign_in_args(
+            namespace="persons",
+            image="oauth2-proxy:v8",
+            issuer="https://id.example.org",
+            client_id="other",
+            groups_claim="roles",
+            scopes=["openid", "groups"],
+            groups=["research"],
+            session_seconds=3600,
+            secret=pulumi.Output.secret("another"),
+            session_secret=pulumi.Output.secret("yet another"),
+            replicas=3,
+            millicores=70,
+            memory_mib=96,
+            after=[done("other-cluster")],
+        ),
+        opts,
+    ),
+    "page-without-roles": lambda opts: Page(
+        "sample",
+        page_args(
+            page="mlflow",
+            namespace="persons",
+            service="tracker",
+            port=5000,
+            at="tracking",
+            hostname="runs.example.org",
+            groups=["research"],
+            role=None,
+            gateways="entry",
+            after=[done("gate")],
+            signed_at_once=False,
+        ),
+        opts,
+    ),
+    "mlflow-with-pages": lambda opts: Mlflow("sample", mlflow_args(pages=["runs.example.org", "r.example.org"]), opts),
+    "monitoring-stack-with-pages": lambda opts: MonitoringStack(
+        "sample", monitoring_args(pages=["grafana.example.org", "admin.example.org"]), opts
     ),
     "route-of-another": lambda opts: PublicRoute(
         "sample",

@@ -194,6 +194,7 @@ CUSTOM_KINDS = (
     "kubernetes:monitoring.coreos.com/v1:ServiceMonitor",
     "kubernetes:gateway.networking.k8s.io/v1:Gateway",
     "kubernetes:gateway.networking.k8s.io/v1:HTTPRoute",
+    "kubernetes:gateway.networking.k8s.io/v1beta1:ReferenceGrant",
     "kubernetes:traefik.io/v1alpha1:Middleware",
     "kubernetes:cert-manager.io/v1:Certificate",
     "kubernetes:cert-manager.io/v1:Issuer",

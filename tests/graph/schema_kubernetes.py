@@ -33,6 +33,7 @@ CUSTOM = {
     "Experiment": "kubeflow.org_experiments.yaml",
 }
 ELSEWHERE = {
+    "ReferenceGrant": "gateway.networking.k8s.io_referencegrants.yaml",
     "MPIJob": "kubeflow.org_mpijobs.mpi-operator-v2beta1.yaml",
     "ExternalSecret": "external-secrets.io_externalsecrets.yaml",
     "SecretStore": "external-secrets.io_secretstores.yaml",

@@ -8,6 +8,7 @@ from catalogue.images import PIPELINE_IMAGES
 from planner.own_images import images_of
 from planner.pipelines import PipelinesPlan, UploadPlan
 from planner.types import AwsPlan
+from settings.serving import Serving
 from settings.workloads import Training
 from tests.planner.stacks import planned, planned_metal, sections
 
@@ -80,8 +81,8 @@ def test_pipelines_that_start_runs_have_a_registry() -> None:
 
 
 def test_their_images_and_their_room_are_counted() -> None:
-    assert set(PIPELINE_IMAGES) <= set(images_of(Training.model_validate({"pipelines": {}})))
-    assert not set(PIPELINE_IMAGES) & set(images_of(Training()))
+    assert set(PIPELINE_IMAGES) <= set(images_of(Training.model_validate({"pipelines": {}}), Serving()))
+    assert not set(PIPELINE_IMAGES) & set(images_of(Training(), Serving()))
     plans = [stack({}, monitoring={}), stack(None, monitoring={})]
     asked = [plan.monitoring.room.asked_memory_mib for plan in plans if plan.monitoring]
     assert asked[0] - asked[1] == 2048 + 1024

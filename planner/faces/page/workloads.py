@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from planner.faces.forecast import as_set, interval
 from planner.faces.nodes import (
+    page_facts,
     service_facts,
     service_parts,
     sharing_words,
@@ -27,12 +28,14 @@ _MINUTE = 60
 
 
 def workloads(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
-    """A part of the page for the runs and one for the services, where there are any."""
+    """A part of the page for the runs, one for the services and one for people, where there are any."""
     if plan.runs:
         runs = (part for index, run in enumerate(plan.runs.values()) for part in _run(plan, index, run))
         yield section("runs", "Training runs", *runs)
     if plan.services:
         yield section("services", "Model services", *_services(plan))
+    if plan.gateway and plan.gateway.people:
+        yield section("pages", "Pages for people", facts(page_facts(plan.gateway.people)))
 
 
 def _run(plan: AwsPlan | MetalPlan, index: int, run: RunPlan) -> Iterator[Markup]:

@@ -1,0 +1,87 @@
+"""People at the pages of the cluster: who vouches for them, and which page is open to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from settings.people import Page, People
+
+REPLICAS = 2
+"""Pods that ask people who they are: one goes on while the other's node is replaced; sessions are the browsers'."""
+
+REQUEST = (50, 64)
+"""Millicores and MiB of such a pod."""
+
+_HTTPS_PORT = 443
+
+
+@dataclass(frozen=True, kw_only=True)
+class PagePlan:
+    """A `page` under a name and at a hostname of its own, for members of any of the groups. `role` is theirs in
+    Grafana, None at a page that knows no roles: there everybody who sees it may do all that it lets do.
+    """
+
+    name: str
+    page: str
+    hostname: str
+    groups: tuple[str, ...]
+    role: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeoplePlan:
+    """Pages behind an issuer of OpenID Connect, which answers at `issuer_port` of `issuer_networks`, or of the Internet
+    where there are none. `secret` and `session_secret` are keys of the stack file: the client's at the issuer, and what
+    seals sessions, which last `session_seconds`.
+    """
+
+    issuer: str
+    issuer_port: int
+    issuer_networks: tuple[str, ...]
+    client_id: str
+    groups_claim: str
+    scopes: tuple[str, ...]
+    secret: str
+    session_secret: str
+    session_seconds: int
+    pages: tuple[PagePlan, ...]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Everybody who may sign in at all, each group once."""
+        return tuple(dict.fromkeys(group for page in self.pages for group in page.groups))
+
+    def hostnames(self, page: str) -> tuple[str, ...]:
+        """Where a page is found."""
+        return tuple(each.hostname for each in self.pages if each.page == page)
+
+
+def plan_people(people: People | None, domain: str) -> PeoplePlan | None:
+    """None where no page has a way in."""
+    if people is None:
+        return None
+    return PeoplePlan(
+        issuer=people.issuer,
+        issuer_port=urlsplit(people.issuer).port or _HTTPS_PORT,
+        issuer_networks=people.issuer_networks,
+        client_id=people.client_id,
+        groups_claim=people.groups_claim,
+        scopes=people.scopes,
+        secret=people.secret,
+        session_secret=people.session_secret,
+        session_seconds=people.session_hours * 3600,
+        pages=tuple(_page(each, domain) for each in people.pages),
+    )
+
+
+def _page(page: Page, domain: str) -> PagePlan:
+    return PagePlan(
+        name=page.called,
+        page=page.page,
+        hostname=page.hostname or f"{page.called}.{domain}",
+        groups=page.groups,
+        role=page.role if page.page == "grafana" else None,
+    )

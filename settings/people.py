@@ -1,0 +1,109 @@
+"""People at the pages of the cluster: who says who they are (OpenID Connect), and which groups see which page."""
+
+from collections.abc import Iterable
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.secrets import PEOPLE_CLIENT, PEOPLE_SESSIONS, SecretKey
+from settings.sections import Path, Section, SectionError
+from settings.types import Cidr, Hostname, Matching, Name
+
+Issuer = Annotated[
+    str,
+    Matching(
+        r"https://[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~/-]*)?",
+        "the https address of an issuer as its discovery document says it, such as https://login.example.com/realms/ml",
+    ),
+]
+Client = Annotated[str, Matching(r"[A-Za-z0-9._~:/-]{1,200}", "the id of a client, such as gpucluster")]
+Word = Annotated[str, Matching(r"[A-Za-z0-9._:/-]{1,128}", "a word of letters, digits and . _ : / -, such as groups")]
+Group = Annotated[
+    str,
+    Matching(
+        r"[A-Za-z0-9/_]([A-Za-z0-9 ._:/@+-]{0,126}[A-Za-z0-9._:/@+-])?",
+        "one group of the issuer's, with no comma in it, such as ml",
+    ),
+]
+_GRAFANA = "grafana"
+
+
+class Page(Section):
+    """A page of the cluster that people of some groups see. One page may be there twice: for readers, and under another
+    name for those who change it.
+    """
+
+    page: Annotated[
+        Literal["grafana", "mlflow", "pipelines"],
+        Field(description="grafana = dashboards; mlflow = runs and models; pipelines = Kubeflow Pipelines"),
+    ]
+    name: Annotated[Name | None, Field(description="what it is called here; None = like the page")] = None
+    hostname: Annotated[Hostname | None, Field(description="where it is found; None = NAME.DOMAIN of the gateway")] = (
+        None
+    )
+    groups: Annotated[
+        tuple[Group, ...], Field(min_length=1, max_length=32, description="whose members see it; there is no everybody")
+    ]
+    role: Annotated[
+        Literal["viewer", "editor", "admin"],
+        Field(description="what they are in Grafana; other pages know no roles"),
+    ] = "viewer"
+
+    @model_validator(mode="after")
+    def _role_of_grafana(self) -> Self:
+        if self.page != _GRAFANA and self.role != "viewer":
+            raise SectionError([(("role",), f"is Grafana's, and the page is {self.page}, which knows none; remove it")])
+        return self
+
+    @property
+    def called(self) -> str:
+        """Its name."""
+        return self.name or self.page
+
+
+class People(Section):
+    """Who vouches for people, and what they see. The issuer has a client of this stack's, which may send people back to
+    https://HOSTNAME/oauth2/callback of every page.
+    """
+
+    issuer: Annotated[Issuer, Field(description="who says who somebody is: an issuer of OpenID Connect")]
+    client_id: Annotated[Client, Field(description="what this stack is called there")]
+    groups_claim: Annotated[Word, Field(description="claim of an ID token that lists its owner's groups")] = "groups"
+    scopes: Annotated[
+        tuple[Word, ...],
+        Field(min_length=1, description="what the issuer is asked for; some have groups for a scope of that name only"),
+    ] = ("openid", "email", "profile")
+    secret: Annotated[SecretKey, Field(description="the secret of this file that is the client's at the issuer")] = (
+        PEOPLE_CLIENT
+    )
+    session_secret: Annotated[
+        SecretKey, Field(description="the secret of this file that seals sessions: another one ends all of them")
+    ] = PEOPLE_SESSIONS
+    session_hours: Annotated[
+        int, Field(ge=1, le=24, description="hours until somebody is asked again; who leaves a group sees it as long")
+    ] = 8
+    issuer_networks: Annotated[
+        tuple[Cidr, ...], Field(description="networks where the issuer answers; none = an address of the Internet")
+    ] = ()
+    pages: Annotated[tuple[Page, ...], Field(min_length=1, max_length=16, description="what people see")]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        problems = [*self._names_apart(), *self._secrets_apart(), *self._asks_for_an_id()]
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    def _names_apart(self) -> Iterable[tuple[Path, str]]:
+        seen: dict[str, int] = {}
+        for index, page in enumerate(self.pages):
+            if seen.setdefault(page.called, index) != index:
+                yield ("pages", index, "name"), f"is {page.called} like pages[{seen[page.called]}]; choose another"
+
+    def _secrets_apart(self) -> Iterable[tuple[Path, str]]:
+        if self.secret == self.session_secret:
+            yield ("sessionSecret",), "is the client's secret, which the issuer knows; name another one"
+
+    def _asks_for_an_id(self) -> Iterable[tuple[Path, str]]:
+        if "openid" not in self.scopes:
+            yield ("scopes",), "lack openid, without which an issuer says nothing of who somebody is; add it"
