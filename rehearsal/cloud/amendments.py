@@ -12,9 +12,9 @@ from rehearsal.eks.api import service as eks_service
 MODULES = tuple(
     import_module(f"{package}.{name}")
     for package, names in {
-        "rehearsal.cloud": "buckets dispatch ecr ecr_cache efs functions iam kms logs s3",
-        "rehearsal.cloud.ec2": "addresses flows groups interfaces launch network offerings placement reservations "
-        "routes tags templates volumes",
+        "rehearsal.cloud": "buckets dispatch ecr ecr_cache efs functions iam kms logs polls s3",
+        "rehearsal.cloud.ec2": "addresses fleets flows groups images interfaces launch network offerings placement "
+        "reservations routes tags templates volumes",
         "rehearsal.eks.api": "images",
     }.items()
     for name in names.split()
