@@ -1,7 +1,8 @@
 """`python -m sweep.vacate --stack lab`: what controllers made goes, while they run, before what holds it is destroyed.
 
-Nodes that Karpenter made for a pool of somebody else's hold the network: they go with their pool. Load balancers and volumes that Services, Ingresses and claims asked for are in no state: once the cluster is gone
-nobody removes them, and a load balancer's interfaces keep the subnets from going. It works through `kubectl`, as
+Load balancers and volumes that Services, Ingresses and claims asked for are in no state: once the cluster is gone
+nobody removes them, and a load balancer's interfaces keep the subnets from going. So do nodes that Karpenter made for a
+pool of somebody else's, which go with their pool. It works through `kubectl`, as
 whoever may destroy the stack. The exit code is 0 where nothing of it is left, 1 where something is, 2 on wrong usage.
 """
 

@@ -152,7 +152,7 @@ def _instances(site: Site) -> list[dict[str, Any]]:
 
 
 def test_a_pod_that_waits_gets_a_node_and_the_last_offer_that_can_be_had(scaled: Site) -> None:
-    """EC2 has one of the smaller type: the second pod's node is of the larger one. A third would be beyond the limit."""
+    """EC2 has one of the smaller type: the second node is of the larger one. A third would be beyond the limit."""
     scaled.account.control("PUT", f"capacity/{REGION}/g6.2xlarge", {"count": 1})
     scaled.apply(_server(1))
     until(lambda: len(_running(scaled)) == 1, 120, "the first pod runs")
