@@ -11,8 +11,8 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rehearsal.cloud.ec2.images import published
 from rehearsal.eks import join
+from rehearsal.eks.api.published import published
 from rehearsal.eks.controller import Controller
 from rehearsal.eks.launches import Launcher
 from rehearsal.eks.registration import Registration

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal.cloud.ec2.images import published
+from rehearsal.eks.api.published import published
 from rehearsal.tests.cloud.conftest import REGION, Cloud
 from rehearsal.tests.cloud.world import Network
 

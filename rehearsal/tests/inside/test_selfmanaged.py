@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rehearsal.cloud.ec2.images import published
+from rehearsal.eks.api.published import published
 from rehearsal.eks.selfmanaged import _ami_type, labels, taints
 from rehearsal.kubelet import nodeobject
 from rehearsal.tests.inside.facts import host

@@ -1,4 +1,4 @@
-"""Images that EKS publishes, as DescribeImages knows them: those of the SSM parameters of `rehearsal.eks.api.images`.
+"""Images that EKS publishes, as DescribeImages knows them: those that its SSM parameters name.
 
 Source: EC2 API reference, DescribeImages and Image; awslabs/amazon-eks-ami, releases (names, owner amazon).
 """
