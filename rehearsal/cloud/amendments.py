@@ -14,7 +14,7 @@ MODULES = tuple(
     for package, names in {
         "rehearsal.cloud": "buckets dispatch ecr ecr_cache efs functions iam kms logs polls s3",
         "rehearsal.cloud.ec2": "addresses fleets flows groups interfaces launch network offerings placement "
-        "reservations routes tags templates volumes",
+        "reservations routes tags templates types volumes",
         "rehearsal.eks.api": "images published",
     }.items()
     for name in names.split()

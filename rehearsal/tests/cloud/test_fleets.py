@@ -151,3 +151,24 @@ def test_an_empty_queue_says_so_when_the_time_is_over(cloud: Cloud) -> None:
     assert "Messages" not in sqs.receive_message(QueueUrl=url, WaitTimeSeconds=1)
     assert time.monotonic() - begun >= 1
     sqs.delete_queue(QueueUrl=url)
+
+
+def test_types_come_page_by_page(ec2: Any) -> None:
+    """As Karpenter reads them: a hundred at a time, so that others have their turn between."""
+    asked = {"Filters": [{"Name": "processor-info.supported-architecture", "Values": ["arm64"]}], "MaxResults": 100}
+    first = ec2.describe_instance_types(**asked)
+    assert len(first["InstanceTypes"]) == 100
+    names = [each["InstanceType"] for each in first["InstanceTypes"]]
+    while token := first.get("NextToken"):
+        first = ec2.describe_instance_types(**asked, NextToken=token)
+        names += [each["InstanceType"] for each in first["InstanceTypes"]]
+    assert len(names) == len(set(names)) > 300
+    assert SMALL not in names
+
+
+def test_offers_come_page_by_page(ec2: Any) -> None:
+    asked = {"LocationType": "availability-zone", "MaxResults": 1000}
+    page = ec2.describe_instance_type_offerings(**asked)
+    assert len(page["InstanceTypeOfferings"]) == 1000
+    rest = ec2.describe_instance_type_offerings(**asked, NextToken=page["NextToken"])
+    assert rest["InstanceTypeOfferings"][0] not in page["InstanceTypeOfferings"]
