@@ -22,6 +22,7 @@ from catalogue.versions import (
     EXTERNAL_SECRETS,
     FLUENT_BIT,
     GPU_OPERATOR,
+    KARPENTER,
     KUBE_PROMETHEUS_STACK,
     METRICS_SERVER,
     PROMETHEUS_ADAPTER,
@@ -131,6 +132,7 @@ CHART_IMAGES: Mapping[str, tuple[ChartImage, ...]] = {
     EXTERNAL_SECRETS.name: (
         _repository("image", f"ghcr.io/external-secrets/external-secrets:v{EXTERNAL_SECRETS.version}"),
     ),
+    KARPENTER.name: (_repository("controller.image", f"public.ecr.aws/karpenter/controller:{KARPENTER.version}"),),
     VOLCANO.name: tuple(
         ChartImage(
             image=f"docker.io/volcanosh/{each}:v{VOLCANO.version}",

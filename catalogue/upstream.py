@@ -126,6 +126,11 @@ def _home(chart: Chart) -> Path:
 
 def _archive(chart: Chart) -> tuple[str, str]:
     """Address and SHA-256 of the chart's archive; an index need not name the latter."""
+    if chart.repository.startswith("oci://"):
+        raise UpstreamError(
+            f"{chart.name} {chart.version}: it lies in a registry of images, which has no index: type "
+            f"helm pull {chart.repository}/{chart.name} --version {chart.version}"
+        )
     index = yaml.safe_load(_read(f"{chart.repository}/index.yaml", chart)) or {}
     for entry in index.get("entries", {}).get(chart.name, []):
         if str(entry.get("version")) == chart.version and entry.get("urls"):

@@ -85,6 +85,12 @@ EXTERNAL_SECRETS = Chart(
     version="2.9.0",
     repository="https://charts.external-secrets.io",
 )
+KARPENTER = Chart(
+    name="karpenter",
+    # renovate: datasource=docker depName=public.ecr.aws/karpenter/karpenter
+    version="1.14.1",
+    repository="oci://public.ecr.aws/karpenter",
+)
 VOLCANO = Chart(
     name="volcano",
     # renovate: datasource=helm registryUrl=https://volcano-sh.github.io/helm-charts depName=volcano
@@ -128,6 +134,15 @@ GATEWAY_API_CRDS = {
 }
 """The kinds that Traefik looks at, by their plural names, with the SHA-256 of config/crd/standard/ at that tag, from
 the Go module sigs.k8s.io/gateway-api, whose content Go's checksum database vouches for."""
+
+KARPENTER_CRDS = {
+    "karpenter.k8s.aws_ec2nodeclasses": "62dec59f01c0972d4503ca3ed25f243ba9c2f561be0d964ce7a14c8df406132f",
+    "karpenter.sh_nodeclaims": "96037dc241031fe0f7a09ddf78183d885ce6a1dfe115f7b3fbf8a12c564be694",
+    "karpenter.sh_nodeoverlays": "6ff6199aff096cc87cd9508f8c5ae62c6d3452aa90c2828ee36380340f3ece62",
+    "karpenter.sh_nodepools": "3bb64a20c80776b77aa19a699ebdaf34480a7b2e7ec4ef890b43225b3517f878",
+}
+"""Karpenter's kinds, by GROUP_PLURAL, with the SHA-256 of pkg/apis/crds/ at the chart's tag, from the Go module
+github.com/aws/karpenter-provider-aws, whose content Go's checksum database vouches for."""
 
 # renovate: datasource=github-releases depName=kubeflow/katib
 KATIB = "v0.19.0"

@@ -14,6 +14,7 @@ from catalogue.versions import (
     CHARTS,
     EXTERNAL_SECRETS,
     FLUENT_BIT,
+    KARPENTER,
     KUBE_PROMETHEUS_STACK,
     STANDARD_SUPPORT_ENDS,
     TRAEFIK,
@@ -40,6 +41,7 @@ from planner.pool_types import AwsPoolPlan
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import bill_checks, block_checks, quota_checks
 from planner.quotas import Fleet, QuotaNeed, quota_needs
+from planner.scaled import is_scaled
 from planner.serving.gateway import plan_gateway
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
@@ -192,6 +194,7 @@ def _software(settings: AwsSettings) -> list[tuple[str, str]]:
     left_out = [] if settings.monitoring else [KUBE_PROMETHEUS_STACK, FLUENT_BIT]
     left_out += [] if settings.serving.gateway else [CERT_MANAGER, TRAEFIK]
     left_out += [] if settings.external_secrets else [EXTERNAL_SECRETS]
+    left_out += [] if is_scaled(settings.pools) else [KARPENTER]
     charts = [(chart.name, chart.version) for chart in CHARTS.values() if chart not in left_out]
     return [("Kubernetes", settings.platform.kubernetes_version), *charts, ("training-operator", TRAINING_OPERATOR)]
 
@@ -224,9 +227,10 @@ def _prices(
             pool=pool.name,
             role=pool.role,
             instance=pools[pool.name].instance,
-            count=pool.count,
+            count=pools[pool.name].count,
             usage=pools[pool.name].usage,
             root_volume_gib=pool.root_volume_gib,
+            scaled=pools[pool.name].scaled,
             blocks=tuple((block.start, block.end, count) for block, count in pool.booked),
             idle=pools[pool.name].idle,
         )
@@ -255,9 +259,10 @@ def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], vpc: VpcPla
     fleets = [
         Fleet(
             instance=pools[pool.name].instance,
-            count=pool.count,
+            count=pools[pool.name].count,
             surge=pools[pool.name].surge,
             usage=pools[pool.name].usage,
+            scaled=pools[pool.name].scaled,
             interfaces=pools[pool.name].interfaces_per_node,
             root_volume_gib=pool.root_volume_gib,
         )

@@ -17,7 +17,11 @@ def aws_charts(draft: AwsDraft) -> tuple[str, ...]:
     outside = draft.settings.external_secrets is not None
     return _names(
         draft,
-        [*([versions.EFA_DEVICE_PLUGIN] if efa else []), *([versions.EXTERNAL_SECRETS] if outside else [])],
+        [
+            *([versions.EFA_DEVICE_PLUGIN] if efa else []),
+            *([versions.EXTERNAL_SECRETS] if outside else []),
+            *([versions.KARPENTER] if any(pool.scaled for pool in draft.pools.values()) else []),
+        ],
     )
 
 

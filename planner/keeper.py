@@ -69,7 +69,7 @@ def plan_keeper(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], prices:
         hourly_usd=prices.hourly if prices.listed else prices.hourly_high,
         warn_hours=keeper.warn_hours,
         emails=keeper.emails,
-        gpu_pools={name: pool.count for name, pool in pools.items() if pool.gpus and pool.block is None},
+        gpu_pools={name: pool.count for name, pool in pools.items() if pool.gpus and not (pool.block or pool.scaled)},
         off_hours=OffHoursPlan(**keeper.off_hours.model_dump()) if keeper.off_hours else None,
         blocks=tuple(kept_block(share) for pool in pools.values() for share in pool.shares) if keeper.blocks else (),
     )

@@ -8,6 +8,7 @@ from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile,
 from planner.blocks import BlockPlan, BlockShare
 from planner.mig import mig_config, plugin_config, product_label
 from planner.replacement import RepairPlan, UpdateStrategy
+from planner.scaled import ScaledPlan
 
 Role = Literal["system", "training", "inference"]
 
@@ -71,7 +72,8 @@ class AwsPoolPlan(PoolPlan):
     take slots that carry addresses. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
     by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
     `capacity_reservation` is the id of what is held for them on demand, and `idle` how many of it nobody here runs.
-    The Lustre client takes `lustre_efa` of a node's EFA interfaces.
+    The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where `scaled`, Karpenter makes its nodes as pods
+    need them, and `count` is how many there may be.
     """
 
     instance: Instance
@@ -91,6 +93,7 @@ class AwsPoolPlan(PoolPlan):
     capacity_reservation: str | None = None
     idle: int = 0
     lustre_efa: int = 0
+    scaled: ScaledPlan | None = None
 
     @property
     def shares(self) -> tuple[BlockShare, ...]:
@@ -99,7 +102,9 @@ class AwsPoolPlan(PoolPlan):
 
     @property
     def nodes_now(self) -> int:
-        """Nodes to ask for on the plan's day: none before a capacity block's first."""
+        """Nodes to ask for on the plan's day: none before a capacity block's first, none that pods have to ask for."""
+        if self.scaled:
+            return 0
         return self.block.nodes if self.block else self.count
 
     @property

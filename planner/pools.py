@@ -21,6 +21,7 @@ from planner.nodes import (
 from planner.placement import wants_placement_group
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.replacement import repair, surge, update_strategy
+from planner.scaled import plan_scaled
 from planner.storage.fsx import efa_interfaces
 from planner.types import AwsTotals, Totals
 
@@ -45,9 +46,7 @@ def plan_aws_pools(
     wanted = list(pools)
     idle = idle_instances(wanted)
     planned = {
-        pool.name: _on_aws(
-            pool, instances[pool.instance_type], zones if pool.role == "system" else 1, today, idle.get(pool.name, 0)
-        )
+        pool.name: _on_aws(pool, instances, zones if pool.role == "system" else 1, today, idle.get(pool.name, 0))
         for pool in wanted
         if pool.instance_type in instances
     }
@@ -87,8 +86,9 @@ def aws_totals(pools: Iterable[AwsPoolPlan]) -> AwsTotals:
     return AwsTotals(nodes=both.nodes, gpus=both.gpus, efa_interfaces=sum(pool.efa * pool.count for pool in planned))
 
 
-def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date, idle: int) -> AwsPoolPlan:
+def _on_aws(pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
+    instance, scaled = instances[pool.instance_type], plan_scaled(pool, instances)
     usage = UsageClass(pool.capacity)
     fabric = pool.role == "training" and instance.efa_max > 0
     interfaces = layout(instance, fabric)
@@ -101,16 +101,18 @@ def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date, idle: in
         role=pool.role,
         hardware=instance.type,
         gpu=instance.gpu,
-        count=pool.count,
+        count=pool.most,
         gpus_per_node=instance.gpu_count,
-        gpus=instance.gpu_count * pool.count,
+        gpus=instance.gpu_count * pool.most,
         nvme=instance.nvme,
         instance=instance,
         interfaces=interfaces,
         efa=efa,
         max_pods=max_pods(instance),
         addressed_pods=addressed_pods(instance, interfaces),
-        addresses_per_node=addresses_per_node(instance, interfaces),
+        addresses_per_node=max(
+            addresses_per_node(each, interfaces) for each in (scaled.types if scaled else (instance,))
+        ),
         allocatable_cpu_millicores=allocatable_cpu_millicores(instance.vcpu),
         allocatable_memory_mib=allocatable_memory_mib(instance, eni_pods(instance), efa),
         mig=_cut(pool, instance.gpu),
@@ -120,11 +122,12 @@ def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date, idle: in
         root_volume_gib=pool.root_volume_gib,
         placement_group=wants_placement_group(efa, usage) and held is None,
         update_strategy=strategy,
-        surge=surge(strategy, pool.count, zones),
-        repair=repair(pool.count, gpus=instance.gpu is not None) if pool.repair else None,
+        surge=0 if scaled else surge(strategy, pool.count, zones),
+        repair=repair(pool.count, gpus=instance.gpu is not None) if pool.repair and not scaled else None,
         block=_block(pool, instance, today),
         capacity_reservation=held.id if held else None,
         idle=idle,
+        scaled=scaled,
     )
 
 

@@ -7,6 +7,7 @@ from catalogue import quotas
 from catalogue.quotas import Quota
 from catalogue.types import Instance, UsageClass
 from catalogue.units import GIB_PER_TIB
+from planner.scaled import ScaledPlan
 
 _PLATFORM_INTERFACES_PER_ZONE = 2
 """Those of the EKS control plane in each of its zones; NAT and FSx are counted apart."""
@@ -16,7 +17,8 @@ _PLATFORM_INTERFACES_PER_ZONE = 2
 class Fleet:
     """Equal instances: so many, bought in this way, with `interfaces` network interfaces each at most.
 
-    An update of their node group runs `surge` more of them for a while.
+    An update of their node group runs `surge` more of them for a while. Those that are `scaled` have no node group, and
+    may all be of any type and way to buy that it names.
     """
 
     instance: Instance
@@ -25,6 +27,14 @@ class Fleet:
     interfaces: int
     root_volume_gib: int
     surge: int = 0
+    scaled: ScaledPlan | None = None
+
+    @property
+    def bought(self) -> tuple[tuple[Instance, UsageClass], ...]:
+        """What takes most of a quota, in each way to buy it."""
+        if self.scaled is None:
+            return ((self.instance, self.usage),)
+        return tuple((self.scaled.quota_instance, usage) for usage in self.scaled.usages)
 
     @property
     def most(self) -> int:
@@ -72,6 +82,7 @@ def quota_needs(
     of the blocks.
     """
     placed = [fleet for fleet in fleets if fleet.count]
+    grouped = [fleet for fleet in placed if fleet.scaled is None]
     nodes = sum(fleet.most for fleet in placed)
     interfaces = sum(fleet.most * fleet.interfaces for fleet in placed)
     around = nat_gateways + fsx_interfaces + endpoint_interfaces + home_interfaces
@@ -93,10 +104,10 @@ def quota_needs(
             else []
         ),
         QuotaNeed(quota=quotas.CLUSTERS, need=1, basis="the stack's own cluster"),
-        QuotaNeed(quota=quotas.NODE_GROUPS, need=len(placed), basis="one per pool"),
+        QuotaNeed(quota=quotas.NODE_GROUPS, need=len(grouped), basis="one per pool"),
         QuotaNeed(
             quota=quotas.NODES_PER_GROUP,
-            need=max((fleet.count for fleet in placed), default=0),
+            need=max((fleet.count for fleet in grouped), default=0),
             basis="the largest pool",
         ),
         QuotaNeed(quota=quotas.GP3_STORAGE, need=volumes_tib, basis="root volumes"),
@@ -113,11 +124,12 @@ def _of_own_vpc(nat_gateways: int) -> Iterable[QuotaNeed]:
 def _vcpu(fleets: Iterable[Fleet]) -> Iterable[QuotaNeed]:
     summed: dict[str, tuple[Quota, int, list[str]]] = {}
     for fleet in fleets:
-        quota = instance_quota(fleet.instance, fleet.usage)
-        _, vcpu, parts = summed.get(quota.name, (quota, 0, []))
-        update = f" and {fleet.surge} more in an update" if fleet.surge else ""
-        part = f"{fleet.count} x {fleet.instance.vcpu} of {fleet.instance.type}{update}"
-        summed[quota.name] = (quota, vcpu + fleet.most * fleet.instance.vcpu, [*parts, part])
+        for instance, usage in fleet.bought:
+            quota = instance_quota(instance, usage)
+            _, vcpu, parts = summed.get(quota.name, (quota, 0, []))
+            update = f" and {fleet.surge} more in an update" if fleet.surge else ""
+            part = f"{fleet.count} x {instance.vcpu} of {instance.type}{update}"
+            summed[quota.name] = (quota, vcpu + fleet.most * instance.vcpu, [*parts, part])
     for quota, vcpu, parts in summed.values():
         yield QuotaNeed(quota=quota, need=vcpu, basis=", ".join(parts))
 

@@ -30,6 +30,8 @@ UNTAGGED_TYPES = frozenset(
         "aws:s3/bucketVersioning:BucketVersioning",
         "aws:scheduler/schedule:Schedule",
         "aws:sns/topicPolicy:TopicPolicy",
+        "aws:sqs/queuePolicy:QueuePolicy",
+        "aws:cloudwatch/eventTarget:EventTarget",
         "aws:sns/topicSubscription:TopicSubscription",
     }
 )

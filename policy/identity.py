@@ -1,6 +1,6 @@
 """Rules about who may do what on AWS: nodes, the control plane, the cluster's drivers and everybody's pods."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from policy.calls import calls
 from policy.documents import ROLE, as_list, attachments, rights, trusted
@@ -108,15 +108,23 @@ def associations_meet_their_accounts(graph: Graph) -> Iterator[Finding]:
     """An association is for a service account that the program, or an add-on of its, makes: one for each."""
     made = objects(graph, "ServiceAccount")
     addons = {each.inputs.get("addonName") for each in graph.of_type(ADDON)}
-    charts = {each.inputs.get("namespace") for each in graph.of_type("Release")} - {"kube-system"}
+    releases = graph.of_type("Release")
+    charts = {each.inputs.get("namespace") for each in releases} - {"kube-system"}
+    named = {(each.inputs.get("namespace"), _account_of(each)) for each in releases}
     for account, associations in _accounts(graph).items():
         shown = f"{account[1]} in namespace {account[0]}"
         for one in associations[1:]:
             yield one.name, f"is the second association of the service account {shown}; EKS takes one"
-        if account in made or OF_ADDONS.get(account) in addons or account[0] in charts:
+        if account in made or account in named or OF_ADDONS.get(account) in addons or account[0] in charts:
             continue
         owner = f", which the add-on {OF_ADDONS[account]} would make" if account in OF_ADDONS else ""
         yield associations[0].name, f"is for the service account {shown}, which nothing creates{owner}"
+
+
+def _account_of(release: Resource) -> str | None:
+    """The account that a release is told to make, as most charts have the value."""
+    account = (release.inputs.get("values") or {}).get("serviceAccount")
+    return account.get("name") if isinstance(account, Mapping) else None
 
 
 DRIVER = {

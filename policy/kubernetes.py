@@ -215,8 +215,9 @@ def releases_pinned(graph: Graph) -> Iterator[Finding]:
     for each in graph.of_type("Release"):
         if not EXACT_VERSION.fullmatch(str(each.inputs.get("version", ""))):
             yield each.name, f"has no exact version ({each.inputs.get('version')})"
-        packaged = str(each.inputs.get("chart", "")).endswith(".tgz")
-        if not packaged and not (each.inputs.get("repositoryOpts") or {}).get("repo"):
+        chart = str(each.inputs.get("chart", ""))
+        whole = chart.endswith(".tgz") or chart.startswith("oci://")
+        if not whole and not (each.inputs.get("repositoryOpts") or {}).get("repo"):
             yield each.name, "names no repository"
         if not (each.inputs.get("atomic") and each.inputs.get("cleanupOnFail") and each.inputs.get("timeout")):
             yield each.name, "is not rolled back when it fails; set atomic, cleanup_on_fail and timeout"

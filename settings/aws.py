@@ -10,6 +10,7 @@ from settings.associations import MOST, Association, apart
 from settings.aws_network import VpcNetwork
 from settings.capacity_reservation import CapacityReservation
 from settings.home import Home
+from settings.karpenter import Karpenter
 from settings.monitoring import LogDays
 from settings.pools import Pool
 from settings.sections import Path, Section, SectionError
@@ -157,6 +158,12 @@ class AwsPool(Pool):
         CapacityReservation | None,
         Field(description="the On-Demand Capacity Reservation that the nodes start in; None = in whatever EC2 has"),
     ] = None
+    karpenter: Annotated[
+        Karpenter | None,
+        Field(
+            description="Karpenter makes the nodes, as pods need them; None = EKS keeps count of them in a node group"
+        ),
+    ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
     repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
         True
@@ -181,6 +188,10 @@ class AwsPool(Pool):
         problems += self._shares()
         if held := self.capacity_reservation:
             problems += held.beside(capacity=self.capacity, role=self.role, nodes=self.count)
+        if scaled := self.karpenter:
+            problems += scaled.beside(
+                capacity=self.capacity, nodes=self.count, own=self.instance_type, reserved=held is not None
+            )
         if problems:
             raise SectionError(problems)
         return self
@@ -194,6 +205,11 @@ class AwsPool(Pool):
         together = sum(each.count for each in self.reservations)
         if self.reservations and together != self.count:
             yield ("reservations",), f"the blocks hold {together} nodes and count is {self.count}; make them equal"
+
+    @property
+    def most(self) -> int:
+        """The most nodes that it may have."""
+        return self.karpenter.max_count if self.karpenter else self.count
 
     @property
     def booked(self) -> tuple[tuple[Reservation, int], ...]:

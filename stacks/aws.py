@@ -15,8 +15,10 @@ from planner.faces.outputs import aws_numbers
 from planner.serving.gateway import GatewayPlan
 from planner.stack import AwsDeployment
 from planner.types import AwsPlan
+from stacks.aws_cache import image_cache
 from stacks.aws_ground import Ground, ask_account, cluster_name, ground, key
 from stacks.aws_home import home
+from stacks.aws_karpenter import scaled_pools
 from stacks.aws_keeper import keeper
 from stacks.aws_people import EksPeople
 from stacks.aws_pools import gpu_pools, node_pools
@@ -72,10 +74,12 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     )
     kubernetes = kubernetes_provider(cluster, kube)
     daemons = _addons("node-addons", NODE_ADDONS, cluster, base, kube, after=base.endpoints)
-    pools = node_pools(plan, base, cluster, hardware, after=daemons.installed["vpc-cni"])
+    cached = image_cache(plan, base.account, pulumi.ResourceOptions(parent=hardware))
+    pools = node_pools(plan, base, cluster, hardware, cached, after=daemons.installed["vpc-cni"])
     system = next(pools[name] for name, pool in plan.pools.items() if pool.role == "system")
     wanted = SERVICE_ADDONS + (HOME_ADDONS if plan.home else ())
     services = _addons("service-addons", wanted, cluster, base, kube, after=system.nodes)
+    scaled = scaled_pools(plan, base, cluster, kubernetes, hardware, cached, after=services.installed["coredns"])
     block = BlockStorage(
         "block-storage",
         BlockStorageArgs(driver=services.installed["aws-ebs-csi-driver"], tags=lasting_tags(plan.ownership)),
@@ -100,7 +104,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             provider=kubernetes,
             ready=services.installed["coredns"],
         ),
-        pools=gpu_pools(plan, pools),
+        pools=gpu_pools(plan, {**pools, **scaled}),
         devices=_devices(base),
         block=block.storage_class,
         shared=LustreSource(

@@ -1,6 +1,6 @@
 """The plan's pools as managed node groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pulumi
 
@@ -9,13 +9,13 @@ from catalogue.versions import KUBERNETES
 from components.aws.block_pool import BlockPool, BlockPoolArgs
 from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
+from components.aws.karpenter_pool import KarpenterPool
 from components.aws.nodes import CapacityBlock, NodePool, NodePoolArgs, NodeRole, NodeRoleArgs, Repair, RepairOverride
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
 from planner.types import AwsPlan
-from stacks.aws_cache import image_cache
 from stacks.aws_ground import Ground
 from stacks.platform import GpuPool, gpu_pool, node_labels, node_taints
 from stacks.providers import mandatory_tags
@@ -28,14 +28,21 @@ def ami_type(pool: AwsPoolPlan) -> str:
 
 
 def node_pools(
-    plan: AwsPlan, ground: Ground, cluster: Cluster, hardware: HardwarePool, after: pulumi.Resource
+    plan: AwsPlan,
+    ground: Ground,
+    cluster: Cluster,
+    hardware: HardwarePool,
+    cached: Sequence[pulumi.Input[str]],
+    after: pulumi.Resource,
 ) -> Mapping[str, NodePool | BlockPool]:
-    """Register the pools, by name. `after` is what a node needs before it can be Ready."""
+    """Register the pools that are node groups, by name. `after` is what a node needs before it can be Ready,
+    `cached` are repositories of the image cache.
+    """
     inside = pulumi.ResourceOptions(parent=hardware)
     may = NodeRoleArgs(
         partition=ground.account.partition,
         session_manager=plan.deployment.session_manager,
-        cached=image_cache(plan, ground.account, inside),
+        cached=cached,
     )
     role = NodeRole("node-role", may, inside)
 
@@ -75,7 +82,7 @@ def node_pools(
             return BlockPool(f"pool-{pool.name}", groups, inside)
         return NodePool(f"pool-{pool.name}", args(pool, *pool.shares), inside)
 
-    return {name: made(pool) for name, pool in plan.pools.items()}
+    return {name: made(pool) for name, pool in plan.pools.items() if pool.scaled is None}
 
 
 def _repair(plan: RepairPlan, share: BlockShare | None) -> Repair:
@@ -91,7 +98,7 @@ def _repair(plan: RepairPlan, share: BlockShare | None) -> Repair:
     )
 
 
-def gpu_pools(plan: AwsPlan, nodes: Mapping[str, NodePool | BlockPool]) -> dict[str, GpuPool]:
+def gpu_pools(plan: AwsPlan, nodes: Mapping[str, NodePool | BlockPool | KarpenterPool]) -> dict[str, GpuPool]:
     """The pools with GPUs, as workloads know them."""
     return {
         name: gpu_pool(pool, efa_network(pool.efa), nodes[name].nodes)

@@ -1,7 +1,8 @@
 """`python -m sweep.vacate --stack lab`: what controllers made goes, while they run, before what holds it is destroyed.
 
 Load balancers and volumes that Services, Ingresses and claims asked for are in no state: once the cluster is gone
-nobody removes them, and a load balancer's interfaces keep the subnets from going. It works through `kubectl`, as
+nobody removes them, and a load balancer's interfaces keep the subnets from going. So do nodes that Karpenter made for a
+pool of somebody else's, which go with their pool. It works through `kubectl`, as
 whoever may destroy the stack. The exit code is 0 where nothing of it is left, 1 where something is, 2 on wrong usage.
 """
 
@@ -18,6 +19,8 @@ Object = Mapping[str, Any]
 
 OWN_MANAGER = "pulumi-kubernetes"
 """How the field manager of an object begins that Pulumi applied (pulumi-kubernetes, fieldManagerName)."""
+NODE_POOLS = "nodepools.karpenter.sh"
+"""Pools of Karpenter's. One that is deleted takes its nodes along, each drained first (karpenter.sh, Disruption)."""
 PROVISIONED = "pv.kubernetes.io/provisioned-by"
 """On volumes that a driver made for a claim (external-provisioner, pkg/controller)."""
 WORKLOADS = "deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs,pods"
@@ -36,9 +39,11 @@ class Step:
     why: str
 
 
-def steps(namespaces: Sequence[Object], asking: Sequence[Object], claims: Iterable[Object]) -> list[Step]:
-    """What to remove, in order: what asks for load balancers, anywhere; then namespaces with `claims`, whole, that
-    Pulumi did not make. What Pulumi made it also destroys, in its own order.
+def steps(
+    namespaces: Sequence[Object], asking: Sequence[Object], claims: Iterable[Object], pools: Sequence[Object] = ()
+) -> list[Step]:
+    """What to remove, in order: what asks for load balancers, anywhere; then namespaces with `claims`, whole, and
+    `pools` of Karpenter's, that Pulumi did not make. What Pulumi made it also destroys, in its own order.
 
     In a namespace of Kubernetes' own the workloads go, and the claims.
     """
@@ -59,6 +64,7 @@ def steps(namespaces: Sequence[Object], asking: Sequence[Object], claims: Iterab
             found.append(Step(("persistentvolumeclaims", "--all", "--namespace", where), why))
         elif not where.startswith("kube-"):
             found.append(Step(("namespace", where), why))
+    found += [Step((NODE_POOLS, name(each)), "its nodes") for each in pools if not applied(each)]
     return found
 
 
@@ -104,6 +110,10 @@ class Kubectl:
         items: list[Object] = json.loads(self._run(*words))["items"]
         return items
 
+    def kinds(self) -> frozenset[str]:
+        """The kinds that somebody has defined in the cluster, as PLURAL.GROUP."""
+        return frozenset(name(each) for each in self.all("customresourcedefinitions"))
+
     def delete(self, words: Sequence[str]) -> None:
         """Delete, and wait until finalizers have let it go."""
         self._run("delete", *words, "--ignore-not-found", "--wait", f"--timeout={WAIT_SECONDS}s")
@@ -123,7 +133,8 @@ class Kubectl:
 def planned(kubectl: Kubectl) -> list[Step]:
     """What is to be removed now."""
     claims = dynamic(kubectl.all("persistentvolumeclaims"), kubectl.all("persistentvolumes"))
-    return steps(kubectl.all("namespaces"), kubectl.all("services,ingresses"), claims)
+    pools = kubectl.all(NODE_POOLS) if NODE_POOLS in kubectl.kinds() else []
+    return steps(kubectl.all("namespaces"), kubectl.all("services,ingresses"), claims, pools)
 
 
 def vacate(kubectl: Kubectl, found: Iterable[Step], pause: Callable[[float], None] = time.sleep) -> None:

@@ -33,25 +33,27 @@ TAGGED_WITH_THE_NODE = ("instance", "volume", "network-interface")
 @dataclass(frozen=True, kw_only=True)
 class NodeRoleArgs:
     """With `session_manager` people may open shells on nodes, as far as IAM lets them. `cached` are ARNs of
-    repositories that ECR makes when a node first pulls an image through its cache.
+    repositories that ECR makes when a node first pulls an image through its cache. `purpose` is the end of its name.
     """
 
     partition: pulumi.Input[str]
     session_manager: bool
     cached: Sequence[pulumi.Input[str]] = ()
+    purpose: str = "nodes"
 
 
 class NodeRole(Component):
-    """The role of all managed nodes. `arn` resolves when its policies are attached."""
+    """The role of nodes. `arn` resolves when its policies are attached, `name` before."""
 
     arn: pulumi.Output[str]
+    name: pulumi.Output[str]
 
     def __init__(self, name: str, args: NodeRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
         role = aws.iam.Role(
             self.named("role"),
             aws.iam.RoleArgs(
-                name=self.physical("nodes", limit=64),
+                name=self.physical(args.purpose, limit=64),
                 assume_role_policy=trust_policy("ec2.amazonaws.com"),
                 tags=self.tags("role"),
             ),
@@ -77,6 +79,7 @@ class NodeRole(Component):
                     self.child(),
                 ).id
             )
+        self.name = role.name
         self.arn = pulumi.Output.all(role.arn, *attached).apply(lambda known: str(known[0]))
         self.register_outputs({"arn": self.arn})
 

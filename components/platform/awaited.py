@@ -7,14 +7,19 @@ from typing import Literal
 
 _CONDITIONS = {
     "Certificate": "condition=Ready",
+    "EC2NodeClass": "condition=Ready",
     "ExternalSecret": "condition=Ready",
     "Gateway": "condition=Programmed",
     # Each gateway that has the route says so by itself (Gateway API, RouteParentStatus).
     "HTTPRoute": 'jsonpath={.status.parents[*].conditions[?@.type=="Accepted"].status}=True',
+    "NodePool": "condition=Ready",
     "SecretStore": "condition=Ready",
 }
 
 
-def awaited(kind: Literal["Certificate", "ExternalSecret", "Gateway", "HTTPRoute", "SecretStore"]) -> dict[str, str]:
+Kind = Literal["Certificate", "EC2NodeClass", "ExternalSecret", "Gateway", "HTTPRoute", "NodePool", "SecretStore"]
+
+
+def awaited(kind: Kind) -> dict[str, str]:
     """The annotation by which an object of a kind is done when its controller says that it works."""
     return {"pulumi.com/waitFor": _CONDITIONS[kind]}

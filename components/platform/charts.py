@@ -46,11 +46,11 @@ class Chart(Component):
             self.named("release"),
             k8s.helm.v3.ReleaseArgs(
                 name=args.source.name,
-                chart=args.source.package or args.source.name,
+                chart=args.source.package or (_address(args.source) if _registry(args.source) else args.source.name),
                 version=args.source.version,
                 # The provider looks at the disk only where no repository is named (helm_release.go, locateChart).
                 repository_opts=None
-                if args.source.package
+                if args.source.package or _registry(args.source)
                 else k8s.helm.v3.RepositoryOptsArgs(repo=args.source.repository),
                 namespace=args.namespace,
                 create_namespace=False,
@@ -69,6 +69,17 @@ class Chart(Component):
             ),
         )
         self.register_outputs({"version": args.source.version})
+
+
+def _registry(source: ChartSource) -> bool:
+    """Whether it lies in a registry of images, where an address names the chart, and there is no index (Helm, "Use
+    OCI-based registries").
+    """
+    return source.repository.startswith("oci://")
+
+
+def _address(source: ChartSource) -> str:
+    return f"{source.repository}/{source.name}"
 
 
 def laid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

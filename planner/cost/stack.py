@@ -1,7 +1,7 @@
 """What a stack on AWS costs while it stands, by the hour and by the month."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from catalogue.types import Instance, Price, Rate, UsageClass
@@ -11,12 +11,14 @@ from planner.cost.amounts import Amount
 from planner.cost.lines import BlockPrice, PriceLine, Prices
 from planner.cost.traffic import Traffic
 from planner.pool_types import Role
+from planner.scaled import ScaledPlan
 
 
 @dataclass(frozen=True, kw_only=True)
 class Purchase:
     """Instances of a pool and how they are bought: `blocks` by first day, last day and instances. `idle` more of them
-    are held by a reservation, which cost the same (EC2 user guide, "Capacity Reservation pricing and billing").
+    are held by a reservation, which cost the same (EC2 user guide, "Capacity Reservation pricing and billing"). Where
+    `scaled`, there are `count` at most, each of what is dearest of it, or none.
     """
 
     pool: str
@@ -27,6 +29,12 @@ class Purchase:
     root_volume_gib: int
     blocks: tuple[tuple[date, date, int], ...] = ()
     idle: int = 0
+    scaled: ScaledPlan | None = None
+
+    @property
+    def price(self) -> Price | None:
+        """Of one instance, by the hour."""
+        return self.scaled.dearest if self.scaled else self.instance.price(self.usage)
 
     @property
     def block_hours(self) -> int:
@@ -83,7 +91,7 @@ def stack_prices(
         monthly=round(sum(monthly), 2),
         by_purpose=allocation(lines),
         by_layer=by_layer(lines),
-        unpriced=tuple(pool.pool for pool in placed if pool.instance.price(pool.usage) is None),
+        unpriced=tuple(pool.pool for pool in placed if pool.price is None),
         blocks=tuple(block for pool in placed for block in _blocks(pool)),
         assumptions=tuple(line.basis for line in lines if line.basis),
     )
@@ -106,12 +114,21 @@ def by_layer(lines: Iterable[PriceLine]) -> Mapping[str, float]:
 
 
 def _pool_line(pool: Purchase) -> PriceLine | None:
-    price = pool.instance.price(pool.usage)
+    price = pool.price
     if price is None:
         return None
     name = f"pool {pool.pool}: {pool.instance.type}, {pool.usage}"
+    if pool.scaled:
+        name = f"pool {pool.pool}: up to {pool.count} of {_either(pool.scaled)}"
+        # There may be none of them.
+        return replace(_line(name, pool.role, "hardware", pool.count, price, pool=pool.pool), low=0.0)
     standing = min(HOURS_PER_MONTH, pool.block_hours / pool.count) if pool.blocks else HOURS_PER_MONTH
     return _line(name, pool.role, "hardware", pool.count, price, hours_per_month=standing, pool=pool.pool)
+
+
+def _either(scaled: ScaledPlan) -> str:
+    types, usages = " or ".join(each.type for each in scaled.types), " or ".join(map(str, scaled.usages))
+    return f"{types}, {usages}"
 
 
 def _idle_line(pool: Purchase) -> PriceLine | None:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from planner.external_secrets import CONTROLLER_REQUEST
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
-from planner.pool_types import PoolPlan
+from planner.pool_types import AwsPoolPlan, PoolPlan
+from planner.scaled import CONTROLLER_REQUEST as KARPENTER_REQUEST
 from planner.serving.people import REPLICAS as PEOPLE_REPLICAS
 from planner.serving.people import REQUEST as PEOPLE_REQUEST
 from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST
@@ -66,6 +67,7 @@ _SEARCH = _Pods("an experiment's algorithm", 200, 512)
 _TRACKING = (_Pods("MLflow", *MLFLOW_REQUEST), _Pods("the tracker's database", *DATABASE_REQUEST))
 _OUTSIDE = _Pods("External Secrets", *CONTROLLER_REQUEST)
 _ISOLATION = _Pods("what isolates broken nodes", 100, 128)
+_KARPENTER = _Pods("Karpenter", *KARPENTER_REQUEST, 2)
 _PIPELINES = (
     _Pods("Kubeflow Pipelines", 600, 2048),
     _Pods("the pipelines' database", *DATABASE_REQUEST),
@@ -109,7 +111,8 @@ def system_room(
     tuning = (*_KATIB, _SEARCH._replace(replicas=experiments)) if experiments else ()
     kubeflow = (*(_TRACKING if tracked else ()), *(_PIPELINES if pipelines else ()))
     outside = (*((_OUTSIDE,) if kept_outside else ()), *((_ISOLATION,) if isolates else ()))
-    everything = (*_SERVICES, *way_in, *asking, *watching, *tuning, *kubeflow, *outside, daemons)
+    scaling = (_KARPENTER,) if any(isinstance(pool, AwsPoolPlan) and pool.scaled for pool in pools) else ()
+    everything = (*_SERVICES, *way_in, *asking, *watching, *tuning, *kubeflow, *outside, *scaling, daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
         asked_memory_mib=sum(each.memory_mib * each.replicas for each in everything),

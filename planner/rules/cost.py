@@ -1,13 +1,19 @@
 """The hourly price and the life of the stack."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from catalogue.units import HOURS_PER_MONTH
 from planner.cost.lines import PriceLine
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.keeper import end_of
+
+if TYPE_CHECKING:
+    from settings.aws import AwsPool
 
 _LAB_LIFE = timedelta(days=14)
 
@@ -44,12 +50,18 @@ def price_unknown(draft: AwsDraft) -> Iterable[Observation]:
         if pool.name in draft.prices.unpriced and pool.instance_type in draft.catalogue.instances:
             yield Observation(
                 path=f"pools[{index}].instanceType",
-                sentence=f"no {pool.capacity} price of {pool.instance_type} is recorded, so the budget cannot cover "
-                f"its {pool.count} nodes",
+                sentence=f"no {pool.capacity} price of {_types(pool)} is recorded, so the budget cannot cover "
+                f"its {pool.most} nodes",
                 remedy="take a type with a price, or waive price-unknown with the price you were quoted as reason",
                 subject=pool.name,
-                inputs={"unpriced": f"{pool.count} nodes"},
+                inputs={"unpriced": f"{pool.most} nodes"},
             )
+
+
+def _types(pool: AwsPool) -> str:
+    """What Karpenter may take beside the pool's own type is paid as well."""
+    others = pool.karpenter.instance_types if pool.karpenter else ()
+    return " or of ".join((pool.instance_type, *others))
 
 
 @aws_rule(

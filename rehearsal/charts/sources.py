@@ -54,6 +54,7 @@ class ModuleChart:
 
 IN_MODULES: Mapping[str, ModuleChart] = {
     "volcano": ModuleChart("volcano", "installer/helm/chart/volcano", "image_tag_version", versions.VOLCANO),
+    "karpenter": ModuleChart("karpenter", "charts/karpenter", written=versions.KARPENTER),
     "cert-manager": ModuleChart("cert-manager", "deploy/charts/cert-manager", written=f"v{versions.CERT_MANAGER}"),
     "traefik": ModuleChart(
         "traefik", "traefik", module="github.com/traefik/traefik-helm-chart", free=("service.spec.",)

@@ -12,10 +12,10 @@ from rehearsal.eks.api import service as eks_service
 MODULES = tuple(
     import_module(f"{package}.{name}")
     for package, names in {
-        "rehearsal.cloud": "buckets dispatch ecr ecr_cache efs functions iam kms logs s3",
-        "rehearsal.cloud.ec2": "addresses flows groups interfaces launch network offerings placement reservations "
-        "routes tags templates volumes",
-        "rehearsal.eks.api": "images",
+        "rehearsal.cloud": "buckets dispatch ecr ecr_cache efs functions iam kms logs polls s3",
+        "rehearsal.cloud.ec2": "addresses fleets flows groups interfaces launch network offerings placement "
+        "reservations routes tags templates types volumes",
+        "rehearsal.eks.api": "images published",
     }.items()
     for name in names.split()
 )

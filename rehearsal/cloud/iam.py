@@ -9,9 +9,11 @@ import json
 from fnmatch import fnmatchcase
 from typing import Any
 
+from moto.core.responses import ActionResult
 from moto.iam.exceptions import DeleteConflictException, MalformedPolicyDocument
 from moto.iam.models import IAMBackend
 from moto.iam.policy_validation import IAMTrustPolicyDocumentValidator
+from moto.iam.responses import IamResponse
 from moto.sts.models import STSBackend
 
 from rehearsal.cloud.account import ACCOUNT, DEPLOYER_ROLE, DEPLOYER_SESSION, PARTITION, iam
@@ -41,6 +43,14 @@ def deployer() -> Any:
         tags=[],
         max_session_duration="3600",
     )
+
+
+@AMENDMENTS.around(IamResponse, "list_instance_profiles")
+def list_instance_profiles(_original: Any, self: Any) -> ActionResult:
+    """Those below a path; moto gives all of them, and Karpenter removes what it takes for its own."""
+    prefix = str(self._get_param("PathPrefix") or "/")
+    found = [each for each in self.backend.get_instance_profiles() if each.path.startswith(prefix)]
+    return ActionResult({"InstanceProfiles": found, "IsTruncated": False})
 
 
 def caller_role_arn() -> str:

@@ -16,13 +16,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from threading import RLock
+from time import monotonic, sleep
 from typing import Any
 
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from rehearsal import places
-from rehearsal.cloud import signatures
+from rehearsal.cloud import polls, signatures
 from rehearsal.cloud.account import now, secret_of
 from rehearsal.cloud.agenda import AGENDA
 from rehearsal.cloud.control import Control
@@ -61,25 +62,41 @@ class CloudApp:
         body = _read_body(environ)
         if body is None:
             return _plainly(start_response, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the body is too large")
+        until, begun = 0.0, _Begun()
+        while True:
+            answer, waits = self._turn(environ, begun, body, own)
+            until = until or monotonic() + waits
+            if not waits or not polls.empty(answer) or monotonic() > until:
+                start_response(*begun.said)
+                return answer
+            sleep(polls.LOOK_SECONDS)
+            environ["wsgi.input"] = io.BytesIO(body)
+
+    def _turn(
+        self, environ: Environ, start_response: StartResponse, body: bytes, own: bool
+    ) -> tuple[Iterable[bytes], float]:
+        """One answer, and for how long whoever asked would rather wait for a fuller one."""
         with self._lock:
             AGENDA.run_due()
             if environ["PATH_INFO"].startswith("/rehearsal/"):
                 status, reply = self._control.handle(environ["REQUEST_METHOD"], environ["PATH_INFO"], body)
-                return _reply(start_response, status, "application/json", json.dumps(reply, default=str).encode())
+                said = json.dumps(reply, default=str).encode()
+                return _reply(start_response, status, "application/json", said), 0.0
             if own:
-                return list(self._moto(environ, start_response))
+                return list(self._moto(environ, start_response)), 0.0
             signed = signatures.parse(environ)
             if signed and signed.presigned and signed.service != "s3":
                 environ["HTTP_AUTHORIZATION"] = signed.header  # where moto looks for the service
             operation = identify(environ, body)
             if flaw := signatures.flaw(signed, environ, body, self._secret, now()):
                 code, status = signatures.told(flaw, operation.protocol)
-                return _refuse(start_response, operation, status, code, flaw.value)
+                return _refuse(start_response, operation, status, code, flaw.value), 0.0
             self.requests[operation.label] += 1
             fault = next((fault for fault in self.faults if fault.strikes(operation)), None)
             if fault:
-                return _refuse(start_response, operation, fault.status, fault.code, "Ordered by the rehearsal.")
-            return self._answer(operation, environ, start_response)
+                ordered = "Ordered by the rehearsal."
+                return _refuse(start_response, operation, fault.status, fault.code, ordered), 0.0
+            return self._answer(operation, environ, start_response), polls.patience(operation, body)
 
     def _secret(self, key: str, token: str | None) -> str | None:
         return self._keys.secret if key == self._keys.access and token is None else secret_of(key, token)
@@ -94,6 +111,16 @@ class CloudApp:
             traceback.print_exc(file=sys.stderr)
             message = f"{operation.label} failed inside the rehearsal's AWS: {type(error).__name__}: {error}"
             return _refuse(start_response, operation, HTTPStatus.BAD_REQUEST, "RehearsalInternalError", message)
+
+
+class _Begun:
+    """How an answer begins, kept until it is known that it is the one: a server takes one beginning."""
+
+    def __init__(self) -> None:
+        self.said: tuple[str, list[tuple[str, str]]] = ("", [])
+
+    def __call__(self, status: str, headers: list[tuple[str, str]], *_: object) -> None:
+        self.said = (status, headers)
 
 
 def _addressed(environ: Environ) -> bool:

@@ -16,6 +16,7 @@ from rehearsal.eks.balancers import Balancers
 from rehearsal.eks.controller import Controller
 from rehearsal.eks.nodegroups import NodeGroups
 from rehearsal.eks.nodeserver import NodeServers
+from rehearsal.eks.selfmanaged import SelfManaged
 from rehearsal.keys import Account
 from rehearsal.kube.informer import Informer
 from rehearsal.kubelet import orders, services
@@ -38,7 +39,7 @@ OPTIONAL = ("policies",)
 
 def managed(world: World) -> Sequence[Controller]:
     """What EKS keeps in a cluster."""
-    return NodeGroups(world), Addons(world), Balancers(world)
+    return NodeGroups(world), SelfManaged(world), Addons(world), Balancers(world)
 
 
 class Inside:

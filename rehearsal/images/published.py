@@ -28,6 +28,11 @@ _PUBLISHED = (
         versions.TRAINING_OPERATOR,
     ),
     _Published(
+        re.compile(_RAW + r"/aws/karpenter-provider-aws/(?P<tag>[^/]+)/(?P<path>pkg/apis/crds/.+)"),
+        "karpenter",
+        versions.KARPENTER,
+    ),
+    _Published(
         re.compile(_RAW + r"/kubernetes-sigs/gateway-api/(?P<tag>[^/]+)/(?P<path>config/crd/.+)"),
         "traefik",
         versions.GATEWAY_API,

@@ -102,9 +102,6 @@ def labels(host: Host, nodegroup: Mapping[str, Any], region: str) -> dict[str, s
         "beta.kubernetes.io/arch": arch,
         "beta.kubernetes.io/instance-type": host.machine.instance_type,
         "beta.kubernetes.io/os": "linux",
-        "eks.amazonaws.com/capacityType": nodegroup.get("capacityType") or "ON_DEMAND",
-        "eks.amazonaws.com/nodegroup": host.nodegroup,
-        "eks.amazonaws.com/nodegroup-image": host.image_id,
         "failure-domain.beta.kubernetes.io/region": region,
         "failure-domain.beta.kubernetes.io/zone": host.zone,
         "kubernetes.io/arch": arch,
@@ -116,6 +113,11 @@ def labels(host: Host, nodegroup: Mapping[str, Any], region: str) -> dict[str, s
         "topology.kubernetes.io/region": region,
         "topology.kubernetes.io/zone": host.zone,
     }
+    if not host.nodegroup:
+        return {**standard, **(nodegroup.get("labels") or {})}
+    standard["eks.amazonaws.com/capacityType"] = nodegroup.get("capacityType") or "ON_DEMAND"
+    standard["eks.amazonaws.com/nodegroup"] = host.nodegroup
+    standard["eks.amazonaws.com/nodegroup-image"] = host.image_id
     if host.template:
         standard["eks.amazonaws.com/sourceLaunchTemplateId"] = host.template[0]
         standard["eks.amazonaws.com/sourceLaunchTemplateVersion"] = host.template[1]

@@ -17,7 +17,7 @@ from rehearsal import places
 from rehearsal.processes import Process, StartError, last_lines
 from rehearsal.toolchain import installed
 from rehearsal.toolchain.families import FAMILIES
-from rehearsal.toolchain.family import Family
+from rehearsal.toolchain.family import Edit, Family
 from rehearsal.toolchain.go import BuildError, Go, Report, caches, find, locked
 from rehearsal.toolchain.progress import Progress, Work
 
@@ -144,18 +144,27 @@ def _downloading(families: list[Family], go: Go) -> Iterator[None]:
 
 
 def _edited(family: Family, go: Go, scratch: Path) -> Path:
-    """A module file that takes the family's module from an edited copy (Go overlays no file of its module cache)."""
-    copy = scratch / "source"
-    copied(source(family, go), copy)
-    for edit in family.edits:
-        text = (copy / edit.file).read_text()
-        if text.count(edit.old) != 1:
-            raise BuildError(f"{family.module} {family.version}: {edit.file} no longer holds {edit.old.strip()!r} once")
-        (copy / edit.file).write_text(text.replace(edit.old, edit.new))
+    """A module file that takes edited modules from copies (Go overlays no file of its module cache)."""
+    lines = (family.directory / "go.mod").read_text().splitlines()
+    for number, name in enumerate(dict.fromkeys(edit.module or family.module for edit in family.edits)):
+        copy = scratch / f"source-{number}"
+        copied(source(family, go, name), copy)
+        for edit in family.edits:
+            if (edit.module or family.module) == name:
+                _apply(edit, copy, name)
+        lines = [line for line in lines if not line.startswith(f"replace {name} =>")]
+        lines.append(f"replace {name} => {copy}")
     module = scratch / "go.mod"
-    module.write_text(f"{(family.directory / 'go.mod').read_text()}\nreplace {family.module} => {copy}\n")
+    module.write_text("\n".join([*lines, ""]))
     shutil.copyfile(family.directory / "go.sum", scratch / "go.sum")
     return module
+
+
+def _apply(edit: Edit, copy: Path, module: str) -> None:
+    text = (copy / edit.file).read_text()
+    if text.count(edit.old) != 1:
+        raise BuildError(f"{module}: {edit.file} no longer holds {edit.old.strip()!r} once")
+    (copy / edit.file).write_text(text.replace(edit.old, edit.new))
 
 
 def source(family: Family, go: Go, module: str | None = None) -> Path:

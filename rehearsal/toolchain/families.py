@@ -226,6 +226,26 @@ FAMILIES: dict[str, Family] = {
             wanted_by=("chart:prometheus-adapter", "image:prometheus-adapter"),
         ),
         Family(
+            "karpenter",
+            versions.KARPENTER,
+            module="github.com/aws/karpenter-provider-aws",
+            packages={"karpenter": "github.com/aws/karpenter-provider-aws/cmd/controller"},
+            disk=1.8,
+            seconds={"karpenter": 110},
+            serves="nodes as pods need them",
+            wanted_by=("chart:karpenter",),
+            # It has settings for ports, and none for addresses.
+            edits=tuple(
+                Edit(
+                    "pkg/operator/operator.go",
+                    f'fmt.Sprintf(":%d", options.FromContext(ctx).{port})',
+                    f'fmt.Sprintf("127.0.0.1:%d", options.FromContext(ctx).{port})',
+                    module="sigs.k8s.io/karpenter",
+                )
+                for port in ("MetricsPort", "HealthProbePort")
+            ),
+        ),
+        Family(
             "traefik",
             versions.TRAEFIK,
             module="github.com/traefik/traefik/v3",

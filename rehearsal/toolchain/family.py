@@ -15,11 +15,15 @@ CONTROL_PLANE = "control plane"
 
 @dataclass(frozen=True)
 class Edit:
-    """One line of a module's `file` that is built differently: `old`, which must stand there once, becomes `new`."""
+    """One line of a module's `file` that is built differently: `old`, which must stand there once, becomes `new`.
+
+    The module is the family's own, or another one that it requires.
+    """
 
     file: str
     old: str
     new: str
+    module: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Family:
 
     def key(self, go_minor: str) -> str:
         """The name of its directory in the cache: changes with anything that changes the binaries."""
-        edits = [[edit.file, edit.old, edit.new] for edit in self.edits]
+        edits = [[edit.file, edit.old, edit.new, *([edit.module] if edit.module else [])] for edit in self.edits]
         recipe = [dict(self.packages), self.tags, self.ldflags, FLAGS, go_minor, *edits]
         return f"{self.name}-{self.version}-{digest(self.directory, recipe)}"
 

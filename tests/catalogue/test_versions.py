@@ -28,7 +28,7 @@ def test_nothing_floats() -> None:
     """I03, KJ14: charts, AMI releases and images name one version each."""
     for chart in versions.CHARTS.values():
         assert re.fullmatch(r"v?\d+\.\d+\.\d+", chart.version)
-        assert chart.repository.startswith("https://")
+        assert chart.repository.startswith(("https://", "oci://"))
     for minor, kubernetes in versions.KUBERNETES.items():
         assert re.fullmatch(rf"{re.escape(minor)}\.\d+-20\d{{6}}", kubernetes.ami_release)
         assert kubernetes.source.startswith("https://")

@@ -23,6 +23,8 @@ from components.aws.endpoints import Endpoints, EndpointsArgs
 from components.aws.flow_logs import FlowLogs, FlowLogsArgs
 from components.aws.home import HomeArgs, HomeFiles
 from components.aws.image_cache import CacheRuleSpec, ImageCache, ImageCacheArgs
+from components.aws.karpenter import KarpenterAccount, KarpenterAccountArgs
+from components.aws.karpenter_pool import KarpenterPool, KarpenterPoolArgs
 from components.aws.keeper import Keeper, KeeperArgs
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import Lustre, LustreArgs
@@ -392,6 +394,36 @@ def follow_up_args(**changes: Any) -> FollowUpArgs:
     }
     known.setdefault("after", [done()])
     return FollowUpArgs(**{**known, **changes})
+
+
+def karpenter_account_args(opts: pulumi.ResourceOptions) -> KarpenterAccountArgs:
+    role = NodeRole("nodes", NodeRoleArgs(partition="aws", session_manager=False, purpose="scaled-nodes"), opts)
+    return KarpenterAccountArgs(
+        cluster_name="lab", region="us-east-2", partition="aws", account_id="123456789012", node_role=role
+    )
+
+
+def karpenter_pool_args(**changes: Any) -> KarpenterPoolArgs:
+    known: dict[str, Any] = {
+        "pool": "serving",
+        "release": "v20260728",
+        "instance_profile": "lab-scaled",
+        "subnet_ids": ["subnet-1", "subnet-2"],
+        "security_group_ids": ["sg-1"],
+        "instance_types": ["g6.2xlarge", "g6.4xlarge"],
+        "capacity_types": ["spot", "on-demand"],
+        "architecture": "amd64",
+        "gpus": 7,
+        "local_nvme": True,
+        "root_volume_gib": 123,
+        "labels": {"gpucluster/pool": "serving"},
+        "taints": [GPU_TAINT],
+        "tags": {"owner": "ml"},
+        "empty_seconds": 345,
+        "max_days": 9,
+    }
+    known.setdefault("after", [done("controller")])
+    return KarpenterPoolArgs(**{**known, **changes})
 
 
 def argo_args() -> ArgoArgs:
@@ -801,6 +833,8 @@ SAMPLES: Mapping[str, Make] = {
         "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=NODE_ADDONS, versions={}), opts
     ),
     "node-role": lambda opts: NodeRole("sample", NodeRoleArgs(partition="aws", session_manager=False), opts),
+    "karpenter-account": lambda opts: KarpenterAccount("sample", karpenter_account_args(opts), opts),
+    "karpenter-pool": lambda opts: KarpenterPool("sample", karpenter_pool_args(), opts),
     "pool": lambda opts: NodePool("sample", pool_args(), opts),
     "block-pool": lambda opts: BlockPool(
         "sample",

@@ -200,6 +200,8 @@ CUSTOM_KINDS = (
     "kubernetes:cert-manager.io/v1:Issuer",
     "kubernetes:external-secrets.io/v1:ExternalSecret",
     "kubernetes:external-secrets.io/v1:SecretStore",
+    "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass",
+    "kubernetes:karpenter.sh/v1:NodePool",
     "kubernetes:example.com/v1:FabricPolicy",
     "kubernetes:mellanox.com/v1alpha1:NicClusterPolicy",
     "kubernetes:ceph.rook.io/v1:CephCluster",

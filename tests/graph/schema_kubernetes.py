@@ -37,6 +37,8 @@ ELSEWHERE = {
     "MPIJob": "kubeflow.org_mpijobs.mpi-operator-v2beta1.yaml",
     "ExternalSecret": "external-secrets.io_externalsecrets.yaml",
     "SecretStore": "external-secrets.io_secretstores.yaml",
+    "EC2NodeClass": "karpenter.k8s.aws_ec2nodeclasses.yaml",
+    "NodePool": "karpenter.sh_nodepools.yaml",
     "TrainJob": "trainer.kubeflow.org_trainjobs.yaml",
     "TrainingRuntime": "trainer.kubeflow.org_trainingruntimes.yaml",
     "CephCluster": "ceph.rook.io_cephclusters.yaml",

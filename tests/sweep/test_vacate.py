@@ -22,7 +22,8 @@ if words[0] == "config":
     print(held["cluster"], end="")
 elif words[0] == "get":
     kinds = {{"persistentvolumeclaims": "PersistentVolumeClaim", "persistentvolumes": "PersistentVolume",
-             "namespaces": "Namespace", "services": "Service", "ingresses": "Ingress"}}
+             "namespaces": "Namespace", "services": "Service", "ingresses": "Ingress",
+             "customresourcedefinitions": "CustomResourceDefinition", "nodepools.karpenter.sh": "NodePool"}}
     wanted = [kinds[each] for each in words[1].split(",")]
     for each in held["objects"]:
         if each.get("status", {{}}).get("phase") == "Released":
@@ -166,3 +167,10 @@ def test_a_machine_without_kubectl_and_volumes_that_stay_are_told(
     kubectl = Kubectl(str(there.binary))
     with pytest.raises(VacateError, match="still there after -1 s: a"):
         vacate(kubectl, planned(kubectl), lambda _: None)
+
+
+def test_pools_of_karpenter_go_unless_pulumi_made_them() -> None:
+    """Their nodes are in no state, and hold subnets and security groups; the stack's own go with the stack."""
+    mine = ours("inference") | {"kind": "NodePool"}
+    found = steps(SPACES, [BALANCED], [], [mine, thing("NodePool", "somebodys")])
+    assert found == [FRONT, Step(("nodepools.karpenter.sh", "somebodys"), "its nodes")]

@@ -53,23 +53,23 @@ class LaunchSpec:
 @AMENDMENTS.around(EC2Response, "run_instances")
 def run_instances(_original: Any, self: Any) -> ActionResult:
     """As many instances as MaxCount and the account have room for; the same ClientToken again gets the same ones."""
-    request = _plain(self.params)
+    request = plain(self.params)
     backend = self.ec2_backend
     tokens: dict[str, Any] = backend.__dict__.setdefault("launch_tokens", {})
     token = request.get("ClientToken")
     if token in tokens:
         return ActionResult(tokens[token])
-    spec = _spec(backend, self.region, request)
+    spec = specified(backend, self.region, request)
     self.error_on_dryrun()
     most = int(request.get("MaxCount") or 1)
     count = room(backend, self.region, spec.data, int(request.get("MinCount") or most), most)
-    reservation = _launch(backend, self.region, spec, count)
+    reservation = launch(backend, self.region, spec, count)
     if token:
         tokens[token] = reservation
     return ActionResult(reservation)
 
 
-def _spec(backend: Any, region: str, request: dict[str, Any]) -> LaunchSpec:
+def specified(backend: Any, region: str, request: dict[str, Any]) -> LaunchSpec:
     template = _template(backend, request.get("LaunchTemplate"))
     data = dict(template.data) if template else {}
     tags = _tags(data.pop("TagSpecifications", []), request.get("TagSpecifications", []))
@@ -145,7 +145,7 @@ def _tags(of_template: list[dict[str, Any]], of_request: list[dict[str, Any]]) -
     return tags
 
 
-def _launch(backend: Any, region: str, spec: LaunchSpec, count: int) -> Any:
+def launch(backend: Any, region: str, spec: LaunchSpec, count: int) -> Any:
     data = spec.data
     primary = spec.interfaces[0]
     user_data = data.get("UserData")
@@ -197,6 +197,8 @@ def _finish(backend: Any, instance: Any, spec: LaunchSpec) -> None:
         interface.device_index = launch_rules.device_of(asked)
         _shape(interface, asked, spec)
     instance.security_groups = list(instance.nics[0]._group_set)
+    if profile := spec.data.get("IamInstanceProfile"):
+        backend.associate_iam_instance_profile(instance.id, profile.get("Name"), profile.get("Arn"))
     placement = spec.data.get("Placement") or {}
     instance.placement.group_name = spec.placement_group
     instance.placement.tenancy = placement.get("Tenancy", "default")
@@ -237,12 +239,12 @@ def _mapping(asked: dict[str, Any]) -> dict[str, Any]:
     return {**asked, "Ebs": {"DeleteOnTermination": True, **asked["Ebs"]}}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Moto's case-folding dictionaries as plain ones, by the API's member names."""
     if hasattr(value, "original_dict"):
-        return {key: _plain(item) for key, item in value.original_dict().items()}
+        return {key: plain(item) for key, item in value.original_dict().items()}
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value

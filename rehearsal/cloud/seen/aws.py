@@ -41,6 +41,7 @@ class Aws:
 
     def __init__(self, account: Account, region: str) -> None:
         self.url, self.region = account.url, region
+        self.variables = account.variables
         self._pool = urllib3.PoolManager(maxsize=8, retries=False)
         self._headers = {"Content-Type": "application/json", **account.headers}
         session = account.session(region)

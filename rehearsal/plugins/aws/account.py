@@ -40,7 +40,16 @@ _THROTTLED = """
 THROTTLED = frozenset(_THROTTLED.split())
 """https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html"""
 TRANSIENT_STATUS = frozenset((500, 502, 503, 504))
-NOT_FOUND = ("NotFound", "NoSuch", "404", ".Unknown", "UnknownMonitor", "UnknownSubscription", "NotAttached")
+NOT_FOUND = (
+    "NotFound",
+    "NoSuch",
+    "NonExistent",
+    "404",
+    ".Unknown",
+    "UnknownMonitor",
+    "UnknownSubscription",
+    "NotAttached",
+)
 
 
 class CallError(PluginError):

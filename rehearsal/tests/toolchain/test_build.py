@@ -217,3 +217,24 @@ def test_an_edit_whose_line_is_gone_is_refused(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setitem(FAMILIES, "etcd", dataclasses.replace(family, edits=edits))
     with pytest.raises(go.BuildError, match=r"main\.go no longer holds 'gone' once"):
         build.ensure(["etcd"], lambda _: None)
+
+
+def test_only_the_edited_module_is_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Karpenter's addresses are in its core: the module file that is built by takes that one from a copy."""
+    family = FAMILIES["karpenter"]
+    assert {edit.module for edit in family.edits} == {"sigs.k8s.io/karpenter"}
+    core = tmp_path / "core"
+    (core / "pkg/operator").mkdir(parents=True)
+    (core / "pkg/operator/operator.go").write_text("\n".join(edit.old for edit in family.edits))
+    monkeypatch.setattr(build, "source", lambda _family, _go, name: core if name == "sigs.k8s.io/karpenter" else None)
+    made = build._edited(family, go.Go(tmp_path / "go", "go1.26", {}), tmp_path)
+    (replaced,) = (line for line in made.read_text().splitlines() if line.startswith("replace sigs.k8s.io/karpenter "))
+    copy = Path(replaced.partition(" => ")[2])
+    assert "127.0.0.1:%d" in (copy / "pkg/operator/operator.go").read_text()
+    assert "replace github.com/aws/karpenter-provider-aws" not in made.read_text()
+
+
+def test_another_modules_edit_is_another_build() -> None:
+    family = FAMILIES["karpenter"]
+    own = tuple(dataclasses.replace(edit, module=None) for edit in family.edits)
+    assert dataclasses.replace(family, edits=own).key("go1.26") != family.key("go1.26")

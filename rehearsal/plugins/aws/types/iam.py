@@ -1,4 +1,7 @@
-"""Roles and their policies. Source: terraform-provider-aws internal/service/iam."""
+"""Roles, their policies, and profiles by which instances have them.
+
+Source: terraform-provider-aws internal/service/iam.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,36 @@ def _role_delete(obj: Object) -> None:
     obj.call("delete_role", RoleName=obj.id)
 
 
+def _profile_after(obj: Object, change: Change) -> None:
+    """A profile has one role at most: another one comes when the old one has been taken out."""
+    if not change.touches("role"):
+        return
+    wanted = obj.inputs.get("role")
+    held = obj.search("get_instance_profile -> InstanceProfile.Roles[].RoleName", InstanceProfileName=obj.id) or ()
+    for role in held:
+        if role != wanted:
+            obj.call("remove_role_from_instance_profile", InstanceProfileName=obj.id, RoleName=role)
+    if wanted and wanted not in held:
+        obj.call("add_role_to_instance_profile", InstanceProfileName=obj.id, RoleName=wanted)
+
+
+def _profile_read(obj: Object) -> Any:
+    """With the name of its role in place of all that IAM tells of it."""
+    found = obj.search("get_instance_profile -> InstanceProfile", InstanceProfileName=obj.fill("{name}"))
+    if not found:
+        return None
+    roles = found.pop("Roles", None) or [{}]
+    return {**found, "Role": roles[0].get("RoleName")}
+
+
+def _profile_delete(obj: Object) -> None:
+    """IAM keeps a profile while a role is in it."""
+    held = obj.search("get_instance_profile -> InstanceProfile.Roles[].RoleName", InstanceProfileName=obj.id) or ()
+    for role in held:
+        obj.missing("remove_role_from_instance_profile", InstanceProfileName=obj.id, RoleName=role)
+    obj.call("delete_instance_profile", InstanceProfileName=obj.id)
+
+
 def _attachment_read(obj: Object) -> Any:
     role, arn = obj.fill("{role}"), obj.fill("{policyArn}")
     attached = obj.search("list_attached_role_policies -> AttachedPolicies[].PolicyArn", RoleName=role)
@@ -89,6 +122,27 @@ ROWS: dict[str, Row] = {
         busy=("DeleteConflict",),
         tags=calls({"RoleName": "{name}"}, "tag_role", "untag_role", "list_role_tags -> Tags"),
         timeouts=(120.0, 120.0, 120.0),
+    ),
+    "aws:iam/instanceProfile:InstanceProfile": Row(
+        service="iam",
+        create="create_instance_profile -> InstanceProfile",
+        read=_profile_read,
+        delete=_profile_delete,
+        key={"InstanceProfileName": "{name}"},
+        id="{name}",
+        names={"name": "InstanceProfileName", "uniqueId": "InstanceProfileId"},
+        autoname=Autoname(limit=128),
+        defaults={"path": "/"},
+        apart=("role",),
+        force_new=words("name namePrefix path"),
+        computed=words("name role"),
+        after=_profile_after,
+        look=lambda _, found: {"role": found["Role"]},
+        tags=calls(
+            {"InstanceProfileName": "{name}"},
+            "tag_instance_profile",
+            "untag_instance_profile",
+        ),
     ),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": Row(
         service="iam",

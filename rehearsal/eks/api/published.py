@@ -1,0 +1,57 @@
+"""Images that EKS publishes, as DescribeImages knows them: those that its SSM parameters name.
+
+Source: EC2 API reference, DescribeImages and Image; awslabs/amazon-eks-ami, releases (names, owner amazon).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from moto.ec2.models.amis import Ami, AmiBackend
+
+from rehearsal.cloud.amend import Amendments
+from rehearsal.eks.api.images import parameters
+
+AMENDMENTS = Amendments()
+OWNER = "602401143452"
+
+
+@AMENDMENTS.around(AmiBackend, "describe_images")
+def describe_images(original: Any, self: Any, ami_ids: Any = None, filters: Any = None, *args: Any, **kw: Any) -> Any:
+    """EKS' images are there when somebody first asks for one of them."""
+    asked = {*(ami_ids or ()), *((filters or {}).get("image-id") or ())}
+    for each in asked & published().keys() - self.amis.keys():
+        self.amis[each] = _image(self, each, published()[each])
+    return original(self, ami_ids, filters, *args, **kw)
+
+
+def published() -> dict[str, str]:
+    """Names by id."""
+    known: dict[str, dict[str, str]] = {}
+    for name, value in parameters():
+        folder, _, kind = name.rpartition("/")
+        known.setdefault(folder, {})[kind] = value
+    return {each["image_id"]: each["image_name"] for each in known.values()}
+
+
+def _image(backend: Any, identity: str, name: str) -> Ami:
+    architecture = "arm64" if "-arm64-" in name else "x86_64"
+    day = datetime.strptime(name.rpartition("-v")[2], "%Y%m%d").replace(tzinfo=UTC)
+    return Ami(
+        backend,
+        identity,
+        name=name,
+        description="EKS Kubernetes Worker AMI with AmazonLinux2023 image",
+        owner_id=OWNER,
+        owner_alias="amazon",
+        public=True,
+        virtualization_type="hvm",
+        architecture=architecture,
+        creation_date=day,
+        root_device_type="ebs",
+        root_device_name="/dev/xvda",
+        hypervisor="xen",
+        image_location=f"amazon/{name}",
+        region_name=f"{backend.region_name}a",
+    )

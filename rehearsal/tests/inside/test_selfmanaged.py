@@ -1,0 +1,45 @@
+"""What an instance that no node group has says of itself in its user data."""
+
+from __future__ import annotations
+
+from rehearsal.eks.api.published import published
+from rehearsal.eks.selfmanaged import _ami_type, labels, taints
+from rehearsal.kubelet import nodeobject
+from rehearsal.tests.inside.facts import host
+
+CONFIG = {
+    "cluster": {"name": "lab"},
+    "kubelet": {
+        "config": {
+            "registerWithTaints": [
+                {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"},
+                {"key": "karpenter.sh/unregistered", "effect": "NoExecute"},
+            ]
+        },
+        "flags": ['--node-labels="karpenter.sh/nodepool=serving,gpucluster/pool=serving"', "--max-pods=20"],
+    },
+}
+
+
+def test_labels_and_taints_are_those_of_the_kubelets_flags() -> None:
+    assert dict(labels(CONFIG)) == {"karpenter.sh/nodepool": "serving", "gpucluster/pool": "serving"}
+    assert list(taints(CONFIG)) == [
+        {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"},
+        {"key": "karpenter.sh/unregistered", "value": "", "effect": "NO_EXECUTE"},
+    ]
+    assert dict(labels({})) == {}
+    assert list(taints({})) == []
+
+
+def test_an_image_of_eks_tells_its_variant_and_any_other_is_somebodys_own() -> None:
+    by_name = {name: each for each, name in published().items()}
+    assert _ami_type(by_name["amazon-eks-node-al2023-x86_64-nvidia-1.36-v20260728"]) == "AL2023_x86_64_NVIDIA"
+    assert _ami_type(by_name["amazon-eks-node-al2023-arm64-standard-1.36-v20260728"]) == "AL2023_ARM_64_STANDARD"
+    assert _ami_type("ami-0123456789abcdef0") == "CUSTOM"
+
+
+def test_a_node_of_no_group_carries_no_label_of_one() -> None:
+    found = nodeobject.labels(host(nodegroup=""), {"labels": {"a": "b"}}, "us-west-2")
+    assert [key for key in found if key.startswith("eks.amazonaws.com/")] == []
+    assert found["a"] == "b"
+    assert nodeobject.labels(host(nodegroup="gpu"), {}, "us-west-2")["eks.amazonaws.com/nodegroup"] == "gpu"

@@ -1,0 +1,48 @@
+"""Nodes that Karpenter starts when pods wait for them, and ends when nothing runs on them."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from settings.sections import Path, Section
+
+Kind = Literal["spot", "on-demand"]
+
+
+class Karpenter(Section):
+    """How a pool grows and shrinks with its pods: from no node to `max_count`, of `instance_type` or of others."""
+
+    max_count: Annotated[int, Field(ge=1, le=1000, description="the most nodes that there may be at once")]
+    capacities: Annotated[
+        tuple[Kind, ...],
+        Field(max_length=2, description="how instances may be bought, the cheaper one first; none = as capacity says"),
+    ] = ()
+    instance_types: Annotated[
+        tuple[str, ...],
+        Field(max_length=30, description="further types with the same GPUs, which pods may get as well"),
+    ] = ()
+    empty_seconds: Annotated[
+        int, Field(ge=30, le=86_400, description="how long a node stays on which nothing of the stack runs")
+    ] = 300
+    max_days: Annotated[
+        int, Field(ge=1, le=365, description="days after which a node is drained and made anew, with the newest image")
+    ] = 30
+
+    def beside(self, *, capacity: str, nodes: int, own: str, reserved: bool) -> Iterator[tuple[Path, str]]:
+        """What is wrong with it at a pool of the type `own`."""
+        if nodes:
+            yield ("count",), f"Karpenter starts nodes when pods wait for them, and count is {nodes}; set it to 0"
+        if capacity == "capacity-block" or reserved:
+            what = "a capacity block" if capacity == "capacity-block" else "a capacity reservation"
+            sentence = f"starts and ends nodes as pods come and go, and {what} is paid for whether they run or not"
+            yield ("karpenter",), f"{sentence}; remove karpenter, and set count to the nodes that it holds"
+        for index, kind in enumerate(self.capacities):
+            if kind in self.capacities[:index]:
+                yield ("karpenter", "capacities", index), f"{kind} is named twice; name each way once"
+        if self.capacities and capacity not in self.capacities and capacity != "capacity-block":
+            sentence = f"leave out {capacity}, which is the pool's capacity; add it, or change capacity"
+            yield ("karpenter", "capacities"), sentence
+        for index, each in enumerate(self.instance_types):
+            if each == own or each in self.instance_types[:index]:
+                yield ("karpenter", "instanceTypes", index), f"{each} is named already; name each type once"

@@ -1,0 +1,131 @@
+"""Pools whose nodes Karpenter makes: what is registered for them, and in which order it goes."""
+
+import json
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+from policy import RULES
+from policy.rule import violations
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import run_program, stack_config
+
+SCALED = {
+    "instanceType": "g6.2xlarge",
+    "capacity": "spot",
+    "count": 0,
+    "karpenter": {"maxCount": 4, "capacities": ["spot", "on-demand"], "instanceTypes": ["g6.4xlarge"]},
+}
+
+
+@cache
+def deployed() -> Recorded:
+    """The dev stack, whose services run where Karpenter makes nodes."""
+    found = deepcopy(stack_config("dev"))
+    found["gpucluster:pools"][2] |= SCALED
+    found["gpucluster:budget"] |= {"maxHourlyUsd": 1000}
+    return run_program(found, stack="dev")
+
+
+def spec(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = deployed().one(name).inputs["spec"]
+    return found
+
+
+def test_the_graph_breaks_no_rule() -> None:
+    assert [str(each) for each in violations(deployed(), RULES)] == []
+
+
+def test_a_node_pool_says_what_may_be_started_and_how_many_gpus_together() -> None:
+    pool = spec("pool-inference-nodes")
+    asked = {each["key"]: each["values"] for each in pool["template"]["spec"]["requirements"]}
+    assert asked["node.kubernetes.io/instance-type"] == ["g6.2xlarge", "g6.4xlarge"]
+    assert asked["karpenter.sh/capacity-type"] == ["spot", "on-demand"]
+    assert asked["kubernetes.io/arch"] == ["amd64"]
+    assert pool["limits"] == {"nvidia.com/gpu": "4"}
+    assert pool["disruption"]["consolidationPolicy"] == "WhenEmpty"
+    assert pool["disruption"]["consolidateAfter"] == "300s"
+    assert pool["template"]["spec"]["expireAfter"] == "720h"
+
+
+def test_its_nodes_are_what_the_pools_nodes_are() -> None:
+    """By these labels and taints services find them, and the GPU Operator does."""
+    template = spec("pool-inference-nodes")["template"]
+    assert template["metadata"]["labels"] == {"gpucluster/pool": "inference", "gpucluster/role": "inference"}
+    assert [(each["key"], each["value"]) for each in template["spec"]["taints"]] == [
+        ("nvidia.com/gpu", "present"),
+        ("gpucluster/pool", "inference"),
+    ]
+    made = spec("pool-inference-class")
+    assert made["amiSelectorTerms"] == [{"alias": "al2023@v20260728"}]
+    assert made["instanceStorePolicy"] == "RAID0"
+    assert made["metadataOptions"]["httpTokens"] == "required"
+    assert made["blockDeviceMappings"][0]["ebs"]["encrypted"] is True
+    assert made["tags"]["gpucluster:stack"] == "dev"
+    assert "role" not in made
+
+
+def test_no_node_group_and_no_check_of_gpus_waits_for_its_nodes() -> None:
+    graph = deployed()
+    assert [each.inputs["nodeGroupName"] for each in graph.of_type("NodeGroup")] == ["system", "training"]
+    names = {each.name for each in graph.resources.values()}
+    assert "gpu-checks-training" in names
+    assert "gpu-checks-inference" not in names
+
+
+def test_kinds_come_first_then_the_controller_then_what_it_reads() -> None:
+    """A destroy goes the other way: the last node goes while the controller runs."""
+    graph = deployed()
+
+    def after(name: str) -> set[str]:
+        return {urn.rpartition("::")[2] for urn in graph.one(name).depends_on}
+
+    assert "karpenter-crds-apply" in after("karpenter-release")
+    assert "karpenter-release" in after("pool-inference-class")
+    assert "pool-inference-class" in after("pool-inference-nodes")
+    server = next(each for each in graph.of_type("Deployment") if each.inputs["metadata"]["name"] == "llama-3-8b")
+    assert any(urn.endswith("::pool-inference-nodes") for urn in server.depends_on)
+
+
+def test_the_chart_comes_from_its_registry_and_hears_of_interruptions() -> None:
+    release = deployed().one("karpenter-release").inputs
+    assert release["chart"] == "oci://public.ecr.aws/karpenter/karpenter"
+    assert "repositoryOpts" not in release
+    assert release["version"] == "1.14.1"
+    settings = release["values"]["settings"]
+    assert settings["interruptionQueue"] == deployed().one("karpenter-account-queue").inputs["name"]
+    assert release["values"]["serviceAccount"]["name"] == "karpenter"
+    rules = [each for each in deployed().of_type("EventRule") if each.name.startswith("karpenter")]
+    kinds = {json.loads(each.inputs["eventPattern"])["detail-type"][0] for each in rules}
+    assert "EC2 Spot Instance Interruption Warning" in kinds
+    assert len(kinds) == 4
+
+
+def test_the_controller_may_start_and_end_what_is_its_clusters_alone() -> None:
+    """Whatever changes something is bound to tags of the cluster, or to one thing."""
+    policy = json.loads(deployed().one("karpenter-account-identity-policy").inputs["policy"])
+    held = "kubernetes.io/cluster/gpucluster-dev"
+    for each in policy["Statement"]:
+        actions = [each["Action"]] if isinstance(each["Action"], str) else each["Action"]
+        condition = json.dumps(each.get("Condition", {}))
+        if {"ec2:TerminateInstances", "ec2:DeleteLaunchTemplate", "ec2:CreateTags"} & {*actions}:
+            assert held in condition, each["Sid"]
+        if "iam:PassRole" in actions:
+            assert each["Resource"].endswith(":role/gpucluster-dev-karpenter-nodes")
+            assert "ec2.amazonaws.com" in condition
+        if each["Resource"] == "*":
+            assert all(action.startswith(("ec2:Describe", "pricing:Get")) for action in actions), each["Sid"]
+    assert "iam:CreateInstanceProfile" not in json.dumps(policy)
+
+
+def test_its_nodes_join_by_a_role_of_their_own() -> None:
+    graph = deployed()
+    entry = graph.one("karpenter-account-nodes").inputs
+    assert entry["type"] == "EC2_LINUX"
+    assert graph.one("karpenter-account-profile").inputs["role"] == "gpucluster-dev-karpenter-nodes"
+    assert spec("pool-inference-class")["instanceProfile"] == graph.one("karpenter-account-profile").inputs["name"]
+
+
+def test_a_stack_without_such_a_pool_has_nothing_of_it() -> None:
+    graph = run_program(stack_config("dev"), stack="dev")
+    assert [each.name for each in graph.resources.values() if "karpenter" in each.name] == []
