@@ -257,6 +257,7 @@ def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], vpc: VpcPla
             instance=pools[pool.name].instance,
             count=pool.count,
             surge=pools[pool.name].surge,
+            held=pools[pool.name].idle if pools[pool.name].held else 0,
             usage=pools[pool.name].usage,
             interfaces=pools[pool.name].interfaces_per_node,
             root_volume_gib=pool.root_volume_gib,

@@ -1,6 +1,7 @@
 """What the plan says of node pools. Units are in the field names."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from catalogue.metal_types import Server
@@ -63,6 +64,14 @@ class PoolPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeldPlan:
+    """An On-Demand Capacity Reservation that the stack makes: so many instances, until `ends` (UTC), None = with it."""
+
+    count: int
+    ends: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class AwsPoolPlan(PoolPlan):
     """A node pool on AWS.
 
@@ -70,7 +79,8 @@ class AwsPoolPlan(PoolPlan):
     `max_pods`, which EKS sets, and the VPC CNI has addresses for `addressed_pods` of them: EFA interfaces on card 0
     take slots that carry addresses. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
     by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
-    `capacity_reservation` is the id of what is held for them on demand, and `idle` how many of it nobody here runs.
+    `capacity_reservation` is the id of what is held for them on demand, or `held` what the stack holds itself, and
+    `idle` how many of it nobody here runs.
     The Lustre client takes `lustre_efa` of a node's EFA interfaces.
     """
 
@@ -89,6 +99,7 @@ class AwsPoolPlan(PoolPlan):
     repair: RepairPlan | None
     block: BlockPlan | None
     capacity_reservation: str | None = None
+    held: HeldPlan | None = None
     idle: int = 0
     lustre_efa: int = 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Server
@@ -19,7 +19,7 @@ from planner.nodes import (
     metal_allocatable_memory_mib,
 )
 from planner.placement import wants_placement_group
-from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
+from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan
 from planner.replacement import repair, surge, update_strategy
 from planner.storage.fsx import efa_interfaces
 from planner.types import AwsTotals, Totals
@@ -64,7 +64,7 @@ def idle_instances(pools: Sequence[AwsPool]) -> dict[str, int]:
     first: dict[str, str] = {}
     for pool in pools:
         if held := pool.capacity_reservation:
-            name = first.setdefault(held.id, pool.name)
+            name = first.setdefault(held.id, pool.name) if held.id else pool.name
             idle[name] = idle.get(name, held.count) - pool.count
     return {name: max(count, 0) for name, count in idle.items()}
 
@@ -118,14 +118,19 @@ def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date, idle: in
         usage=usage,
         capacity_type=usage.value.upper().replace("-", "_"),
         root_volume_gib=pool.root_volume_gib,
-        placement_group=wants_placement_group(efa, usage) and held is None,
+        placement_group=wants_placement_group(efa, usage) and (held is None or held.create),
         update_strategy=strategy,
         surge=surge(strategy, pool.count, zones),
         repair=repair(pool.count, gpus=instance.gpu is not None) if pool.repair else None,
         block=_block(pool, instance, today),
         capacity_reservation=held.id if held else None,
+        held=HeldPlan(count=held.count, ends=_midnight_after(held.end)) if held and held.create else None,
         idle=idle,
     )
+
+
+def _midnight_after(last: date | None) -> datetime | None:
+    return datetime.combine(last + timedelta(days=1), time(), UTC) if last else None
 
 
 def _block(pool: AwsPool, instance: Instance, today: date) -> BlockPlan | None:

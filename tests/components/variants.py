@@ -14,7 +14,7 @@ from components.aws.home import HomeFiles
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import AssociationSpec, Lustre
 from components.aws.network import Network
-from components.aws.nodes import CapacityBlock, NodePool, NodeRole, NodeRoleArgs, Repair, RepairOverride
+from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, NodeRole, NodeRoleArgs, Repair, RepairOverride
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from components.gateway.gateway import Gateway, GatewayArgs
@@ -232,6 +232,9 @@ VARIANTS: Mapping[str, Make] = {
     ),
     "pool-reserved": lambda opts: NodePool(
         "sample", pool_args(placement_group=False, reservation_id="cr-0fedcba9876543210"), opts
+    ),
+    "pool-holding": lambda opts: NodePool(
+        "sample", pool_args(held=HeldCapacity(count=4, zone="us-east-2a", ends="2026-12-25T00:00:00Z")), opts
     ),
     "home-protected": lambda opts: HomeFiles(
         "sample", home_args(cold_days=None, backed_up=True, protect=True, namespaces=["training"]), opts
