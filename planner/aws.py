@@ -124,7 +124,14 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     sited = with_site_rows(shipped, settings.catalogue.tables())
     catalogue = sited.catalogue
     platform, lustre = settings.platform, settings.storage.lustre
-    pools = plan_aws_pools(settings.pools, catalogue.instances, len(platform.zones), today, lustre_efa=lustre.efa)
+    pools = plan_aws_pools(
+        settings.pools,
+        catalogue.instances,
+        len(platform.zones),
+        today,
+        lustre_efa=lustre.efa,
+        apart=platform.network.pod_cidr is not None,
+    )
     nat_zones = _nat_zones(settings)
     vpc = plan_vpc(settings)
     storage = plan_aws_storage(lustre, settings.training, pools, catalogue.models)

@@ -77,7 +77,8 @@ class AwsPoolPlan(PoolPlan):
 
     `interfaces` is the launch template's list in order; `efa` counts the EFA ones of a node. The kubelet takes
     `max_pods`, which EKS sets, and the VPC CNI has addresses for `addressed_pods` of them: EFA interfaces on card 0
-    take slots that carry addresses. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
+    take slots that carry addresses. `addresses_per_node` are in its own subnet, `pod_addresses_per_node` in that of its
+    pods, 0 where they share it. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
     by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
     `capacity_reservation` is the id of what is held for them on demand, or `held` what the stack holds itself, and
     `idle` how many of it nobody here runs.
@@ -93,6 +94,7 @@ class AwsPoolPlan(PoolPlan):
     max_pods: int
     addressed_pods: int
     addresses_per_node: int
+    pod_addresses_per_node: int
     placement_group: bool
     update_strategy: UpdateStrategy
     surge: int
@@ -117,7 +119,10 @@ class AwsPoolPlan(PoolPlan):
     def interfaces_per_node(self) -> int:
         """Most network interfaces of a node: those without addresses, and those that hold its pods' addresses."""
         bare = sum(each.interface_type is InterfaceType.EFA_ONLY for each in self.interfaces)
-        return bare + self.addresses_per_node // self.instance.addresses_per_interface
+        each = self.instance.addresses_per_interface
+        if self.pod_addresses_per_node:
+            return bare + self.addresses_per_node + self.pod_addresses_per_node // each
+        return bare + self.addresses_per_node // each
 
 
 @dataclass(frozen=True, kw_only=True)

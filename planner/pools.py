@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, MigProfile, UsageClass
 from planner.blocks import BlockPlan, BlockShare, block_times, nodes_on, together
-from planner.interfaces import addressed_pods, addresses_per_node, efa_count, eni_pods, layout, max_pods
+from planner.interfaces import (
+    addressed_pods,
+    addresses_per_node,
+    efa_count,
+    eni_pods,
+    layout,
+    max_pods,
+    pod_addresses_per_node,
+)
 from planner.mig import profile
 from planner.nodes import (
     METAL_MAX_PODS,
@@ -37,16 +45,23 @@ def plan_aws_pools(
     today: date,
     *,
     lustre_efa: bool = False,
+    apart: bool = False,
 ) -> dict[str, AwsPoolPlan]:
     """The pools whose instance type is in the catalogue, by name. A block's nodes are there while it runs only.
 
-    System pools lie in all `zones`, the others in one. `lustre_efa`: the shared file system speaks EFA.
+    System pools lie in all `zones`, the others in one. `lustre_efa`: the shared file system speaks EFA. `apart`:
+    pods have subnets of their own.
     """
     wanted = list(pools)
     idle = idle_instances(wanted)
     planned = {
         pool.name: _on_aws(
-            pool, instances[pool.instance_type], zones if pool.role == "system" else 1, today, idle.get(pool.name, 0)
+            pool,
+            instances[pool.instance_type],
+            zones if pool.role == "system" else 1,
+            today,
+            idle.get(pool.name, 0),
+            apart=apart,
         )
         for pool in wanted
         if pool.instance_type in instances
@@ -87,7 +102,7 @@ def aws_totals(pools: Iterable[AwsPoolPlan]) -> AwsTotals:
     return AwsTotals(nodes=both.nodes, gpus=both.gpus, efa_interfaces=sum(pool.efa * pool.count for pool in planned))
 
 
-def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date, idle: int) -> AwsPoolPlan:
+def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date, idle: int, *, apart: bool) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
     usage = UsageClass(pool.capacity)
     fabric = pool.role == "training" and instance.efa_max > 0
@@ -109,8 +124,9 @@ def _on_aws(pool: AwsPool, instance: Instance, zones: int, today: date, idle: in
         interfaces=interfaces,
         efa=efa,
         max_pods=max_pods(instance),
-        addressed_pods=addressed_pods(instance, interfaces),
-        addresses_per_node=addresses_per_node(instance, interfaces),
+        addressed_pods=addressed_pods(instance, interfaces, apart=apart),
+        addresses_per_node=addresses_per_node(instance, interfaces, apart=apart),
+        pod_addresses_per_node=pod_addresses_per_node(instance, interfaces) if apart else 0,
         allocatable_cpu_millicores=allocatable_cpu_millicores(instance.vcpu),
         allocatable_memory_mib=allocatable_memory_mib(instance, eni_pods(instance), efa),
         mig=_cut(pool, instance.gpu),

@@ -1,6 +1,6 @@
 """The plan's pools as managed node groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pulumi
 import pulumi_aws as aws
@@ -38,7 +38,7 @@ def ami_type(pool: AwsPoolPlan) -> str:
 
 
 def node_pools(
-    plan: AwsPlan, ground: Ground, cluster: Cluster, hardware: HardwarePool, after: pulumi.Resource
+    plan: AwsPlan, ground: Ground, cluster: Cluster, hardware: HardwarePool, after: Sequence[pulumi.Resource]
 ) -> Mapping[str, NodePool | BlockPool]:
     """Register the pools, by name. `after` is what a node needs before it can be Ready."""
     inside = pulumi.ResourceOptions(parent=hardware)

@@ -138,12 +138,12 @@ class NodePoolArgs:
     """One pool of `count` equal nodes, fewer while its capacity block does not run.
 
     `interfaces` is the template's list; every interface carries `security_group_ids`, EFA ones `efa_group_id` as well.
-    `tags` reach instances, volumes and interfaces, which a provider's default tags do not. `after` is what must run
-    before a node can be Ready (the VPC CNI). An update takes `max_unavailable` nodes at a time, and by
-    `update_strategy` MINIMAL ends them before it starts their successors. `repair` None leaves sick nodes alone.
-    `reservation_id` names what is held for them on demand, `held` makes it: they start there and nowhere else. It is
-    held in the pool's placement group, where there is one. The Lustre client takes
-    `lustre_efa` of a node's EFA interfaces, 0 where it speaks TCP.
+    `tags` reach instances, volumes and interfaces, which a provider's default tags do not. `after` is what must be
+    there before a node can be Ready (the VPC CNI, and where its pods have addresses). An update takes `max_unavailable`
+    nodes at a time, and by `update_strategy` MINIMAL ends them before it starts their successors. `repair` None leaves
+    sick nodes alone. `reservation_id` names what is held for them on demand, `held` makes it: they start there and
+    nowhere else. It is held in the pool's placement group, where there is one. The Lustre client takes `lustre_efa` of
+    a node's EFA interfaces, 0 where it speaks TCP.
     """
 
     pool: str
@@ -172,7 +172,7 @@ class NodePoolArgs:
     reservation_id: pulumi.Input[str] | None = None
     held: HeldCapacity | None = None
     lustre_efa: int = 0
-    after: pulumi.Resource | None = None
+    after: Sequence[pulumi.Resource] = ()
 
 
 class NodePool(Component):
@@ -301,7 +301,7 @@ class NodePool(Component):
                 tags=self.tags("nodes"),
             ),
             self.child(
-                depends_on=[args.after] if args.after else None,
+                depends_on=list(args.after) or None,
                 ignore_changes=["scalingConfig.desiredSize"] if args.block else None,
                 custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
             ),

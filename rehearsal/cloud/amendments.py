@@ -14,7 +14,7 @@ MODULES = tuple(
     for package, names in {
         "rehearsal.cloud": "buckets dispatch ecr ecr_cache efs functions iam kms logs s3",
         "rehearsal.cloud.ec2": "addresses flows groups interfaces launch made_reservations network offerings placement "
-        "reservations routes tags templates volumes",
+        "ranges reservations routes tags templates volumes",
         "rehearsal.eks.api": "images",
     }.items()
     for name in names.split()

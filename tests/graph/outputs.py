@@ -185,6 +185,7 @@ BUILT_IN_GROUPS = (
     "apiextensions.k8s.io",
 )
 CUSTOM_KINDS = (
+    "kubernetes:crd.k8s.amazonaws.com/v1alpha1:ENIConfig",
     "kubernetes:scheduling.volcano.sh/v1beta1:Queue",
     "kubernetes:kubeflow.org/v1:PyTorchJob",
     "kubernetes:kubeflow.org/v2beta1:MPIJob",

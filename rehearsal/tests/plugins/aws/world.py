@@ -14,6 +14,7 @@ from rehearsal.tests.plugins.driver import Driver, State
 VPC = "aws:ec2/vpc:Vpc"
 SUBNET = "aws:ec2/subnet:Subnet"
 GATEWAY = "aws:ec2/internetGateway:InternetGateway"
+RANGE = "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation"
 EIP = "aws:ec2/eip:Eip"
 NAT = "aws:ec2/natGateway:NatGateway"
 TABLE = "aws:ec2/routeTable:RouteTable"
