@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation
+from planner.findings import Observation, Severity
 
 if TYPE_CHECKING:
     from settings.aws import AwsPool
@@ -76,6 +76,28 @@ def reservation_over(draft: AwsDraft) -> Iterable[Observation]:
                 subject=pool.name,
                 inputs={"last day": str(held.end), "today": str(draft.today)},
             )
+
+
+@aws_rule(
+    "reservation-at-night",
+    "Z02",
+    formula="no pool with a capacityReservation, if keeper.offHours",
+    source='EC2 user guide, "Capacity Reservation pricing and billing"',
+    severity=Severity.WARNING,
+)
+def reservation_at_night(draft: AwsDraft) -> Iterable[Observation]:
+    """Off-hours save what nodes cost. What is reserved costs as much while nobody runs it."""
+    keeper = draft.settings.keeper
+    if keeper is None or keeper.off_hours is None:
+        return
+    for path, pool, held in _held(draft):
+        yield Observation(
+            path=path,
+            sentence=f"{held.count} instances of {pool.name} are paid for in the off-hours, too, as they stay reserved",
+            remedy="remove capacityReservation, or keeper.offHours",
+            subject=pool.name,
+            inputs={"reserved": f"{held.count} instances"},
+        )
 
 
 def _wrong(

@@ -8,7 +8,7 @@ primary interface holds no pods' addresses; where the ENIConfig is missing no fu
 
 from __future__ import annotations
 
-from rehearsal.kube.errors import ApiError
+from rehearsal.kube.errors import ApiError, Unreachable
 from rehearsal.kubelet.hosts import Host
 from rehearsal.kubelet.world import World
 
@@ -43,7 +43,7 @@ def pod_subnet(world: World, host: Host) -> str:
     name = (metadata.get("annotations") or {}).get(annotation) or (metadata.get("labels") or {}).get(label) or "default"
     try:
         found = world.kube.get("crd.k8s.amazonaws.com/v1alpha1", "ENIConfig", name)
-    except ApiError:
+    except (ApiError, Unreachable):
         found = None
     subnet = ((found or {}).get("spec") or {}).get("subnet", "")
     if subnet not in world.aws.subnets():

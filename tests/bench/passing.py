@@ -120,9 +120,9 @@ class Simulated:
             ]
             return gateways, lambda page: {"NatGateways": page}
         if operation == "describe_capacity_reservations":
-            kind = {"InstanceType": "p5.48xlarge", "AvailableInstanceCount": 2, "State": "active", "Tags": mine}
-            found = [{**kind, "CapacityReservationId": f"cr-{n}"} for n in range(size.held)]
-            return found, lambda page: {"CapacityReservations": page}
+            known: dict[str, Any] = {"InstanceType": "p5.48xlarge", "AvailableInstanceCount": 2, "State": "active"}
+            reserved = [{**known, "CapacityReservationId": f"cr-{n}", "Tags": mine} for n in range(size.held)]
+            return reserved, lambda page: {"CapacityReservations": page}
         if service == "efs":
             kept: dict[str, Any] = {"LifeCycleState": "available", "SizeInBytes": {"Value": 2**30}, "Tags": mine}
             return [{**kept, "FileSystemId": f"fs-home-{n}"} for n in range(size.homes)], lambda page: {

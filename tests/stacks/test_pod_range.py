@@ -2,7 +2,7 @@
 
 import json
 from copy import deepcopy
-from ipaddress import ip_network
+from ipaddress import IPv4Network
 from typing import Any
 
 import pytest
@@ -46,7 +46,7 @@ def test_each_zone_has_a_subnet_of_the_range_with_the_way_out_of_its_zone(graph:
     tables = {each.inputs["subnetId"]: each.inputs["routeTableId"] for each in graph.of_type("RouteTableAssociation")}
     for zone in ("use2-az1", "use2-az2"):
         subnet, system = graph.one(f"network-subnet-pods-{zone}"), graph.one(f"network-subnet-system-{zone}")
-        assert ip_network(subnet.inputs["cidrBlock"]).subnet_of(ip_network(RANGE))
+        assert IPv4Network(subnet.inputs["cidrBlock"]).subnet_of(IPv4Network(RANGE))
         assert subnet.inputs["tags"]["gpucluster:network"] == "pods"
         assert made.urn in subnet.references["vpcId"], "no subnet of the range before the VPC has it"
         assert tables[subnet.id] == tables[system.id]

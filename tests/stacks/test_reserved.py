@@ -118,6 +118,20 @@ def test_one_that_is_over_is_refused_before_ec2_does() -> None:
     assert [each.path for each in found] == ["gpucluster:pools[1].capacityReservation.end"]
 
 
+def test_what_is_reserved_costs_in_off_hours_too_and_that_is_said() -> None:
+    def warned(reservation: dict[str, Any] | None, hours: bool = True) -> list[str]:
+        found = config(**({"capacityReservation": reservation} if reservation else {}))
+        found["gpucluster:keeper"] = {"endsAt": "2099-01-01T00:00Z"}
+        if hours:
+            found["gpucluster:keeper"]["offHours"] = {"timeZone": "UTC"}
+        sections = {key.partition(":")[2]: value for key, value in found.items() if key.startswith("gpucluster:")}
+        said = plan(from_sections(sections)).findings
+        return [each.path for each in said if each.rule == "reservation-at-night"]
+
+    assert warned(MADE) == warned(HELD) == ["gpucluster:pools[1].capacityReservation"]
+    assert warned(None) == warned(MADE, hours=False) == []
+
+
 def test_nothing_runs_yet_and_the_reservation_costs_all_the_same() -> None:
     found = deepcopy(config(capacityReservation=HELD, count=0))
     found["gpucluster:training"] = {}

@@ -52,8 +52,8 @@ def test_no_address_without_the_zones_eniconfig_and_then_one_of_its_subnet(apart
     apart.apply(pod("second"))
     until(lambda: "FailedCreatePodSandBox" in dict(apart.events("work", "second")), 30, "nor by another zone's")
     apart.apply(eni_config(zone, subnet(apart, "100.64.0.0/24", zone)))
+    until(lambda: address(apart, "first") and address(apart, "second"), 60, "both have an address")
     for name in ("first", "second"):
-        until(lambda name=name: address(apart, name), 60, f"{name} has an address")
         assert ip_address(address(apart, name)) in ip_network("100.64.0.0/24")
 
 
