@@ -16,7 +16,7 @@ Wrong = tuple[Status, str, str]
 def held(case: Case, account: Account) -> Iterable[Result]:
     """Each reservation is active, and is what its pool needs and its file says."""
     for index, pool in enumerate(case.settings.pools):
-        if (wanted := pool.capacity_reservation) is None:
+        if (wanted := pool.capacity_reservation) is None or wanted.id is None:
             continue
         ids = {"CapacityReservationIds": [wanted.id]}
         try:

@@ -1,6 +1,6 @@
 """What stands already of the stack: addresses left in its subnets, its file systems."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from doctor.account import Account
@@ -32,8 +32,7 @@ def _judged(case: Case, planned: Subnet, told: Mapping[str, Any]) -> Result:
     if planned.role == "control-plane" and free < CONTROL_PLANE_ADDRESSES:
         remedy = f"free addresses: EKS needs {CONTROL_PLANE_ADDRESSES} to create or update a cluster"
         wrong.append((Status.FAIL, sentence, remedy))
-    here = [pool for pool in case.plan.pools.values() if ("system" if pool.role == "system" else "gpu") == planned.role]
-    largest = max((pool.addresses_per_node for pool in here), default=0)
+    largest = max(_of_a_node(case, planned), default=0)
     if free < largest:
         remedy = f"free addresses: the next node takes {largest}; look for interfaces without an instance"
         wrong.append((Status.FAIL, sentence, remedy))
@@ -41,6 +40,16 @@ def _judged(case: Case, planned: Subnet, told: Mapping[str, Any]) -> Result:
         found = f"it stands in {told.get('AvailabilityZoneId')}, and the plan has it in {planned.zone_id}"
         wrong.append((Status.WARN, found, "pulumi preview shows what an update would replace"))
     return judged("addresses", planned.name, sentence, wrong)
+
+
+def _of_a_node(case: Case, planned: Subnet) -> Iterator[int]:
+    """Addresses that a node of each pool takes in this subnet: its own, or those of its pods."""
+    for pool in case.plan.pools.values():
+        role = "system" if pool.role == "system" else "gpu"
+        if planned.role == role:
+            yield pool.addresses_per_node
+        elif planned.role == "pods" and (role == "system" or planned.zone_id == case.settings.platform.gpu_zone):
+            yield pool.pod_addresses_per_node
 
 
 def file_system(case: Case, account: Account) -> Iterable[Result]:

@@ -3,7 +3,7 @@ a subnet that moved would be replaced, with everything in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
@@ -46,6 +46,7 @@ def subnets(
     gpu_addresses = _addresses(placed, gpu=True, zones=1) + FSX_ADDRESSES
     system_addresses = _addresses(placed, gpu=False, zones=len(zones))
     result = [_subnet(f"gpu-{gpu_zone}", "gpu", gpu_zone, upper, gpu_addresses)]
+    result += _pod_subnets(vpc.pod_cidr, zones, gpu_zone, placed) if vpc.pod_cidr else ()
     for zone, public, private, nodes in zip(zones, edge.subnets(4), control.subnets(4), system, strict=False):
         nat = _NAT_ADDRESSES if zone in nat_zones else 0
         inside = (len(vpc.endpoints) if zone in vpc.endpoint_zones else 0) + home
@@ -55,6 +56,18 @@ def subnets(
             _subnet(f"system-{zone}", "system", zone, nodes, system_addresses + inside),
         )
     return tuple(result)
+
+
+def _pod_subnets(pod_cidr: str, zones: Sequence[str], gpu_zone: str, pools: Sequence[AwsPoolPlan]) -> Iterator[Subnet]:
+    """Of the pods' range, the upper half is the GPU zone's, whose nodes are of all kinds, and each other zone has an
+    eighth of the lower one.
+    """
+    lower, upper = IPv4Network(pod_cidr).subnets(1)
+    system = _of_pods(pools, gpu=False, zones=len(zones))
+    yield _subnet(f"pods-{gpu_zone}", "pods", gpu_zone, upper, system + _of_pods(pools, gpu=True, zones=1))
+    others = (zone for zone in zones if zone != gpu_zone)
+    for zone, network in zip(others, lower.subnets(3), strict=False):
+        yield _subnet(f"pods-{zone}", "pods", zone, network, system)
 
 
 def existing_subnets(
@@ -88,5 +101,14 @@ def _addresses(pools: Iterable[AwsPoolPlan], gpu: bool, zones: int) -> int:
     A system pool may lose all zones but one, so each zone counts all its nodes, and its part of what an update runs
     beside them: two in each zone (EKS user guide, "Understand each phase of node updates").
     """
-    placed = [pool for pool in pools if (pool.role != "system") is gpu]
-    return sum((pool.count + -(-pool.surge // zones)) * pool.addresses_per_node for pool in placed)
+    return sum(nodes * pool.addresses_per_node for pool, nodes in _at_worst(pools, gpu, zones))
+
+
+def _of_pods(pools: Iterable[AwsPoolPlan], gpu: bool, zones: int) -> int:
+    """The same for what pods have in subnets of their own."""
+    return sum(nodes * pool.pod_addresses_per_node for pool, nodes in _at_worst(pools, gpu, zones))
+
+
+def _at_worst(pools: Iterable[AwsPoolPlan], gpu: bool, zones: int) -> Iterator[tuple[AwsPoolPlan, int]]:
+    placed = (pool for pool in pools if (pool.role != "system") is gpu)
+    return ((pool, pool.count + -(-pool.surge // zones)) for pool in placed)

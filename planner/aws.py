@@ -126,7 +126,14 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     sited = with_site_rows(shipped, settings.catalogue.tables())
     catalogue = sited.catalogue
     platform, lustre = settings.platform, settings.storage.lustre
-    pools = plan_aws_pools(settings.pools, catalogue.instances, len(platform.zones), today, lustre_efa=lustre.efa)
+    pools = plan_aws_pools(
+        settings.pools,
+        catalogue.instances,
+        len(platform.zones),
+        today,
+        lustre_efa=lustre.efa,
+        apart=platform.network.pod_cidr is not None,
+    )
     nat_zones = _nat_zones(settings)
     vpc = plan_vpc(settings)
     storage = plan_aws_storage(lustre, settings.training, pools, catalogue.models)
@@ -261,6 +268,7 @@ def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], vpc: VpcPla
             instance=pools[pool.name].instance,
             count=pools[pool.name].count,
             surge=pools[pool.name].surge,
+            held=pools[pool.name].idle if pools[pool.name].held else 0,
             usage=pools[pool.name].usage,
             scaled=pools[pool.name].scaled,
             interfaces=pools[pool.name].interfaces_per_node,

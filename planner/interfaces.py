@@ -50,9 +50,13 @@ def max_pods(instance: Instance) -> int:
     return min(eni_pods(instance), _MAX_PODS_SMALL if instance.vcpu < _SMALL_BELOW_VCPU else _MAX_PODS_LARGE)
 
 
-def addressed_pods(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
-    """Pods that a node has addresses for, those on the host's network included: at most what the kubelet takes."""
-    return min(max_pods(instance), _pods(instance, _address_interfaces(instance, interfaces)))
+def addressed_pods(instance: Instance, interfaces: tuple[Interface, ...], *, apart: bool = False) -> int:
+    """Pods that a node has addresses for, those on the host's network included: at most what the kubelet takes.
+
+    `apart`: pods are in subnets of their own, and the primary interface, which is in the node's, carries none of them
+    (EKS user guide, "Deploy Pods in alternate subnets with custom networking").
+    """
+    return min(max_pods(instance), _pods(instance, _address_interfaces(instance, interfaces) - apart))
 
 
 def _pods(instance: Instance, interfaces: int) -> int:
@@ -68,8 +72,22 @@ def _address_interfaces(instance: Instance, interfaces: tuple[Interface, ...]) -
     return instance.cards[0].max_interfaces - taken
 
 
-def addresses_per_node(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
-    """Most addresses a node takes from its subnet: whole interfaces for its pods, and one warm (WARM_ENI_TARGET)."""
+def addresses_per_node(instance: Instance, interfaces: tuple[Interface, ...], *, apart: bool = False) -> int:
+    """Most addresses a node takes from its subnet: whole interfaces for its pods, and one warm (WARM_ENI_TARGET); its
+    own one where pods are `apart`.
+    """
+    if apart:
+        return 1
     pods = addressed_pods(instance, interfaces) - _HOST_NETWORK_PODS
+    return _whole(instance, pods, _address_interfaces(instance, interfaces))
+
+
+def pod_addresses_per_node(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
+    """Most addresses of a node in its pods' own subnet: whole interfaces beside the primary one, one of them warm."""
+    pods = addressed_pods(instance, interfaces, apart=True) - _HOST_NETWORK_PODS
+    return _whole(instance, pods, _address_interfaces(instance, interfaces) - 1)
+
+
+def _whole(instance: Instance, pods: int, most: int) -> int:
     needed = -(-pods // (instance.addresses_per_interface - 1)) + _WARM_INTERFACES
-    return min(needed, _address_interfaces(instance, interfaces)) * instance.addresses_per_interface
+    return min(needed, most) * instance.addresses_per_interface

@@ -1,6 +1,7 @@
 """What the plan says of node pools. Units are in the field names."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from catalogue.metal_types import Server
@@ -64,16 +65,25 @@ class PoolPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeldPlan:
+    """An On-Demand Capacity Reservation that the stack makes: so many instances, until `ends` (UTC), None = with it."""
+
+    count: int
+    ends: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class AwsPoolPlan(PoolPlan):
     """A node pool on AWS.
 
     `interfaces` is the launch template's list in order; `efa` counts the EFA ones of a node. The kubelet takes
     `max_pods`, which EKS sets, and the VPC CNI has addresses for `addressed_pods` of them: EFA interfaces on card 0
-    take slots that carry addresses. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
+    take slots that carry addresses. `addresses_per_node` are in its own subnet, `pod_addresses_per_node` in that of its
+    pods, 0 where they share it. `capacity_type` is EKS' word for how the nodes are bought. An update of the nodes
     by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
-    `capacity_reservation` is the id of what is held for them on demand, and `idle` how many of it nobody here runs.
-    The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where `scaled`, Karpenter makes its nodes as pods
-    need them, and `count` is how many there may be.
+    `capacity_reservation` is the id of what is held for them on demand, or `held` what the stack holds itself, and
+    `idle` how many of it nobody here runs. The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where
+    `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be.
     """
 
     instance: Instance
@@ -85,12 +95,14 @@ class AwsPoolPlan(PoolPlan):
     max_pods: int
     addressed_pods: int
     addresses_per_node: int
+    pod_addresses_per_node: int
     placement_group: bool
     update_strategy: UpdateStrategy
     surge: int
     repair: RepairPlan | None
     block: BlockPlan | None
     capacity_reservation: str | None = None
+    held: HeldPlan | None = None
     idle: int = 0
     lustre_efa: int = 0
     scaled: ScaledPlan | None = None
@@ -111,7 +123,10 @@ class AwsPoolPlan(PoolPlan):
     def interfaces_per_node(self) -> int:
         """Most network interfaces of a node: those without addresses, and those that hold its pods' addresses."""
         bare = sum(each.interface_type is InterfaceType.EFA_ONLY for each in self.interfaces)
-        return bare + self.addresses_per_node // self.instance.addresses_per_interface
+        each = self.instance.addresses_per_interface
+        if self.pod_addresses_per_node:
+            return bare + self.addresses_per_node + self.pod_addresses_per_node // each
+        return bare + self.addresses_per_node // each
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, MigProfile, UsageClass
 from planner.blocks import BlockPlan, BlockShare, block_times, nodes_on, together
-from planner.interfaces import addressed_pods, addresses_per_node, efa_count, eni_pods, layout, max_pods
+from planner.interfaces import (
+    addressed_pods,
+    addresses_per_node,
+    efa_count,
+    eni_pods,
+    layout,
+    max_pods,
+    pod_addresses_per_node,
+)
 from planner.mig import profile
 from planner.nodes import (
     METAL_MAX_PODS,
@@ -19,7 +27,7 @@ from planner.nodes import (
     metal_allocatable_memory_mib,
 )
 from planner.placement import wants_placement_group
-from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
+from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan
 from planner.replacement import repair, surge, update_strategy
 from planner.scaled import plan_scaled
 from planner.storage.fsx import efa_interfaces
@@ -38,15 +46,24 @@ def plan_aws_pools(
     today: date,
     *,
     lustre_efa: bool = False,
+    apart: bool = False,
 ) -> dict[str, AwsPoolPlan]:
     """The pools whose instance type is in the catalogue, by name. A block's nodes are there while it runs only.
 
-    System pools lie in all `zones`, the others in one. `lustre_efa`: the shared file system speaks EFA.
+    System pools lie in all `zones`, the others in one. `lustre_efa`: the shared file system speaks EFA. `apart`:
+    pods have subnets of their own.
     """
     wanted = list(pools)
     idle = idle_instances(wanted)
     planned = {
-        pool.name: _on_aws(pool, instances, zones if pool.role == "system" else 1, today, idle.get(pool.name, 0))
+        pool.name: _on_aws(
+            pool,
+            instances,
+            zones if pool.role == "system" else 1,
+            today,
+            idle.get(pool.name, 0),
+            apart=apart,
+        )
         for pool in wanted
         if pool.instance_type in instances
     }
@@ -63,7 +80,7 @@ def idle_instances(pools: Sequence[AwsPool]) -> dict[str, int]:
     first: dict[str, str] = {}
     for pool in pools:
         if held := pool.capacity_reservation:
-            name = first.setdefault(held.id, pool.name)
+            name = first.setdefault(held.id, pool.name) if held.id else pool.name
             idle[name] = idle.get(name, held.count) - pool.count
     return {name: max(count, 0) for name, count in idle.items()}
 
@@ -86,7 +103,9 @@ def aws_totals(pools: Iterable[AwsPoolPlan]) -> AwsTotals:
     return AwsTotals(nodes=both.nodes, gpus=both.gpus, efa_interfaces=sum(pool.efa * pool.count for pool in planned))
 
 
-def _on_aws(pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int) -> AwsPoolPlan:
+def _on_aws(
+    pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int, *, apart: bool
+) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
     instance, scaled = instances[pool.instance_type], plan_scaled(pool, instances)
     usage = UsageClass(pool.capacity)
@@ -109,10 +128,15 @@ def _on_aws(pool: AwsPool, instances: Mapping[str, Instance], zones: int, today:
         interfaces=interfaces,
         efa=efa,
         max_pods=max_pods(instance),
-        addressed_pods=addressed_pods(instance, interfaces),
+        addressed_pods=addressed_pods(instance, interfaces, apart=apart),
         addresses_per_node=max(
-            addresses_per_node(each, interfaces) for each in (scaled.types if scaled else (instance,))
+            addresses_per_node(each, interfaces, apart=apart) for each in (scaled.types if scaled else (instance,))
         ),
+        pod_addresses_per_node=max(
+            pod_addresses_per_node(each, interfaces) for each in (scaled.types if scaled else (instance,))
+        )
+        if apart
+        else 0,
         allocatable_cpu_millicores=allocatable_cpu_millicores(instance.vcpu),
         allocatable_memory_mib=allocatable_memory_mib(instance, eni_pods(instance), efa),
         mig=_cut(pool, instance.gpu),
@@ -120,15 +144,20 @@ def _on_aws(pool: AwsPool, instances: Mapping[str, Instance], zones: int, today:
         usage=usage,
         capacity_type=usage.value.upper().replace("-", "_"),
         root_volume_gib=pool.root_volume_gib,
-        placement_group=wants_placement_group(efa, usage) and held is None,
+        placement_group=wants_placement_group(efa, usage) and (held is None or held.create),
         update_strategy=strategy,
         surge=0 if scaled else surge(strategy, pool.count, zones),
         repair=repair(pool.count, gpus=instance.gpu is not None) if pool.repair and not scaled else None,
         block=_block(pool, instance, today),
         capacity_reservation=held.id if held else None,
+        held=HeldPlan(count=held.count, ends=_midnight_after(held.end)) if held and held.create else None,
         idle=idle,
         scaled=scaled,
     )
+
+
+def _midnight_after(last: date | None) -> datetime | None:
+    return datetime.combine(last + timedelta(days=1), time(), UTC) if last else None
 
 
 def _block(pool: AwsPool, instance: Instance, today: date) -> BlockPlan | None:

@@ -17,8 +17,9 @@ _PLATFORM_INTERFACES_PER_ZONE = 2
 class Fleet:
     """Equal instances: so many, bought in this way, with `interfaces` network interfaces each at most.
 
-    An update of their node group runs `surge` more of them for a while. Those that are `scaled` have no node group, and
-    may all be of any type and way to buy that it names.
+    An update of their node group runs `surge` more of them for a while; `held` more are reserved on demand, which count
+    for the quota of their vCPU as if they ran. Those that are `scaled` have no node group, and may all be of any type
+    and way to buy that it names.
     """
 
     instance: Instance
@@ -27,6 +28,7 @@ class Fleet:
     interfaces: int
     root_volume_gib: int
     surge: int = 0
+    held: int = 0
     scaled: ScaledPlan | None = None
 
     @property
@@ -81,7 +83,8 @@ def quota_needs(
     do not count against On-Demand quotas (EC2 user guide, "Capacity Blocks for ML", considerations) but against those
     of the blocks.
     """
-    placed = [fleet for fleet in fleets if fleet.count]
+    named = list(fleets)
+    placed = [fleet for fleet in named if fleet.count]
     grouped = [fleet for fleet in placed if fleet.scaled is None]
     nodes = sum(fleet.most for fleet in placed)
     interfaces = sum(fleet.most * fleet.interfaces for fleet in placed)
@@ -91,7 +94,7 @@ def quota_needs(
     volumes_tib = sum(fleet.most * fleet.root_volume_gib for fleet in placed) / GIB_PER_TIB
     storage = quotas.FSX_STORAGE[fsx_type]
     return (
-        *_vcpu(placed),
+        *_vcpu(fleet for fleet in named if fleet.count or fleet.held),
         *(_of_own_vpc(nat_gateways) if own_vpc else ()),
         QuotaNeed(
             quota=quotas.INTERFACES,
@@ -128,8 +131,9 @@ def _vcpu(fleets: Iterable[Fleet]) -> Iterable[QuotaNeed]:
             quota = instance_quota(instance, usage)
             _, vcpu, parts = summed.get(quota.name, (quota, 0, []))
             update = f" and {fleet.surge} more in an update" if fleet.surge else ""
-            part = f"{fleet.count} x {instance.vcpu} of {instance.type}{update}"
-            summed[quota.name] = (quota, vcpu + fleet.most * instance.vcpu, [*parts, part])
+            held = f" and {fleet.held} more held" if fleet.held else ""
+            part = f"{fleet.count} x {instance.vcpu} of {instance.type}{update}{held}"
+            summed[quota.name] = (quota, vcpu + (fleet.most + fleet.held) * instance.vcpu, [*parts, part])
     for quota, vcpu, parts in summed.values():
         yield QuotaNeed(quota=quota, need=vcpu, basis=", ".join(parts))
 

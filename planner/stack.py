@@ -173,7 +173,9 @@ def api_endpoint(platform: Aws) -> ApiEndpoint:
     if access is None:
         return ApiEndpoint(public_cidrs=public, private_cidrs=(), private_from=None)
     if access.via == "inside":
-        return ApiEndpoint(public_cidrs=public, private_cidrs=(platform.vpc_cidr,), private_from="the VPC")
+        pods = platform.network.pod_cidr
+        inside = (platform.vpc_cidr, pods) if pods else (platform.vpc_cidr,)
+        return ApiEndpoint(public_cidrs=public, private_cidrs=inside, private_from="the VPC")
     name = f"{access.network} by {access.via}"
     return ApiEndpoint(public_cidrs=public, private_cidrs=access.cidrs, private_from=name)
 

@@ -40,7 +40,7 @@ from planner.tracking import TrackingPlan
 from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
 
-SubnetRole = Literal["public", "control-plane", "system", "gpu"]
+SubnetRole = Literal["public", "control-plane", "system", "gpu", "pods"]
 
 
 @dataclass(frozen=True, kw_only=True)

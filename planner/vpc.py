@@ -25,9 +25,10 @@ class FlowLogsPlan:
 class VpcPlan:
     """The VPC beyond its subnets. `flow_logs` None: nothing records who speaks with whom.
 
-    `existing` is the id of a VPC that somebody else made, None where the stack makes its own. `leads_out`: routes of
-    the private subnets lead to the Internet. `endpoints` are services of AWS with an interface in each of
-    `endpoint_zones`, `endpoints_there` those that an existing VPC has already.
+    `pod_cidr` is the range that pods have addresses of, None where they share their nodes' subnets. `existing` is the
+    id of a VPC that somebody else made, None where the stack makes its own. `leads_out`: routes of the private subnets
+    lead to the Internet. `endpoints` are services of AWS with an interface in each of `endpoint_zones`,
+    `endpoints_there` those that an existing VPC has already.
     """
 
     flow_logs: FlowLogsPlan | None
@@ -36,6 +37,11 @@ class VpcPlan:
     existing: str | None = None
     leads_out: bool = True
     endpoints_there: tuple[str, ...] = ()
+    pod_cidr: str | None = None
+
+    def cidrs(self, vpc_cidr: str) -> tuple[str, ...]:
+        """All ranges of the VPC, whose first is `vpc_cidr`."""
+        return (vpc_cidr, self.pod_cidr) if self.pod_cidr else (vpc_cidr,)
 
     @property
     def reached_inside(self) -> tuple[str, ...]:
@@ -80,4 +86,5 @@ def plan_vpc(settings: AwsSettings) -> VpcPlan:
         endpoints=network.endpoints,
         endpoint_zones=zones if network.endpoints else (),
         endpoints_there=existing.endpoints if existing else (),
+        pod_cidr=network.pod_cidr,
     )

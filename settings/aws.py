@@ -12,6 +12,7 @@ from settings.capacity_reservation import CapacityReservation
 from settings.home import Home
 from settings.karpenter import Karpenter
 from settings.monitoring import LogDays
+from settings.pod_range import beside
 from settings.pools import Pool
 from settings.sections import Path, Section, SectionError
 from settings.types import (
@@ -92,6 +93,8 @@ class Aws(Section):
         if self.gpu_zone not in self.zones:
             problems.append((("gpuZone",), f"{self.gpu_zone} is not one of zones; name it there too"))
         problems += self._in_the_existing_vpc()
+        if pods := self.network.pod_cidr:
+            problems += [(("network", "podCidr"), sentence) for sentence in beside(pods, self.vpc_cidr)]
         if problems:
             raise SectionError(problems)
         return self
@@ -110,7 +113,8 @@ class Aws(Section):
         """Answers to an address of the VPC or of the Services never leave the VPC (VPC peering guide)."""
         problems: list[tuple[Path, str]] = []
         for index, cidr in enumerate(self.access.cidrs if self.access else ()):
-            for taken, owner in ((self.vpc_cidr, "vpcCidr"), (SERVICE_CIDR, "the cluster's Services")):
+            pods = [(self.network.pod_cidr, "network.podCidr")] if self.network.pod_cidr else []
+            for taken, owner in ((self.vpc_cidr, "vpcCidr"), (SERVICE_CIDR, "the cluster's Services"), *pods):
                 if IPv4Network(cidr).overlaps(IPv4Network(taken)) and IPv4Network(cidr).prefixlen:
                     sentence = f"{cidr} overlaps {taken} of {owner}, and answers to it never leave the VPC"
                     remedy = "name addresses of the connected network only, or choose another vpcCidr"

@@ -10,6 +10,7 @@ from settings.endpoint_names import EndpointName
 from settings.existing_vpc import ExistingVpc
 from settings.monitoring import LogDays
 from settings.sections import Path, Section, SectionError
+from settings.types import Cidr
 
 
 class FlowLogs(Section):
@@ -25,6 +26,12 @@ Nat = Literal["none", "one", "per-zone"]
 class VpcNetwork(Section):
     """The VPC beyond its subnets."""
 
+    pod_cidr: Annotated[
+        Cidr | None,
+        Field(
+            description="a second range of the VPC, /16 to /20, for pods alone; None = they are in their node's subnet"
+        ),
+    ] = None
     existing: Annotated[ExistingVpc | None, Field(description="None = the stack makes a VPC of its own")] = None
     nat: Annotated[
         Nat, Field(description="NAT gateways: one in gpuZone, one per-zone, or none: then nothing leads out")
@@ -56,6 +63,9 @@ class VpcNetwork(Section):
         """The way out of an existing VPC is its owner's, and a name leads to one endpoint of it."""
         if self.existing is None:
             return
+        if self.pod_cidr is not None:
+            remedy = "remove it; an own VPC can have one"
+            yield ("podCidr",), f"the ranges of an existing VPC are not the stack's; {remedy}"
         if "nat" in self.model_fields_set:
             remedy = "remove it, and say in existing.leadsOut whether its routes lead to the Internet"
             yield ("nat",), f"the routes of an existing VPC are not the stack's; {remedy}"

@@ -1,20 +1,42 @@
 """Instances that are held for the account on demand, whether they run or not (ODCR)."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from settings.sections import Path, Section
-from settings.types import ReservationId, ZoneId
+from settings.sections import Path, Section, SectionError
+from settings.types import Day, ReservationId, ZoneId
 
 
 class CapacityReservation(Section):
-    """An On-Demand Capacity Reservation that stands. All of its `count` instances are paid for from its first hour."""
+    """An On-Demand Capacity Reservation: one that stands, or one of the stack's. All of its `count` instances are paid
+    for from its first hour.
+    """
 
-    id: Annotated[ReservationId, Field(description="of the reservation; the program makes none")]
+    id: Annotated[ReservationId | None, Field(description="of one that stands; None = the stack makes one")] = None
+    create: Annotated[bool, Field(description="the stack makes the reservation, and cancels it after the nodes")] = (
+        False
+    )
     zone: Annotated[ZoneId, Field(description="where it holds instances: gpuZone")]
     count: Annotated[int, Field(ge=1, le=4096, description="instances that it holds, those that nobody runs included")]
+    end: Annotated[
+        Day | None,
+        Field(description="last day of one that the stack makes: EC2 ends it at midnight UTC; None = with the stack"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        if self.id is None and not self.create:
+            problems.append((("id",), "is missing; name a reservation that stands, or type create: true"))
+        if self.id is not None and self.create:
+            problems.append((("create",), f"{self.id} stands already; remove id, or create"))
+        if self.end is not None and not self.create:
+            problems.append((("end",), "belongs to a reservation that the stack makes; remove it"))
+        if problems:
+            raise SectionError(problems)
+        return self
 
     def beside(self, *, capacity: str, role: str, nodes: int) -> Iterator[tuple[Path, str]]:
         """What is wrong with it at a pool of so many nodes."""

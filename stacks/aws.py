@@ -3,7 +3,7 @@
 import pulumi
 
 from catalogue.versions import ADDONS, AWS_CLI_IMAGE, EFA_DEVICE_PLUGIN
-from components.aws.addons import HOME_ADDONS, NODE_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
+from components.aws.addons import HOME_ADDONS, SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec, node_addons
 from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.cluster import Cluster, ClusterArgs
 from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
@@ -21,6 +21,7 @@ from stacks.aws_home import home
 from stacks.aws_karpenter import scaled_pools
 from stacks.aws_keeper import keeper
 from stacks.aws_people import EksPeople
+from stacks.aws_pod_range import pod_range
 from stacks.aws_pools import gpu_pools, node_pools
 from stacks.aws_registry import registry
 from stacks.aws_spending import spending
@@ -73,9 +74,12 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         "cluster", _cluster_args(plan, base, stands=there is not None), pulumi.ResourceOptions(parent=kube)
     )
     kubernetes = kubernetes_provider(cluster, kube)
-    daemons = _addons("node-addons", NODE_ADDONS, cluster, base, kube, after=base.endpoints)
+    daemons = _addons(
+        "node-addons", node_addons(apart=plan.vpc.pod_cidr is not None), cluster, base, kube, base.endpoints
+    )
     cached = image_cache(plan, base.account, pulumi.ResourceOptions(parent=hardware))
-    pools = node_pools(plan, base, cluster, hardware, cached, after=daemons.installed["vpc-cni"])
+    ready = pod_range(plan, base, cluster, daemons.installed["vpc-cni"], kubernetes, kube)
+    pools = node_pools(plan, base, cluster, hardware, cached, after=ready)
     system = next(pools[name] for name, pool in plan.pools.items() if pool.role == "system")
     wanted = SERVICE_ADDONS + (HOME_ADDONS if plan.home else ())
     services = _addons("service-addons", wanted, cluster, base, kube, after=system.nodes)
@@ -127,7 +131,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         ),
         entry=_entry(plan.gateway, base),
         watching=watching(plan, base, cluster.name),
-        connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.reached_inside)),
+        connections=connections(*plan.vpc.cidrs(plan.deployment.vpc_cidr), services=bool(plan.vpc.reached_inside)),
         zones=HostedZones(cluster_name=cluster.name, partition=base.account.partition),
         vault=SecretsManager(
             cluster_name=cluster.name,
@@ -163,7 +167,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     )
 
 
-def connections(vpc_cidr: str, *, services: bool = False) -> Connections:
+def connections(*vpc_cidrs: str, services: bool = False) -> Connections:
     """Pods ask the API server at the Service's address and reach its interfaces in the VPC. S3's addresses are public
     ones, to which a gateway endpoint leads; pod identity answers at one of the link. Where other services of AWS have
     endpoints, their names lead to addresses of the VPC.
@@ -171,11 +175,11 @@ def connections(vpc_cidr: str, *, services: bool = False) -> Connections:
     Source: EKS user guide, "Learn how EKS Pod Identity grants pods access": the agent at 169.254.170.23, port 80.
     """
     return Connections(
-        api=Reach(cidrs=[vpc_cidr, API_SERVICE], ports=[443]),
-        nodes=Reach(cidrs=[vpc_cidr]),
+        api=Reach(cidrs=[vpc_cidrs[0], API_SERVICE], ports=[443]),
+        nodes=Reach(cidrs=[vpc_cidrs[0]]),
         objects=internet(),
         identity=Reach(cidrs=["169.254.170.23/32"], ports=[80]),
-        services=Reach(cidrs=[vpc_cidr], ports=[443]) if services else None,
+        services=Reach(cidrs=[vpc_cidrs[0]], ports=[443]) if services else None,
     )
 
 

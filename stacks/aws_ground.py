@@ -92,6 +92,7 @@ def _network_args(plan: AwsPlan, after: pulumi.Resource | None) -> NetworkArgs:
             SubnetSpec(name=each.name, role=each.role, zone_id=each.zone_id, cidr=each.cidr) for each in plan.subnets
         ],
         nat_zone_ids=plan.nat_zones,
+        pod_cidr=plan.vpc.pod_cidr,
         internet=plan.gateway is not None and plan.gateway.internet,
         protect=plan.ownership.protect,
         after=after,
@@ -109,7 +110,7 @@ def _endpoints(plan: AwsPlan, network: Network | ExistingNetwork, opts: pulumi.R
         region=plan.deployment.region,
         services=plan.vpc.endpoints,
         subnet_ids=[by_zone[zone] for zone in plan.vpc.endpoint_zones],
-        cidrs=[plan.deployment.vpc_cidr],
+        cidrs=plan.vpc.cidrs(plan.deployment.vpc_cidr),
     )
     return Endpoints("endpoints", args, opts)
 

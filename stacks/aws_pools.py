@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import pulumi
+import pulumi_aws as aws
 
 from catalogue.types import Architecture
 from catalogue.versions import KUBERNETES
@@ -10,7 +11,16 @@ from components.aws.block_pool import BlockPool, BlockPoolArgs
 from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
 from components.aws.karpenter_pool import KarpenterPool
-from components.aws.nodes import CapacityBlock, NodePool, NodePoolArgs, NodeRole, NodeRoleArgs, Repair, RepairOverride
+from components.aws.nodes import (
+    CapacityBlock,
+    HeldCapacity,
+    NodePool,
+    NodePoolArgs,
+    NodeRole,
+    NodeRoleArgs,
+    Repair,
+    RepairOverride,
+)
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan
@@ -33,7 +43,7 @@ def node_pools(
     cluster: Cluster,
     hardware: HardwarePool,
     cached: Sequence[pulumi.Input[str]],
-    after: pulumi.Resource,
+    after: Sequence[pulumi.Resource],
 ) -> Mapping[str, NodePool | BlockPool]:
     """Register the pools that are node groups, by name. `after` is what a node needs before it can be Ready,
     `cached` are repositories of the image cache.
@@ -72,6 +82,7 @@ def node_pools(
             repair=_repair(pool.repair, share) if pool.repair else None,
             block=CapacityBlock(reservation_id=share.reservation, nodes=share.nodes) if share else None,
             reservation_id=pool.capacity_reservation,
+            held=_held(plan, pool, hardware),
             lustre_efa=pool.lustre_efa,
             after=after,
         )
@@ -83,6 +94,17 @@ def node_pools(
         return NodePool(f"pool-{pool.name}", args(pool, *pool.shares), inside)
 
     return {name: made(pool) for name, pool in plan.pools.items() if pool.scaled is None}
+
+
+def _held(plan: AwsPlan, pool: AwsPoolPlan, hardware: HardwarePool) -> HeldCapacity | None:
+    """What the pool's nodes start in, in the GPU zone, by the name that it has in this account."""
+    if pool.held is None:
+        return None
+    zone = aws.get_availability_zone_output(
+        zone_id=plan.deployment.gpu_zone, opts=pulumi.InvokeOutputOptions(parent=hardware)
+    )
+    ends = pool.held.ends.strftime("%Y-%m-%dT%H:%M:%SZ") if pool.held.ends else None
+    return HeldCapacity(count=pool.held.count, zone=zone.name, ends=ends)
 
 
 def _repair(plan: RepairPlan, share: BlockShare | None) -> Repair:

@@ -23,7 +23,7 @@ def look(account: Account, known: Mapping[str, Owner] | None = None) -> list[Fou
     clusters = list(_clusters(account))
     owners = {each.id: each.owner for each in clusters}
     found = [*clusters, *_node_groups(account, clusters), *_instances(account), *_volumes(account)]
-    found += [*_nat_gateways(account), *_addresses(account), *_file_systems(account), *_homes(account)]
+    found += [*_held(account), *_nat_gateways(account), *_addresses(account), *_file_systems(account), *_homes(account)]
     return [*found, *controllers.look(account, by_name(found) | dict(known or {}) | owners, owners)]
 
 
@@ -69,6 +69,22 @@ def _instances(account: Account) -> Iterator[Found]:
                         price=each["InstanceType"] if each["State"]["Name"] in ("pending", "running") else None,
                         spot=each.get("InstanceLifecycle") == "spot",
                     )
+
+
+def _held(account: Account) -> Iterator[Found]:
+    """On-Demand Capacity Reservations: what runs in them is found as instances, and paid for once."""
+    for page in account.pages("ec2", "describe_capacity_reservations", Filters=[_tagged()]):
+        for each in page["CapacityReservations"]:
+            owner = owner_of(pairs(each.get("Tags", [])))
+            if owner and each["State"] in ("pending", "active") and each.get("ReservationType", "default") == "default":
+                yield Found(
+                    kind="capacity reservation",
+                    id=each["CapacityReservationId"],
+                    owner=owner,
+                    state=each["State"],
+                    price=each["InstanceType"],
+                    size=each["AvailableInstanceCount"],
+                )
 
 
 def _volumes(account: Account) -> Iterator[Found]:

@@ -13,7 +13,7 @@ def hourly(thing: Found, catalogue: Catalogue = SHIPPED) -> float | None:
     """USD an hour; 0 for what has no price of its own, None where one is not recorded."""
     if thing.price is None:
         return 0.0
-    if thing.kind != "instance":
+    if thing.kind not in ("instance", "capacity reservation"):
         service, rate = catalogue.services.get(thing.price), catalogue.rates.get(thing.price)
         if rate is not None:
             return rate.usd * thing.size / HOURS_PER_MONTH
@@ -21,7 +21,7 @@ def hourly(thing: Found, catalogue: Catalogue = SHIPPED) -> float | None:
     row = catalogue.instances.get(thing.price)
     usage = UsageClass.SPOT if thing.spot else UsageClass.ON_DEMAND
     price = row.price(usage) if row else None
-    return price.usd_per_hour if price else None
+    return price.usd_per_hour * thing.size if price else None
 
 
 def total(things: Iterable[Found], catalogue: Catalogue = SHIPPED) -> tuple[float, int]:

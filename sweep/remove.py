@@ -87,11 +87,12 @@ def ready(going: Iterable[Found], there: Iterable[Found]) -> Iterator[Found]:
 
     Nodes first, as they cost the most: node groups, then instances that belong to none, for a group would replace its
     own. A load balancer waits for the cluster, whose controllers would make it again, and its security group for both;
-    file system and NAT gateway for the nodes, whose pods still use them.
+    file system and NAT gateway for the nodes, whose pods still use them, and what is held for nodes for those that run.
     """
     kinds = {each.kind for each in there}
     held = {
         "instance": "node group" in kinds,
+        "capacity reservation": not kinds.isdisjoint({"node group", "instance"}),
         "cluster": "node group" in kinds,
         "load balancer": "cluster" in kinds,
         "classic load balancer": "cluster" in kinds,
@@ -134,6 +135,7 @@ _CALLS: dict[str, Callable[[Found], tuple[str, str, dict[str, object]]]] = {
     "volume": lambda it: ("ec2", "delete_volume", {"VolumeId": it.id}),
     "file system": lambda it: ("fsx", "delete_file_system", {"FileSystemId": it.id}),
     "cluster": lambda it: ("eks", "delete_cluster", {"name": it.id}),
+    "capacity reservation": lambda it: ("ec2", "cancel_capacity_reservation", {"CapacityReservationId": it.id}),
     "NAT gateway": lambda it: ("ec2", "delete_nat_gateway", {"NatGatewayId": it.id}),
     "address": lambda it: ("ec2", "release_address", {"AllocationId": it.id}),
 }

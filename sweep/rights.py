@@ -19,7 +19,7 @@ EXAMPLE = "lab"
 """The stack whose Services' load balancers the file names: a tag's key cannot be matched in part."""
 
 LOOKS = (
-    *(f"ec2:Describe{what}" for what in ("Addresses", "Instances", "NatGateways", "Volumes")),
+    *(f"ec2:Describe{what}" for what in ("Addresses", "CapacityReservations", "Instances", "NatGateways", "Volumes")),
     *(f"ec2:Describe{what}" for what in ("NetworkInterfaces", "SecurityGroups")),
     *(f"eks:{call}" for call in ("DescribeCluster", "DescribeNodegroup", "ListClusters", "ListNodegroups")),
     *("elasticloadbalancing:DescribeLoadBalancers", "elasticloadbalancing:DescribeTags"),
@@ -28,7 +28,7 @@ LOOKS = (
 """They change nothing, and most of them know no resources."""
 TAGGED = (
     *("ec2:TerminateInstances", "ec2:DeleteVolume", "ec2:DeleteNatGateway", "ec2:ReleaseAddress"),
-    *("ec2:RevokeSecurityGroupIngress", "ec2:RevokeSecurityGroupEgress"),
+    *("ec2:RevokeSecurityGroupIngress", "ec2:RevokeSecurityGroupEgress", "ec2:CancelCapacityReservation"),
     "fsx:DeleteFileSystem",
 )
 """What carries the program's own tags."""

@@ -14,6 +14,7 @@ import pulumi_aws as aws
 
 from components._base import Component
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs
+from components.aws.pod_range import CUSTOM_NETWORKING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +31,19 @@ class AddonSpec:
     policy: str | None = None
 
 
-NODE_ADDONS = (
+def node_addons(*, apart: bool = False) -> tuple[AddonSpec, ...]:
+    """Daemons without which no node becomes Ready and no pod gets its role. `apart`: pods have subnets of their own."""
     # The agent that enforces NetworkPolicies is off unless it is asked for (EKS user guide, Limit Pod traffic with
     # Kubernetes network policies).
-    AddonSpec(name="vpc-cni", configuration={"enableNetworkPolicy": "true"}),
-    AddonSpec(name="kube-proxy"),
-    AddonSpec(name="eks-pod-identity-agent"),
-)
-"""Daemons without which no node becomes Ready and no pod gets its role."""
+    plugin: dict[str, Any] = {"enableNetworkPolicy": "true"}
+    if apart:
+        plugin["env"] = CUSTOM_NETWORKING
+    return (
+        AddonSpec(name="vpc-cni", configuration=plugin),
+        AddonSpec(name="kube-proxy"),
+        AddonSpec(name="eks-pod-identity-agent"),
+    )
+
 
 SERVICE_ADDONS = (
     AddonSpec(name="coredns"),

@@ -9,6 +9,7 @@ from components.aws.pod_identity import statement_document
 PROTECT_TAG = "gpucluster:protect"
 LOOKS = (
     "ec2:DescribeAddresses",
+    "ec2:DescribeCapacityReservations",
     "ec2:DescribeInstances",
     "ec2:DescribeNatGateways",
     "ec2:DescribeNetworkInterfaces",
@@ -25,12 +26,12 @@ LOOKS = (
 )
 """The describe calls of EC2, ELB and FSx know no resources (Service Authorization Reference); those of EKS look at
 whose a cluster is by its tags."""
-BLOCK_LOOKS = ("ec2:DescribeCapacityReservations",)
 REMOVES = {
     "instance": "ec2:TerminateInstances",
     "volume": "ec2:DeleteVolume",
     "natgateway": "ec2:DeleteNatGateway",
     "elastic-ip": "ec2:ReleaseAddress",
+    "capacity-reservation": "ec2:CancelCapacityReservation",
 }
 """The right to remove a resource of EC2, by what it is called in ARNs."""
 
@@ -61,7 +62,7 @@ def rights(of: Holdings) -> str:
     made = [f"arn:{of.partition}:elasticloadbalancing:{where}:loadbalancer/*", f"{ec2}:security-group/*"]
     return statement_document(
         [
-            _allow("Look", [*LOOKS, *(BLOCK_LOOKS if of.blocks else ())], "*"),
+            _allow("Look", LOOKS, "*"),
             _allow(
                 "EndNodes",
                 ["eks:DeleteNodegroup", "eks:UpdateNodegroupConfig"],

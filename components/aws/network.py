@@ -16,10 +16,16 @@ import pulumi_aws as aws
 
 from components._base import Component
 
-SubnetRole = Literal["public", "control-plane", "gpu", "system"]
+SubnetRole = Literal["public", "control-plane", "gpu", "system", "pods"]
 
 # What a subnet's traffic is (F02): the reader of a network diagram looks for these words.
-NETWORK_OF_ROLE = {"public": "edge", "control-plane": "management", "system": "frontend", "gpu": "backend"}
+NETWORK_OF_ROLE = {
+    "public": "edge",
+    "control-plane": "management",
+    "system": "frontend",
+    "gpu": "backend",
+    "pods": "pods",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,14 +41,16 @@ class SubnetSpec:
 @dataclass(frozen=True, kw_only=True)
 class NetworkArgs:
     """`nat_zone_ids` name the zones whose public subnets hold a NAT gateway: the first serves every zone that has none.
-    `internet`: load balancers answer the Internet, which takes a gateway even where nothing leads out. The network is
-    made after `after`, and with all that stands in it gone before it.
+    `pod_cidr` is a second range of the VPC, of which subnets in the role of pods are. `internet`: load balancers answer
+    the Internet, which takes a gateway even where nothing leads out. The network is made after `after`, and with all
+    that stands in it gone before it.
     """
 
     region: str
     cidr: str
     subnets: Sequence[SubnetSpec]
     nat_zone_ids: Sequence[str]
+    pod_cidr: str | None = None
     internet: bool = False
     protect: bool = False
     after: pulumi.Resource | None = None
@@ -77,7 +85,8 @@ class Network(Component):
             ),
             self.child(protect=args.protect, depends_on=[args.after] if args.after else None),
         )
-        self._subnets = {spec.name: self._create_subnet(spec) for spec in args.subnets}
+        pods = self._create_pod_range(args.pod_cidr) if args.pod_cidr else None
+        self._subnets = {spec.name: self._create_subnet(spec, pods) for spec in args.subnets}
         self._public = self._create_public_routes(internet=args.internet or bool(args.nat_zone_ids))
         self._private = self._create_private_routes(args, self._public)
         self._create_s3_endpoint(args.region, list(dict.fromkeys(self._private.values())))
@@ -89,12 +98,23 @@ class Network(Component):
         """Ids of the subnets that play `role`, in the order they were given."""
         return [self._ready[name] for name, spec in self._specs.items() if spec.role == role]
 
-    def _create_subnet(self, spec: SubnetSpec) -> aws.ec2.Subnet:
+    def zone_names(self, role: SubnetRole) -> list[pulumi.Output[str]]:
+        """Names of the zones of these subnets in this account, such as us-east-2a, in the same order."""
+        return [self._subnets[name].availability_zone for name, spec in self._specs.items() if spec.role == role]
+
+    def _create_pod_range(self, cidr: str) -> aws.ec2.VpcIpv4CidrBlockAssociation:
+        return aws.ec2.VpcIpv4CidrBlockAssociation(
+            self.named("pods"),
+            aws.ec2.VpcIpv4CidrBlockAssociationArgs(vpc_id=self._vpc.id, cidr_block=cidr),
+            self.child(),
+        )
+
+    def _create_subnet(self, spec: SubnetSpec, pods: aws.ec2.VpcIpv4CidrBlockAssociation | None) -> aws.ec2.Subnet:
         role = f"subnet-{spec.name}"
         return aws.ec2.Subnet(
             self.named(role),
             aws.ec2.SubnetArgs(
-                vpc_id=self._vpc.id,
+                vpc_id=pods.vpc_id if pods and spec.role == "pods" else self._vpc.id,
                 cidr_block=spec.cidr,
                 availability_zone_id=spec.zone_id,
                 tags=self.tags(role, **{"gpucluster:network": NETWORK_OF_ROLE[spec.role]}),

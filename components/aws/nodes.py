@@ -107,6 +107,17 @@ class CapacityBlock:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeldCapacity:
+    """An On-Demand Capacity Reservation of `count` instances in the zone of that name (us-east-2a), until `ends`
+    (RFC 3339), which is made with the pool and cancelled after its nodes.
+    """
+
+    count: int
+    zone: pulumi.Input[str]
+    ends: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RepairOverride:
     """`action` (Replace, Reboot or NoAction) once a node had the condition, with this reason, for `wait_minutes`."""
 
@@ -130,11 +141,12 @@ class NodePoolArgs:
     """One pool of `count` equal nodes, fewer while its capacity block does not run.
 
     `interfaces` is the template's list; every interface carries `security_group_ids`, EFA ones `efa_group_id` as well.
-    `tags` reach instances, volumes and interfaces, which a provider's default tags do not. `after` is what must run
-    before a node can be Ready (the VPC CNI). An update takes `max_unavailable` nodes at a time, and by
-    `update_strategy` MINIMAL ends them before it starts their successors. `repair` None leaves sick nodes alone.
-    `reservation_id` names what is held for them on demand: they start there and nowhere else. The Lustre client takes
-    `lustre_efa` of a node's EFA interfaces, 0 where it speaks TCP.
+    `tags` reach instances, volumes and interfaces, which a provider's default tags do not. `after` is what must be
+    there before a node can be Ready (the VPC CNI, and where its pods have addresses). An update takes `max_unavailable`
+    nodes at a time, and by `update_strategy` MINIMAL ends them before it starts their successors. `repair` None leaves
+    sick nodes alone. `reservation_id` names what is held for them on demand, `held` makes it: they start there and
+    nowhere else. It is held in the pool's placement group, where there is one. The Lustre client takes `lustre_efa` of
+    a node's EFA interfaces, 0 where it speaks TCP.
     """
 
     pool: str
@@ -161,8 +173,9 @@ class NodePoolArgs:
     repair: Repair | None
     block: CapacityBlock | None = None
     reservation_id: pulumi.Input[str] | None = None
+    held: HeldCapacity | None = None
     lustre_efa: int = 0
-    after: pulumi.Resource | None = None
+    after: Sequence[pulumi.Resource] = ()
 
 
 class NodePool(Component):
@@ -172,7 +185,11 @@ class NodePool(Component):
 
     def __init__(self, name: str, args: NodePoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        template = self._create_template(args, self._create_placement_group() if args.placement_group else None)
+        placement = self._create_placement_group() if args.placement_group else None
+        target = args.block.reservation_id if args.block else args.reservation_id
+        if args.held:
+            target = self._create_reservation(args.instance_type, args.held, placement).id
+        template = self._create_template(args, placement, target)
         self.nodes = self._create_group(args, template)
         self.register_outputs({"nodeGroup": self.nodes.node_group_name})
 
@@ -188,16 +205,40 @@ class NodePool(Component):
             self.child(),
         )
 
-    def _create_template(self, args: NodePoolArgs, placement: aws.ec2.PlacementGroup | None) -> aws.ec2.LaunchTemplate:
+    def _create_reservation(
+        self, instance_type: str, held: HeldCapacity, placement: aws.ec2.PlacementGroup | None
+    ) -> aws.ec2.CapacityReservation:
+        """Targeted: an open one is taken by any instance of the type that the account starts."""
+        return aws.ec2.CapacityReservation(
+            self.named("reservation"),
+            aws.ec2.CapacityReservationArgs(
+                availability_zone=held.zone,
+                instance_type=instance_type,
+                instance_platform="Linux/UNIX",
+                instance_count=held.count,
+                instance_match_criteria="targeted",
+                ebs_optimized=True,
+                end_date_type="limited" if held.ends else "unlimited",
+                end_date=held.ends,
+                placement_group_arn=placement.arn if placement else None,
+                tags=self.tags("reservation"),
+            ),
+            self.child(),
+        )
+
+    def _create_template(
+        self,
+        args: NodePoolArgs,
+        placement: aws.ec2.PlacementGroup | None,
+        reservation: pulumi.Input[str] | None,
+    ) -> aws.ec2.LaunchTemplate:
         return aws.ec2.LaunchTemplate(
             self.named("template"),
             aws.ec2.LaunchTemplateArgs(
                 name=self.physical(self.named("template"), limit=128),
                 instance_type=args.instance_type,
                 instance_market_options=_BLOCK_MARKET if args.block else None,
-                capacity_reservation_specification=_reservation(
-                    args.block.reservation_id if args.block else args.reservation_id
-                ),
+                capacity_reservation_specification=_reservation(reservation),
                 update_default_version=True,
                 block_device_mappings=[_root_volume(args.root_volume_gib)],
                 metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
@@ -263,7 +304,7 @@ class NodePool(Component):
                 tags=self.tags("nodes"),
             ),
             self.child(
-                depends_on=[args.after] if args.after else None,
+                depends_on=list(args.after) or None,
                 ignore_changes=["scalingConfig.desiredSize"] if args.block else None,
                 custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
             ),

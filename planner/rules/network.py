@@ -22,15 +22,23 @@ def subnet_size(draft: AwsDraft) -> Iterable[Observation]:
     for subnet in draft.subnets:
         if subnet.existing is None and subnet.needed > subnet.usable:
             yield Observation(
-                path="platform.vpcCidr",
+                path=f"platform.{_range_of(subnet)}",
                 sentence=f"subnet {subnet.name} ({subnet.cidr}) has {subnet.usable} addresses, as AWS keeps "
                 f"{AWS_RESERVED_ADDRESSES}, and its nodes and their pods take up to {subnet.needed}",
                 remedy="take fewer nodes, or types that hold fewer pods"
-                if draft.settings.platform.vpc_cidr.endswith("/16")
-                else "take a larger vpcCidr, up to a /16, or fewer nodes",
+                if _range(draft, subnet).endswith("/16")
+                else f"take a larger {_range_of(subnet).rpartition('.')[2]}, up to a /16, or fewer nodes",
                 subject=subnet.name,
                 inputs={"needed": f"{subnet.needed} addresses", "usable": f"{subnet.usable} addresses"},
             )
+
+
+def _range_of(subnet: Subnet) -> str:
+    return "network.podCidr" if subnet.role == "pods" else "vpcCidr"
+
+
+def _range(draft: AwsDraft, subnet: Subnet) -> str:
+    return (draft.vpc.pod_cidr or "") if subnet.role == "pods" else draft.settings.platform.vpc_cidr
 
 
 def _existing_subnets(draft: AwsDraft) -> Iterable[Observation]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation
+from planner.findings import Observation, Severity
 
 if TYPE_CHECKING:
     from settings.aws import AwsPool
@@ -19,13 +19,15 @@ _GUIDE = 'EC2 user guide, "Reserve compute capacity with EC2 On-Demand Capacity 
 def reservation_zone(draft: AwsDraft) -> Iterable[Observation]:
     """GPU nodes start in one zone, and a reservation holds instances in one: it is the same."""
     zone = draft.settings.platform.gpu_zone
-    for path, _, held in _held(draft):
+    for path, pool, held in _held(draft):
         if held.zone != zone:
             yield Observation(
                 path=f"{path}.zone",
-                sentence=f"{held.id} holds instances in {held.zone}, and GPU nodes start in {zone} (platform.gpuZone)",
-                remedy=f"set platform.gpuZone to {held.zone}, or name a reservation in {zone}",
-                subject=held.id,
+                sentence=f"{held.id or pool.name} holds instances in {held.zone}, and GPU nodes start in {zone} "
+                "(platform.gpuZone)",
+                remedy=f"set platform.gpuZone to {held.zone}, or "
+                + (f"name a reservation in {zone}" if held.id else f"make it in {zone}"),
+                subject=held.id or pool.name,
                 inputs={"reservation": held.zone, "GPU zone": zone},
             )
 
@@ -41,6 +43,8 @@ def reservation_shared(draft: AwsDraft) -> Iterable[Observation]:
     first: dict[str, tuple[AwsPool, CapacityReservation]] = {}
     nodes: dict[str, int] = {}
     for path, pool, held in _held(draft):
+        if held.id is None:
+            continue
         other, said = first.setdefault(held.id, (pool, held))
         before = nodes.get(held.id, 0)
         nodes[held.id] = before + pool.count
@@ -53,6 +57,47 @@ def reservation_shared(draft: AwsDraft) -> Iterable[Observation]:
                 subject=pool.name,
                 inputs={"nodes": str(nodes[held.id]), "held": str(held.count)},
             )
+
+
+@aws_rule(
+    "reservation-over",
+    "PF10",
+    formula="last day of a capacityReservation that the stack makes >= today",
+    source="EC2 API reference, CreateCapacityReservation: EndDate",
+)
+def reservation_over(draft: AwsDraft) -> Iterable[Observation]:
+    """A reservation that the stack makes is not over: EC2 makes none that ends in the past, and the pool names it."""
+    for path, pool, held in _held(draft):
+        if held.end is not None and held.end < draft.today:
+            yield Observation(
+                path=f"{path}.end",
+                sentence=f"the reservation of {pool.name} ended on {held.end}, and its nodes start nowhere else",
+                remedy="set a later day, or remove capacityReservation: nodes that run stay as they are",
+                subject=pool.name,
+                inputs={"last day": str(held.end), "today": str(draft.today)},
+            )
+
+
+@aws_rule(
+    "reservation-at-night",
+    "Z02",
+    formula="no pool with a capacityReservation, if keeper.offHours",
+    source='EC2 user guide, "Capacity Reservation pricing and billing"',
+    severity=Severity.WARNING,
+)
+def reservation_at_night(draft: AwsDraft) -> Iterable[Observation]:
+    """Off-hours save what nodes cost. What is reserved costs as much while nobody runs it."""
+    keeper = draft.settings.keeper
+    if keeper is None or keeper.off_hours is None:
+        return
+    for path, pool, held in _held(draft):
+        yield Observation(
+            path=path,
+            sentence=f"{held.count} instances of {pool.name} are paid for in the off-hours, too, as they stay reserved",
+            remedy="remove capacityReservation, or keeper.offHours",
+            subject=pool.name,
+            inputs={"reserved": f"{held.count} instances"},
+        )
 
 
 def _wrong(

@@ -13,8 +13,8 @@ MODULES = tuple(
     import_module(f"{package}.{name}")
     for package, names in {
         "rehearsal.cloud": "buckets dispatch ecr ecr_cache efs functions iam kms logs polls s3",
-        "rehearsal.cloud.ec2": "addresses fleets flows groups interfaces launch network offerings placement "
-        "reservations routes tags templates types volumes",
+        "rehearsal.cloud.ec2": "addresses fleets flows groups interfaces launch made_reservations network offerings "
+        "placement ranges reservations routes tags templates types volumes",
         "rehearsal.eks.api": "images published",
     }.items()
     for name in names.split()
@@ -26,7 +26,7 @@ def apply_all() -> None:
     """Put every amendment in place and make what the account always has; before the first request."""
     for module in MODULES:
         module.AMENDMENTS.apply()
-    tags.know_placement_groups()
+    tags.know_more_kinds()
     eks_service.route()
     fsx_service.route()
     budgets.route()

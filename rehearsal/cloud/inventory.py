@@ -18,6 +18,7 @@ from moto.logs.models import logs_backends
 from rehearsal.cloud import anomalies, budgets, ecr_cache
 from rehearsal.cloud.account import ACCOUNT, DEPLOYER_ROLE, iam, regions, s3
 from rehearsal.cloud.ec2.placement import placement_groups
+from rehearsal.cloud.ec2.reservations import reservations
 from rehearsal.cloud.ec2.use import live_instances
 from rehearsal.cloud.fsx.service import file_systems, linked
 from rehearsal.eks.api.store import all_clusters
@@ -88,6 +89,9 @@ def _machines(backend: Any) -> Iterator[Row]:
     yield from (("ec2:key-pair", key) for key in backend.key_pairs)
     yield from (("ec2:launch-template", template) for template in backend.launch_templates)
     yield from (("ec2:placement-group", group) for group in placement_groups(backend))
+    for each in reservations(backend).values():
+        if each["ReservationType"] == "default" and each["State"] == "active":
+            yield "ec2:capacity-reservation", each["CapacityReservationId"]
 
 
 def _eks() -> Iterator[Row]:

@@ -33,6 +33,27 @@ _NO_FARGATE = {
 }
 
 
+ENI_CONFIG: Object = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "eniconfigs.crd.k8s.amazonaws.com"},
+    "spec": {
+        "group": "crd.k8s.amazonaws.com",
+        "names": {"plural": "eniconfigs", "singular": "eniconfig", "kind": "ENIConfig"},
+        "scope": "Cluster",
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+"""Comes with the VPC CNI (amazon-vpc-cni-k8s, config/master/aws-k8s-cni.yaml)."""
+
+
 class ConfigurationError(ValueError):
     """Configuration values that are neither JSON nor YAML with an object in it."""
 
@@ -62,7 +83,8 @@ def _vpc_cni(version: str, values: Mapping[str, Any]) -> list[Object]:
     agent = _container("aws-eks-nodeagent", "amazon/aws-network-policy-agent", version)
     pod = _daemon(values, EVERYWHERE, [main, agent], host_network=True)
     pod["initContainers"] = [_container("aws-vpc-cni-init", "amazon-k8s-cni-init", version)]
-    return [_account("aws-node"), _daemonset("aws-node", pod, "aws-node", {"maxUnavailable": "10%"})]
+    daemon = _daemonset("aws-node", pod, "aws-node", {"maxUnavailable": "10%"})
+    return [ENI_CONFIG, _account("aws-node"), daemon]
 
 
 def _kube_proxy(version: str, values: Mapping[str, Any]) -> list[Object]:

@@ -40,6 +40,7 @@ def _after_account(entry: Entry) -> str:
 KINDS: Mapping[str, tuple[str, Callable[[Entry], str]]] = {
     "aws:budgets/budget:Budget": ("budgets:budget", _after_account),
     "aws:cloudwatch/logGroup:LogGroup": ("logs:log-group", _id),
+    "aws:ec2/capacityReservation:CapacityReservation": ("ec2:capacity-reservation", _id),
     "aws:ec2/eip:Eip": ("ec2:elastic-ip", _id),
     "aws:ec2/flowLog:FlowLog": ("ec2:flow-log", _id),
     "aws:ec2/internetGateway:InternetGateway": ("ec2:internet-gateway", _id),

@@ -91,5 +91,7 @@ def _fits(other: Object, item: Mapping[str, Any], wanted: Mapping[str, str]) -> 
 
 def _going(obj: Object, found: Mapping[str, Any]) -> bool:
     """Whether the object is no more, or soon will be, though the API still tells of it."""
-    wait = obj.row.wait
+    wait, gone = obj.row.wait, obj.row.gone
+    if gone and jmespath.search(gone, found):
+        return True
     return wait is not None and "delet" in str(jmespath.search(wait.status, found)).lower()

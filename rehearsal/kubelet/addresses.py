@@ -6,27 +6,7 @@ import ipaddress
 import threading
 from collections.abc import Iterable
 
-from rehearsal.kubelet.hosts import Host
-from rehearsal.kubelet.world import World
-
 RESERVED = 5
-PREFIX_ADDRESSES = 16
-
-
-def pod_addresses(world: World, host: Host) -> int:
-    """Addresses that the VPC CNI can give to pods of a node: what its interfaces carry beside their own.
-
-    With ENABLE_PREFIX_DELEGATION each place holds a /28 instead of an address (amazon-vpc-cni-k8s, README and
-    docs/prefix-and-ip-target.md).
-    """
-    places = host.pod_interfaces * (host.machine.addresses_per_interface - 1)
-    plugin = world.find("daemonsets", "aws-node", "kube-system") or {"spec": {"template": {"spec": {"containers": []}}}}
-    env = {
-        each["name"]: each.get("value")
-        for container in plugin["spec"]["template"]["spec"]["containers"]
-        for each in container.get("env") or []
-    }
-    return places * (PREFIX_ADDRESSES if str(env.get("ENABLE_PREFIX_DELEGATION")).lower() == "true" else 1)
 
 
 class ExhaustedError(Exception):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal.kubelet import mounting, podstatus, pulling, suffering, volumes
-from rehearsal.kubelet.addresses import Addresses, ExhaustedError, pod_addresses
+from rehearsal.kubelet.addresses import Addresses, ExhaustedError
 from rehearsal.kubelet.allotted import Holder
 from rehearsal.kubelet.environment import ConfigError, resolve, words
 from rehearsal.kubelet.hosts import Host
@@ -18,6 +18,7 @@ from rehearsal.kubelet.lifecycle import Container
 from rehearsal.kubelet.nodeobject import boot_id, is_ready
 from rehearsal.kubelet.nodeobject import now as stamp
 from rehearsal.kubelet.orders import Fault
+from rehearsal.kubelet.plugin_network import NoSubnetError, pod_addresses, pod_subnet
 from rehearsal.kubelet.program import VOLUMES, Exit, HasFiles, Launch, LaunchError, Program
 from rehearsal.kubelet.world import World
 
@@ -220,12 +221,12 @@ class PodRun:
 
     def _address(self) -> volumes.Problem | None:
         block, most, plugin = self.host.pods, None, "cilium-cni"
-        if block is None:
-            block, plugin = self._world.aws.subnets()[self.host.subnet]["CidrBlock"], "aws-cni"
-            most = pod_addresses(self._world, self.host)
         try:
+            if block is None:
+                plugin, most = "aws-cni", pod_addresses(self._world, self.host)
+                block = str(self._world.aws.subnets()[pod_subnet(self._world, self.host)]["CidrBlock"])
             self._ip = self._addresses.take(self.uid, block, [self.host.address], self.host.node, most)
-        except ExhaustedError as error:
+        except (ExhaustedError, NoSubnetError) as error:
             text = f'Failed to create pod sandbox: plugin type="{plugin}" name="{plugin}" failed (add): {error}'
             return volumes.Problem("FailedCreatePodSandBox", text)
         return None

@@ -24,6 +24,7 @@ PAGES = {
     "describe_security_groups": 1000,
     "describe_network_interfaces": 1000,
     "describe_nat_gateways": 1000,
+    "describe_capacity_reservations": 1000,
     "list_clusters": 100,
     "list_nodegroups": 100,
     "describe_file_systems": 50,
@@ -46,6 +47,7 @@ class Size:
     interfaces: int = 500
     systems: int = 16
     homes: int = 8
+    held: int = 8
 
     @property
     def nodes(self) -> int:
@@ -117,6 +119,10 @@ class Simulated:
                 {"NatGatewayId": f"n-{n}", "State": "available", "Tags": mine} for n in range(size.clusters * 3)
             ]
             return gateways, lambda page: {"NatGateways": page}
+        if operation == "describe_capacity_reservations":
+            known: dict[str, Any] = {"InstanceType": "p5.48xlarge", "AvailableInstanceCount": 2, "State": "active"}
+            reserved = [{**known, "CapacityReservationId": f"cr-{n}", "Tags": mine} for n in range(size.held)]
+            return reserved, lambda page: {"CapacityReservations": page}
         if service == "efs":
             kept: dict[str, Any] = {"LifeCycleState": "available", "SizeInBytes": {"Value": 2**30}, "Tags": mine}
             return [{**kept, "FileSystemId": f"fs-home-{n}"} for n in range(size.homes)], lambda page: {

@@ -13,7 +13,7 @@ import pulumi_kubernetes as k8s
 from catalogue.types import Interface, InterfaceType
 from catalogue.versions import ARGO_IMAGES, KATIB_IMAGES, PIPELINES_IMAGES
 from components import layers
-from components.aws.addons import NODE_ADDONS, Addons, AddonsArgs
+from components.aws.addons import Addons, AddonsArgs, node_addons
 from components.aws.block import BlockStorage, BlockStorageArgs
 from components.aws.block_pool import BlockPool, BlockPoolArgs
 from components.aws.bucket import Bucket, BucketArgs
@@ -33,6 +33,7 @@ from components.aws.nodes import CapacityBlock, NodePool, NodePoolArgs, NodeRole
 from components.aws.people import People, PeopleArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs
 from components.aws.pod_logs import PodLogs, PodLogsArgs
+from components.aws.pod_range import PodRange, PodRangeArgs, PodSubnet
 from components.aws.registry import Registry, RegistryArgs, RepositorySpec
 from components.aws.security_groups import EfaGroup, EfaGroupArgs, LustreGroup, LustreGroupArgs, NfsGroup, NfsGroupArgs
 from components.aws.spending import Spending, SpendingArgs
@@ -786,6 +787,15 @@ SAMPLES: Mapping[str, Make] = {
     "endpoints": lambda opts: Endpoints("sample", endpoints_args(), opts),
     "flow-logs": lambda opts: FlowLogs("sample", flow_logs_args(), opts),
     "network": lambda opts: Network("sample", network_args(), opts),
+    "pod-range": lambda opts: PodRange(
+        "sample",
+        PodRangeArgs(
+            subnets={"use2-az1": PodSubnet("subnet-1", "us-east-2a"), "use2-az2": PodSubnet("subnet-2", "us-east-2b")},
+            security_group_ids=["sg-1"],
+            plugin=done(),
+        ),
+        opts,
+    ),
     "efa": lambda opts: EfaGroup("sample", EfaGroupArgs(vpc_id="vpc-1"), opts),
     "lustre-group": lambda opts: LustreGroup("sample", LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1"), opts),
     "spending": lambda opts: Spending(
@@ -830,7 +840,7 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "cluster": lambda opts: Cluster("sample", cluster_args(), opts),
     "addons": lambda opts: Addons(
-        "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=NODE_ADDONS, versions={}), opts
+        "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(), versions={}), opts
     ),
     "node-role": lambda opts: NodeRole("sample", NodeRoleArgs(partition="aws", session_manager=False), opts),
     "karpenter-account": lambda opts: KarpenterAccount("sample", karpenter_account_args(opts), opts),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pulumi
 
-from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec
+from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec, node_addons
 from components.aws.bucket import Bucket, BucketArgs
 from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
@@ -13,8 +13,8 @@ from components.aws.flow_logs import FlowLogs
 from components.aws.home import HomeFiles
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import AssociationSpec, Lustre
-from components.aws.network import Network
-from components.aws.nodes import CapacityBlock, NodePool, NodeRole, NodeRoleArgs, Repair, RepairOverride
+from components.aws.network import Network, SubnetSpec
+from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, NodeRole, NodeRoleArgs, Repair, RepairOverride
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from components.gateway.gateway import Gateway, GatewayArgs
@@ -172,7 +172,7 @@ VARIANTS: Mapping[str, Make] = {
             taints=[GPU_TAINT, OWN_TAINT],
             labels={"z": "last", "a": "first"},
             block=CapacityBlock(reservation_id="cr-1", nodes=3),
-            after=done(),
+            after=[done()],
             update_strategy="DEFAULT",
             max_unavailable=3,
             repair=Repair(
@@ -238,6 +238,23 @@ VARIANTS: Mapping[str, Make] = {
     ),
     "pool-reserved": lambda opts: NodePool(
         "sample", pool_args(placement_group=False, reservation_id="cr-0fedcba9876543210"), opts
+    ),
+    "network-with-pods": lambda opts: Network(
+        "sample",
+        network_args(
+            pod_cidr="100.64.0.0/16",
+            subnets=[
+                *network_args().subnets,
+                SubnetSpec(name="pods", role="pods", zone_id="use2-az1", cidr="100.64.128.0/17"),
+            ],
+        ),
+        opts,
+    ),
+    "addons-apart": lambda opts: Addons(
+        "sample", AddonsArgs(cluster_name="lab", partition="aws", addons=node_addons(apart=True), versions={}), opts
+    ),
+    "pool-holding": lambda opts: NodePool(
+        "sample", pool_args(held=HeldCapacity(count=4, zone="us-east-2a", ends="2026-12-25T00:00:00Z")), opts
     ),
     "home-protected": lambda opts: HomeFiles(
         "sample", home_args(cold_days=None, backed_up=True, protect=True, namespaces=["training"]), opts

@@ -95,6 +95,31 @@ def test_a_node_more_has_room(examined: Run, cloud: Cloud, subnets: dict[str, st
         assert f"the next node takes {largest}" in str(told[SYSTEM].remedy)
 
 
+@pytest.mark.parametrize(("short", "status"), [(0, Status.OK), (1, Status.FAIL)])
+def test_pods_of_a_node_more_have_room_in_their_own_range(
+    examined: Run, cloud: Cloud, short: int, status: Status
+) -> None:
+    """Away from the GPU zone only system nodes have pods there."""
+    apart = small({"platform.network": {"podCidr": "100.64.0.0/20"}})
+    planned = next(subnet for subnet in apart.plan.subnets if subnet.name == "pods-use2-az2")
+    ec2 = client(cloud, "ec2")
+    vpc = ec2.create_vpc(CidrBlock="10.64.0.0/20")["Vpc"]["VpcId"]
+    ec2.associate_vpc_cidr_block(VpcId=vpc, CidrBlock="100.64.0.0/20")
+    tags = [{"ResourceType": "subnet", "Tags": OWN_TAGS}]
+    place = {"VpcId": vpc, "CidrBlock": planned.cidr, "AvailabilityZone": "us-east-2b", "TagSpecifications": tags}
+    made = ec2.create_subnet(**place)["Subnet"]["SubnetId"]
+    largest = apart.plan.pools["system"].pod_addresses_per_node
+    leave(cloud, made, largest - short)
+    told = {result.subject: result for result in examined("addresses", apart)}
+    (held,) = ec2.describe_network_interfaces(Filters=[{"Name": "subnet-id", "Values": [made]}])["NetworkInterfaces"]
+    ec2.delete_network_interface(NetworkInterfaceId=held["NetworkInterfaceId"])
+    ec2.delete_subnet(SubnetId=made)
+    ec2.delete_vpc(VpcId=vpc)
+    assert told[planned.name].status is status
+    if short:
+        assert f"the next node takes {largest}" in str(told[planned.name].remedy)
+
+
 def test_a_subnet_in_another_zone_than_planned(examined: Run, subnets: dict[str, str]) -> None:
     """The stack file was changed after the deployment."""
     told = {result.subject: result for result in examined("addresses", small({"platform.gpuZone": "use2-az2"}))}

@@ -29,6 +29,7 @@ FORMS = {
     "filesystem": "fs",
     "mounttarget": "fsmt",
     "accesspoint": "fsap",
+    "capacityreservation": "cr",
     "podidentityassociation": "a",
     "key": "1234abcd-12ab-34cd-56ef",
 }
@@ -150,6 +151,7 @@ INVOKES: dict[str, dict[str, Any]] = {
         "id": ACCOUNT,
         "userId": "AROAEXAMPLE:session",
     },
+    "aws:index/getAvailabilityZone:getAvailabilityZone": {"name": "us-east-2a", "zoneId": "use2-az1"},
     "aws:index/getPartition:getPartition": {
         "partition": "aws",
         "dnsSuffix": "amazonaws.com",
@@ -183,6 +185,7 @@ BUILT_IN_GROUPS = (
     "apiextensions.k8s.io",
 )
 CUSTOM_KINDS = (
+    "kubernetes:crd.k8s.amazonaws.com/v1alpha1:ENIConfig",
     "kubernetes:scheduling.volcano.sh/v1beta1:Queue",
     "kubernetes:kubeflow.org/v1:PyTorchJob",
     "kubernetes:kubeflow.org/v2beta1:MPIJob",

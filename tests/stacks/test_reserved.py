@@ -64,6 +64,74 @@ def test_what_is_held_and_not_run_is_paid_for() -> None:
     assert full.prices.hourly == plain.prices.hourly
 
 
+MADE = {"create": True, "zone": "use2-az1", "count": 5, "end": "2026-12-24"}
+
+
+def test_the_stack_makes_one_in_the_pools_placement_group() -> None:
+    graph = deployed(capacityReservation=MADE)
+    made_by = graph.one("pool-training-reservation")
+    made = made_by.inputs
+    assert {
+        key: made[key] for key in ("instanceType", "instanceCount", "instanceMatchCriteria", "availabilityZone")
+    } == {
+        "instanceType": "p5.4xlarge",
+        "instanceCount": 5,
+        "instanceMatchCriteria": "targeted",
+        "availabilityZone": "us-east-2a",
+    }
+    assert (made["endDateType"], made["endDate"]) == ("limited", "2026-12-25T00:00:00Z")
+    group, template = graph.one("pool-training-placement"), graph.one("pool-training-template")
+    assert made["placementGroupArn"].endswith(group.inputs["name"])
+    assert template.inputs["placement"]["groupName"] == group.inputs["name"]
+    specification = template.inputs["capacityReservationSpecification"]
+    assert specification["capacityReservationTarget"]["capacityReservationId"] == made_by.id
+    assert [str(each) for each in violations(graph, RULES)] == []
+
+
+def test_without_an_end_it_lasts_as_long_as_the_stack_and_goes_after_its_nodes() -> None:
+    graph = deployed(capacityReservation={key: value for key, value in MADE.items() if key != "end"})
+    made = graph.one("pool-training-reservation")
+    assert made.inputs["endDateType"] == "unlimited"
+    assert "endDate" not in made.inputs
+    template = graph.one("pool-training-template")
+    assert made.urn in template.references["capacityReservationSpecification"]
+    assert template.urn in graph.one("pool-training-nodes").references["launchTemplate"]
+
+
+def test_two_pools_that_make_one_each_pay_for_both_and_their_quota_counts_what_is_held() -> None:
+    plain, held = planned(), planned(capacityReservation=MADE)
+    assert held.pools["training"].idle == 3
+    price = held.pools["training"].instance.on_demand
+    assert price is not None
+    assert round(held.prices.hourly - plain.prices.hourly, 2) == round(3 * price.usd_per_hour, 2)
+
+    def vcpu(made: AwsPlan) -> float:
+        return next(each.need for each in made.quotas if "P instances" in each.quota.name)
+
+    surge = plain.pools["training"].surge
+    assert vcpu(held) - vcpu(plain) == (3 - surge) * held.pools["training"].instance.vcpu
+
+
+def test_one_that_is_over_is_refused_before_ec2_does() -> None:
+    last = {**MADE, "end": "2026-01-01"}
+    found = [each for each in planned(capacityReservation=last).findings if each.rule == "reservation-over"]
+    assert [each.path for each in found] == ["gpucluster:pools[1].capacityReservation.end"]
+
+
+def test_what_is_reserved_costs_in_off_hours_too_and_that_is_said() -> None:
+    def warned(reservation: dict[str, Any] | None, hours: bool = True) -> list[str]:
+        found = config(**({"capacityReservation": reservation} if reservation else {}))
+        found["gpucluster:keeper"] = {"endsAt": "2099-01-01T00:00Z"}
+        if hours:
+            found["gpucluster:keeper"]["offHours"] = {"timeZone": "UTC"}
+        sections = {key.partition(":")[2]: value for key, value in found.items() if key.startswith("gpucluster:")}
+        said = plan(from_sections(sections)).findings
+        return [each.path for each in said if each.rule == "reservation-at-night"]
+
+    assert warned(MADE) == warned(HELD) == ["gpucluster:pools[1].capacityReservation"]
+    assert warned(None) == warned(MADE, hours=False) == []
+
+
 def test_nothing_runs_yet_and_the_reservation_costs_all_the_same() -> None:
     found = deepcopy(config(capacityReservation=HELD, count=0))
     found["gpucluster:training"] = {}

@@ -110,6 +110,16 @@ class Lab:
             SubnetId=self.network.subnets[0], AllocationId=address, TagSpecifications=self._spec("natgateway")
         )
 
+    def held(self) -> None:
+        """What a pool holds on demand."""
+        self.cloud.client("ec2").create_capacity_reservation(
+            InstanceType="m7i.large",
+            InstancePlatform="Linux/UNIX",
+            AvailabilityZone="us-east-1a",
+            InstanceCount=2,
+            TagSpecifications=self._spec("capacity-reservation"),
+        )
+
     def volume(self) -> None:
         self.cloud.client("ec2").create_volume(
             AvailabilityZone="us-east-1a", Size=50, VolumeType="gp3", TagSpecifications=self._spec("volume")
@@ -196,6 +206,7 @@ class Lab:
     def everything(self) -> None:
         self.cluster()
         self.nat_gateway()
+        self.held()
         self.volume()
         self.load_balancer()
         self.classic_load_balancer()

@@ -26,6 +26,7 @@ WHOLE = {
     "cluster": 1,
     "node group": 1,
     "NAT gateway": 1,
+    "capacity reservation": 1,
     "address": 1,
     "volume": 1,
     "load balancer": 1,
@@ -231,6 +232,15 @@ def test_a_load_balancer_that_is_the_last_of_a_lab_is_known_by_what_was_there(
     assert swept(account, "alone").left == []
     names = [each["LoadBalancerName"] for each in cloud.client("elbv2").describe_load_balancers()["LoadBalancers"]]
     assert "k8s-alone" not in names
+
+
+def test_what_is_held_on_demand_costs_and_goes(cloud: Cloud, network: Network, account: AwsAccount) -> None:
+    Lab(cloud, network, "holding", tags("holding")).held()
+    (found,) = [each for each in look(account) if each.owner.stack == "holding"]
+    assert (found.kind, found.size) == ("capacity reservation", 2)
+    assert hourly(found) == pytest.approx(2 * (hourly(thing("instance", price="m7i.large")) or 0), nan_ok=False)
+    assert swept(account, "holding").left == []
+    assert there(account, "holding") == {}
 
 
 def test_one_protected_thing_does_not_protect_what_controllers_made(

@@ -15,6 +15,7 @@ from moto.ec2.models.instance_types import INSTANCE_TYPES
 
 from rehearsal.cloud.account import ec2
 from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.reservations import held_on_demand, starts_in_held
 from rehearsal.cloud.ec2.use import live_instances
 from rehearsal.cloud.quotas import held, set_quota
 
@@ -75,18 +76,33 @@ def room(backend: Any, region: str, data: dict[str, Any], least: int, most: int)
     """How many of the `most` instances that a launch asks for it gets; refused if fewer than `least`."""
     type_ = str(data["InstanceType"])
     market = str((data.get("InstanceMarketOptions") or {}).get("MarketType") or "on-demand")
+    if starts_in_held(backend, data):
+        return most
+    return _room(backend, region, type_, market, least, most)
+
+
+def require_room(backend: Any, region: str, type_: str, count: int) -> None:
+    """Refuse a reservation of more instances than EC2 has left, or than the account may have on demand."""
+    _room(backend, region, type_, "on-demand", count, count)
+
+
+def _room(backend: Any, region: str, type_: str, market: str, least: int, most: int) -> int:
+    """What is held on demand and not run takes from the quota and from what EC2 has as if it ran."""
     code = quota_code(type_, market)
-    running = live_instances(backend)
+    running, idle = live_instances(backend), held_on_demand(backend)
     if code is not None:
         limit = held(region, "ec2", code)
         counted = [each for each in running if quota_code(each.instance_type, _market(each)) == code]
         used = sum(_vcpu(each.instance_type) for each in counted)
+        used += sum(count * _vcpu(each) for each, count in idle if quota_code(each, "on-demand") == code)
         most = min(most, int((limit - used) // _vcpu(type_)))
         if most < least:
             raise _beyond_quota(limit, spot=market == "spot")
     end = _ends(backend).get(type_)
     if end is not None and market != "capacity-block":
-        most = min(most, end - sum(each.instance_type == type_ for each in running))
+        taken = sum(each.instance_type == type_ for each in running)
+        taken += sum(count for each, count in idle if each == type_)
+        most = min(most, end - taken)
         if most < least:
             message = f"We currently do not have sufficient {type_} capacity in the Availability Zone you requested."
             raise refusal("InsufficientInstanceCapacity", message)

@@ -14,6 +14,7 @@ from moto.ec2.responses import EC2Response
 from rehearsal.cloud.account import ACCOUNT, hex_id
 from rehearsal.cloud.amend import Amendments
 from rehearsal.cloud.ec2.errors import refusal
+from rehearsal.cloud.ec2.reservations import reservations
 from rehearsal.cloud.ec2.use import forget_tags, live_instances
 
 AMENDMENTS = Amendments()
@@ -80,10 +81,14 @@ def describe_placement_groups(self: Any) -> ActionResult:
 
 @AMENDMENTS.operation(EC2Response)
 def delete_placement_group(self: Any) -> EmptyResult:
-    """InvalidPlacementGroup.InUse while instances run in it."""
+    """InvalidPlacementGroup.InUse while instances run in it, or are held in it."""
     backend = self.ec2_backend
     group = require_placement_group(backend, self._get_param("GroupName"))
-    if any(instance.placement.group_name == group["GroupName"] for instance in live_instances(backend)):
+    held = any(
+        each.get("PlacementGroupArn") == group["GroupArn"] and each["State"] == "active"
+        for each in reservations(backend).values()
+    )
+    if held or any(instance.placement.group_name == group["GroupName"] for instance in live_instances(backend)):
         message = f"The placement group '{group['GroupName']}' is in use and may not be deleted."
         raise refusal("InvalidPlacementGroup.InUse", message)
     del placement_groups(backend)[group["GroupName"]]

@@ -1,4 +1,4 @@
-"""Capacity reservations and capacity blocks. None can be bought: a rehearsal orders them into the account.
+"""Capacity reservations and capacity blocks, and who starts in them. A rehearsal orders blocks into the account.
 
 Sources: EC2 API reference, DescribeCapacityReservations and CapacityReservation; EC2 user guide, "Capacity Blocks for
 ML" and "Launch instances into an existing Capacity Reservation".
@@ -89,16 +89,48 @@ def describe_capacity_reservations(self: Any) -> ActionResult:
     """By ids and filters, page by page; an unknown id is an error, an unmatched filter is not."""
     backend = self.ec2_backend
     wanted = self._get_param("CapacityReservationIds", [])
-    found = [_require(backend, each) for each in wanted] or list(reservations(backend).values())
+    found = [require_reservation(backend, each) for each in wanted] or list(reservations(backend).values())
     filters = self._filters_from_querystring()
     for name, values in filters.items():
-        if name not in _FILTERS:
-            raise refusal("InvalidParameterValue", f"The filter '{name}' is invalid")
-        found = [each for each in found if each[_FILTERS[name]] in values]
+        found = [each for each in found if _matches(backend, each, name, values)]
     start = int(self._get_param("NextToken") or 0)
     end = start + int(self._get_param("MaxResults") or PAGE)
-    shown = [{**each, "AvailableInstanceCount": _available(backend, each)} for each in found[start:end]]
+    shown = [shown_reservation(backend, each) for each in found[start:end]]
     return ActionResult({"CapacityReservations": shown, "NextToken": str(end) if end < len(found) else None})
+
+
+def _matches(backend: Any, held: dict[str, Any], name: str, values: list[str]) -> bool:
+    tags = backend.tags.get(held["CapacityReservationId"], {})
+    if name == "tag-key":
+        return not tags.keys().isdisjoint(values)
+    if name.startswith("tag:"):
+        return tags.get(name.removeprefix("tag:")) in values
+    if name not in _FILTERS:
+        raise refusal("InvalidParameterValue", f"The filter '{name}' is invalid")
+    return held[_FILTERS[name]] in values
+
+
+def shown_reservation(backend: Any, held: dict[str, Any]) -> dict[str, Any]:
+    """As the API describes it: with what is left of it, and its tags."""
+    tags = backend.tags.get(held["CapacityReservationId"], {})
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    return {**held, "AvailableInstanceCount": available(backend, held), "Tags": listed}
+
+
+def held_on_demand(backend: Any) -> list[tuple[str, int]]:
+    """Type and number of what active On-Demand Capacity Reservations hold and nobody runs."""
+    return [
+        (str(each["InstanceType"]), available(backend, each))
+        for each in reservations(backend).values()
+        if each["ReservationType"] == "default" and each["State"] == "active"
+    ]
+
+
+def starts_in_held(backend: Any, data: dict[str, Any]) -> bool:
+    """Whether a launch names an On-Demand Capacity Reservation, whose instances are counted and held already."""
+    target = data.get("CapacityReservationSpecification", {}).get("CapacityReservationTarget", {})
+    held = reservations(backend).get(target.get("CapacityReservationId", ""))
+    return held is not None and held["ReservationType"] == "default"
 
 
 def check_target(backend: Any, data: dict[str, Any], zone: str, count: int) -> str:
@@ -110,7 +142,7 @@ def check_target(backend: Any, data: dict[str, Any], zone: str, count: int) -> s
         if market == "capacity-block":
             raise refusal("InvalidParameterCombination", "A launch into a capacity block has to name its reservation")
         return ""
-    held = _require(backend, wanted)
+    held = require_reservation(backend, wanted)
     if held["State"] != "active":
         message = f"The capacity reservation '{wanted}' is in state {held['State']}, not active"
         raise refusal("InvalidCapacityReservationState", message)
@@ -123,20 +155,26 @@ def check_target(backend: Any, data: dict[str, Any], zone: str, count: int) -> s
             f"the launch for {data['InstanceType']} in {zone}"
         )
         raise refusal("InvalidParameterValue", message)
-    if _available(backend, held) < count:
-        message = f"The capacity reservation '{wanted}' has {_available(backend, held)} instances left, not {count}"
+    group = str(held.get("PlacementGroupArn", "")).rpartition("/")[2]
+    if group and group != (data.get("Placement") or {}).get("GroupName"):
+        message = f"The capacity reservation '{wanted}' is in placement group {group}, which the launch does not name"
+        raise refusal("InvalidParameterCombination", message)
+    if available(backend, held) < count:
+        message = f"The capacity reservation '{wanted}' has {available(backend, held)} instances left, not {count}"
         raise refusal("ReservationCapacityExceeded", message)
     return str(wanted)
 
 
-def _require(backend: Any, reservation_id: str) -> dict[str, Any]:
+def require_reservation(backend: Any, reservation_id: str) -> dict[str, Any]:
+    """The reservation of that id, or InvalidCapacityReservationId.NotFound."""
     if reservation_id not in reservations(backend):
         message = f"The capacity reservation id '{reservation_id}' does not exist"
         raise refusal("InvalidCapacityReservationId.NotFound", message)
     return reservations(backend)[reservation_id]
 
 
-def _available(backend: Any, held: dict[str, Any]) -> int:
+def available(backend: Any, held: dict[str, Any]) -> int:
+    """How many more instances may start in it."""
     own = held["CapacityReservationId"]
     taken = [each for each in live_instances(backend) if getattr(each, "taken_from", "") == own]
     return int(held["TotalInstanceCount"]) - len(taken)

@@ -1,4 +1,4 @@
-"""Tags: on placement groups too, and never with the prefix that is AWS' own.
+"""Tags: on placement groups and capacity reservations too, and never with the prefix that is AWS' own.
 
 Source: EC2 user guide, "Tag your Amazon EC2 resources"; EC2 API reference, CreateTags.
 """
@@ -15,15 +15,19 @@ from moto.ec2.utils import EC2_PREFIX_TO_RESOURCE, EC2_RESOURCE_TO_PREFIX
 from rehearsal.cloud.amend import Amendments
 from rehearsal.cloud.ec2.errors import refusal
 from rehearsal.cloud.ec2.placement import placement_groups
+from rehearsal.cloud.ec2.reservations import require_reservation
 from rehearsal.cloud.ec2.use import forget_tags
 
 AMENDMENTS = Amendments()
 
 
-def know_placement_groups() -> None:
-    """Let moto take ``pg-`` for a resource id."""
-    EC2_RESOURCE_TO_PREFIX["placement-group"] = "pg"
-    EC2_PREFIX_TO_RESOURCE["pg"] = "placement-group"
+MORE_KINDS = {"placement-group": "pg", "capacity-reservation": "cr"}
+
+
+def know_more_kinds() -> None:
+    """Let moto take the ids of what it lacks for ids of resources."""
+    EC2_RESOURCE_TO_PREFIX.update(MORE_KINDS)
+    EC2_PREFIX_TO_RESOURCE.update({prefix: kind for kind, prefix in MORE_KINDS.items()})
 
 
 @AMENDMENTS.around(EC2Response, "create_tags")
@@ -53,9 +57,12 @@ def delete_volume(original: Any, self: Any, volume_id: str) -> Any:
 
 @AMENDMENTS.around(EC2Backend, "do_resources_exist")
 def do_resources_exist(original: Any, self: Any, resource_ids: list[str]) -> bool:
-    """Placement groups are looked up by id; CreateTags names them so."""
+    """What moto lacks is looked up by id; CreateTags names it so."""
     known = {group["GroupId"] for group in placement_groups(self).values()}
     for resource_id in resource_ids:
         if resource_id.startswith("pg-") and resource_id not in known:
             raise refusal("InvalidPlacementGroup.Unknown", f"The Placement Group '{resource_id}' is unknown.")
-    return bool(original(self, [resource_id for resource_id in resource_ids if not resource_id.startswith("pg-")]))
+        if resource_id.startswith("cr-"):
+            require_reservation(self, resource_id)
+    prefixes = tuple(f"{prefix}-" for prefix in MORE_KINDS.values())
+    return bool(original(self, [each for each in resource_ids if not each.startswith(prefixes)]))

@@ -177,7 +177,8 @@ def test_placement_groups(ec2: Any, network: Network) -> None:
 
 def test_there_are_no_capacity_reservations(ec2: Any) -> None:
     """A list without any, and an error for one by id."""
-    assert ec2.describe_capacity_reservations()["CapacityReservations"] == []
+    active = [{"Name": "state", "Values": ["active"]}]
+    assert ec2.describe_capacity_reservations(Filters=active)["CapacityReservations"] == []
     unknown: dict[str, Any] = {"CapacityReservationIds": ["cr-0123456789abcdef0"]}
     refused(ec2.describe_capacity_reservations, "InvalidCapacityReservationId.NotFound", **unknown)
 
