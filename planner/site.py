@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from planner.storage.lustre_targets import LustrePlan, plan_lustre
 from planner.storage.redundancy import Redundancy, copies_or_parity
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ class HostPlan:
 
     `disks` are for scratch or storage, and formatted only where `may_format`; a machine that is
     taken out leaves the cluster only where it `may_reset`. `rails` are PCI addresses in rail order,
-    empty where the machine finds them by their type.
+    empty where the machine finds them by their type. `first_target` numbers its targets in Lustre, `partner` reaches
+    their disks too.
     """
 
     name: str
@@ -41,6 +43,9 @@ class HostPlan:
     rails: tuple[str, ...]
     os_disk: str | None
     disks: tuple[str, ...]
+    storage_addresses: tuple[str, ...]
+    first_target: int | None
+    partner: str | None
     may_format: bool
     may_reset: bool
 
@@ -123,6 +128,7 @@ class SitePlan:
     object_store: StorePlan | None
     logs: LokiPlan | None
     ceph: CephPlan | None
+    lustre: LustrePlan | None
 
     @property
     def storage_nodes(self) -> tuple[HostPlan, ...]:
@@ -144,13 +150,19 @@ class SitePlan:
         return tuple(host for host in self.hosts if host.pool == pool)
 
 
-def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan]) -> SitePlan | None:
-    """The machines of the inventory; None without one. The first of system pools are the control plane's."""
+def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet: str | None = None) -> SitePlan | None:
+    """The machines of the inventory; None without one. The first of system pools are the control plane's.
+
+    `lnet` is the network type of Lustre's ports, None where they are not known.
+    """
     inventory, platform = settings.inventory, settings.platform
     if inventory is None:
         return None
     system = {name for name, pool in pools.items() if pool.role == "system"}
     first = control_plane_names(inventory, system, platform.control_plane_nodes)
+    hosts = tuple(_host(hosts, member, first, inventory.allow_reset) for hosts, member in inventory.members())
+    served = settings.storage.lustre if inventory.shared_files is None else None
+    lustre = plan_lustre(served, hosts, lnet) if served and lnet else None
     return SitePlan(
         name=platform.site,
         user=inventory.user,
@@ -163,12 +175,13 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan]) -> Si
         service_cidr=platform.service_cidr,
         rail_cidr=settings.fabric.rail_cidr,
         time_servers=inventory.time_servers,
-        hosts=tuple(_host(hosts, member, first, inventory.allow_reset) for hosts, member in inventory.members()),
+        hosts=hosts,
         leaving=inventory.allow_reset,
-        shared_files=_mount(settings, inventory),
+        shared_files=_mount(settings, inventory, lustre),
         object_store=_store(settings, inventory),
         logs=LokiPlan(**inventory.logs.model_dump()) if inventory.logs else None,
         ceph=_ceph(settings.storage.ceph) if settings.storage.ceph else None,
+        lustre=lustre,
     )
 
 
@@ -184,8 +197,11 @@ def _ceph(ceph: Ceph) -> CephPlan:
     )
 
 
-def _mount(settings: MetalSettings, inventory: Inventory) -> MountPlan | None:
+def _mount(settings: MetalSettings, inventory: Inventory, served: LustrePlan | None) -> MountPlan | None:
+    """What somebody else serves, or what the machines of the inventory do."""
     shared, lustre = inventory.shared_files, settings.storage.lustre
+    if lustre and served and served.source:
+        return MountPlan(kind="lustre", source=served.source, stripes=lustre.stripe_count)
     if shared is None:
         return None
     stripes = lustre.stripe_count if lustre and shared.kind == "lustre" else None
@@ -229,6 +245,9 @@ def _host(hosts: Hosts, member: Member, first: Sequence[str], leaving: Sequence[
         rails=hosts.rails,
         os_disk=hosts.os_disk,
         disks=hosts.disks,
+        storage_addresses=member.storage_addresses,
+        first_target=member.first_target,
+        partner=member.partner,
         may_format=member.serial is not None and member.serial in hosts.allow_format,
         may_reset=member.serial is not None and member.serial in leaving,
     )

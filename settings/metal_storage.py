@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from catalogue.metal_versions import LUSTRE_RELEASE
 from settings.sections import Section, SectionError
 from settings.types import Matching, PrivateCidr, Stripes
 
@@ -13,7 +14,10 @@ Bucket = Annotated[str, Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name 
 
 
 class MetalLustre(Section):
-    """Lustre on servers of the catalogue. `parity` is how a target's drives are grouped, such as 8+2."""
+    """Lustre on servers of the catalogue. `parity` is how a target's drives are grouped, such as 8+2.
+
+    Where the inventory names its machines and no `sharedFiles`, they are made its servers.
+    """
 
     server: Annotated[str, Field(description="row of the storage server catalogue, for the object servers")]
     count: Count
@@ -28,6 +32,15 @@ class MetalLustre(Section):
         int | None, Field(ge=1, le=2000, description="targets of a new file; None = as the file system has it")
     ] = None
     nics_per_server: Annotated[int | None, Field(ge=1, le=64, description="None = all cards of the row")] = None
+    fsname: Annotated[
+        str,
+        Matching(r"[a-z][a-z0-9_]{0,7}", "a name for Lustre: a small letter, then letters, digits and _, 8 at most"),
+    ] = "shared"
+    release: Annotated[
+        str,
+        Matching(r"\d+\.\d+\.\d+-[A-Za-z0-9.+~]{1,32}", "a version of Lustre's packages such as 2.16.1-1"),
+        Field(description="version of the servers' packages in the repository that your machines install from"),
+    ] = LUSTRE_RELEASE
 
 
 class Ceph(Section):

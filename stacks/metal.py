@@ -38,7 +38,7 @@ from stacks.charts import chart_source
 from stacks.metal_ceph import CephFiles, ceph_spec, deploy_ceph, objects_of
 from stacks.metal_etcd import etcd_snapshots
 from stacks.metal_lacking import lacking
-from stacks.metal_machines import ControlPlane, Machines, control_plane, pools, storage_nodes
+from stacks.metal_machines import ControlPlane, Machines, control_plane, lustre_servers, pools, storage_nodes
 from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
 from stacks.metal_watching import watching
 from stacks.platform import Connections, DeviceChart, DeviceObject, Devices, KubeCluster, Platform, gpu_pool
@@ -66,7 +66,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         login=Login(user=site.user, port=site.port, private_key=config.require_secret("sshKey")),
         key=config.require_secret("clusterKey"),
     )
-    control = control_plane(machines, kube)
+    control = control_plane(machines, kube, lustre_servers(machines, hardware))
     kubernetes = _kubernetes(control, machines.cluster, kube)
     in_cluster = pulumi.ResourceOptions(parent=kube, providers=[kubernetes])
     network = _network(plan.supply, site, control, in_cluster)

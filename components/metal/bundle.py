@@ -27,6 +27,8 @@ CONCERNS = (
     "rails",
     "nvme",
     "ceph-disks",
+    "lnet",
+    "lustre-server",
     "local-volumes",
     "shared-files",
     "lustre-client",

@@ -178,6 +178,7 @@ MODULES = {
     "apt-mark": "packages",
     "dpkg-query": "packages",
     "modprobe": "kernel",
+    "modinfo": "kernel",
     "lsmod": "kernel",
     "uname": "kernel",
     "swapoff": "kernel",
@@ -191,6 +192,10 @@ MODULES = {
     "mdadm": "drives",
     "mkfs.xfs": "drives",
     "lctl": "lustre",
+    "mkfs.lustre": "lustre_server",
+    "tunefs.lustre": "lustre_server",
+    "zpool": "zfs",
+    "zgenhostid": "zfs",
     "lfs": "lustre",
     "nvidia-smi": "gpus",
     "lspci": "pci",
@@ -203,5 +208,8 @@ MODULES = {
     "kubelet": "kubernetes",
     "containerd": "packages",
 }
-_SBIN = {"modprobe", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci", "lctl"}
+_SBIN = {
+    *("modprobe", "modinfo", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci", "lctl"),
+    *("mkfs.lustre", "tunefs.lustre", "zpool", "zgenhostid"),
+}
 INSTALLED = {name: "sbin" if name in _SBIN else "bin" for name in MODULES}

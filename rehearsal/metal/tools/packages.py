@@ -12,7 +12,7 @@ import fnmatch
 import pathlib
 import re
 
-from rehearsal.metal.tools.machine import absent, called, complain, lasting, version
+from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, version
 
 LISTS = pathlib.Path("/etc/apt/sources.list.d")
 KUBERNETES = ("kubelet", "kubeadm", "kubectl")
@@ -30,6 +30,9 @@ SERVED = (
     "doca-*",
     "nvme-cli",
     "lustre-*",
+    "zfs-dkms",
+    "zfsutils-linux",
+    "nfs-kernel-server",
     "nfs-common",
     "open-iscsi",
     "conntrack",
@@ -101,6 +104,8 @@ def _install(packages: list[str]) -> int:
         known = state.setdefault("packages", {})
         for name, found in chosen.items():
             known[name] = {"version": found, "held": known.get(name, {}).get("held", False)}
+            if name.endswith("-dkms"):
+                known[name]["kernel"] = facts()["kernel"]
     for name, found in chosen.items():
         print(f"Setting up {name} ({found}) ...")
     return 0
