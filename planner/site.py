@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from planner.home import RUNS
 from planner.storage.lustre_targets import LustrePlan, plan_lustre
 from planner.storage.redundancy import Redundancy, copies_or_parity
+from planner.teams import plan_teams
 
 if TYPE_CHECKING:
     from planner.pool_types import MetalPoolPlan
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from settings.metal_storage import Ceph
     from settings.model import MetalSettings
 
-StorageRole = Literal["oss", "mds", "osd"]
+StorageRole = Literal["oss", "mds", "osd", "nfs"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +110,8 @@ class SitePlan:
     """The machines, how they are reached, and the ranges of addresses that they share.
 
     `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards. `leaving` are
-    serials of machines that may leave the cluster, whether they are among the `hosts` still or not any more.
+    serials of machines that may leave the cluster, whether they are among the `hosts` still or not any more. `homes`
+    are namespaces whose people have directories of their own, none without a server of homes.
     """
 
     name: str
@@ -129,6 +132,12 @@ class SitePlan:
     logs: LokiPlan | None
     ceph: CephPlan | None
     lustre: LustrePlan | None
+    homes: tuple[str, ...]
+
+    @property
+    def home_server(self) -> HostPlan | None:
+        """The machine that serves people's own files; None without one."""
+        return next((host for host in self.hosts if host.storage == "nfs"), None)
 
     @property
     def storage_nodes(self) -> tuple[HostPlan, ...]:
@@ -182,6 +191,7 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet:
         logs=LokiPlan(**inventory.logs.model_dump()) if inventory.logs else None,
         ceph=_ceph(settings.storage.ceph) if settings.storage.ceph else None,
         lustre=lustre,
+        homes=(RUNS, *(team.namespace for team in plan_teams(settings))) if settings.storage.home else (),
     )
 
 

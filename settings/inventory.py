@@ -18,8 +18,8 @@ from settings.types import Cidr, Matching, Name
 MOST_HOSTS = 4096
 _COUNTING = re.compile(r"\[(\d{1,5})-(\d{1,5})\]")
 
-STORAGE_ROLES = ("oss", "mds", "osd")
-"""What storage servers are for: object and metadata servers of Lustre, hosts of Ceph."""
+STORAGE_ROLES = ("oss", "mds", "osd", "nfs")
+"""What storage servers are for: object and metadata servers of Lustre, hosts of Ceph, the server of homes."""
 
 
 def members(pattern: str) -> tuple[str, ...]:
@@ -123,7 +123,8 @@ class Hosts(Section):
     name: Annotated[HostNames, Field(description="names, such as dgx-[01-08]")]
     pool: Annotated[Name | None, Field(description="node pool that they belong to; either this or storage")] = None
     storage: Annotated[
-        Literal["oss", "mds", "osd"] | None, Field(description="what they serve: Lustre (oss, mds) or Ceph (osd)")
+        Literal["oss", "mds", "osd", "nfs"] | None,
+        Field(description="what they serve: Lustre (oss, mds), Ceph (osd) or homes (nfs)"),
     ] = None
     address: Annotated[Addresses, Field(description="address on the management network, such as 10.20.0.[21-28]")]
     host_keys: Annotated[

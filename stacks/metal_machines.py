@@ -56,16 +56,26 @@ class ControlPlane:
     nodes: Mapping[str, pulumi.Resource]
 
 
-def lustre_servers(machines: Machines, hardware: HardwarePool) -> Sequence[pulumi.Resource]:
-    """The machines of Lustre; what comes last is the file system's. Without targets to serve none waits for another."""
+@dataclass(frozen=True, kw_only=True)
+class FileServers:
+    """Machines that serve files and are no nodes: the last ones of Lustre, and that of homes."""
+
+    files: Sequence[pulumi.Resource]
+    home: pulumi.Resource | None
+
+
+def file_servers(machines: Machines, hardware: HardwarePool) -> FileServers:
+    """The machines of Lustre in their order, and that of homes. Without targets to serve none waits for another."""
     inside, before = pulumi.ResourceOptions(parent=hardware), list[pulumi.Resource]()
     for step in in_order(machines.site):
         before = [Host(f"host-{host.name}", machines.args(host, after=before), inside).prepared for host in step]
-    if machines.site.lustre is None:
-        for host in machines.site.hosts:
-            if host not in machines.site.nodes:
-                Host(f"host-{host.name}", machines.args(host), inside)
-    return before
+    home: pulumi.Resource | None = None
+    ordered = [host for step in in_order(machines.site) for host in step]
+    for host in machines.site.hosts:
+        if host not in machines.site.nodes and host not in ordered:
+            made = Host(f"host-{host.name}", machines.args(host), inside).prepared
+            home = made if host.storage == "nfs" else home
+    return FileServers(files=before, home=home)
 
 
 def control_plane(machines: Machines, kube: KubePlatform, files: Sequence[pulumi.Resource] = ()) -> ControlPlane:

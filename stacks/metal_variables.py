@@ -17,6 +17,7 @@ from planner.metal_types import MetalPlan
 from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
+from stacks import metal_home as homes
 from stacks import metal_lustre as lustre
 from stacks import metal_storage_node as storage_node
 from stacks.platform import node_labels, node_taints
@@ -119,6 +120,8 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
     names = ["checks", "packages", "time", "modules", "sysctls"]
     names += ["rails"] if host.rails else []
     if host not in site.nodes:
+        if host.storage == "nfs":
+            return chosen(*names, *homes.CONCERNS)
         return chosen(*names, *(lustre.CONCERNS if served else ()))
     if host.pool is None:
         return chosen(*names, *storage_node.CONCERNS)
@@ -174,6 +177,8 @@ def variables(
         "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
     }
     if host not in site.nodes:
+        if host.storage == "nfs":
+            return told | homes.variables(site, host)
         return told | (lustre.variables(site.lustre, host) if site.lustre else {})
     own = _of_node(site, host, pool) if pool else storage_node.variables(host)
     return told | _of_any_node(plan) | own | _of_cluster(plan, site, host, cluster, known)
@@ -225,7 +230,10 @@ def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
         found = release(plan)
         names += [f"{name}={found.version}-{found.revision}" for name in ("kubelet", "kubeadm", "kubectl")]
         names += ["containerd.io="]
-        names += ["nfs-common="] if site.shared_files and site.shared_files.kind == "nfs" else []
+        mounted = site.shared_files is not None and site.shared_files.kind == "nfs"
+        names += ["nfs-common="] if mounted or site.homes else []
+    elif host.storage == "nfs":
+        names += homes.PACKAGES
     elif site.lustre:
         names += lustre.packages(site.lustre)
     names += ["mdadm=", "xfsprogs="] if host.pool and host.disks else []

@@ -29,6 +29,7 @@ CONCERNS = (
     "ceph-disks",
     "lnet",
     "lustre-server",
+    "nfs-server",
     "local-volumes",
     "shared-files",
     "lustre-client",

@@ -127,6 +127,11 @@ def _targets(host: HostPlan, scheme: Redundancy) -> tuple[Target, ...]:
     )
 
 
+def mirrors(disks: tuple[str, ...]) -> tuple[str, ...]:
+    """Disks mirrored by twos, as `zpool create` takes them."""
+    return tuple(word for group in _groups(disks, MDT_MIRROR) for word in ("mirror", *group))
+
+
 def _groups(disks: tuple[str, ...], width: int) -> list[tuple[str, ...]]:
     return [disks[start : start + width] for start in range(0, len(disks), width)]
 

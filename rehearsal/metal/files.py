@@ -196,6 +196,7 @@ MODULES = {
     "tunefs.lustre": "lustre_server",
     "zpool": "zfs",
     "zgenhostid": "zfs",
+    "exportfs": "nfs",
     "lfs": "lustre",
     "nvidia-smi": "gpus",
     "lspci": "pci",
@@ -210,6 +211,6 @@ MODULES = {
 }
 _SBIN = {
     *("modprobe", "modinfo", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci", "lctl"),
-    *("mkfs.lustre", "tunefs.lustre", "zpool", "zgenhostid"),
+    *("mkfs.lustre", "tunefs.lustre", "zpool", "zgenhostid", "exportfs"),
 }
 INSTALLED = {name: "sbin" if name in _SBIN else "bin" for name in MODULES}

@@ -22,6 +22,7 @@ from typing import Any
 
 from rehearsal import places
 from rehearsal.metal import files
+from rehearsal.metal.exports import Exports
 from rehearsal.metal.file_systems import FileSystems
 from rehearsal.metal.keys import KeyPair, person
 from rehearsal.metal.lacking import missing, unshare
@@ -168,6 +169,7 @@ class Hall:
         self.keys = person(self.directory)
         self._asked = asked or _nobody
         self.pools, self.file_systems = Pools(self._boot), FileSystems(self._boot)
+        self.exports = Exports(self._boot)
         self._keeper: Process | None = None
         self._ports = 0
         self._record: Record | None = None
@@ -257,7 +259,7 @@ class Hall:
 
     def _hear(self, machine: Machine, question: Question) -> Answer:
         """What hosts have together is the hall's to know; all else is the cluster's around it."""
-        own = {"zfs": self.pools.asked, "lustre": self.file_systems.asked}
+        own = {"zfs": self.pools.asked, "lustre": self.file_systems.asked, "nfs": self.exports.asked}
         return own.get(question["kind"], self._asked)(machine, question)
 
     def _tend(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from rehearsal.metal.tools import kernel, lustre, lustre_server, zfs
+from rehearsal.metal.tools import kernel, lustre, lustre_server, nfs, zfs
 from rehearsal.metal.tools.machine import ask, called, complain, facts, lasting, until_boot, version
 
 
@@ -184,9 +184,7 @@ def mount_problem(settings: dict[str, Any]) -> str:
     if kind == "nfs":
         if not version("nfs-common"):
             return "the mount process exited with error code (need mount.nfs: bad option)"
-        return (
-            "" if what in facts()["file_systems"] else "the mount process exited with error code (Connection timed out)"
-        )
+        return "" if what in facts()["file_systems"] else nfs.mount(what)
     if kind == "lustre":
         return lustre_server.start(what) if ":/" not in what else _client(what)
     if kind == "none":

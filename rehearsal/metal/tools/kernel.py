@@ -21,6 +21,7 @@ PLAIN = {
     "ceph",
     "nvme",
     "rbd",
+    "zfs",
     "xfs",
     "raid0",
     "ip_vs",
@@ -40,7 +41,6 @@ OF_PACKAGES = {
     "nvidia": "nvidia-driver",
     "nvidia_uvm": "nvidia-driver",
     "nvidia_peermem": "nvidia-driver",
-    "zfs": "zfs-dkms",
 }
 OF_LUSTRE = ("lustre-client-modules", "lustre-server-modules-dkms")
 """Either has the modules of LNet and of the client; the second those of servers too."""

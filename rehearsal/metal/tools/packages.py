@@ -54,6 +54,7 @@ NEWEST = {
     "containerd.io": "2.2.1-1~ubuntu.24.04~noble",
     "xfsprogs": "6.6.0-1ubuntu2.1",
     "mdadm": "4.3-1ubuntu2.1",
+    "zfsutils-linux": "2.2.2-0ubuntu9.4",
 }
 
 

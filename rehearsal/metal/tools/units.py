@@ -10,7 +10,7 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from rehearsal.metal.tools import drives, kernel
+from rehearsal.metal.tools import drives, kernel, nfs
 from rehearsal.metal.tools.machine import called, complain, facts, lasting, until_boot
 
 ETC = pathlib.Path("/etc/systemd/system")
@@ -21,6 +21,7 @@ OF_PACKAGES = {
     "nvidia-persistenced.service": "nvidia-driver",
     "nvidia-fabricmanager.service": "nvidia-fabricmanager",
     "docker.service": "docker.io",
+    "nfs-kernel-server.service": "nfs-kernel-server",
 }
 WANTS = "multi-user.target.wants"
 
@@ -142,6 +143,8 @@ def _stop(unit: str) -> int:
             _stop(each)
     with until_boot() as state:
         settings = state.get("active", {}).pop(unit, {})
+    if unit == "nfs-kernel-server.service":
+        nfs.withdraw()
     for command in settings.get("ExecStop", []):
         kernel.run(command)
     if unit.endswith(".mount"):
@@ -153,6 +156,8 @@ def _problem(unit: str) -> str:
     """What keeps a daemon from starting."""
     if unit == "containerd.service":
         return _containerd()
+    if unit == "nfs-kernel-server.service":
+        return nfs.export()
     if unit == "nvidia-fabricmanager.service" and not (facts().get("gpu") or {}).get("nvswitch"):
         return "the control process exited with error code (NV_WARN_NOTHING_TO_DO: no NVSwitch devices)"
     if unit.endswith(".mount"):

@@ -26,8 +26,6 @@ def main(name: str, words: list[str]) -> int:
     called(name, words)
     if name == "zgenhostid":
         return _hostid()
-    if not version("zfs-dkms"):
-        return complain("The ZFS modules cannot be auto-loaded.\nTry running 'modprobe zfs' as root to load them.", 1)
     verb, options, plain = words[0], _options(words[1:]), _plain(words[1:])
     if verb == "create":
         return _create(plain[0], plain[1:], options)
