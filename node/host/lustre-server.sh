@@ -186,21 +186,21 @@ lustre_server_unit() {
 
 # lustre_server_units KIND INDEX VDEV...: the pool's unit and its targets' mounts.
 lustre_server_units() {
-    local pool part device before devices=()
+    local pool own part device before devices=()
     pool=$(lustre_server_pool "$1" "$2")
-    before="gpucluster-zpool-$pool.service"
+    own="gpucluster-zpool-$pool.service"
+    before=$own
     for device in "${@:3}"; do case "$device" in /*) devices+=("$device") ;; esac; done
-    lustre_server_pool_unit "$pool" "${devices[@]}" | write_file "/etc/systemd/system/$before" 644 "$before"
+    lustre_server_pool_unit "$pool" "${devices[@]}" | write_file "/etc/systemd/system/$own" 644 "$own"
     for part in $(lustre_server_parts "$1" "$2"); do
         mkdir -p "$LUSTRE_SERVER_ROOT/$part"
-        lustre_server_mount "$pool" "$part" "$before" | write_file "/etc/systemd/system/$(lustre_server_unit "$part")" 644 "$before"
+        lustre_server_mount "$pool" "$part" "$before" | write_file "/etc/systemd/system/$(lustre_server_unit "$part")" 644 "$own"
         before=$(lustre_server_unit "$part")
     done
-    before="gpucluster-zpool-$pool.service"
     # What is mounted stays so with what it was mounted by: clients wait for it.
-    if [ -e "$GPUCLUSTER_PENDING/$before" ]; then
+    if [ -e "$GPUCLUSTER_PENDING/$own" ]; then
         systemctl daemon-reload
-        rm -f "$GPUCLUSTER_PENDING/$before"
+        rm -f "$GPUCLUSTER_PENDING/$own"
     fi
 }
 
