@@ -79,6 +79,9 @@ METAL_CHARTS = {
 }
 """Every chart above, by its name."""
 
+LUSTRE_RELEASE = "2.16.1-1"
+"""Packages of Lustre's servers as `make debs` of that tag names them (lustre-release, debian/changelog), with ZFS."""
+
 MELLANOX = "nvcr.io/nvidia/mellanox"
 """Where the operator's components are."""
 

@@ -145,7 +145,7 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
         facility=facility,
         bom=bom,
         owned=cost,
-        site=plan_site(settings, pools),
+        site=plan_site(settings, pools, storage.lnet if storage else None),
     )
 
 

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from planner.home import RUNS
+from planner.storage.lustre_targets import LustrePlan, plan_lustre
 from planner.storage.redundancy import Redundancy, copies_or_parity
+from planner.teams import plan_teams
 
 if TYPE_CHECKING:
     from planner.pool_types import MetalPoolPlan
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from settings.metal_storage import Ceph
     from settings.model import MetalSettings
 
-StorageRole = Literal["oss", "mds", "osd"]
+StorageRole = Literal["oss", "mds", "osd", "nfs"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +26,8 @@ class HostPlan:
 
     `disks` are for scratch or storage, and formatted only where `may_format`; a machine that is
     taken out leaves the cluster only where it `may_reset`. `rails` are PCI addresses in rail order,
-    empty where the machine finds them by their type.
+    empty where the machine finds them by their type. `first_target` numbers its targets in Lustre, `partner` reaches
+    their disks too.
     """
 
     name: str
@@ -42,6 +46,9 @@ class HostPlan:
     rails: tuple[str, ...]
     os_disk: str | None
     disks: tuple[str, ...]
+    storage_addresses: tuple[str, ...]
+    first_target: int | None
+    partner: str | None
     may_format: bool
     may_reset: bool
 
@@ -123,7 +130,8 @@ class SitePlan:
     """The machines, how they are reached, and the ranges of addresses that they share.
 
     `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards. `leaving` are
-    serials of machines that may leave the cluster, whether they are among the `hosts` still or not any more.
+    serials of machines that may leave the cluster, whether they are among the `hosts` still or not any more. `homes`
+    are namespaces whose people have directories of their own, none without a server of homes.
     """
 
     name: str
@@ -145,6 +153,13 @@ class SitePlan:
     object_store: StorePlan | None
     logs: LokiPlan | None
     ceph: CephPlan | None
+    lustre: LustrePlan | None
+    homes: tuple[str, ...]
+
+    @property
+    def home_server(self) -> HostPlan | None:
+        """The machine that serves people's own files; None without one."""
+        return next((host for host in self.hosts if host.storage == "nfs"), None)
 
     @property
     def storage_nodes(self) -> tuple[HostPlan, ...]:
@@ -166,13 +181,19 @@ class SitePlan:
         return tuple(host for host in self.hosts if host.pool == pool)
 
 
-def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan]) -> SitePlan | None:
-    """The machines of the inventory; None without one. The first of system pools are the control plane's."""
+def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet: str | None = None) -> SitePlan | None:
+    """The machines of the inventory; None without one. The first of system pools are the control plane's.
+
+    `lnet` is the network type of Lustre's ports, None where they are not known.
+    """
     inventory, platform = settings.inventory, settings.platform
     if inventory is None:
         return None
     system = {name for name, pool in pools.items() if pool.role == "system"}
     first = control_plane_names(inventory, system, platform.control_plane_nodes)
+    hosts = tuple(_host(hosts, member, first, inventory.allow_reset) for hosts, member in inventory.members())
+    served = settings.storage.lustre if inventory.shared_files is None else None
+    lustre = plan_lustre(served, hosts, lnet) if served and lnet else None
     return SitePlan(
         name=platform.site,
         user=inventory.user,
@@ -185,17 +206,19 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan]) -> Si
         service_cidr=platform.service_cidr,
         rail_cidr=settings.fabric.rail_cidr,
         time_servers=inventory.time_servers,
-        hosts=tuple(_host(hosts, member, first, inventory.allow_reset) for hosts, member in inventory.members()),
+        hosts=hosts,
         controllers=ControllersPlan(**inventory.controllers.model_dump()) if inventory.controllers else None,
         switches=tuple(
             SwitchPlan(name=each.name, rack=each.rack, unit=each.unit, guid=each.guid)
             for each in inventory.switch_members()
         ),
         leaving=inventory.allow_reset,
-        shared_files=_mount(settings, inventory),
+        shared_files=_mount(settings, inventory, lustre),
         object_store=_store(settings, inventory),
         logs=LokiPlan(**inventory.logs.model_dump()) if inventory.logs else None,
         ceph=_ceph(settings.storage.ceph) if settings.storage.ceph else None,
+        lustre=lustre,
+        homes=(RUNS, *(team.namespace for team in plan_teams(settings))) if settings.storage.home else (),
     )
 
 
@@ -211,8 +234,11 @@ def _ceph(ceph: Ceph) -> CephPlan:
     )
 
 
-def _mount(settings: MetalSettings, inventory: Inventory) -> MountPlan | None:
+def _mount(settings: MetalSettings, inventory: Inventory, served: LustrePlan | None) -> MountPlan | None:
+    """What somebody else serves, or what the machines of the inventory do."""
     shared, lustre = inventory.shared_files, settings.storage.lustre
+    if lustre and served and served.source:
+        return MountPlan(kind="lustre", source=served.source, stripes=lustre.stripe_count)
     if shared is None:
         return None
     stripes = lustre.stripe_count if lustre and shared.kind == "lustre" else None
@@ -257,6 +283,9 @@ def _host(hosts: Hosts, member: Member, first: Sequence[str], leaving: Sequence[
         rails=hosts.rails,
         os_disk=hosts.os_disk,
         disks=hosts.disks,
+        storage_addresses=member.storage_addresses,
+        first_target=member.first_target,
+        partner=member.partner,
         may_format=member.serial is not None and member.serial in hosts.allow_format,
         may_reset=member.serial is not None and member.serial in leaving,
     )

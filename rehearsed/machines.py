@@ -29,6 +29,8 @@ PARTS, PART_BYTES = 64, 1 << 30
 _DRIVER = "580.126.20"
 _H100 = Gpu("NVIDIA H100 80GB HBM3", 8, _DRIVER, 200, 700, 1980)
 _H200 = Gpu("NVIDIA H200", 8, _DRIVER, 200, 700, 1980)
+_INFINIBAND = re.compile(r"\b(EDR|HDR|NDR|XDR)\b")
+"""In the name of a server: what its storage cards speak."""
 _COUNTING = re.compile(r"\[(\d+)-(\d+)\]")
 
 
@@ -60,7 +62,9 @@ def machines(text: str) -> tuple[Machine, ...]:
     if not isinstance(inventory, dict):
         return ()
     pools = {str(each.get("name")): each for each in _mappings(config.get(f"{PROJECT}:pools"))}
-    return tuple(machine for entry in _mappings(inventory.get("hosts")) for machine in _entry(entry, inventory, pools))
+    lustre = (config.get(f"{PROJECT}:storage") or {}).get("lustre") or {}
+    site = Site(inventory, pools, infiniband=bool(_INFINIBAND.search(str(lustre.get("server")))), lustre=bool(lustre))
+    return tuple(machine for entry in _mappings(inventory.get("hosts")) for machine in _entry(entry, site))
 
 
 def secrets(text: str) -> Sequence[str]:
@@ -92,10 +96,27 @@ def _mappings(value: Any) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _entry(
-    entry: Mapping[str, Any], inventory: Mapping[str, Any], pools: Mapping[str, Mapping[str, Any]]
-) -> Iterator[Machine]:
-    server = SERVERS.get(str((pools.get(str(entry.get("pool"))) or {}).get("server")), UNKNOWN)
+@dataclass(frozen=True)
+class Site:
+    """What machines have in common: the inventory, the pools, whether the storage network is InfiniBand, and whether
+    its file system is Lustre.
+    """
+
+    inventory: Mapping[str, Any]
+    pools: Mapping[str, Mapping[str, Any]]
+    infiniband: bool
+    lustre: bool
+
+    def disks(self, name: str) -> list[str]:
+        """Disks of the machine of that name."""
+        entries = _mappings(self.inventory.get("hosts"))
+        found = next((each for each in entries if name in counted(str(each.get("name")))), {})
+        return [str(each) for each in found.get("disks") or ()]
+
+
+def _entry(entry: Mapping[str, Any], site: Site) -> Iterator[Machine]:
+    inventory = site.inventory
+    server = SERVERS.get(str((site.pools.get(str(entry.get("pool"))) or {}).get("server")), UNKNOWN)
     names, addresses = counted(str(entry.get("name"))), counted(str(entry.get("address")))
     keys, serials = list(entry.get("hostKeys") or ()), [str(each) for each in entry.get("serials") or ()]
     if not len(names) == len(addresses) == len(keys):
@@ -111,10 +132,11 @@ def _entry(
             cores=server.threads,
             memory_gib=server.memory_gib,
             gpu=server.gpu if inventory.get("driver", "host") == "host" else _undriven(server.gpu),
-            drives=tuple(_drives(entry, server)),
-            cards=tuple(_cards(entry)),
+            drives=tuple(_drives(entry, server, name, site)),
+            cards=tuple(_cards(entry, at, site)),
             bridges=("0000:15:01.0", "0000:15:02.0") if server.gpu else (),
-            packages=_packages(inventory, server),
+            packages=_packages(entry, server, site),
+            file_systems=(str(shared["source"]),) if (shared := inventory.get("sharedFiles")) else (),
         )
 
 
@@ -122,24 +144,39 @@ def _undriven(gpu: Gpu | None) -> Gpu | None:
     return gpu and Gpu(gpu.product, gpu.count, "", gpu.least_watts, gpu.most_watts, gpu.most_mhz, gpu.nvswitch)
 
 
-def _drives(entry: Mapping[str, Any], server: Server) -> Iterator[Drive]:
+def _drives(entry: Mapping[str, Any], server: Server, name: str, site: Site) -> Iterator[Drive]:
+    """Drives by their names in the inventory. Partners reach each other's, which are in one enclosure."""
     system = str(entry.get("osDisk") or "/dev/sda").rpartition("/")[2]
     yield Drive("nvme0n1", 1920, "BOOT", "ext4", "/", system)
-    for number, path in enumerate(entry.get("disks") or (), start=1):
-        yield Drive(f"nvme{number}n1", server.drive_gb, f"DRIVE{number}", path=str(path).rpartition("/")[2])
+    disks, partner = [str(each) for each in entry.get("disks") or ()], str(entry.get("partner") or "")
+    if not partner:
+        for number, path in enumerate(disks, start=1):
+            yield Drive(
+                f"nvme{number}n1", server.drive_gb, f"DRIVE{number}", path=path.removeprefix("/dev/disk/by-path/")
+            )
+        return
+    for number, path in enumerate([*disks, *site.disks(partner)], start=1):
+        place = path.removeprefix("/dev/disk/")
+        yield Drive(f"sd{number}", server.drive_gb, place, path=place, enclosure="+".join(sorted((name, partner))))
 
 
-def _cards(entry: Mapping[str, Any]) -> Iterator[Card]:
-    """Cards of the fabric, where the inventory says they are, and the one by which the host is managed."""
+def _cards(entry: Mapping[str, Any], at: int, site: Site) -> Iterator[Card]:
+    """Cards of the fabric, where the inventory says they are, those of the storage network with their addresses, and
+    the one by which the host is managed.
+    """
+    for number, pattern in enumerate(entry.get("storageAddresses") or ()):
+        pci, address = f"0000:a{number}:00.0", counted(str(pattern))[at]
+        yield Card(pci, f"ibs{number}", vendor="15b3", device="1021", infiniband=site.infiniband, address=address)
     for number, pci in enumerate(entry.get("rails") or ()):
         yield Card(str(pci), f"ibp{number}", vendor="15b3", device="1021", infiniband=True)
     yield Card("0000:01:00.0", str(entry.get("managementNic") or "eno1"), up=True, vendor="8086", device="1563")
 
 
-def _packages(inventory: Mapping[str, Any], server: Server) -> dict[str, str]:
-    """What the site itself installs: Docker's containerd, the file system's client, and on GPU servers NVIDIA's."""
-    shared = (inventory.get("sharedFiles") or {}).get("kind")
-    found = {"lustre-client-modules": "2.16.1-1"} if shared == "lustre" else {}
-    if server.gpu and inventory.get("driver", "host") == "host":
+def _packages(entry: Mapping[str, Any], server: Server, site: Site) -> dict[str, str]:
+    """What the site itself installs: the file system's client on nodes, and on GPU servers what is NVIDIA's."""
+    shared = site.inventory.get("sharedFiles")
+    mounted = shared.get("kind") == "lustre" if shared else site.lustre and "pool" in entry
+    found = {"lustre-client-modules": "2.16.1-1"} if mounted else {}
+    if server.gpu and site.inventory.get("driver", "host") == "host":
         found |= {"nvidia-fabricmanager-580": f"{_DRIVER}-1", "doca-ofed": "3.4.1-1"}
     return found

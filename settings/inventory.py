@@ -14,8 +14,8 @@ from settings.sections import Path, Section, SectionError
 from settings.switches import Switches, SwitchMember
 from settings.types import Cidr, Matching, Name
 
-STORAGE_ROLES = ("oss", "mds", "osd")
-"""What storage servers are for: object and metadata servers of Lustre, hosts of Ceph."""
+STORAGE_ROLES = ("oss", "mds", "osd", "nfs")
+"""What storage servers are for: object and metadata servers of Lustre, hosts of Ceph, the server of homes."""
 
 
 Address = Annotated[str, Matching(r"(\d{1,3}\.){3}\d{1,3}", "an IPv4 address such as 10.20.0.10")]
@@ -73,19 +73,24 @@ class Member:
     mac: str | None
     rack: str | None
     unit: int | None
+    storage_addresses: tuple[str, ...]
+    first_target: int | None
+    partner: str | None
 
 
 class Hosts(Section):
     """Equal machines: those of a node pool, or the servers of the file system.
 
     `units` are the lowest units that the machines of a rack take, from its first to its last machine. Nothing is
-    formatted but `disks` of machines whose serial stands in `allow_format`.
+    formatted but `disks` of machines whose serial stands in `allow_format`. The machines of a range have equal disks:
+    partners, which reach the same ones, are ranges of one.
     """
 
     name: Annotated[HostNames, Field(description="names, such as dgx-[01-08]")]
     pool: Annotated[Name | None, Field(description="node pool that they belong to; either this or storage")] = None
     storage: Annotated[
-        Literal["oss", "mds", "osd"] | None, Field(description="what they serve: Lustre (oss, mds) or Ceph (osd)")
+        Literal["oss", "mds", "osd", "nfs"] | None,
+        Field(description="what they serve: Lustre (oss, mds), Ceph (osd) or homes (nfs)"),
     ] = None
     address: Annotated[Addresses, Field(description="address on the management network, such as 10.20.0.[21-28]")]
     host_keys: Annotated[
@@ -100,6 +105,17 @@ class Hosts(Section):
     macs: Annotated[tuple[Mac, ...], Field(max_length=MOST_HOSTS, description="Ethernet address of each")] = ()
     racks: Annotated[RackNames | None, Field(description="racks, each with as many machines as units has")] = None
     units: Annotated[tuple[Annotated[int, Field(ge=1, le=60)], ...], Field(max_length=60)] = ()
+    storage_addresses: Annotated[
+        tuple[Addresses, ...],
+        Field(max_length=8, description="addresses on the storage network for Lustre, a pattern for each port"),
+    ] = ()
+    targets: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=65_000)], ...],
+        Field(max_length=MOST_HOSTS, description="number of each machine's first target in Lustre, its own for good"),
+    ] = ()
+    partner: Annotated[
+        HostNames | None, Field(description="machine that reaches the same disks and can take over its targets")
+    ] = None
     management_nic: Annotated[
         Nic | None, Field(description="interface of that address; None = of the default route")
     ] = None
@@ -122,13 +138,14 @@ class Hosts(Section):
             problems.append(
                 (("pool",), "a machine is of a pool or serves storage; write pool or storage, and not both")
             )
-        named = {
+        listed = {
             "hostKeys": self.host_keys,
             "serials": self.serials,
             "macs": self.macs,
             "bmcFingerprints": self.bmc_fingerprints,
+            "targets": self.targets,
         }
-        for key, written in named.items():
+        for key, written in listed.items():
             if len(written) != count and (written or key == "hostKeys"):
                 each = "an SSH server without a known key could be anybody's; " if key == "hostKeys" else ""
                 problems.append(
@@ -136,7 +153,8 @@ class Hosts(Section):
                 )
         if self.bmc_fingerprints and self.bmc is None:
             problems.append((("bmcFingerprints",), "names certificates of controllers that have no address; name bmc"))
-        for key, pattern in (("address", self.address), ("bmc", self.bmc)):
+        patterns = [("address", self.address), ("bmc", self.bmc), ("partner", self.partner)]
+        for key, pattern in (*patterns, *(("storageAddresses", each) for each in self.storage_addresses)):
             if pattern is not None and len(members(pattern)) != count:
                 sentence = f"counts {len(members(pattern))} for {count} machines ({self.name}); let both count alike"
                 problems.append(((key,), sentence))
@@ -151,6 +169,8 @@ class Hosts(Section):
     def members(self, place: int) -> Iterator[Member]:
         """The machines one by one, in the order of their names."""
         bmcs = members(self.bmc) if self.bmc else ()
+        partners = members(self.partner) if self.partner else ()
+        storage = [members(each) for each in self.storage_addresses]
         racks = [(rack, unit) for rack in (members(self.racks) if self.racks else ()) for unit in self.units]
         for index, (name, address) in enumerate(zip(members(self.name), members(self.address), strict=True)):
             rack, unit = racks[index] if racks else (None, None)
@@ -165,6 +185,9 @@ class Hosts(Section):
                 mac=self.macs[index] if self.macs else None,
                 rack=rack,
                 unit=unit,
+                storage_addresses=tuple(each[index] for each in storage),
+                first_target=self.targets[index] if self.targets else None,
+                partner=partners[index] if partners else None,
             )
 
 
@@ -248,7 +271,8 @@ class Inventory(Section):
         Field(max_length=512, description="switches of the compute fabric, for who looks for them"),
     ] = ()
     shared_files: Annotated[
-        SharedMount | None, Field(description="the file system that nodes mount; with Ceph there is nothing to say")
+        SharedMount | None,
+        Field(description="a file system that somebody else serves; None = that of storage, on machines of this list"),
     ] = None
     object_store: Annotated[SiteStore | None, Field(description="where checkpoints and weights are kept")] = None
     logs: Annotated[Loki | None, Field(description="where logs go that monitoring.logs collects")] = None

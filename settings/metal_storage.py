@@ -1,10 +1,11 @@
-"""Storage on-premises servers: Lustre or Ceph."""
+"""Storage on-premises servers: Lustre or Ceph, and NFS for homes."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from catalogue.metal_versions import LUSTRE_RELEASE
 from settings.sections import Section, SectionError
 from settings.types import Matching, PrivateCidr, Stripes
 
@@ -13,7 +14,10 @@ Bucket = Annotated[str, Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name 
 
 
 class MetalLustre(Section):
-    """Lustre on servers of the catalogue. `parity` is how a target's drives are grouped, such as 8+2."""
+    """Lustre on servers of the catalogue. `parity` is how a target's drives are grouped, such as 8+2.
+
+    Where the inventory names its machines and no `sharedFiles`, they are made its servers.
+    """
 
     server: Annotated[str, Field(description="row of the storage server catalogue, for the object servers")]
     count: Count
@@ -28,6 +32,15 @@ class MetalLustre(Section):
         int | None, Field(ge=1, le=2000, description="targets of a new file; None = as the file system has it")
     ] = None
     nics_per_server: Annotated[int | None, Field(ge=1, le=64, description="None = all cards of the row")] = None
+    fsname: Annotated[
+        str,
+        Matching(r"[a-z][a-z0-9_]{0,7}", "a name for Lustre: a small letter, then letters, digits and _, 8 at most"),
+    ] = "shared"
+    release: Annotated[
+        str,
+        Matching(r"\d+\.\d+\.\d+-[A-Za-z0-9.+~]{1,32}", "a version of Lustre's packages such as 2.16.1-1"),
+        Field(description="version of the servers' packages in the repository that your machines install from"),
+    ] = LUSTRE_RELEASE
 
 
 class Ceph(Section):
@@ -64,11 +77,21 @@ class Ceph(Section):
         return self
 
 
+class NfsHome(Section):
+    """NFS on one machine with mirrored drives, for what people write themselves: code, environments, results.
+
+    Where the section is, the namespace `training` and each team's has a claim `home` on a directory of its own.
+    Datasets and checkpoints stay on the shared file system: all of NFS goes through this machine.
+    """
+
+    server: Annotated[str, Field(description="row of the storage server catalogue")]
+
+
 @dataclass(frozen=True)
 class Servers:
     """Equal servers of a file system: what they are for, the key below `storage` that names their row, how many."""
 
-    role: Literal["oss", "mds", "osd"]
+    role: Literal["oss", "mds", "osd", "nfs"]
     key: str
     row: str
     count: int
@@ -79,6 +102,9 @@ class MetalStorage(Section):
 
     lustre: MetalLustre | None = None
     ceph: Ceph | None = None
+    home: Annotated[NfsHome | None, Field(description="None = people have no directories that outlive their pods")] = (
+        None
+    )
     target_gb_per_s: Annotated[float | None, Field(gt=0, le=100_000, description="reads wanted, GB/s one way")] = None
     data_tib: Annotated[float | None, Field(gt=0, le=10_000_000, description="what it must hold")] = None
     object_store_gb_per_s: Annotated[
@@ -95,10 +121,12 @@ class MetalStorage(Section):
 
     @property
     def servers(self) -> tuple[Servers, ...]:
-        """What it stands on: object and metadata servers of Lustre, or hosts of Ceph."""
+        """What it stands on: object and metadata servers of Lustre, or hosts of Ceph; and the server of homes."""
+        home = (Servers("nfs", "home.server", self.home.server, 1),) if self.home else ()
         if self.lustre is not None:
             return (
                 Servers("oss", "lustre.server", self.lustre.server, self.lustre.count),
                 Servers("mds", "lustre.mdsServer", self.lustre.mds_server, self.lustre.mds_count),
+                *home,
             )
-        return (Servers("osd", "ceph.server", self.ceph.server, self.ceph.count),) if self.ceph else ()
+        return (Servers("osd", "ceph.server", self.ceph.server, self.ceph.count), *home) if self.ceph else home

@@ -37,8 +37,9 @@ from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.metal_ceph import CephFiles, ceph_spec, deploy_ceph, objects_of
 from stacks.metal_etcd import etcd_snapshots
+from stacks.metal_home import NfsHomes
 from stacks.metal_lacking import lacking
-from stacks.metal_machines import ControlPlane, Machines, control_plane, pools, storage_nodes
+from stacks.metal_machines import ControlPlane, FileServers, Machines, control_plane, file_servers, pools, storage_nodes
 from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
 from stacks.metal_watching import watching
 from stacks.platform import Connections, DeviceChart, DeviceObject, Devices, KubeCluster, Platform, gpu_pool
@@ -66,7 +67,8 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         login=Login(user=site.user, port=site.port, private_key=config.require_secret("sshKey")),
         key=config.require_secret("clusterKey"),
     )
-    control = control_plane(machines, kube)
+    served = file_servers(machines, hardware)
+    control = control_plane(machines, kube, served.files)
     kubernetes = _kubernetes(control, machines.cluster, kube)
     in_cluster = pulumi.ResourceOptions(parent=kube, providers=[kubernetes])
     network = _network(plan.supply, site, control, in_cluster)
@@ -115,6 +117,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         local=Scratch(),
         objects=objects,
         entry=Entry(),
+        home=_homes(site, served, storage),
         watching=watching(site),
         connections=connections(site, store),
         layer=kube,
@@ -128,6 +131,13 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
             },
         },
     )
+
+
+def _homes(site: SitePlan, served: FileServers, opts: pulumi.ResourceOptions) -> NfsHomes | None:
+    server = site.home_server
+    if server is None or served.home is None:
+        return None
+    return NfsHomes(address=server.address, served=served.home, opts=opts)
 
 
 def kubeconfig_command(site: SitePlan) -> str:

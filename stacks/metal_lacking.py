@@ -20,7 +20,10 @@ def lacking(plan: Plan) -> Iterator[str]:
             + (", or a bucket of Ceph's (storage.ceph.bucket)" if site.ceph else "")
         )
     if site.shared_files is None and site.ceph is None:
-        yield "gpucluster:inventory.sharedFiles: is missing, and nodes have nothing to mount; say what they mount"
+        yield (
+            "gpucluster:inventory.sharedFiles: is missing, and nodes have nothing to mount; say what they mount, or "
+            "give machines of Lustre their disks and targets"
+        )
     if plan.monitoring and plan.monitoring.log_days and site.logs is None:
         yield "gpucluster:inventory.logs: is missing, and monitoring.logs has nowhere to go; name a Loki, or remove it"
     if plan.fabric and plan.fabric.kind == "roce":

@@ -12,6 +12,7 @@ from components.metal.host import Host, HostArgs, Login
 from components.metal.pool import Overseer, Pool, PoolArgs
 from planner.metal_types import MetalPlan
 from planner.site import HostPlan, SitePlan
+from stacks.metal_lustre import in_order
 from stacks.metal_variables import Known, concerns, variables
 
 
@@ -55,14 +56,38 @@ class ControlPlane:
     nodes: Mapping[str, pulumi.Resource]
 
 
-def control_plane(machines: Machines, kube: KubePlatform) -> ControlPlane:
+@dataclass(frozen=True, kw_only=True)
+class FileServers:
+    """Machines that serve files and are no nodes: the last ones of Lustre, and that of homes."""
+
+    files: Sequence[pulumi.Resource]
+    home: pulumi.Resource | None
+
+
+def file_servers(machines: Machines, hardware: HardwarePool) -> FileServers:
+    """The machines of Lustre in their order, and that of homes. Without targets to serve none waits for another."""
+    inside, before = pulumi.ResourceOptions(parent=hardware), list[pulumi.Resource]()
+    for step in in_order(machines.site):
+        before = [Host(f"host-{host.name}", machines.args(host, after=before), inside).prepared for host in step]
+    home: pulumi.Resource | None = None
+    ordered = [host for step in in_order(machines.site) for host in step]
+    for host in machines.site.hosts:
+        if host not in machines.site.nodes and host not in ordered:
+            made = Host(f"host-{host.name}", machines.args(host), inside).prepared
+            home = made if host.storage == "nfs" else home
+    return FileServers(files=before, home=home)
+
+
+def control_plane(machines: Machines, kube: KubePlatform, files: Sequence[pulumi.Resource] = ()) -> ControlPlane:
     """The first machine makes the cluster; the others join it one by one, since etcd takes one member at a time.
+
+    `files` are servers of what every node mounts.
 
     Source: etcd documentation, "Runtime reconfiguration": a change of membership needs a healthy majority.
     """
     inside = pulumi.ResourceOptions(parent=kube)
     first, *others = machines.site.control_plane
-    made = Host(f"host-{first.name}", machines.args(first), inside).prepared
+    made = Host(f"host-{first.name}", machines.args(first, after=files), inside).prepared
     credentials = Credentials(
         "credentials",
         CredentialsArgs(login=machines.login, address=first.address, host_key=first.host_key, after=[made]),
@@ -79,12 +104,9 @@ def control_plane(machines: Machines, kube: KubePlatform) -> ControlPlane:
 def pools(
     machines: Machines, control: ControlPlane, network: pulumi.Resource, hardware: HardwarePool
 ) -> Mapping[str, Pool]:
-    """The pools by name, and the servers of Lustre beside them."""
+    """The pools by name."""
     inside = pulumi.ResourceOptions(parent=hardware)
     joined = list(control.nodes.values())
-    for host in machines.site.hosts:
-        if host not in machines.site.nodes:
-            Host(f"host-{host.name}", machines.args(host), inside)
 
     def args(name: str) -> PoolArgs:
         here = machines.site.of_pool(name)

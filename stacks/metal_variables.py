@@ -17,6 +17,8 @@ from planner.metal_types import MetalPlan
 from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
 from planner.pool_types import MetalPoolPlan
 from planner.site import HostPlan, SitePlan
+from stacks import metal_home as homes
+from stacks import metal_lustre as lustre
 from stacks import metal_storage_node as storage_node
 from stacks.platform import node_labels, node_taints
 
@@ -114,16 +116,20 @@ def _system_nodes(plan: MetalPlan) -> int:
 
 def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]:
     """What of a machine is prepared. Servers of Lustre are no nodes, those of Ceph are."""
+    served = site.lustre
     names = ["checks", "packages", "time", "modules", "sysctls", "bmc-network"]
     names += ["rails"] if host.rails else []
     if host not in site.nodes:
-        return chosen(*names)
+        if host.storage == "nfs":
+            return chosen(*names, *homes.CONCERNS)
+        return chosen(*names, *(lustre.CONCERNS if served else ()))
     if host.pool is None:
         return chosen(*names, *storage_node.CONCERNS)
     pool = plan.pools[host.pool]
     names += ["swap", "containerd", "memlock", "kubelet"]
     names += ["nvme"] if host.disks else []
     names += ["local-volumes"] if host.disks and pool.role == "system" and not site.ceph else []
+    names += ["lnet"] if served else []
     names += ["shared-files"] if site.shared_files else []
     names += ["lustre-client"] if site.shared_files and site.shared_files.kind == "lustre" else []
     names += ["acs"] if pool.gpus_per_node else []
@@ -155,7 +161,7 @@ def variables(
         "IOMMU": "off" if pool and pool.gpus_per_node else "any",
         "PACKAGES": " ".join(packages(plan, site, host)),
         "KUBERNETES_MINOR": plan.kubernetes_version,
-        "KEEP": _KEPT,
+        "KEEP": f"{_KEPT} {lustre.KEPT}" if site.lustre and host not in site.nodes else _KEPT,
         "NTP": " ".join(site.time_servers),
         "MAX_SKEW": _SKEW_S,
         "MODULES": " ".join(
@@ -174,7 +180,9 @@ def variables(
         "ALLOW_RESET": host.serial if host.serial and host.may_reset else "",
     }
     if host not in site.nodes:
-        return told
+        if host.storage == "nfs":
+            return told | homes.variables(site, host)
+        return told | (lustre.variables(site.lustre, host) if site.lustre else {})
     own = _of_node(site, host, pool) if pool else storage_node.variables(host)
     return told | _of_any_node(plan) | own | _of_cluster(plan, site, host, cluster, known)
 
@@ -194,6 +202,7 @@ def _of_node(site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, p
         "SHARED_KIND": shared.kind if shared else "",
         "SHARED_SOURCE": shared.source if shared else "",
         "SHARED_PATH": SHARED_PATH,
+        **({"LNET": lustre.lnet(site.lustre, host)} if site.lustre else {}),
         "LUSTRE_PARAMETERS": " ".join(LUSTRE_PARAMETERS),
         # The layout is the file system's: one machine says it.
         "LUSTRE_STRIPES": str(shared.stripes) if shared and shared.stripes and host == site.control_plane[0] else "",
@@ -224,7 +233,12 @@ def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
         found = release(plan)
         names += [f"{name}={found.version}-{found.revision}" for name in ("kubelet", "kubeadm", "kubectl")]
         names += ["containerd.io="]
-        names += ["nfs-common="] if site.shared_files and site.shared_files.kind == "nfs" else []
+        mounted = site.shared_files is not None and site.shared_files.kind == "nfs"
+        names += ["nfs-common="] if mounted or site.homes else []
+    elif host.storage == "nfs":
+        names += homes.PACKAGES
+    elif site.lustre:
+        names += lustre.packages(site.lustre)
     names += ["mdadm=", "xfsprogs="] if host.pool and host.disks else []
     names += ["pciutils="] if host.pool and plan.pools[host.pool].gpus_per_node else []
     return names

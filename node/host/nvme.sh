@@ -31,7 +31,7 @@ nvme_array() {
     local device count=0 have
     for device in $GPUCLUSTER_NVME; do count=$((count + 1)); done
     if have=$(mdadm --detail --export "$NVME_ARRAY" 2>/dev/null); then
-        printf '%s\n' "$have" | grep -qx "MD_DEVICES=$count" ||
+        grep -qx "MD_DEVICES=$count" <<<"$have" ||
             fail "$NVME_ARRAY has $(printf '%s\n' "$have" | sed -n 's/^MD_DEVICES=//p') drives and the plan $count: back up what lies there, and stop it by hand"
         return 0
     fi

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Makes a new network, mount and process namespace into a host: boot.sh DISK NAME ADDRESS PORT HALL_NET PREFIX TOOLS.
+# Makes a new network, mount and process namespace into a host: boot.sh DISK NAME ADDRESS PORT HALL_NET PREFIX TOOLS
+# INTERFACES, words NAME=ADDRESS.
 # DISK holds the host's own files. Of the machine around it the host sees /usr (a copy on write), PREFIX (a Python) and
 # TOOLS, and nothing else. In the end it may no longer mount, load, or set what is the machine's.
 set -eu
-disk=$1 name=$2 address=$3 port=$4 hall=$5 prefix=$6 tools=$7
+disk=$1 name=$2 address=$3 port=$4 hall=$5 prefix=$6 tools=$7 interfaces=$8
 
 ip link set lo up
 ip link add eth0 type veth peer name "$port" netns "$hall"
@@ -11,6 +12,11 @@ nsenter --net="$hall" ip link set "$port" master hall0 up
 ip address add "$address/32" dev eth0
 ip link set eth0 up
 ip route add default dev eth0
+for word in $interfaces; do
+    ip link add name "${word%%=*}" type bridge
+    ip address add "${word#*=}/32" dev "${word%%=*}"
+    ip link set "${word%%=*}" up
+done
 hostname "$name"
 
 mount --make-rprivate /

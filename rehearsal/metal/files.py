@@ -178,6 +178,7 @@ MODULES = {
     "apt-mark": "packages",
     "dpkg-query": "packages",
     "modprobe": "kernel",
+    "modinfo": "kernel",
     "lsmod": "kernel",
     "uname": "kernel",
     "swapoff": "kernel",
@@ -191,6 +192,11 @@ MODULES = {
     "mdadm": "drives",
     "mkfs.xfs": "drives",
     "lctl": "lustre",
+    "mkfs.lustre": "lustre_server",
+    "tunefs.lustre": "lustre_server",
+    "zpool": "zfs",
+    "zgenhostid": "zfs",
+    "exportfs": "nfs",
     "lfs": "lustre",
     "nvidia-smi": "gpus",
     "lspci": "pci",
@@ -204,5 +210,8 @@ MODULES = {
     "kubelet": "kubernetes",
     "containerd": "packages",
 }
-_SBIN = {"ip", "modprobe", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci", "lctl"}
+_SBIN = {
+    *("ip", "modprobe", "modinfo", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci"),
+    *("lctl", "mkfs.lustre", "tunefs.lustre", "zpool", "zgenhostid", "exportfs"),
+}
 INSTALLED = {name: "sbin" if name in _SBIN else "bin" for name in MODULES}

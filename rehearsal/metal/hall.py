@@ -22,9 +22,12 @@ from typing import Any
 
 from rehearsal import places
 from rehearsal.metal import files
+from rehearsal.metal.exports import Exports
+from rehearsal.metal.file_systems import FileSystems
 from rehearsal.metal.keys import KeyPair, person
 from rehearsal.metal.lacking import missing, unshare
 from rehearsal.metal.machine import Machine
+from rehearsal.metal.pools import Pools
 from rehearsal.metal.record import Record
 from rehearsal.processes import Process, StartError
 
@@ -73,7 +76,8 @@ class Host:
         net = f"/proc/{record.keeper.pid}/ns/net"
         own = ["unshare", "--net", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child=KILL"]
         boot: list[str | Path] = ["/bin/sh", BOOT, self.place, self.machine.name, self.machine.address, self._port, net]
-        argv = [*record.enter(mounts=True), *own, "--", *boot, sys.base_prefix, files.TOOLS]
+        interfaces = " ".join(f"{card.name}={card.address}" for card in self.machine.cards if card.address)
+        argv = [*record.enter(mounts=True), *own, "--", *boot, sys.base_prefix, files.TOOLS, interfaces]
         self._process = Process(
             f"host {self.machine.name}",
             argv,
@@ -102,6 +106,11 @@ class Host:
             # The namespace goes a moment later; its cable, now.
             with contextlib.suppress(StartError):
                 self._hall.do("ip", "link", "delete", self._port)
+
+    @property
+    def boot(self) -> str:
+        """Which boot it is in; empty while it is off."""
+        return (self.disk / "kernel/sys/kernel/random/boot_id").read_text().strip() if self.on else ""
 
     def tend(self, asked: Asked) -> None:
         """Answer what the host asks, and end or begin it where it ended itself."""
@@ -159,6 +168,8 @@ class Hall:
         self.hosts: dict[str, Host] = {}
         self.keys = person(self.directory)
         self._asked = asked or _nobody
+        self.pools, self.file_systems = Pools(self._boot), FileSystems(self._boot)
+        self.exports = Exports(self._boot)
         self._keeper: Process | None = None
         self._ports = 0
         self._record: Record | None = None
@@ -243,6 +254,14 @@ class Hall:
         self._record = Record(self.record.keeper, self.record.user, keys)
         self._record.write(self.file)
 
+    def _boot(self, name: str) -> str:
+        return self.hosts[name].boot if name in self.hosts else ""
+
+    def _hear(self, machine: Machine, question: Question) -> Answer:
+        """What hosts have together is the hall's to know; all else is the cluster's around it."""
+        own = {"zfs": self.pools.asked, "lustre": self.file_systems.asked, "nfs": self.exports.asked}
+        return own.get(question["kind"], self._asked)(machine, question)
+
     def _tend(self) -> None:
         while not self._stopped.wait(0.02):
             for host in list(self.hosts.values()):
@@ -250,7 +269,7 @@ class Hall:
                     continue
                 try:
                     if Path(f"{host.disk}").exists():
-                        host.tend(self._asked)
+                        host.tend(self._hear)
                 except (OSError, ValueError) as error:
                     log.warning("host %s: %s", host.machine.name, error)
 

@@ -10,7 +10,8 @@ from typing import Any
 @dataclass(frozen=True)
 class Drive:
     """A drive; `holds` is what lies on it (`xfs`, `ext4`), `mounted` where, empty if nowhere; `path` is its name in
-    /dev/disk/by-path."""
+    /dev/disk/by-path, or in a directory beside it that it begins with. Machines that name one `enclosure` reach the
+    same drives in it, by their serials."""
 
     name: str
     gb: int
@@ -18,6 +19,7 @@ class Drive:
     holds: str = ""
     mounted: str = ""
     path: str = ""
+    enclosure: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Gpu:
 @dataclass(frozen=True)
 class Card:
     """A network device by its PCI address, with the name the kernel gave it; one that is up keeps it. `vendor` and
-    `device` are PCI ids; `infiniband` says what its ports speak. `gbit_per_s` is its link's rate, 0 without one.
+    `device` are PCI ids; `infiniband` says what its ports speak. `gbit_per_s` is its link's rate, 0 without one. One
+    with an `address` is an interface of the host as well, which no cable leads to.
     """
 
     pci: str
@@ -46,6 +49,7 @@ class Card:
     device: str = ""
     infiniband: bool = False
     gbit_per_s: int = 400
+    address: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class Machine:
 
     `host_key` is the public key that the inventory names (None: the machine has one that nobody wrote down). `user` may
     log in, and do all by sudo without a password. `model` is the maker's name of it in the firmware. `bridges`
-    are PCI bridges with access control on. `clock_off` is how many seconds the clock is off.
+    are PCI bridges with access control on. `clock_off` is how many seconds the clock is off. `file_systems` are those
+    that somebody outside of the hall serves to it, as mount names them.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Machine:
     drives: tuple[Drive, ...] = ()
     cards: tuple[Card, ...] = ()
     bridges: tuple[str, ...] = ()
+    file_systems: tuple[str, ...] = ()
     clock_off: float = 0.0
     packages: dict[str, str] = field(default_factory=dict)
     disk_mib: int = 64
@@ -87,6 +93,7 @@ class Machine:
             "drives": tuple(Drive(**each) for each in facts.get("drives", ())),
             "cards": tuple(Card(**each) for each in facts.get("cards", ())),
             "bridges": tuple(facts.get("bridges", ())),
+            "file_systems": tuple(facts.get("file_systems", ())),
         }
         return cls(**{**facts, **parts})
 

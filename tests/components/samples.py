@@ -122,6 +122,7 @@ from components.storage.claims import ClaimSpec
 from components.storage.home_claims import HomeClaims, HomeClaimsArgs
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
+from components.storage.nfs_claims import NfsClaims, NfsClaimsArgs
 from components.storage.staged import Staged, StagedArgs
 from components.tracking.backup import TrackingBackup, TrackingBackupArgs
 from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
@@ -1210,6 +1211,16 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "store-key": lambda opts: StoreKey(
         "sample", StoreKeyArgs(namespace="training", key_id="AKIAEXAMPLE", key="not-a-secret"), opts
+    ),
+    "nfs-claims": lambda opts: NfsClaims(
+        "sample",
+        NfsClaimsArgs(
+            server="10.20.0.41",
+            root="/srv/home",
+            claims=[ClaimSpec(name="home", namespace="team-a", namespace_ref="team-a-there")],
+            after=[done()],
+        ),
+        opts,
     ),
     "mounted-claims": lambda opts: MountedClaims(
         "sample",

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from rehearsed import account, machines, secrets
+from tests.stacks.lustre_stack import paired, with_lustre
 
 SHIPPED = (Path(__file__).parents[2] / "Pulumi.metal.yaml").read_text()
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOBr423k5CdPVS29caMcmZjjZkFwXsse9aUvA5svQI0w ops@console"
@@ -85,3 +86,25 @@ def test_hosts_are_logged_in_to_by_a_secret_and_mount_what_holds_the_datasets() 
     assert found.login == "gpucluster:sshKey"
     assert {"gpucluster:sshKey", "gpucluster:clusterKey"} <= set(secrets.secrets(SHIPPED))
     assert len([name for name in found.files["/mnt/shared"] if name.startswith("datasets/web-text/")]) == 64
+
+
+def test_machines_of_lustre_have_their_storage_network_and_partners_one_enclosure() -> None:
+    found = {each.name: each for each in machines.machines(yaml.safe_dump({"config": with_lustre()}))}
+    store, node = found["oss-2"], found["dgx-01"]
+    assert [card.address for card in store.cards] == ["10.22.0.32", "10.22.1.32", ""]
+    assert [card.infiniband for card in store.cards] == [True, True, False]
+    assert len(store.drives) == 25
+    assert ("lustre-client-modules" in node.packages, "lustre-client-modules" in store.packages) == (True, False)
+    assert node.file_systems == ()
+    pair = {each.name: each for each in machines.machines(yaml.safe_dump({"config": paired()}))}
+    first, second = (
+        {(each.enclosure, each.serial) for each in pair[f"mds-{n}"].drives if each.enclosure} for n in (1, 2)
+    )
+    assert first == second
+    assert len(first) == 16
+
+
+def test_what_somebody_else_serves_is_reached_by_its_name() -> None:
+    (found,) = machines.machines(text(host(), sharedFiles={"kind": "nfs", "source": "nas:/x"}))
+    assert found.file_systems == ("nas:/x",)
+    assert machines.machines(SHIPPED)[0].file_systems == ("10.22.0.11@o2ib:10.22.0.12@o2ib:/shared",)

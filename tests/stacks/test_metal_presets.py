@@ -121,10 +121,14 @@ def test_what_a_preset_lacks_is_refused_with_what_to_write(name: str) -> None:
     without = {key: value for key, value in config(name).items() if key != "gpucluster:inventory"}
     assert "gpucluster:inventory: names no machines" in refusal(without, stack="mine")
     whole = inventory(name)
-    lacking = {key: value for key, value in whole.items() if key not in ("objectStore", "sharedFiles")}
+    lacking = {key: value for key, value in whole.items() if key != "objectStore"}
     said = refusal(config(name, **{"gpucluster:inventory": lacking}), stack="mine")
     assert "inventory.objectStore: is missing" in said
     assert "name one" in said
+    if "sharedFiles" in whole:
+        alone = {key: value for key, value in whole.items() if key != "sharedFiles"}
+        said = refusal(config(name, **{"gpucluster:inventory": alone}), stack="mine")
+        assert "name each by /dev/disk/by-path, or under inventory.sharedFiles what somebody else serves" in said
     one_less = {**whole, "hosts": whole["hosts"][:-1]}
     said = refusal(config(name, **{"gpucluster:inventory": one_less}), stack="mine")
     assert "name the machines that are missing" in said

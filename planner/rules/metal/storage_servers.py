@@ -57,7 +57,7 @@ def storage_throughput(draft: MetalDraft) -> Iterable[Observation]:
 def storage_network(draft: MetalDraft) -> Iterable[Observation]:
     """Nodes reach the file system over ports of its kind: o2ib needs InfiniBand at both ends, tcp Ethernet."""
     lustre = draft.settings.storage.lustre
-    for path, row in _rows(draft):
+    for path, row in _rows(draft, "oss", "mds", "osd"):
         link = storage_link(row.nics)
         if link is None:
             yield Observation(
@@ -196,10 +196,12 @@ def lustre_one_loss(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-def _rows(draft: MetalDraft) -> Iterator[tuple[str, StorageServer]]:
-    """The rows in use, with their settings paths."""
+def _rows(draft: MetalDraft, *roles: str) -> Iterator[tuple[str, StorageServer]]:
+    """The rows in use, with their settings paths; of these roles, or of all."""
     rows = draft.catalogue.storage_servers
-    return ((f"storage.{each.key}", rows[each.row]) for each in draft.settings.storage.servers if each.row in rows)
+    for each in draft.settings.storage.servers:
+        if each.row in rows and (not roles or each.role in roles):
+            yield f"storage.{each.key}", rows[each.row]
 
 
 def _lustre(draft: MetalDraft) -> Iterator[LustreServers]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from rehearsal.metal.tools.machine import called, complain, facts, lasting, until_boot, version
+from rehearsal.metal.tools import kernel, lustre, lustre_server, nfs, zfs
+from rehearsal.metal.tools.machine import ask, called, complain, facts, lasting, until_boot, version
 
 
 def main(name: str, words: list[str]) -> int:
@@ -45,8 +46,10 @@ def drive(device: str) -> dict[str, Any] | None:
 
 def names(each: dict[str, Any]) -> list[str]:
     """The names that udev gives a drive: the kernel's, by its serial number, by its place."""
-    path = [f"/dev/disk/by-path/{each['path']}"] if each["path"] else []
-    return [f"/dev/{each['name']}", f"/dev/disk/by-id/nvme-{each['serial']}", *path]
+    known = each["path"] if "/" in each["path"] else f"by-path/{each['path']}"
+    path = [f"/dev/disk/{known}"] if each["path"] else []
+    own = [] if "/" in each["serial"] else [f"/dev/disk/by-id/nvme-{each['serial']}"]
+    return [f"/dev/{each['name']}", *own, *path]
 
 
 def boot() -> None:
@@ -61,7 +64,9 @@ def boot() -> None:
 
 
 def content(device: str) -> str:
-    """What lies on a drive or an array."""
+    """What lies on a drive or an array. A drive of a pool has a table of partitions, as zpool makes it."""
+    if zfs.pool_of(device):
+        return "gpt"
     with lasting() as state:
         if device in state.get("arrays", {}):
             return str(state["arrays"][device].get("holds", ""))
@@ -85,7 +90,7 @@ def empty() -> list[dict[str, Any]]:
 def _wipe(device: str) -> int:
     """All that blkid would find goes; on a drive that is in use nothing does."""
     it = drive(device)
-    if it is None or it["mounted"] or content(device) == "linux_raid_member":
+    if it is None or it["mounted"] or content(device) in ("linux_raid_member", "gpt"):
         return complain(f"wipefs: error: {device}: probing initialization failed: Device or resource busy", 1)
     with lasting() as state:
         state.setdefault("wiped", []).append(it["name"])
@@ -98,8 +103,13 @@ def _lsblk(device: str, words: list[str]) -> int:
         return complain(f"lsblk: {device}: not a block device", 32)
     with lasting() as state:
         arrays = [path for path, each in state.get("arrays", {}).items() if it["name"] in each["drives"]]
+    pool = zfs.pool_of(device)
+    if "FSTYPE,LABEL" in words:
+        print("\n".join(["", *([f"zfs_member {pool}", ""] if pool else [])]))
+        return 0
     if "TYPE" in words:
-        print("\n".join(["disk", *(["part"] if it["mounted"] else []), *("raid0" for _ in arrays)]))
+        parts = ["part"] if it["mounted"] else ["part", "part"] if pool else []
+        print("\n".join(["disk", *parts, *("raid0" for _ in arrays)]))
         return 0
     with until_boot() as state:
         mounted = [each["where"] for each in state.get("mounts", []) if each["what"] in arrays]
@@ -172,10 +182,11 @@ def mount_problem(settings: dict[str, Any]) -> str:
     """Why a mount unit cannot start: a helper or a module that is missing, or what is to be mounted is not there."""
     kind, what = str(settings.get("Type")), str(settings.get("What"))
     if kind == "nfs":
-        return "" if version("nfs-common") else "the mount process exited with error code (need mount.nfs: bad option)"
+        if not version("nfs-common"):
+            return "the mount process exited with error code (need mount.nfs: bad option)"
+        return "" if what in facts()["file_systems"] else nfs.mount(what)
     if kind == "lustre":
-        with open("/run/.kernel/modules") as modules:  # noqa: PTH123
-            return "" if "\nlustre " in "\n" + modules.read() else "mount.lustre: unknown file system type lustre"
+        return lustre_server.start(what) if ":/" not in what else _client(what)
     if kind == "none":
         return "" if os.path.isdir(what) else f"the mount process exited with error code ({what} does not exist)"  # noqa: PTH112
     path = _source(settings)
@@ -186,6 +197,16 @@ def mount_problem(settings: dict[str, Any]) -> str:
     return "" if os.path.isdir(str(settings.get("Where"))) else "its mount point cannot be made"  # noqa: PTH112
 
 
+def _client(source: str) -> str:
+    """A mount of Lustre, served by somebody else or by hosts of the hall. mount(2) loads its module."""
+    if kernel.main("modprobe", ["lustre"]):
+        return "mount.lustre: unknown file system type lustre"
+    if source in facts()["file_systems"]:
+        return ""
+    answer = ask({"kind": "lustre", "verb": "mount", "source": source, "nids": " ".join(lustre.nids())})
+    return f"mount.lustre: mount {source} failed: {answer['error']}" if "error" in answer else ""
+
+
 def remember_mount(settings: dict[str, Any]) -> None:
     """The unit's mount is there until it stops or the machine boots."""
     with until_boot() as state:
@@ -194,5 +215,8 @@ def remember_mount(settings: dict[str, Any]) -> None:
 
 def forget_mount(settings: dict[str, Any]) -> None:
     """The unit's mount is gone."""
+    what = str(settings.get("What", ""))
+    if settings.get("Type") == "lustre" and ":/" not in what:
+        lustre_server.stop(what)
     with until_boot() as state:
         state["mounts"] = [each for each in state.get("mounts", []) if each["where"] != settings.get("Where")]

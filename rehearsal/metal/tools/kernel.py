@@ -1,7 +1,8 @@
-"""modprobe(8), lsmod(8), uname(1), swapoff(8) and swapon(8): a kernel that is the machine's own.
+"""modprobe(8), modinfo(8), lsmod(8), uname(1), swapoff(8) and swapon(8): a kernel that is the machine's own.
 
-Words and exit statuses: kmod tools/modprobe.c ("FATAL: Module %s not found in directory %s", 1); br_netfilter brings
-the parameters below net.bridge (kernel net/bridge/br_netfilter_hooks.c, brnf_table).
+Words and exit statuses: kmod tools/modprobe.c ("FATAL: Module %s not found in directory %s", 1), tools/modinfo.c
+("Module %s not found.", 1); br_netfilter brings the parameters below net.bridge (kernel
+net/bridge/br_netfilter_hooks.c, brnf_table). dkms(8) builds for the kernel that runs when its package is installed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import os
 import pathlib
 
-from rehearsal.metal.tools.machine import called, complain, facts, version
+from rehearsal.metal.tools import lustre
+from rehearsal.metal.tools.machine import called, complain, facts, lasting, version
 
 MODULES = pathlib.Path("/run/.kernel/modules")
 SWAPS = pathlib.Path("/run/.kernel/swaps")
@@ -19,6 +21,7 @@ PLAIN = {
     "ceph",
     "nvme",
     "rbd",
+    "zfs",
     "xfs",
     "raid0",
     "ip_vs",
@@ -38,8 +41,9 @@ OF_PACKAGES = {
     "nvidia": "nvidia-driver",
     "nvidia_uvm": "nvidia-driver",
     "nvidia_peermem": "nvidia-driver",
-    "lustre": "lustre-client-modules",
 }
+OF_LUSTRE = ("lustre-client-modules", "lustre-server-modules-dkms")
+"""Either has the modules of LNet and of the client; the second those of servers too."""
 BRIDGE = ("bridge-nf-call-iptables", "bridge-nf-call-ip6tables", "bridge-nf-call-arptables")
 
 
@@ -57,6 +61,8 @@ def main(name: str, words: list[str]) -> int:
         print("\n".join(line.split()[0] for line in SWAPS.read_text().splitlines()[1:]))
         return 0
     called(name, words)
+    if name == "modinfo":
+        return _modinfo(words[-1])
     if name == "modprobe":
         return _modprobe(words)
     return _swap(off=name == "swapoff")
@@ -88,16 +94,38 @@ def _modprobe(words: list[str]) -> int:
                 path = pathlib.Path("/proc/sys/net/bridge") / name
                 path.parent.mkdir(exist_ok=True)
                 path.write_text("1\n")
+        if module == "lnet":
+            lustre.loaded()
+        if module == "lustre":
+            _modprobe(["lnet"])
     return 0
+
+
+def _modinfo(module: str) -> int:
+    """`-F version MODULE`, of the modules that the running kernel has."""
+    built = [version(package) for package in OF_LUSTRE if _built(package)] if module == "lustre" else []
+    if not built:
+        return complain(f"modinfo: ERROR: Module {module} not found.", 1)
+    print(built[0].partition("-")[0])
+    return 0
+
+
+def _built(package: str) -> bool:
+    """Whether a package is there and its modules are of the kernel that runs."""
+    with lasting() as state:
+        found = state.get("packages", {}).get(package)
+    return found is not None and found.get("kernel", facts()["kernel"]) == facts()["kernel"]
 
 
 def _there(module: str) -> bool:
     if module in PLAIN:
         return True
+    if module in ("lustre", "lnet"):
+        return any(_built(each) for each in OF_LUSTRE)
     package = OF_PACKAGES.get(module)
     if package == "nvidia-driver":
         return bool((facts().get("gpu") or {}).get("driver"))
-    return package is not None and bool(version(package))
+    return package is not None and _built(package)
 
 
 def _swap(*, off: bool) -> int:

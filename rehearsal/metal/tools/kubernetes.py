@@ -12,13 +12,11 @@ import os
 import pathlib
 import re
 import sys
-import time
 
 from rehearsal.metal.tools.drives import empty, names
-from rehearsal.metal.tools.machine import PLACE, absent, called, complain, lasting, until_boot, version
+from rehearsal.metal.tools.machine import absent, ask, called, complain, lasting, until_boot, version
 
 ETC = pathlib.Path("/etc/kubernetes")
-ANSWER_SECONDS = 1800.0
 KNOWN = r"^apiVersion: (kubeadm\.k8s\.io/v1beta4|kubelet\.config\.k8s\.io/v1beta1|kubeproxy\.config\.k8s\.io/v1alpha1)$"
 
 
@@ -124,7 +122,7 @@ def _init(config: str) -> int:
     status = _valid(text) or _preflight(joining=False) or _kubelet_runs() or _reached(text)
     if status:
         return status
-    answer = _ask({"kind": "init", "config": text, **_prepared()})
+    answer = ask({"kind": "init", "config": text, **_prepared()})
     if "error" in answer:
         return complain(f"error execution phase wait-control-plane: {answer['error']}", 1)
     (ETC / "manifests").mkdir(exist_ok=True)
@@ -159,7 +157,7 @@ def _join(config: str) -> int:
     status = _valid(text) or _preflight(joining=True) or _kubelet_runs()
     if status:
         return status
-    answer = _ask({"kind": "join", "config": text, **_prepared()})
+    answer = ask({"kind": "join", "config": text, **_prepared()})
     if "error" in answer:
         return complain(f"error execution phase preflight: {answer['error']}", 1)
     _joined(answer)
@@ -201,7 +199,7 @@ def _configure(text: str) -> None:
 
 
 def _reset() -> int:
-    _ask({"kind": "leave"})
+    ask({"kind": "leave"})
     for path in (ETC / "kubelet.conf", ETC / "admin.conf", *(ETC / "manifests").glob("*.yaml")):
         path.unlink(missing_ok=True)
     with until_boot() as state:
@@ -216,27 +214,12 @@ def _kubectl(words: list[str]) -> int:
     if not config or not pathlib.Path(config).is_file():
         return complain(f"error: stat {config or '/root/.kube/config'}: no such file or directory", 1)
     read = sys.stdin.read() if "-" in words else ""
-    answer = _ask({"kind": "kubectl", "words": json.dumps(words), "stdin": read})
+    answer = ask({"kind": "kubectl", "words": json.dumps(words), "stdin": read})
     if "error" in answer:
         return complain(f"The connection to the server was refused: {answer['error']}", 1)
     print(answer["stdout"], end="")
     print(answer["stderr"], end="", file=sys.stderr)
     return int(answer["status"])
-
-
-def _ask(question: dict[str, str]) -> dict[str, str]:
-    """Ask the hall, and wait for its answer."""
-    own = f"{os.getpid()}-{time.monotonic_ns()}"
-    answer = pathlib.Path(f"{PLACE}/answer-{own}.json")
-    _write(pathlib.Path(f"{PLACE}/ask-{own}.json"), json.dumps(question))
-    deadline = time.monotonic() + ANSWER_SECONDS
-    while not answer.exists():
-        if time.monotonic() > deadline:
-            return {"error": "the API server does not answer: context deadline exceeded"}
-        time.sleep(0.02)
-    found: dict[str, str] = json.loads(answer.read_text())
-    answer.unlink()
-    return found
 
 
 def _write(path: pathlib.Path, text: str) -> None:

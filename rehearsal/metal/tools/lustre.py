@@ -1,16 +1,20 @@
-"""lctl(8) and lfs(1) of a Lustre client: parameters while the file system is mounted, layouts of directories.
+"""lctl(8) and lfs(1): LNet's networks, parameters of a client while the file system is mounted, layouts of directories.
 
 Words and statuses: lustre-release, lustre/utils/lustre_param.c (a pattern that meets nothing: "error: set_param:
 param_path 'X': No such file or directory", 2), lustre/utils/lfs.c; lustre/osc/lproc_osc.c (max_pages_per_rpc is at most
 4096), lustre/llite/lproc_llite.c (what a file reads ahead is at most what all do: ERANGE). A layout is of the file
-system, and here of the machine that was told it.
+system, and here of the machine that was told it. LNet: Lustre operations manual, "LNet Module Parameters" (networks are
+read when the module is loaded; without the option it is tcp on the first interface); lnet/utils/portals.c ("LNET
+configure error %d"). o2ib needs a card with RDMA below the interface.
 """
 
 from __future__ import annotations
 
+import pathlib
+import re
 from typing import Any
 
-from rehearsal.metal.tools.machine import absent, called, complain, lasting, until_boot, version
+from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, until_boot, version
 
 DEFAULTS = {
     "osc.*.max_pages_per_rpc": 256,
@@ -24,9 +28,15 @@ READ_AHEAD, PER_FILE = "llite.*.max_read_ahead_mb", "llite.*.max_read_ahead_per_
 
 def main(name: str, words: list[str]) -> int:
     """One call."""
-    if not version("lustre-client-modules"):
+    if not version("lustre-client-modules") and not version("lustre-server-utils"):
         return absent(name)
     called(name, words)
+    if name == "lctl" and words == ["network", "up"]:
+        return _up()
+    if name == "lctl" and words == ["list_nids"]:
+        found = nids(up=False)
+        print("\n".join(found))
+        return 0 if found else complain("IOC_LIBCFS_GET_NI error 100: Network is down", 1)
     if name == "lctl":
         return _set(words[1:]) if words[:1] == ["set_param"] else complain(f"{words[0]}: not played here", 1)
     return _layout(words)
@@ -68,3 +78,54 @@ def _layout(words: list[str]) -> int:
         else:
             layouts[path] = int(words[words.index("--stripe-count") + 1])
     return 0
+
+
+def loaded() -> None:
+    """LNet's module is loaded: its options are what they are now."""
+    words = [
+        each
+        for file in sorted(pathlib.Path("/etc/modprobe.d").glob("*.conf"))
+        for each in file.read_text().splitlines()
+    ]
+    options = [found[1] for each in words if (found := re.search(r'^options lnet .*networks="([^"]*)"', each))]
+    with until_boot() as state:
+        state["lnet"] = {"networks": options[-1] if options else "tcp(eth0)"}
+
+
+def nids(*, up: bool = True) -> list[str]:
+    """The machine's names in LNet, which a mount brings up; none where it is down."""
+    with until_boot() as state:
+        lnet = state.get("lnet", {})
+    if up and "nids" not in lnet:
+        _up()
+        return nids(up=False)
+    return list(lnet.get("nids", []))
+
+
+def _up() -> int:
+    with until_boot() as state:
+        networks = state.get("lnet", {}).get("networks")
+    if networks is None:
+        return complain("LNET configure error 19: No such device", 19)
+    found = []
+    for network, interfaces in re.findall(r"([a-z0-9]+)\(([^)]*)\)", networks):
+        for interface in interfaces.split(","):
+            address = _address(interface)
+            rdma = any(each["name"] == interface and each["infiniband"] for each in facts()["cards"])
+            if not address or (network.startswith("o2ib") and not rdma):
+                return complain("LNET configure error 100: Network is down", 100)
+            found.append(f"{address}@{network}")
+    with until_boot() as state:
+        state["lnet"]["nids"] = found
+    print("LNET configured")
+    return 0
+
+
+def _address(interface: str) -> str:
+    import subprocess
+
+    told = subprocess.run(
+        ["ip", "-o", "-4", "address", "show", "dev", interface], capture_output=True, text=True, check=False
+    )
+    found = re.search(r"inet ([0-9.]+)", told.stdout)
+    return found[1] if found else ""

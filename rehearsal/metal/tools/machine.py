@@ -13,6 +13,7 @@ from typing import Any
 
 PLACE = "/.machine"
 BOOTED = "/run/.machine.json"
+ANSWER_SECONDS = 1800.0
 
 
 def facts() -> dict[str, Any]:
@@ -114,3 +115,22 @@ def version(package: str) -> str:
 def absent(name: str) -> int:
     """What a shell says of a program that is not there."""
     return complain(f"bash: line 1: {name}: command not found", 127)
+
+
+def ask(question: dict[str, str]) -> dict[str, str]:
+    """Ask the hall what this machine alone cannot know, and wait for its answer."""
+    own = f"{os.getpid()}-{time.monotonic_ns()}"
+    asked, answer = f"{PLACE}/ask-{own}.json", f"{PLACE}/answer-{own}.json"
+    handle = os.open(f"{asked}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        json.dump(question, file)
+    os.rename(f"{asked}.new", asked)  # noqa: PTH104
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while not os.path.exists(answer):  # noqa: PTH110
+        if time.monotonic() > deadline:
+            return {"error": "the API server does not answer: context deadline exceeded"}
+        time.sleep(0.02)
+    with open(answer) as file:  # noqa: PTH123
+        found: dict[str, str] = json.load(file)
+    os.unlink(answer)  # noqa: PTH108
+    return found

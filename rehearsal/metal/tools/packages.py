@@ -12,7 +12,7 @@ import fnmatch
 import pathlib
 import re
 
-from rehearsal.metal.tools.machine import absent, called, complain, lasting, version
+from rehearsal.metal.tools.machine import absent, called, complain, facts, lasting, version
 
 LISTS = pathlib.Path("/etc/apt/sources.list.d")
 KUBERNETES = ("kubelet", "kubeadm", "kubectl")
@@ -30,6 +30,9 @@ SERVED = (
     "doca-*",
     "nvme-cli",
     "lustre-*",
+    "zfs-dkms",
+    "zfsutils-linux",
+    "nfs-kernel-server",
     "nfs-common",
     "open-iscsi",
     "conntrack",
@@ -51,6 +54,7 @@ NEWEST = {
     "containerd.io": "2.2.1-1~ubuntu.24.04~noble",
     "xfsprogs": "6.6.0-1ubuntu2.1",
     "mdadm": "4.3-1ubuntu2.1",
+    "zfsutils-linux": "2.2.2-0ubuntu9.4",
 }
 
 
@@ -101,6 +105,8 @@ def _install(packages: list[str]) -> int:
         known = state.setdefault("packages", {})
         for name, found in chosen.items():
             known[name] = {"version": found, "held": known.get(name, {}).get("held", False)}
+            if name.endswith("-dkms"):
+                known[name]["kernel"] = facts()["kernel"]
     for name, found in chosen.items():
         print(f"Setting up {name} ({found}) ...")
     return 0

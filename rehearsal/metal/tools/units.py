@@ -1,7 +1,8 @@
 """systemctl(1) and systemd-detect-virt(1): units that are files or come with packages, and whether they run.
 
 Exit statuses: systemctl(1): is-active 3, is-enabled 1, a unit that is not loaded 5 (start) or 4 (status); `.boot` is
-ours: what a boot does from files. A unit's own commands are run when it starts: a oneshot that fails, fails the start.
+ours: what a boot does from files, in the order of After=. A unit's own commands are run when it starts: a oneshot that
+fails, fails the start.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from rehearsal.metal.tools import drives, kernel
+from rehearsal.metal.tools import drives, kernel, nfs
 from rehearsal.metal.tools.machine import called, complain, facts, lasting, until_boot
 
 ETC = pathlib.Path("/etc/systemd/system")
@@ -20,6 +21,7 @@ OF_PACKAGES = {
     "nvidia-persistenced.service": "nvidia-driver",
     "nvidia-fabricmanager.service": "nvidia-fabricmanager",
     "docker.service": "docker.io",
+    "nfs-kernel-server.service": "nfs-kernel-server",
 }
 WANTS = "multi-user.target.wants"
 
@@ -102,8 +104,8 @@ def _reload() -> int:
 
 
 def _start(unit: str) -> int:
-    problem = _problem(unit)
     settings = _settings(unit)
+    problem = _requirement(settings) or _problem(unit)
     if not problem:
         for command in settings.get("ExecStart", []):
             if status := kernel.run(command):
@@ -124,9 +126,25 @@ def _start(unit: str) -> int:
     return 0
 
 
+def _requirement(settings: dict[str, Any]) -> str:
+    """Units that are required are started first (systemd.unit(5), Requires=); why one of them cannot be."""
+    for each in str(settings.get("Requires", "")).split():
+        if not _active(each) and (not _known(each) or _start(each)):
+            return f"a dependency job failed ({each})"
+    return ""
+
+
 def _stop(unit: str) -> int:
+    """A unit that requires this one is stopped before it."""
+    with until_boot() as state:
+        active = dict(state.get("active", {}))
+    for each, settings in active.items():
+        if unit in str(settings.get("Requires", "")).split():
+            _stop(each)
     with until_boot() as state:
         settings = state.get("active", {}).pop(unit, {})
+    if unit == "nfs-kernel-server.service":
+        nfs.withdraw()
     for command in settings.get("ExecStop", []):
         kernel.run(command)
     if unit.endswith(".mount"):
@@ -138,6 +156,8 @@ def _problem(unit: str) -> str:
     """What keeps a daemon from starting."""
     if unit == "containerd.service":
         return _containerd()
+    if unit == "nfs-kernel-server.service":
+        return nfs.export()
     if unit == "nvidia-fabricmanager.service" and not (facts().get("gpu") or {}).get("nvswitch"):
         return "the control process exited with error code (NV_WARN_NOTHING_TO_DO: no NVSwitch devices)"
     if unit.endswith(".mount"):
@@ -195,6 +215,17 @@ def _boot() -> int:
     drives.boot()
     kernel.boot()
     _reload()
-    for link in sorted((ETC / WANTS).glob("*")) if (ETC / WANTS).is_dir() else []:
-        _start(link.name)
+    names = sorted(each.name for each in (ETC / WANTS).glob("*")) if (ETC / WANTS).is_dir() else []
+    begun: list[str] = []
+
+    def begin(unit: str) -> None:
+        if unit in names and unit not in begun:
+            begun.append(unit)
+            for each in str(_settings(unit).get("After", "")).split():
+                begin(each)
+            if not _active(unit):
+                _start(unit)
+
+    for unit in names:
+        begin(unit)
     return 0

@@ -64,6 +64,10 @@ VARIABLES = {
     "LEAVING": "",
     "LUSTRE_PARAMETERS": "osc.*.max_pages_per_rpc=1024",
     "LUSTRE_STRIPES": "",
+    "LNET": "o2ib=10.22.0.31 tcp=10.20.0.31",
+    "LUSTRE_RELEASE": "2.16.1",
+    "LUSTRE_FSNAME": "shared",
+    "LUSTRE_STANDBY": "",
     "GENERATION": "one",
 }
 

@@ -25,6 +25,7 @@ GPU_NODE: dict[str, Any] = {
     ),
     "cards": (Card("0000:18:00.0", "ibp24s0"), Card("0000:40:00.0", "ibp64s0")),
     "bridges": ("0000:15:01.0", "0000:15:02.0"),
+    "file_systems": ("nfs.example.com:/export", "10.22.0.11@o2ib:/shared"),
     "packages": {"nvidia-fabricmanager-580": "580.126.20-1"},
 }
 
@@ -45,9 +46,12 @@ class Prepared:
         return self.status == 0 and set(self.lines.values()) == {"ok"}
 
 
-def prepare(hall: Hall, host: Host, text: str | None = None, action: str = "apply", **connection: Any) -> Prepared:
+def prepare(
+    hall: Hall, host: Host, text: str | None = None, action: str = "apply", command: str = "", **connection: Any
+) -> Prepared:
     """Run a bundle on a host as the program does: one connection, the bundle on standard input."""
-    done = over_ssh(hall, host, f"GPUCLUSTER_ACTION={action} bash -s", bundle() if text is None else text, **connection)
+    command = command or f"GPUCLUSTER_ACTION={action} bash -s"
+    done = over_ssh(hall, host, command, bundle() if text is None else text, **connection)
     pairs = (line.partition(": ") for line in done.stdout.splitlines())
     return Prepared(done.status, {name: rest for name, _, rest in pairs})
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+import pytest
+import yaml
 
 from rehearsal.metal.hall import Hall, Host
 from rehearsal.metal.machine import Card, Drive
-from tests.graph.stackfiles import graph_of, stack_config
+from rehearsed import machines
+from tests.graph.stackfiles import graph_of, run_program, stack_config
+from tests.stacks.lustre_stack import with_lustre
+from tests.stacks.test_metal import machines as commands
 
 from .conftest import Rack
 from .racks import prepare
@@ -55,3 +62,33 @@ def test_the_programs_bundle_leaves_another_machine_alone(hall: Hall, rack: Rack
     assert said.status == 1
     assert list(said.lines) == ["checks"]
     assert f"has serial SOMEBODY-ELSE and the stack file says {DGX['serials'][0]}" in said.lines["checks"]
+
+
+FIRST = ("mds-1", "mds-2", "oss-1", "oss-2", "dgx-01")
+
+
+@pytest.fixture
+def lustre(hall: Hall) -> Iterator[dict[str, Host]]:
+    """Machines of the stack with its own Lustre, under their own names and addresses."""
+    found = {each.name: each for each in machines.machines(yaml.safe_dump({"config": with_lustre()}))}
+    hall.rack([found[name] for name in FIRST])
+    yield {name: hall.hosts[name] for name in FIRST}
+    for name in FIRST:
+        hall.hosts[name].power_off()
+
+
+def test_the_programs_bundles_make_a_file_system_that_a_node_mounts(hall: Hall, lustre: dict[str, Host]) -> None:
+    graph = run_program(with_lustre(), stack="metal")
+    for name, host in lustre.items():
+        whole, wanted = (
+            str(commands(graph)[name].inputs["stdin"]),
+            {"packages", "lnet", "lustre-server", "shared-files"},
+        )
+        before, call = whole.rstrip().rsplit("\n", 1)
+        text = "\n".join((before, " ".join(["run_concerns", *(word for word in call.split() if word in wanted)]), ""))
+        login = {"user": host.machine.user}
+        first = prepare(hall, host, text, command="sudo -n bash -s", **login)
+        assert first.status == 0, (name, first.lines)
+        assert prepare(hall, host, text, command="sudo -n bash -s", **login).all_ok(), name
+    formatted = [call for host in lustre.values() for call in host.calls() if call[0] == "mkfs.lustre"]
+    assert len(formatted) == 1 + 2 + 4

@@ -1,0 +1,43 @@
+"""Claims on directories of an NFS server, one for each namespace (G12)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components._base import Component
+from components.storage.claims import ClaimSpec, static_claim
+from components.storage.home_claims import NOMINAL_GIB
+
+
+@dataclass(frozen=True, kw_only=True)
+class NfsClaimsArgs:
+    """`root` on `server` has a directory by each namespace's name. The kubelet mounts it itself, without a driver."""
+
+    server: str
+    root: str
+    claims: Sequence[ClaimSpec]
+    after: Sequence[pulumi.Resource] = ()
+
+
+class NfsClaims(Component):
+    """Claims by (namespace, name). A name resolves when its claim is there."""
+
+    names: dict[tuple[str, str], pulumi.Output[str]]
+
+    def __init__(self, name: str, args: NfsClaimsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        self.names = {(spec.namespace, spec.name): self._claim(spec, args) for spec in args.claims}
+        self.register_outputs({"claims": sorted("/".join(key) for key in self.names)})
+
+    def _claim(self, spec: ClaimSpec, args: NfsClaimsArgs) -> pulumi.Output[str]:
+        source = k8s.core.v1.NFSVolumeSourceArgs(server=args.server, path=f"{args.root}/{spec.namespace}")
+        return static_claim(
+            self,
+            spec,
+            capacity_gib=NOMINAL_GIB,
+            request_gib=NOMINAL_GIB,
+            source={"nfs": source, "mount_options": ["nfsvers=4.2", "hard", "noatime"]},
+            after=args.after,
+        )

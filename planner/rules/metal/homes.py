@@ -1,0 +1,54 @@
+"""NFS: the machine that serves people's own files, and what is not for NFS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from planner.findings import Observation, Severity
+from planner.metal_draft import MetalDraft, metal_rule
+from planner.rules.metal.machines import path_of, ranges
+
+
+@metal_rule(
+    "home-drives",
+    "G12",
+    formula="disks of the server of homes: even, at least 2, at most its bays",
+    source='zpoolconcepts(7), "Virtual Devices": a mirror of two survives one',
+)
+def home_drives(draft: MetalDraft) -> Iterable[Observation]:
+    """The machine of homes names its drives, which are mirrored by twos: these and no others are formatted."""
+    home = draft.settings.storage.home
+    row = draft.catalogue.storage_servers.get(home.server) if home else None
+    for place, hosts in ranges(draft):
+        there = len(hosts.disks)
+        if hosts.storage != "nfs" or row is None or (there and there % 2 == 0 and there <= row.drives):
+            continue
+        yield Observation(
+            path=path_of(place, "disks"),
+            sentence=f"{there} disks are named for {hosts.name}, which mirrors those of a {row.name} by twos",
+            remedy="name an even number of them by /dev/disk/by-path, or correct storage.home.server",
+            subject=hosts.name,
+            inputs={"disks": str(there), "drives": str(row.drives)},
+        )
+
+
+@metal_rule(
+    "nfs-training-data",
+    "G12",
+    severity=Severity.WARNING,
+    formula="sharedFiles.kind: nfs with no dataset, and no checkpoint of more than one node",
+    source="nfs(5): every byte of a mount goes through the server that it names",
+)
+def nfs_training_data(draft: MetalDraft) -> Iterable[Observation]:
+    """Datasets and checkpoints of several nodes are not on NFS, whose one server gives 1 to 10 GB/s to all of them."""
+    inventory, training = draft.settings.inventory, draft.settings.training
+    if inventory is None or inventory.shared_files is None or inventory.shared_files.kind != "nfs":
+        return
+    waiting = [run.name for run in training.runs if run.dataset or (run.checkpoint and run.nodes > 1)]
+    if waiting:
+        yield Observation(
+            path="inventory.sharedFiles.kind",
+            sentence=f"{', '.join(waiting)} would read datasets or save checkpoints through the one server of NFS",
+            remedy="take Lustre or Ceph for the shared file system, and NFS for homes (storage.home)",
+            inputs={"runs": str(len(waiting))},
+        )

@@ -1,0 +1,108 @@
+"""Servers of Lustre in the program: what each is told, in which order they are made, and what nodes mount then."""
+
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+
+from policy.graph import Resource
+from tests.graph.harness import Recorded
+from tests.graph.stackfiles import refusal, run_program
+from tests.stacks.lustre_stack import ENCLOSURE, MDS_DISKS, OSS_DISKS, paired, with_lustre
+from tests.stacks.test_metal import machines, told
+
+SERVERS = ("mds-1", "mds-2", "oss-1", "oss-2", "oss-3", "oss-4")
+SOURCE = "10.22.0.35@o2ib,10.20.0.35@tcp:/shared"
+
+
+@cache
+def graph() -> Recorded:
+    return run_program(with_lustre(), stack="metal")
+
+
+def called(host: str, found: Recorded) -> list[str]:
+    return str(machines(found)[host].inputs["stdin"]).rstrip().rpartition("\n")[2].split()[1:]
+
+
+def after(host: str) -> set[str]:
+    """Machines whose preparation this one's waits for, at once or by others in between."""
+    prepared: dict[str, Resource] = {each.urn: each for each in machines(graph()).values()}
+    seen, left = set[str](), list(machines(graph())[host].depends_on)
+    while left:
+        urn = left.pop()
+        if urn not in seen and (it := graph().resources.get(urn)):
+            seen.add(urn)
+            left += it.depends_on
+    return {re.sub(r"^host-|-prepared$", "", prepared[urn].name) for urn in seen & prepared.keys()}
+
+
+def test_a_server_is_told_its_targets_and_its_networks() -> None:
+    found = told("oss-2", graph())
+    assert found["LNET"] == "o2ib=10.22.0.32 o2ib=10.22.1.32 tcp=10.20.0.32"
+    assert found["LUSTRE_MGS"] == "10.22.0.35@o2ib,10.20.0.35@tcp"
+    assert found["LUSTRE_SERVICE"] == "10.22.0.32@o2ib,10.22.1.32@o2ib,10.20.0.32@tcp"
+    assert (found["LUSTRE_FSNAME"], found["LUSTRE_RELEASE"], found["LUSTRE_STANDBY"]) == ("shared", "2.16.1", "")
+    assert found["ALLOW_FORMAT"] == "SX9R12"
+    first, second = found["LUSTRE_TARGETS"].splitlines()
+    assert first.split() == ["ost", "2", "raidz2", *OSS_DISKS[:10]]
+    assert second.split() == ["ost", "3", "raidz2", *OSS_DISKS[10:20]]
+    assert told("mds-2", graph())["LUSTRE_TARGETS"].split()[:5] == ["mdt", "1", "mirror", *MDS_DISKS[:2]]
+
+
+def test_its_packages_are_of_one_release_and_no_update_takes_the_kernel_away() -> None:
+    found = told("mds-1", graph())
+    names = found["PACKAGES"].split()
+    assert names.index("zfs-dkms=") < names.index("lustre-server-modules-dkms=2.16.1-1")
+    assert "lustre-server-utils=2.16.1-1" in names
+    assert {"lustre-", "linux-generic"} <= set(found["KEEP"].split())
+    assert not [word for word in told("dgx-01", graph())["PACKAGES"].split() if "lustre" in word or "zfs" in word]
+
+
+@pytest.mark.parametrize("host", SERVERS)
+def test_a_servers_concerns_are_its_own_and_it_is_no_node(host: str) -> None:
+    assert called(host, graph())[-2:] == ["lnet", "lustre-server"]
+    assert "kubelet" not in called(host, graph())
+
+
+def test_they_are_made_in_the_order_in_which_lustre_starts_and_nodes_come_last() -> None:
+    assert after("mds-1") == set()
+    assert after("mds-2") == {"mds-1"}
+    assert after("oss-3") == {"mds-1", "mds-2"}
+    assert set(SERVERS) <= after("cp-1")
+    assert set(SERVERS) <= after("dgx-05")
+
+
+def test_nodes_mount_what_they_serve_by_the_network_that_they_have() -> None:
+    for host in ("cp-1", "dgx-01"):
+        found = told(host, graph())
+        assert (found["SHARED_KIND"], found["SHARED_SOURCE"]) == ("lustre", SOURCE)
+        names = called(host, graph())
+        assert names.index("lnet") < names.index("shared-files") < names.index("lustre-client")
+    assert told("cp-1", graph())["LNET"] == "tcp=10.20.0.11"
+    assert told("dgx-01", graph())["LNET"] == "o2ib=10.22.0.21"
+
+
+def test_stripes_of_new_files_are_the_plans() -> None:
+    found = run_program(with_lustre(stripeCount=8), stack="metal")
+    assert told("cp-1", found)["LUSTRE_STRIPES"] == "8"
+
+
+def test_partners_know_each_others_targets() -> None:
+    found = run_program(paired(), stack="metal")
+    first, second = told("mds-1", found), told("mds-2", found)
+    assert first["LUSTRE_STANDBY"] == second["LUSTRE_TARGETS"]
+    assert second["LUSTRE_STANDBY"] == first["LUSTRE_TARGETS"]
+    assert first["LUSTRE_TARGETS"].split()[2:5] == ["mirror", *ENCLOSURE[:2]]
+    assert first["LUSTRE_SERVICE"].split() == list(reversed(second["LUSTRE_SERVICE"].split()))
+    assert first["LUSTRE_MGS"] == second["LUSTRE_MGS"] == first["LUSTRE_SERVICE"]
+
+
+def test_a_machine_that_may_not_be_formatted_is_told_so() -> None:
+    found = run_program(with_lustre({"oss-[1-4]": {"allowFormat": ["SX9R12"]}}), stack="metal")
+    assert [told(f"oss-{number}", found)["ALLOW_FORMAT"] for number in (1, 2)] == ["", "SX9R12"]
+
+
+def test_what_cannot_be_is_refused_before_a_machine_is_touched() -> None:
+    changes: dict[str, Any] = {"oss-[1-4]": {"targets": [0, 2, 4, 5]}}
+    assert "OST 5 is oss-4's, and oss-3's already" in refusal(with_lustre(changes), stack="metal")
