@@ -116,8 +116,8 @@ def swept(
     try:
         commands = directory / "console"
         commands.write_text(f"{net.commands()}Help\n")
-        # The end of its input would be the end of the simulator.
-        console = 'ibsim "${@:2}" < <(cat "$1"; exec sleep infinity)'
+        # The end of its input would be the end of the simulator; what holds it open ends with the simulator.
+        console = 'exec ibsim "${@:2}" < <(cat "$1"; exec tail --pid=$$ -f /dev/null)'
         words = ["bash", "-c", console, "ibsim", str(commands), "-s", *(["-r"] if at else []), *_LIMITS, str(file)]
         start("ibsim", words, "Commands:")
         _obeyed((directory / "ibsim.out").read_text(errors="replace"))

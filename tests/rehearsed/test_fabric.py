@@ -22,7 +22,7 @@ from rehearsed.fabric import plugged
 from tests.planner.site import planned_site
 from tests.planner.stacks import planned_metal
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = [pytest.mark.engine, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
 SWITCH, SERVER = "QM8700", "DGX A100"
 RACKED = {
