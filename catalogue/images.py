@@ -53,6 +53,9 @@ TRACKING_IMAGES = (MLFLOW_IMAGE, POSTGRES_IMAGE)
 PIPELINE_IMAGES = (PIPELINES_MYSQL_IMAGE, METADATA_IMAGE, *PIPELINES_IMAGES.values(), *ARGO_IMAGES.values())
 """Images that the program names itself where there are Kubeflow Pipelines."""
 
+TRAINER_BASE = "nvcr.io/nvidia/pytorch:26.03-py3"
+"""What images/trainer/Dockerfile is built on: the newest row below that has aws-ofi-nccl."""
+
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
 
