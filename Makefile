@@ -265,8 +265,8 @@ image-push: image-named ## push it to ECR; what the registry calls it goes to bu
 	@cat build/trainer.image
 
 image-sign: ## sign what was pushed, and its list of contents, keyless by the job's identity or SIGN_WITH=awskms:///alias/images
-	@cosign sign --yes $${SIGN_WITH:+--key "$$SIGN_WITH"} "$$(cat build/trainer.image)"
-	@cosign attest --yes $${SIGN_WITH:+--key "$$SIGN_WITH"} --type cyclonedx --predicate build/trainer.cdx.json "$$(cat build/trainer.image)"
+	@cosign sign --yes $${SIGN_WITH:+--use-signing-config=false --tlog-upload=false --key "$$SIGN_WITH"} "$$(cat build/trainer.image)"
+	@cosign attest --yes $${SIGN_WITH:+--use-signing-config=false --tlog-upload=false --key "$$SIGN_WITH"} --type cyclonedx --predicate build/trainer.cdx.json "$$(cat build/trainer.image)"
 
 ##@ Setup
 

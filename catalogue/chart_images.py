@@ -23,6 +23,8 @@ from catalogue.versions import (
     FLUENT_BIT,
     GPU_OPERATOR,
     KUBE_PROMETHEUS_STACK,
+    KYVERNO,
+    KYVERNO_VERSION,
     METRICS_SERVER,
     PROMETHEUS_ADAPTER,
     TRAEFIK,
@@ -130,6 +132,13 @@ CHART_IMAGES: Mapping[str, tuple[ChartImage, ...]] = {
     ),
     EXTERNAL_SECRETS.name: (
         _repository("image", f"ghcr.io/external-secrets/external-secrets:v{EXTERNAL_SECRETS.version}"),
+    ),
+    KYVERNO.name: (
+        _registry("admissionController.container.image", f"reg.kyverno.io/kyverno/kyverno:{KYVERNO_VERSION}"),
+        _registry("admissionController.initContainer.image", f"reg.kyverno.io/kyverno/kyvernopre:{KYVERNO_VERSION}"),
+        # Ends the webhooks before the release goes.
+        _registry("webhooksCleanup.image", f"ghcr.io/kyverno/readiness-checker:{KYVERNO_VERSION}"),
+        _registry("crds.migration.image", f"reg.kyverno.io/kyverno/kyverno-cli:{KYVERNO_VERSION}", use="asked"),
     ),
     VOLCANO.name: tuple(
         ChartImage(

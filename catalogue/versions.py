@@ -85,6 +85,15 @@ EXTERNAL_SECRETS = Chart(
     version="2.9.0",
     repository="https://charts.external-secrets.io",
 )
+KYVERNO = Chart(
+    name="kyverno",
+    # renovate: datasource=helm registryUrl=https://kyverno.github.io/kyverno depName=kyverno
+    version="3.9.1",
+    repository="https://kyverno.github.io/kyverno",
+)
+KYVERNO_VERSION = "v1.19.1"
+"""What the chart installs (its appVersion)."""
+
 VOLCANO = Chart(
     name="volcano",
     # renovate: datasource=helm registryUrl=https://volcano-sh.github.io/helm-charts depName=volcano

@@ -24,9 +24,10 @@ from components.tracking.mlflow import NAMESPACE as TRACKER
 from planner.types import Plan
 from stacks import devices
 from stacks.charts import chart_source
-from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, mail_ports, network_rules
+from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, SIGNATURES, mail_ports, network_rules
 from stacks.outside import Outside, deploy_outside
 from stacks.platform import GpuPool, Platform
+from stacks.signatures import checked
 
 DATA, CHECKPOINTS, WEIGHTS = ("training", "training-data"), ("training", "checkpoints"), ("inference", "model-weights")
 HOME = "home"
@@ -56,6 +57,7 @@ def namespace_specs(
     tracker: bool = False,
     outside: bool = False,
     pipelines: bool = False,
+    signatures: bool = False,
 ) -> list[NamespaceSpec]:
     """The namespaces. What the fabric's devices ask of training pods the baseline level forbids (NW03); operands of the
     GPU Operator mount the host. Neither side's pods may carry the other's priority, and inference has the GPUs of its
@@ -86,6 +88,7 @@ def namespace_specs(
         *(NamespaceSpec(name=name, pod_security="baseline") for name in (GATEWAY, CERTIFICATES) if gateway),
         *([NamespaceSpec(name=TRACKER, pod_security="baseline")] if tracker else []),
         *([NamespaceSpec(name=OUTSIDE, pod_security="baseline")] if outside else []),
+        *([NamespaceSpec(name=SIGNATURES, pod_security="baseline")] if signatures else []),
         # Steps write where runs do, as whoever their image says, and have no GPUs.
         *([NamespaceSpec(name=PIPELINES, pod_security="baseline", gpus=no_gpus)] if pipelines else []),
     ]
@@ -104,10 +107,12 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
                 tracker=plan.tracking is not None and plan.tracking.mlflow is not None,
                 outside=plan.external_secrets is not None,
                 pipelines=plan.pipelines is not None,
+                signatures=plan.signatures is not None,
             )
         ),
         at_platform,
     ).names
+    namespaces = checked(plan, platform, namespaces, at_platform)
     platform.objects.prepare(namespaces, at_platform)
     rules = network_rules(
         platform.connections,
@@ -118,6 +123,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         tracking=plan.tracking,
         outside=plan.external_secrets is not None,
         pipelines=plan.pipelines is not None,
+        registry=plan.signatures.port if plan.signatures else None,
     )
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
     monitors = _monitors(plan.supply, platform, namespaces, at_platform)

@@ -11,10 +11,14 @@ _CONDITIONS = {
     "Gateway": "condition=Programmed",
     # Each gateway that has the route says so by itself (Gateway API, RouteParentStatus).
     "HTTPRoute": 'jsonpath={.status.parents[*].conditions[?@.type=="Accepted"].status}=True',
+    # Kyverno says so once the API server asks it about what the policy is about (pkg/controllers/webhook).
+    "ImageValidatingPolicy": "jsonpath={.status.conditionStatus.ready}=true",
     "SecretStore": "condition=Ready",
 }
 
 
-def awaited(kind: Literal["Certificate", "ExternalSecret", "Gateway", "HTTPRoute", "SecretStore"]) -> dict[str, str]:
+def awaited(
+    kind: Literal["Certificate", "ExternalSecret", "Gateway", "HTTPRoute", "ImageValidatingPolicy", "SecretStore"],
+) -> dict[str, str]:
     """The annotation by which an object of a kind is done when its controller says that it works."""
     return {"pulumi.com/waitFor": _CONDITIONS[kind]}

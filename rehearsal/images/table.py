@@ -37,6 +37,8 @@ from rehearsal.images import (
 from rehearsal.images.external_secrets import controller as external_secrets
 from rehearsal.images.katib import algorithms, collector, database
 from rehearsal.images.katib import controller as katib
+from rehearsal.images.kyverno import clearing
+from rehearsal.images.kyverno import controller as kyverno
 from rehearsal.kubelet.images import Absent, Images, Row
 
 TABLE: tuple[Row, ...] = (
@@ -90,6 +92,9 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/cert-manager-(controller|cainjector|webhook)", gateway.cert_manager),
     Row(r".*/cert-manager-startupapicheck", gateway.api_check),
     Row(r".*/external-secrets", external_secrets.run),
+    Row(r".*/kyverno/kyverno", kyverno.run, container="kyverno"),
+    Row(r".*/kyverno/kyvernopre", kyverno.prepares),
+    Row(r".*/kyverno/readiness-checker", clearing.run),
     Row(r".*/kube-webhook-certgen", certgen.run),
     Row(r".*/grafana/grafana", grafana.run, container="grafana"),
     Row(r".*/kubectl|kubectl", kubectl.run),

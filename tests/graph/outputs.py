@@ -201,6 +201,7 @@ CUSTOM_KINDS = (
     "kubernetes:external-secrets.io/v1:SecretStore",
     "kubernetes:example.com/v1:FabricPolicy",
     "kubernetes:mellanox.com/v1alpha1:NicClusterPolicy",
+    "kubernetes:policies.kyverno.io/v1:ImageValidatingPolicy",
     "kubernetes:ceph.rook.io/v1:CephCluster",
     "kubernetes:ceph.rook.io/v1:CephBlockPool",
     "kubernetes:ceph.rook.io/v1:CephFilesystem",

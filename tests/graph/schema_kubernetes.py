@@ -36,6 +36,7 @@ ELSEWHERE = {
     "MPIJob": "kubeflow.org_mpijobs.mpi-operator-v2beta1.yaml",
     "ExternalSecret": "external-secrets.io_externalsecrets.yaml",
     "SecretStore": "external-secrets.io_secretstores.yaml",
+    "ImageValidatingPolicy": "policies.kyverno.io_imagevalidatingpolicies.yaml",
     "TrainJob": "trainer.kubeflow.org_trainjobs.yaml",
     "TrainingRuntime": "trainer.kubeflow.org_trainingruntimes.yaml",
     "CephCluster": "ceph.rook.io_cephclusters.yaml",
