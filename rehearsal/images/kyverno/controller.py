@@ -160,7 +160,7 @@ class Controller(Answering):
             self._launch.log(f"{image}: taken as signed, its registry is out of the rehearsal's reach")
             return True
         key = (attestor["cosign"].get("key") or {}).get("data")
-        return bool(key) and is_signed(image, key)
+        return key is not None and is_signed(image, str(key))
 
     def stop(self) -> None:
         self._authority = ""
