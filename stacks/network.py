@@ -33,7 +33,9 @@ OUTSIDE = "external-secrets"
 """The namespace of what brings secrets from outside."""
 
 SIGNATURES = "kyverno"
-"""The namespace of what looks for signatures before pods are admitted."""
+"""The namespace of what looks for signatures before pods are admitted. What clears up after Kyverno knows no other name
+of it (kyverno v1.19.1, cmd/readiness-checker, scale-deploy).
+"""
 
 _SCRAPERS = Flow(peers=[Pods(namespace="monitoring")])
 

@@ -112,7 +112,6 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         ),
         at_platform,
     ).names
-    namespaces = checked(plan, platform, namespaces, at_platform)
     platform.objects.prepare(namespaces, at_platform)
     rules = network_rules(
         platform.connections,
@@ -127,6 +126,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
     )
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
     monitors = _monitors(plan.supply, platform, namespaces, at_platform)
+    namespaces = checked(plan, platform, namespaces, monitors, at_platform)
     Chart(
         "metrics-server",
         ChartArgs(

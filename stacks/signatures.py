@@ -21,10 +21,14 @@ from stacks.platform import Platform
 
 
 def checked(
-    plan: Plan, platform: Platform, namespaces: Mapping[str, pulumi.Output[str]], inside: pulumi.ResourceOptions
+    plan: Plan,
+    platform: Platform,
+    namespaces: Mapping[str, pulumi.Output[str]],
+    monitors: pulumi.Resource,
+    inside: pulumi.ResourceOptions,
 ) -> Mapping[str, pulumi.Output[str]]:
     """The namespaces, where those with signed images alone resolve when admission asks for signatures; all of them as
-    they are without the setting. Register what checks.
+    they are without the setting. Register what checks, after the kinds of `monitors` that its chart makes one of.
     """
     wanted = plan.signatures
     if wanted is None:
@@ -42,7 +46,7 @@ def checked(
         values=kyverno_values(
             account, wanted.namespaces, replicas=wanted.replicas, cpu_millicores=cpu, memory_mib=memory
         ),
-        after=platform.cluster.ready,
+        after=[platform.cluster.ready, monitors],
     )
     policy = ImageSignaturesArgs(
         namespaces=wanted.namespaces,

@@ -110,6 +110,8 @@ def test_pods_there_come_after_the_policy() -> None:
     waits = {each.name for each in graph.resources.values() if graph.one("signed-images-policy").urn in each.depends_on}
     assert {"run-llama-3-8b-sft-job", "claims-training-checkpoints-claim", "service-llama-3-8b-deployment"} <= waits
     assert not {"volcano-release", "kyverno-release"} & waits
+    monitors = graph.one("prometheus-operator-crds-release").urn
+    assert monitors in graph.one("kyverno-release").depends_on
 
 
 @pytest.mark.parametrize("keyless", [False, True])
