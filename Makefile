@@ -14,7 +14,7 @@ STACK ?= dev
 TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
   BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
   CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT \
-  SERIAL FABRIC ERRORS \
+  SERIAL FABRIC ERRORS IMAGE DOCKERFILE SIGN_WITH \
   MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
@@ -241,6 +241,41 @@ pin-charts: setup ## put on record what the charts' packages are that nobody has
 upstream: setup ## fetch the vendors' whole charts and CRDs, with digests (needs their sites)
 	@$(RUN) catalogue.upstream
 
+##@ The trainer's image: images/trainer, for the registry of a stack; needs Docker, and for the last ones AWS' CLI, Trivy and Cosign
+
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
+# The image by its repository and the commit that it is built of: tags of ECR never move here.
+TAGGED := "$$IMAGE:$(COMMIT)"
+
+image-check: setup ## refuse DOCKERFILE (images/trainer/Dockerfile) where the fabric of STACK's runs needs more than it has
+	@$(RUN) planner.dockerfiles --stack "$$STACK" "$${DOCKERFILE:-images/trainer/Dockerfile}"
+
+image-named:
+	@[ -n "$$IMAGE" ] || { echo "error: name the repository: make image IMAGE=123456789012.dkr.ecr.us-east-2.amazonaws.com/lab/trainer" >&2; exit 2; }
+
+image: setup image-named ## build IMAGE=<repository> from the tree's commit; FABRIC=efa (infiniband, roce, none) is looked for in it
+	@git diff --quiet HEAD -- images node || { echo "error: images or node differ from the commit: commit first, the tag is its name" >&2; exit 1; }
+	@base=$$($(RUN) planner.dockerfiles --base); docker buildx build --load --pull --provenance=false \
+	  --build-arg BASE="$$base" --build-arg FABRIC="$${FABRIC:-efa}" --build-arg REVISION=$(COMMIT) \
+	  --file images/trainer/Dockerfile --tag $(TAGGED) .
+
+image-sbom: image-named ## what is in it, as CycloneDX JSON into build/trainer.cdx.json
+	@mkdir -p build; trivy image --quiet --format cyclonedx --output build/trainer.cdx.json $(TAGGED)
+
+image-scan: image-named ## end with 1 if Trivy knows a grave vulnerability of it that has a fix, or finds a secret in it
+	@trivy image --quiet --scanners vuln,secret --severity HIGH,CRITICAL --ignore-unfixed --exit-code 1 $(TAGGED)
+
+image-push: image-named ## push it to ECR; what the registry calls it goes to build/trainer.image
+	@host="$${IMAGE%%/*}"; region="$${host#*.ecr.}"; \
+	  aws ecr get-login-password --region "$${region%%.*}" | docker login --username AWS --password-stdin "$$host"
+	@docker push --quiet $(TAGGED); mkdir -p build; \
+	  docker inspect --format '{{range .RepoDigests}}{{println .}}{{end}}' $(TAGGED) | grep -F "$$IMAGE@" | head -n 1 > build/trainer.image
+	@cat build/trainer.image
+
+image-sign: ## sign what was pushed, and its list of contents, keyless by the job's identity or SIGN_WITH=awskms:///alias/images
+	@cosign sign --yes $${SIGN_WITH:+--use-signing-config=false --tlog-upload=false --key "$$SIGN_WITH"} "$$(cat build/trainer.image)"
+	@cosign attest --yes $${SIGN_WITH:+--use-signing-config=false --tlog-upload=false --key "$$SIGN_WITH"} --type cyclonedx --predicate build/trainer.cdx.json "$$(cat build/trainer.image)"
+
 ##@ Setup
 
 toolchain: setup ## build the rehearsal's tools into the cache
@@ -275,4 +310,4 @@ help: ## this list
 
 .PHONY: plan propose submit power destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
-	accept images pin-images charts pin-charts sbom upstream toolchain pack setup help
+	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign toolchain pack setup help

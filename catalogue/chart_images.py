@@ -24,6 +24,8 @@ from catalogue.versions import (
     GPU_OPERATOR,
     KARPENTER,
     KUBE_PROMETHEUS_STACK,
+    KYVERNO,
+    KYVERNO_VERSION,
     METRICS_SERVER,
     PROMETHEUS_ADAPTER,
     TRAEFIK,
@@ -133,6 +135,13 @@ CHART_IMAGES: Mapping[str, tuple[ChartImage, ...]] = {
         _repository("image", f"ghcr.io/external-secrets/external-secrets:v{EXTERNAL_SECRETS.version}"),
     ),
     KARPENTER.name: (_repository("controller.image", f"public.ecr.aws/karpenter/controller:{KARPENTER.version}"),),
+    KYVERNO.name: (
+        _registry("admissionController.container.image", f"reg.kyverno.io/kyverno/kyverno:{KYVERNO_VERSION}"),
+        _registry("admissionController.initContainer.image", f"reg.kyverno.io/kyverno/kyvernopre:{KYVERNO_VERSION}"),
+        # Ends the webhooks before the release goes.
+        _registry("webhooksCleanup.image", f"ghcr.io/kyverno/readiness-checker:{KYVERNO_VERSION}"),
+        _registry("crds.migration.image", f"reg.kyverno.io/kyverno/kyverno-cli:{KYVERNO_VERSION}", use="asked"),
+    ),
     VOLCANO.name: tuple(
         ChartImage(
             image=f"docker.io/volcanosh/{each}:v{VOLCANO.version}",

@@ -56,6 +56,9 @@ PIPELINE_IMAGES = (PIPELINES_MYSQL_IMAGE, METADATA_IMAGE, *PIPELINES_IMAGES.valu
 PEOPLE_IMAGES = (OAUTH2_PROXY_IMAGE,)
 """Images that the program names itself where people sign in to pages."""
 
+TRAINER_BASE = "nvcr.io/nvidia/pytorch:26.03-py3"
+"""What images/trainer/Dockerfile is built on: the newest row below that has aws-ofi-nccl."""
+
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 """Image as written -> sha256:..., as resolved on `catalogue/digests.json`'s last change."""
 

@@ -1,6 +1,7 @@
 """Resolve image tags to digests at their registries: `python -m catalogue.pins [IMAGE ...]` (make pin-images).
 
-Without arguments it resolves the images the program names itself; a stack file's images are given as arguments. The
+Without arguments it resolves the images the program names itself, and what its trainer's image is built on; a stack
+file's images are given as arguments. The
 answers go to catalogue/digests.json. If a registry does not answer, the file stays as it is.
 """
 
@@ -17,7 +18,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
 from catalogue.fetching import kin, opened, refused, whole
-from catalogue.images import DIGESTS_FILE, own_images
+from catalogue.images import DIGESTS_FILE, TRAINER_BASE, own_images
 
 _DOCKER_HUB = "registry-1.docker.io"
 _MANIFESTS = ", ".join(
@@ -160,4 +161,4 @@ def main(arguments: list[str], file: Path = DIGESTS_FILE) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main([TRAINER_BASE, *sys.argv[1:]]))

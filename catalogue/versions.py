@@ -91,6 +91,15 @@ KARPENTER = Chart(
     version="1.14.1",
     repository="oci://public.ecr.aws/karpenter",
 )
+KYVERNO = Chart(
+    name="kyverno",
+    # renovate: datasource=helm registryUrl=https://kyverno.github.io/kyverno depName=kyverno
+    version="3.9.1",
+    repository="https://kyverno.github.io/kyverno",
+)
+KYVERNO_VERSION = "v1.19.1"
+"""What the chart installs (its appVersion)."""
+
 VOLCANO = Chart(
     name="volcano",
     # renovate: datasource=helm registryUrl=https://volcano-sh.github.io/helm-charts depName=volcano

@@ -16,6 +16,7 @@ from catalogue.versions import (
     FLUENT_BIT,
     KARPENTER,
     KUBE_PROMETHEUS_STACK,
+    KYVERNO,
     STANDARD_SUPPORT_ENDS,
     TRAEFIK,
     TRAINING_OPERATOR,
@@ -45,6 +46,7 @@ from planner.scaled import is_scaled
 from planner.serving.gateway import plan_gateway
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
+from planner.signatures import plan_signatures
 from planner.stack import (
     api_endpoint,
     aws_deployment,
@@ -113,6 +115,7 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
         spending=spending(settings),
         keeper=plan_keeper(settings, draft.pools, draft.prices),
         external_secrets=plan_external_secrets(settings),
+        signatures=plan_signatures(settings),
         repositories=plan_repositories(settings),
         quotas=draft.quotas,
         bom=bom,
@@ -202,6 +205,7 @@ def _software(settings: AwsSettings) -> list[tuple[str, str]]:
     left_out += [] if settings.serving.gateway else [CERT_MANAGER, TRAEFIK]
     left_out += [] if settings.external_secrets else [EXTERNAL_SECRETS]
     left_out += [] if is_scaled(settings.pools) else [KARPENTER]
+    left_out += [] if settings.supply.signatures else [KYVERNO]
     charts = [(chart.name, chart.version) for chart in CHARTS.values() if chart not in left_out]
     return [("Kubernetes", settings.platform.kubernetes_version), *charts, ("training-operator", TRAINING_OPERATOR)]
 

@@ -48,4 +48,6 @@ def _names(draft: Draft, platform: list[versions.Chart]) -> tuple[str, ...]:
             found.append(versions.PROMETHEUS_ADAPTER)
     if draft.gateway:
         found += [versions.CERT_MANAGER, versions.TRAEFIK]
+    if draft.settings.supply.signatures:
+        found.append(versions.KYVERNO)
     return tuple(sorted(each.name for each in found))

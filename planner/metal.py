@@ -32,6 +32,7 @@ from planner.purchase import plan_purchase
 from planner.serving.gateway import plan_gateway
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
+from planner.signatures import plan_signatures
 from planner.site import plan_site
 from planner.stack import ownership, plan_queues, plan_supply
 from planner.storage.plan import client_rates, plan_metal_storage
@@ -55,6 +56,7 @@ def plan_metal(settings: MetalSettings, shipped: Catalogue, today: date) -> Meta
         kubernetes_version=settings.platform.kubernetes_version,
         ownership=ownership(settings),
         supply=plan_supply(settings),
+        signatures=plan_signatures(settings),
         charts=draft.charts,
         queues=plan_queues(settings, draft.pools.values()),
         teams=plan_teams(settings),

@@ -23,6 +23,7 @@ from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.procurement import Check
 from planner.quotas import QuotaNeed
 from planner.serving.gateway import GatewayPlan
+from planner.signatures import SignaturesPlan
 from planner.stack import (
     ApiEndpoint,
     AwsDeployment,
@@ -80,8 +81,8 @@ class Plan:
 
     `charts` are installed, by name. `gates` are the tests that a pool's nodes have to pass, `measured` is what does
     them, `sharing` is what services leave of it, by the pool's name. Without the section of that name there is no
-    `monitoring`, no `external_secrets` and no `gateway`; without `experiments` no `trial_database`, without their
-    sections no `tracking` and no `pipelines`.
+    `monitoring`, no `external_secrets`, no `signatures` and no `gateway`; without `experiments` no `trial_database`,
+    without their sections no `tracking` and no `pipelines`.
     """
 
     kubernetes_version: str
@@ -107,6 +108,7 @@ class Plan:
     monitoring: MonitoringPlan | None
     findings: tuple[Finding, ...]
     external_secrets: ExternalSecretsPlan | None = None
+    signatures: SignaturesPlan | None = None
 
     @property
     def errors(self) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from settings.sections import Section, SectionError
-from settings.types import Matching
+from settings.types import Matching, Name
 
 RegistryPrefix = Annotated[
     str,
@@ -30,6 +30,60 @@ Directory = Annotated[
 ]
 
 
+PublicKey = Annotated[
+    str,
+    Matching(
+        r"-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=]{1,76}\n){1,20}-----END PUBLIC KEY-----\n?",
+        "a public key in PEM, as cosign public-key prints it: a block that begins with |, from BEGIN to END PUBLIC KEY",
+    ),
+]
+Issuer = Annotated[
+    str,
+    Matching(
+        r"https://[a-z0-9]+([.-][a-z0-9]+)*(/[A-Za-z0-9._~/-]*)?",
+        "the address of an identity provider, such as https://token.actions.githubusercontent.com",
+    ),
+]
+Identity = Annotated[
+    str,
+    Matching(
+        r"[A-Za-z0-9][A-Za-z0-9@._:/+~-]{2,299}",
+        "who signs, in full: https://github.com/OWNER/REPOSITORY/.github/workflows/images.yml@refs/heads/main, or a "
+        "mail address; no pattern",
+    ),
+]
+
+
+class Keyless(Section):
+    """A signature that names who made it, by a certificate of Fulcio's that the log of Rekor has seen."""
+
+    issuer: Annotated[Issuer, Field(description="identity provider that the signer was known to")]
+    identity: Annotated[Identity, Field(description="the signer, as its certificate names it")]
+
+
+class Signatures(Section):
+    """Whose signature every image of some namespaces has; admission refuses pods with others there."""
+
+    key: Annotated[PublicKey | None, Field(description="public key of the signer")] = None
+    keyless: Annotated[Keyless | None, Field(description="the signer by its identity, in place of a key")] = None
+    namespaces: Annotated[
+        tuple[Name, ...],
+        Field(min_length=1, max_length=64, description="where only signed images run: those of workloads and teams"),
+    ] = ("training", "inference")
+    replicas: Annotated[
+        int, Field(ge=1, le=5, description="pods that check; while none answers, no new pod starts in the namespaces")
+    ] = 3
+
+    @model_validator(mode="after")
+    def _has_one_signer(self) -> Self:
+        if (self.key is None) == (self.keyless is None):
+            said = "names no signer" if self.key is None else "names two signers"
+            raise SectionError([((), f"{said}; set supply.signatures.key, or supply.signatures.keyless")])
+        if len(set(self.namespaces)) != len(self.namespaces):
+            raise SectionError([(("namespaces",), "names a namespace twice; leave one of them out")])
+        return self
+
+
 class Supply(Section):
     registry: Annotated[
         RegistryPrefix | None,
@@ -45,6 +99,17 @@ class Supply(Section):
             "them; None = Helm fetches them itself, unchecked"
         ),
     ] = None
+    signatures: Annotated[
+        Signatures | None,
+        Field(description="only images with this signature run in these namespaces; None = any image runs"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _can_hold_signatures(self) -> Self:
+        if self.signatures is not None and self.registry is None:
+            said = "are looked for beside the images, and nobody signs at their makers' registries for you"
+            raise SectionError([(("signatures",), f"{said}; set supply.registry to one that you push to")])
+        return self
 
 
 Host = Annotated[str, Matching(r"[a-z0-9]+([.-][a-z0-9]+)*", "a registry's host as images name it, such as docker.io")]
@@ -83,4 +148,7 @@ class AwsSupply(Supply):
             raise SectionError(
                 [(("cache",), "caches for no registry; set supply.registry to ACCOUNT.dkr.ecr.REGION.amazonaws.com")]
             )
+        if self.cache is not None and self.signatures is not None:
+            said = "is filled when a node first pulls, and admission looks for signatures before that"
+            raise SectionError([(("cache",), f"{said}; remove supply.cache and copy images (make images)")])
         return self

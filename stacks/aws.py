@@ -18,6 +18,7 @@ from planner.types import AwsPlan
 from stacks.aws_cache import image_cache
 from stacks.aws_ground import Ground, ask_account, cluster_name, ground, key
 from stacks.aws_home import home
+from stacks.aws_images import ecr_images
 from stacks.aws_karpenter import scaled_pools
 from stacks.aws_keeper import keeper
 from stacks.aws_people import EksPeople
@@ -139,6 +140,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
             region=plan.deployment.region,
             account_id=base.account.id,
         ),
+        images=ecr_images(plan, base.account, cluster.name),
         people=EksPeople(cluster_name=cluster.name, opts=pulumi.ResourceOptions(parent=kube)),
         layer=kube,
         providers=[provider, kubernetes],

@@ -33,6 +33,11 @@ GATEWAY, CERTIFICATES = "gateway", "cert-manager"
 OUTSIDE = "external-secrets"
 """The namespace of what brings secrets from outside."""
 
+SIGNATURES = "kyverno"
+"""The namespace of what looks for signatures before pods are admitted. What clears up after Kyverno knows no other name
+of it (kyverno v1.19.1, cmd/readiness-checker, scale-deploy).
+"""
+
 _SCRAPERS = Flow(peers=[Pods(namespace="monitoring")])
 
 
@@ -52,9 +57,11 @@ def network_rules(
     tracking: TrackingPlan | None = None,
     outside: bool = False,
     pipelines: bool = False,
+    registry: int | None = None,
 ) -> Mapping[str, Sequence[Rule]]:
     """The rules by namespace; `gates` are the pools that are measured. With `experiments` Katib is there, with
-    `tracking` what runs tell, with `outside` what brings secrets, with `pipelines` those of Kubeflow."""
+    `tracking` what runs tell, with `outside` what brings secrets, with `pipelines` those of Kubeflow, with
+    `registry`, the port that signatures are fetched from, what checks them."""
     katib = experiment_rules(known.api) if experiments else {}
     told = tracking_rules(tracking, _stores(known)) if tracking else {}
     steps = pipelines_rules(known.api, _stores(known), tracked=TRACKER in told) if pipelines else {}
@@ -66,6 +73,7 @@ def network_rules(
         (_way_in(known, gateway) if gateway else {})
         | own
         | (_outside_rules(known) if outside else {})
+        | (_signature_rules(known, registry) if registry else {})
         | {
             "training": [
                 DENY,
@@ -218,6 +226,15 @@ def _outside_rules(known: Connections) -> dict[str, list[Rule]]:
     """What brings secrets asks their keeper, at a public address or inside the network."""
     asks = Rule(name="asks-keeper", egress=[_at(each) for each in _outside(known, ())])
     return {OUTSIDE: [DENY, NAMES, _scraped(), _asks_api(known), asks]}
+
+
+def _signature_rules(known: Connections, port: int) -> dict[str, list[Rule]]:
+    """A site's registry may have any address; Sigstore's servers and a cloud's tokens have port 443, or the platform's
+    own service for rights.
+    """
+    registry = Reach(cidrs=["0.0.0.0/0"], ports=sorted({443, port}))
+    asks = Rule(name="asks-registry", egress=[_at(each) for each in (registry, *_platform(known))])
+    return {SIGNATURES: [DENY, NAMES, _scraped(), _asks_api(known), _webhooks(known), asks]}
 
 
 def _asks_api(known: Connections) -> Rule:

@@ -276,6 +276,19 @@ class Vault(Protocol):
         ...
 
 
+class Images(Protocol):
+    """The platform's own registry. `provider` is its cloud, as Kyverno calls it."""
+
+    @property
+    def provider(self) -> str: ...
+
+    def reader(
+        self, name: str, *, namespace: pulumi.Input[str], account: str, opts: pulumi.ResourceOptions
+    ) -> pulumi.Output[str]:
+        """Let pods of an account read images and signatures; its name, when new pods have the right."""
+        ...
+
+
 class People(Protocol):
     """Who is known to the platform by themselves, not by a group of the identity provider."""
 
@@ -289,7 +302,8 @@ class Platform:
 
     `block` is the storage class of single volumes, `entry` what a gateway is published by, `people` None where only
     groups are known, `zones` None where pods have no right to any, `home` None where people have no files of their own,
-    `vault` None where nothing keeps secrets. `layer` is the parent of what else runs the cluster, `providers` are those
+    `vault` None where nothing keeps secrets, `images` None
+    where images are read without signing in. `layer` is the parent of what else runs the cluster, `providers` are those
     that the workloads' resources need, `outputs` the platform's own lines in the stack's outputs, by layer.
     """
 
@@ -310,3 +324,4 @@ class Platform:
     zones: Zones | None = None
     home: SharedFiles | None = None
     vault: Vault | None = None
+    images: Images | None = None

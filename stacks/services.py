@@ -25,9 +25,10 @@ from components.tracking.mlflow import NAMESPACE as TRACKER
 from planner.types import Plan
 from stacks import devices
 from stacks.charts import chart_source
-from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, mail_ports, network_rules
+from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, SIGNATURES, mail_ports, network_rules
 from stacks.outside import Outside, deploy_outside
 from stacks.platform import GpuPool, Platform
+from stacks.signatures import checked
 
 DATA, CHECKPOINTS, WEIGHTS = ("training", "training-data"), ("training", "checkpoints"), ("inference", "model-weights")
 HOME = "home"
@@ -58,6 +59,7 @@ def namespace_specs(
     outside: bool = False,
     pipelines: bool = False,
     people: bool = False,
+    signatures: bool = False,
 ) -> list[NamespaceSpec]:
     """The namespaces. What the fabric's devices ask of training pods the baseline level forbids (NW03); operands of the
     GPU Operator mount the host. Neither side's pods may carry the other's priority, and inference has the GPUs of its
@@ -89,6 +91,7 @@ def namespace_specs(
         *([NamespaceSpec(name=TRACKER, pod_security="baseline")] if tracker else []),
         *([NamespaceSpec(name=PEOPLE, pod_security="restricted", gpus=no_gpus)] if people else []),
         *([NamespaceSpec(name=OUTSIDE, pod_security="baseline")] if outside else []),
+        *([NamespaceSpec(name=SIGNATURES, pod_security="baseline")] if signatures else []),
         # Steps write where runs do, as whoever their image says, and have no GPUs.
         *([NamespaceSpec(name=PIPELINES, pod_security="baseline", gpus=no_gpus)] if pipelines else []),
     ]
@@ -108,6 +111,7 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
                 outside=plan.external_secrets is not None,
                 pipelines=plan.pipelines is not None,
                 people=plan.gateway is not None and plan.gateway.people is not None,
+                signatures=plan.signatures is not None,
             )
         ),
         at_platform,
@@ -122,9 +126,11 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         tracking=plan.tracking,
         outside=plan.external_secrets is not None,
         pipelines=plan.pipelines is not None,
+        registry=plan.signatures.port if plan.signatures else None,
     )
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
     monitors = _monitors(plan.supply, platform, namespaces, at_platform)
+    namespaces = checked(plan, platform, namespaces, monitors, at_platform)
     Chart(
         "metrics-server",
         ChartArgs(

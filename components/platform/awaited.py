@@ -13,11 +13,22 @@ _CONDITIONS = {
     # Each gateway that has the route says so by itself (Gateway API, RouteParentStatus).
     "HTTPRoute": 'jsonpath={.status.parents[*].conditions[?@.type=="Accepted"].status}=True',
     "NodePool": "condition=Ready",
+    # Kyverno says so once the API server asks it about what the policy is about (pkg/controllers/webhook).
+    "ImageValidatingPolicy": "jsonpath={.status.conditionStatus.ready}=true",
     "SecretStore": "condition=Ready",
 }
 
 
-Kind = Literal["Certificate", "EC2NodeClass", "ExternalSecret", "Gateway", "HTTPRoute", "NodePool", "SecretStore"]
+Kind = Literal[
+    "Certificate",
+    "EC2NodeClass",
+    "ExternalSecret",
+    "Gateway",
+    "HTTPRoute",
+    "ImageValidatingPolicy",
+    "NodePool",
+    "SecretStore",
+]
 
 
 def awaited(kind: Kind) -> dict[str, str]:

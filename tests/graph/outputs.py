@@ -207,6 +207,7 @@ CUSTOM_KINDS = (
     "kubernetes:karpenter.sh/v1:NodePool",
     "kubernetes:example.com/v1:FabricPolicy",
     "kubernetes:mellanox.com/v1alpha1:NicClusterPolicy",
+    "kubernetes:policies.kyverno.io/v1:ImageValidatingPolicy",
     "kubernetes:ceph.rook.io/v1:CephCluster",
     "kubernetes:ceph.rook.io/v1:CephBlockPool",
     "kubernetes:ceph.rook.io/v1:CephFilesystem",

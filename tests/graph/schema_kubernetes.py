@@ -39,6 +39,7 @@ ELSEWHERE = {
     "SecretStore": "external-secrets.io_secretstores.yaml",
     "EC2NodeClass": "karpenter.k8s.aws_ec2nodeclasses.yaml",
     "NodePool": "karpenter.sh_nodepools.yaml",
+    "ImageValidatingPolicy": "policies.kyverno.io_imagevalidatingpolicies.yaml",
     "TrainJob": "trainer.kubeflow.org_trainjobs.yaml",
     "TrainingRuntime": "trainer.kubeflow.org_trainingruntimes.yaml",
     "CephCluster": "ceph.rook.io_cephclusters.yaml",

@@ -28,6 +28,7 @@ NEEDED: dict[tuple[str, str], dict[str, str]] = {
     ("drift", "tell"): {**READ, "issues": "write"},
     ("deploy", "which"): READ,
     ("deploy", "up"): {**READ, "id-token": "write"},
+    ("images", "push"): {**READ, "id-token": "write"},
 }
 """The least that each job needs: reading the code, the run's artifact, one comment, one issue, or a role by OIDC."""
 OURS = re.compile(r"\b(secrets\.|GITHUB_TOKEN|github\.token)")
@@ -125,6 +126,18 @@ def test_one_at_a_time_for_each_stack() -> None:
         assert job["concurrency"] == {"group": "stack-${{ matrix.stack }}", "cancel-in-progress": False}
 
 
+def test_an_image_is_scanned_before_it_is_pushed_and_signed_after_y08_y09() -> None:
+    """Y08, Y09, AB01: what a merge made, and never what a pull request did."""
+    content = loaded(FOLDER / "images.yml")
+    steps = [step["run"] for step in content["jobs"]["push"]["steps"] if "run" in step]
+    assert steps == [
+        "make image-check STACK=prod",
+        *(f"make {each}" for each in ("image", "image-sbom", "image-scan", "image-push", "image-sign")),
+    ]
+    assert list(content["on"]) == ["push"]
+    assert content["on"]["push"]["branches"] == ["main"]
+
+
 def test_a_deployment_waits_for_its_environment() -> None:
     """Named like the stack, where reviewers are required; looking has one of its own, without."""
     assert loaded(FOLDER / "deploy.yml")["jobs"]["up"]["environment"] == "${{ matrix.stack }}"
@@ -143,6 +156,7 @@ VALUES = {
     "DEPLOYED": '["prod"]',
     "ASKED": "",
     "RUN_URL": "https://github.com/acme/cluster/actions/runs/7",
+    "IMAGE": "123456789012.dkr.ecr.us-east-2.amazonaws.com/lab/trainer",
 }
 SHIM = """#!/bin/bash
 printf '%s\\n' "$(basename "$0")" "$@" >> "$CALLS"

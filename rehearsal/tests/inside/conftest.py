@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from rehearsal.plugins.kubernetes.helm_order import Order
 from rehearsal.tests.inside import observed, workloads
 from rehearsal.tests.inside.account import REGION, Account, until
 from rehearsal.toolchain import versions
+from rehearsal.toolchain.families import FAMILIES
 
 GPU_TAINT = (("nvidia.com/gpu", "present"),)
 ADDONS = (
@@ -38,11 +39,12 @@ GPU_OPERATOR = {"driver": {"enabled": False}, "toolkit": {"enabled": False}}
 class Site:
     """A cluster that runs: the account, the control plane, the effects, and an administrator's client."""
 
-    def __init__(self, directory: Path, name: str, images: Images) -> None:
+    def __init__(self, directory: Path, name: str, images: Images, families: Iterable[str] = tuple(FAMILIES)) -> None:
+        """`families` are the tools that its pods and charts need; all of them unless a test says less."""
         self.account = Account(directory)
         self.account.network()
         self.account.cluster(name)
-        tools = toolchain.ensure()
+        tools = toolchain.ensure(families)
         self.plane = ControlPlane(directory / "cp", name, REGION, self.account.own, tools)
         self.plane.start()
         self.effects = Inside(self.plane, self.account.own, REGION, name, tools, images)
