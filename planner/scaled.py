@@ -11,8 +11,9 @@ from catalogue.types import Instance, Price, UsageClass
 if TYPE_CHECKING:
     from settings.aws import AwsPool
 
-CONTROLLER_REQUEST = (1000, 1024)
-"""Millicores, and MiB, of its controller: what Karpenter's own guide gives one (karpenter.sh, "Getting Started")."""
+CONTROLLER_REQUEST = (500, 1024)
+"""Millicores, and MiB, of a pod of its controller. Karpenter's own guide gives one a whole core (karpenter.sh, "Getting
+Started"); half of it leaves two small system nodes the room for a copy of weights, and is no limit."""
 
 
 @dataclass(frozen=True, kw_only=True)

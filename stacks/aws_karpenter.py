@@ -14,6 +14,7 @@ from components.aws.nodes import NodeRole, NodeRoleArgs
 from components.platform.charts import Chart, ChartArgs
 from components.platform.crds import Crds, CrdsArgs
 from components.platform.kubectl import Fetched
+from components.platform.taints import GPU_PRODUCT_KEY
 from planner.pool_types import AwsPoolPlan
 from planner.scaled import CONTROLLER_REQUEST, ScaledPlan
 from planner.types import AwsPlan
@@ -107,6 +108,13 @@ def _controller(
     return Chart("karpenter", chart, inside).release
 
 
+def _labels(pool: AwsPoolPlan) -> dict[str, str]:
+    """Those of a node group's nodes, and the GPU's name, which pods ask for: feature discovery writes it on nodes that
+    are there, and Karpenter starts none for a label of which it knows no value.
+    """
+    return node_labels(pool) | ({GPU_PRODUCT_KEY: pool.gpu_product} if pool.gpu_product else {})
+
+
 def _pool(
     plan: AwsPlan,
     pool: AwsPoolPlan,
@@ -128,7 +136,7 @@ def _pool(
         gpus=scaled.gpus,
         local_nvme=pool.nvme is not None,
         root_volume_gib=pool.root_volume_gib,
-        labels=node_labels(pool),
+        labels=_labels(pool),
         taints=node_taints(pool),
         tags=mandatory_tags(plan.ownership),
         empty_seconds=scaled.empty_seconds,

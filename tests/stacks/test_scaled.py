@@ -51,7 +51,12 @@ def test_a_node_pool_says_what_may_be_started_and_how_many_gpus_together() -> No
 def test_its_nodes_are_what_the_pools_nodes_are() -> None:
     """By these labels and taints services find them, and the GPU Operator does."""
     template = spec("pool-inference-nodes")["template"]
-    assert template["metadata"]["labels"] == {"gpucluster/pool": "inference", "gpucluster/role": "inference"}
+    assert template["metadata"]["labels"] == {
+        "gpucluster/pool": "inference",
+        "gpucluster/role": "inference",
+        # What services select by, and no node has before it is there.
+        "nvidia.com/gpu.product": "NVIDIA-L4",
+    }
     assert [(each["key"], each["value"]) for each in template["spec"]["taints"]] == [
         ("nvidia.com/gpu", "present"),
         ("gpucluster/pool", "inference"),
