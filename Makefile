@@ -61,6 +61,9 @@ propose: setup ## what to rent or buy: MODEL=llama-3-70b TOKENS=2e12 DAYS=30 BUD
 hosts: setup ## a supplier's list of machines, CSV=list.csv, as `hosts` of the section gpucluster:inventory
 	@$(RUN) planner.machines_csv "$$CSV"
 
+slurm: setup ## STACK (or PRESET) as Slurm's own files into OUT (build/slurm): configuration, accounts, checks, batch scripts
+	@$(RUN) slurm $(if $(PRESET),--preset "$$PRESET",--stack "$$STACK") --out "$${OUT:-build/slurm}"
+
 ##@ Runs: beside the stack's own
 
 submit: setup ## the job of run RUN of STACK as YAML, to be sent by `kubectl create -f`, into the same queue; OUT=job.yaml writes it
@@ -264,6 +267,6 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan propose submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose slurm submit destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream toolchain pack setup help
