@@ -62,6 +62,12 @@ propose: setup ## what to rent or buy: MODEL=llama-3-70b TOKENS=2e12 DAYS=30 BUD
 hosts: setup ## a supplier's list of machines, CSV=list.csv, as `hosts` of the section gpucluster:inventory
 	@$(RUN) planner.machines_csv "$$CSV"
 
+slurm: setup ## STACK (or PRESET) as Slurm's own files into OUT (build/slurm): configuration, accounts, checks, batch scripts
+	@$(RUN) slurm $(if $(PRESET),--preset "$$PRESET",--stack "$$STACK") --out "$${OUT:-build/slurm}"
+
+vmlab: setup ## STACK (or PRESET=lab-vm) as virtual machines into OUT (build/vmlab): Vagrantfile, provisioning, a Mininet topology
+	@$(RUN) vmlab $(if $(PRESET),--preset "$$PRESET",--stack "$$STACK") --out "$${OUT:-build/vmlab}"
+
 ##@ Runs: beside the stack's own
 
 submit: setup ## the job of run RUN of STACK as YAML, to be sent by `kubectl create -f`, into the same queue; OUT=job.yaml writes it
@@ -308,6 +314,6 @@ help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.PHONY: plan propose submit power destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
+.PHONY: plan propose slurm vmlab submit power destroy-plan lab dashboards doctor smoke extend up status kubectl down rehearse preview refresh recover quick test engine test-scale policy mutants lint types contracts fmt bench sweep vacate review changed drift new \
 	lock reference picture \
 	accept images pin-images charts pin-charts sbom upstream image-check image-named image image-sbom image-scan image-push image-sign toolchain pack setup help

@@ -128,6 +128,10 @@ MPI_OPERATOR_CRD_SHA256 = "78b0131f931fcc8d99f6ce0407281f41b62527e443ec691d26d96
 """Of manifests/base/kubeflow.org_mpijobs.yaml at that tag, from the Go module of that name, whose content Go's
 checksum database vouches for."""
 
+# renovate: datasource=github-tags depName=NVIDIA/nccl-tests
+NCCL_TESTS = "v2.18.3"
+"""What images of Slurm's measurements are built with."""
+
 # renovate: datasource=github-releases depName=kubernetes-sigs/gateway-api
 GATEWAY_API = "v1.6.1"
 """What Traefik's release is built with (its go.mod)."""

@@ -25,6 +25,7 @@ from settings.registry import Registry
 from settings.sections import Section, SectionError
 from settings.serving import Serving
 from settings.site_rows import SiteRows
+from settings.slurm import Slurm
 from settings.supply import AwsSupply, Supply
 from settings.teams import Team
 from settings.types import Day, RuleId
@@ -130,6 +131,9 @@ class MetalSettings(Settings):
     facility: Facility
     budget: MetalBudget | None = None
     inventory: Annotated[Inventory | None, Field(description="None = the stack is planned, and not deployed")] = None
+    slurm: Annotated[Slurm, Field(description="for `make slurm`; nothing of it is deployed")] = Field(
+        default_factory=Slurm
+    )
 
 
 PLATFORMS: Mapping[str, type[AwsSettings] | type[MetalSettings]] = {"aws": AwsSettings, "metal": MetalSettings}

@@ -34,7 +34,7 @@ SUBJECTS = {
     "IN": 12,
     "PF": 22,
 }
-TO_COME = ("slurm", "monitoring", "health", "metal", "workloads")
+TO_COME = ("monitoring", "health", "metal", "workloads")
 RIGHT_ALREADY = ("IN12", "PF03", "PF21", "PF22")
 """Claims that were looked into and are right."""
 

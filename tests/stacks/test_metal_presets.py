@@ -3,9 +3,11 @@
 import re
 from functools import cache
 from ipaddress import IPv4Network
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from catalogue.storage_servers import STORAGE_SERVERS
 from components.metal.bundle import CONCERNS
@@ -132,3 +134,27 @@ def test_what_a_preset_lacks_is_refused_with_what_to_write(name: str) -> None:
     one_less = {**whole, "hosts": whole["hosts"][:-1]}
     said = refusal(config(name, **{"gpucluster:inventory": one_less}), stack="mine")
     assert "name the machines that are missing" in said
+
+
+LAB = Path(__file__).parents[1] / "settings" / "corpus" / "good" / "metal-lab-on-ten-gigabit.yaml"
+
+
+def test_three_boxes_with_geforce_cards_train_over_ethernet() -> None:
+    """Z10: NCCL gets sockets and no InfiniBand; no fabric manager, no slices, no operator for cards that are none."""
+    shipped = inventory("lab-metal")
+    last = {**shipped["hosts"][2], "name": "training-3", "address": "192.168.10.60", "bmc": "192.168.11.60"}
+    last |= {"hostKeys": [f"ssh-ed25519 {'A' * 60}00000060"], "serials": ["SN000060"]}
+    own = yaml.safe_load(LAB.read_text(encoding="utf-8"))["config"]
+    graph = run_program({**own, "gpucluster:inventory": {**shipped, "hosts": [*shipped["hosts"], last]}}, stack="mine")
+    (job,) = graph.of_type("PyTorchJob")
+    replicas = job.inputs["spec"]["pytorchReplicaSpecs"]
+    assert sum(each["replicas"] for each in replicas.values()) == 3
+    for each in replicas.values():
+        environment = {one["name"]: one["value"] for one in each["template"]["spec"]["containers"][0]["env"]}
+        assert environment["NCCL_IB_DISABLE"] == "1"
+        assert environment["NCCL_SOCKET_IFNAME"] == "eth0"
+        assert "NCCL_IB_HCA" not in environment
+    for command in machines(graph).values():
+        called = str(command.inputs["stdin"]).rstrip().rpartition("\n")[2].split()[1:]
+        assert "fabric-manager" not in called
+    assert not graph.of_type("NicClusterPolicy")
