@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from settings.workloads import Training
 
 
-def images_of(training: Training, serving: Serving) -> tuple[str, ...]:
-    """Each once."""
+def images_of(training: Training, serving: Serving | None = None) -> tuple[str, ...]:
+    """Each once; without `serving` those for runs alone."""
     return own_images(
         experiments=bool(training.experiments),
         mpi=training.by_mpi,
         mlflow=has_mlflow(training),
         pipelines=training.pipelines is not None,
-        people=serving.gateway is not None and serving.gateway.people is not None,
+        people=serving is not None and serving.gateway is not None and serving.gateway.people is not None,
     )
