@@ -35,6 +35,7 @@ class MetalLustre(Section):
     fsname: Annotated[
         str,
         Matching(r"[a-z][a-z0-9_]{0,7}", "a name for Lustre: a small letter, then letters, digits and _, 8 at most"),
+        Field(description="the name of the file system, by which clients mount it"),
     ] = "shared"
     release: Annotated[
         str,

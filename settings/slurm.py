@@ -16,10 +16,10 @@ Weight = Annotated[int, Field(ge=0, le=1_000_000)]
 class PriorityWeights(Section):
     """What a waiting job's place in the queue is made of. Each part is between 0 and 1 before it is weighed."""
 
-    age: Weight = 1000
-    fair_share: Weight = 10_000
-    job_size: Weight = 1000
-    partition: Weight = 1000
+    age: Annotated[Weight, Field(description="how long the job has waited")] = 1000
+    fair_share: Annotated[Weight, Field(description="how little its account has used of its share")] = 10_000
+    job_size: Annotated[Weight, Field(description="how much of the cluster it asks for")] = 1000
+    partition: Annotated[Weight, Field(description="the priority of its partition")] = 1000
     qos: Annotated[Weight, Field(description="runs of priority training stand before experiments by it")] = 10_000
 
 
@@ -37,7 +37,9 @@ class Slurm(Section):
     half_life_days: Annotated[
         int, Field(ge=1, le=365, description="after so many days what was used counts half against its account")
     ] = 7
-    weights: PriorityWeights = Field(default_factory=PriorityWeights)
+    weights: PriorityWeights = Field(
+        default_factory=PriorityWeights, description="what the priority of a waiting job is made of"
+    )
     shared_path: Annotated[HostPath, Field(description="where every machine has the shared file system")] = (
         "/mnt/shared"
     )

@@ -27,6 +27,9 @@ def handed_on(make: Make) -> dict[str, Any]:
                 value.apply(lambda known: seen.__setitem__(path, known))
             case pulumi.Resource():
                 seen[path] = value.pulumi_resource_name
+            case [pulumi.Resource(), *_]:
+                for index, each in enumerate(value):
+                    keep(f"{path} {index}", each)
             case SecretKey():
                 keep(f"{path} name", value.name)
                 keep(f"{path} key", value.key)

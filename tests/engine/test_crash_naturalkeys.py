@@ -80,7 +80,7 @@ def test_no_two_objects_of_a_type_carry_the_same_tags(stack: str) -> None:
 @pytest.mark.parametrize(
     ("token", "inputs", "says"),
     [
-        ("aws:sqs/queue:Queue", {"name": "q"}, "aws:sqs/queue:Queue has no row"),
+        ("aws:mq/broker:Broker", {"name": "q"}, "aws:mq/broker:Broker has no row"),
         ("aws:ec2/vpc:Vpc", {"tags": {"Owner": "me"}}, "it lacks the tags Name"),
         ("aws:iam/role:Role", {}, "no name in id"),
         ("kubernetes:core/v1:Secret", {"metadata": {"labels": {}}}, "names no object"),

@@ -63,6 +63,9 @@ def protection(tree: Tree) -> None:
     tree.stack("dev").set("gpucluster:lifecycle.protect", True).set("gpucluster:waivers", waivers)
 
 
+OF_VOLCANO = f'depName={VOLCANO.name}\n    version="{VOLCANO.version}'
+"""Another chart may have the same number."""
+
 CHANGES = {
     "pool count": Change(
         more_training_nodes,
@@ -93,7 +96,9 @@ CHANGES = {
         ],
     ),
     "chart version": Change(
-        lambda tree: tree.edit("catalogue/versions.py", f'"{VOLCANO.version}"', f'"{VOLCANO.version}0"'),
+        lambda tree: tree.edit(
+            "catalogue/versions.py", OF_VOLCANO, OF_VOLCANO.replace(VOLCANO.version, f"{VOLCANO.version}0")
+        ),
         [
             ("update", "helm.sh/v3:Release", "volcano-release"),
             *replaced("batch/v1:Job", "gang-admission-wait-first"),

@@ -38,6 +38,7 @@ ELSEWHERE = {
     "ExternalSecret": "external-secrets.io_externalsecrets.yaml",
     "SecretStore": "external-secrets.io_secretstores.yaml",
     "EC2NodeClass": "karpenter.k8s.aws_ec2nodeclasses.yaml",
+    "ENIConfig": "crd.k8s.amazonaws.com_eniconfigs.yaml",
     "NodePool": "karpenter.sh_nodepools.yaml",
     "ImageValidatingPolicy": "policies.kyverno.io_imagevalidatingpolicies.yaml",
     "TrainJob": "trainer.kubeflow.org_trainjobs.yaml",
@@ -51,6 +52,8 @@ ELSEWHERE = {
     "ObjectBucketClaim": "objectbucket.io_objectbucketclaims.yaml",
 }
 """Kinds of which no committed stack has any; components' own tests have."""
+
+KINDS = {**CUSTOM, **ELSEWHERE}
 
 
 def upstream() -> Path | None:
@@ -68,7 +71,7 @@ def generated_crds() -> list[Path]:
 @cache
 def crd_file(kind: str) -> Path | None:
     """The CRD of a custom kind, generated or the vendor's; None if neither is at hand."""
-    vendor, name = upstream(), {**CUSTOM, **ELSEWHERE}[kind]
+    vendor, name = upstream(), KINDS[kind]
     places = [*generated_crds(), *([vendor / "crds"] if vendor else [])]
     return next((place / name for place in places if (place / name).is_file()), None)
 
@@ -108,7 +111,7 @@ def problems(resource: Resource) -> list[str]:
     if not resource.token.startswith("kubernetes:") or resource.kind == "Release":
         return []
     text = json.dumps(manifest(resource), sort_keys=True)
-    found = _custom(resource.kind, text) if resource.kind in {*CUSTOM, *ELSEWHERE} else _built_in(text)
+    found = _custom(resource.kind, text) if resource.kind in KINDS else _built_in(text)
     return [f"{resource.name}: {problem}" for problem in found]
 
 

@@ -13,6 +13,8 @@ from tests.graph.schema_kubernetes import upstream
 from tests.graph.stackfiles import graph_of
 from tests.stacks.test_gateway import graph as with_gateway
 from tests.stacks.test_outside import dev as with_secrets_outside
+from tests.stacks.test_scaled import deployed as with_karpenter
+from tests.stacks.test_signatures import deployed as with_signatures
 
 SUB_CHARTS = {"kube-prometheus-stack": ("kube-state-metrics", "prometheus-node-exporter")}
 """Charts with values of their own below their names, where ours give them any."""
@@ -41,16 +43,23 @@ def all_values(chart: str) -> tuple[dict[str, Any], set[str]]:
 
 def released() -> dict[str, list[Resource]]:
     """Releases by chart: those of prod, of dev what prod has no use for, such as what only autoscalers need, a
-    gateway's, and what brings secrets from outside.
+    gateway's, what brings secrets from outside, what makes nodes, and what asks for signatures.
     """
     found: dict[str, list[Resource]] = {}
     for stack in ("dev", "prod"):
         here = graph_of(stack).of_type("Release")
-        found |= {
-            each.inputs["chart"]: [one for one in here if one.inputs["chart"] == each.inputs["chart"]] for each in here
-        }
-    asked = (*with_gateway().of_type("Release"), *with_secrets_outside().of_type("Release"))
-    return {**{each.inputs["chart"]: [each] for each in asked}, **found}
+        found |= {_chart(each): [one for one in here if _chart(one) == _chart(each)] for each in here}
+    asked = [
+        each
+        for graph in (with_gateway(), with_secrets_outside(), with_karpenter(), with_signatures())
+        for each in graph.of_type("Release")
+    ]
+    return {**{_chart(each): [each] for each in asked}, **found}
+
+
+def _chart(release: Resource) -> str:
+    """Its name; one in a registry is asked for by its whole address."""
+    return str(release.inputs["chart"]).rpartition("/")[2]
 
 
 @pytest.mark.parametrize("chart", CHARTS)

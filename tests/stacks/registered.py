@@ -600,6 +600,7 @@ ONLY_PLANNED: Mapping[str, str] = {
     "ownership.maxHourlyUsd": "the planner refuses what costs more; where dashboards are, a line in them",
     "pools.*.addressedPods": "what the VPC CNI can give addresses to",
     "pools.*.addressesPerNode": "the subnets are sized by it; they are registered by their ranges",
+    "pools.*.podAddressesPerNode": "the subnets of pods are sized by it; they are registered by their ranges",
     "pools.*.allocatableCpuMillicores": "what the kubelet leaves; pods get their parts of it",
     "pools.*.allocatableMemoryMib": "what the kubelet leaves; pods get their parts of it",
     "pools.*.devicesPerNode": "summed up in queues, and in the quota of inference (test_services)",

@@ -53,16 +53,26 @@ def test_metal_without_machines_is_planned_and_not_deployed() -> None:
 
 
 def test_what_an_inventory_leaves_open_is_said_at_once() -> None:
-    """Where nodes have nothing to mount, pods would wait for their claims; without a store weights have no source."""
-    inventory = stack_config("metal")["gpucluster:inventory"]
-    bare = {key: value for key, value in inventory.items() if key not in ("sharedFiles", "objectStore")}
+    """Without a store weights have no source; logs that are collected go somewhere."""
     monitored = {"retentionDays": 9, "diskGib": 77, "scrapeSeconds": 20, "logs": {"retentionDays": 5}}
-    said = refusal(without("", inventory=bare, monitoring=monitored), stack="dev").splitlines()
+    said = refusal(without("", inventory=_inventory_but("objectStore"), monitoring=monitored), stack="dev").splitlines()
     assert [each.partition(": ")[0] for each in said] == [
         "gpucluster:inventory.objectStore",
-        "gpucluster:inventory.sharedFiles",
         "gpucluster:inventory.logs",
     ]
+
+
+def test_without_files_of_somebody_else_the_machines_are_to_serve_them() -> None:
+    """G01: then their drives and their addresses on the storage network must be named."""
+    said = refusal(without("", inventory=_inventory_but("sharedFiles")), stack="dev")
+    assert "5 findings; nothing was registered" in said
+    assert "lustre-drives" in said
+    assert "lustre-lnet" in said
+    assert "or under inventory.sharedFiles what somebody else serves" in " ".join(said.split())
+
+
+def _inventory_but(left_out: str) -> dict[str, Any]:
+    return {key: value for key, value in stack_config("metal")["gpucluster:inventory"].items() if key != left_out}
 
 
 @pytest.mark.parametrize("key", ["sshKey", "clusterKey", "objectStoreKeyId", "objectStoreKey"])

@@ -90,4 +90,3 @@ def test_a_keeper_without_blocks_is_what_it_was() -> None:
     graph = deployed(keeper={"offHours": {"timeZone": "UTC"}})
     assert "blocks" not in keeper_task(graph)
     assert graph.one("keeper-schedule").inputs["scheduleExpression"] == "rate(10 minutes)"
-    assert "ec2:DescribeCapacityReservations" not in graph.one("keeper-role-policy").inputs["policy"]

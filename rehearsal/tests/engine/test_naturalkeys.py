@@ -133,8 +133,8 @@ def test_routes_and_associations_are_found_in_their_table(aws: Callable[[str], A
 
 
 def test_a_type_without_a_key_says_so() -> None:
-    with pytest.raises(NoNaturalKeyError, match=r"aws:sqs/queue:Queue"):
-        find("aws:sqs/queue:Queue", name="q")
+    with pytest.raises(NoNaturalKeyError, match=r"aws:mq/broker:Broker"):
+        find("aws:mq/broker:Broker", name="q")
     with pytest.raises(NoNaturalKeyError, match=r"random:index/randomId:RandomId"):
         find("random:index/randomId:RandomId")
 

@@ -143,9 +143,9 @@ def test_a_service_tells_its_adapters_and_how_it_stops_and_triton_is_beside_it()
 
 def test_the_verdict_follows_the_errors() -> None:
     """Accepted findings stop nothing."""
-    assert "0 errors, 0 warnings, 15 suppressed; it can be deployed" in printed(plan_text("prod", planned("prod")))
+    assert "0 errors, 0 warnings, 16 suppressed; it can be deployed" in printed(plan_text("prod", planned("prod")))
     refused = printed(plan_text("prod", planned("prod", {"pools.1.count": 6})))
-    assert "1 error, 0 warnings, 15 suppressed; the stack is refused" in refused
+    assert "1 error, 0 warnings, 16 suppressed; the stack is refused" in refused
 
 
 def test_a_difference_is_read_without_the_plan() -> None:

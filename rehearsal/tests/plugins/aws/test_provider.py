@@ -15,9 +15,9 @@ from rehearsal.tests.plugins.driver import Driver, RefusalError
 
 
 def test_an_unknown_type_is_refused_by_name(aws: Driver) -> None:
-    how = r".* does not know this type\. To add it: a row .* rehearsal/plugins/aws/types/sqs\.py"
-    with pytest.raises(grpc.RpcError, match=rf"check aws:sqs/queue:Queue f: {how}"):
-        aws.check("aws:sqs/queue:Queue", "f", {})
+    how = r".* does not know this type\. To add it: a row .* rehearsal/plugins/aws/types/mq\.py"
+    with pytest.raises(grpc.RpcError, match=rf"check aws:mq/broker:Broker f: {how}"):
+        aws.check("aws:mq/broker:Broker", "f", {})
 
 
 def test_an_unknown_function_is_refused_by_name(aws: Driver) -> None:
