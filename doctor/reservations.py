@@ -6,7 +6,7 @@ from typing import Any
 from doctor.account import AbsentError, Account
 from doctor.case import Case
 from doctor.results import Result, Status, judged
-from settings.aws import AwsPool
+from settings.aws_pools import AwsPool
 from settings.capacity_reservation import CapacityReservation
 
 CHECK = "reservation"

@@ -34,7 +34,7 @@ from planner.storage.fsx import efa_interfaces
 from planner.types import AwsTotals, Totals
 
 if TYPE_CHECKING:
-    from settings.aws import AwsPool
+    from settings.aws_pools import AwsPool
     from settings.metal import MetalPool
     from settings.pools import Pool
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from catalogue.types import Instance, Price, UsageClass
 
 if TYPE_CHECKING:
-    from settings.aws import AwsPool
+    from settings.aws_pools import AwsPool
 
 CONTROLLER_REQUEST = (500, 1024)
 """Millicores, and MiB, of a pod of its controller. Karpenter's own guide gives one a whole core (karpenter.sh, "Getting

@@ -1,4 +1,4 @@
-"""What a stack file says about AWS: where, which instances, which file system."""
+"""What a stack file says about AWS: where, who may do what, and what it may cost."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network
@@ -6,23 +6,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.associations import MOST, Association, apart
 from settings.aws_network import VpcNetwork
-from settings.capacity_reservation import CapacityReservation
-from settings.home import Home
-from settings.karpenter import Karpenter
 from settings.monitoring import LogDays
 from settings.pod_range import beside
-from settings.pools import Pool
 from settings.sections import Path, Section, SectionError
 from settings.types import (
     SERVICE_CIDR,
     AccountId,
     Arn,
     AwsProfile,
-    BucketName,
     Cidr,
-    Day,
     Email,
     KeyArn,
     KubernetesMinor,
@@ -30,7 +23,6 @@ from settings.types import (
     PolicyArn,
     PublicCidr,
     Region,
-    ReservationId,
     VpcCidr,
     ZoneId,
 )
@@ -122,187 +114,6 @@ class Aws(Section):
         if problems:
             raise SectionError(problems)
         return self
-
-
-class Reservation(Section):
-    """A capacity block that was bought: AWS ends it at 11:30 UTC of `end`, and takes the nodes half an hour before."""
-
-    id: ReservationId
-    zone: ZoneId
-    start: Day
-    end: Day
-
-    @model_validator(mode="after")
-    def _days_in_order(self) -> Self:
-        if self.end <= self.start:
-            raise SectionError([(("end",), f"{self.end} is not after start {self.start}; type the day it ends")])
-        return self
-
-
-class BlockShare(Reservation):
-    """One of several blocks of a pool, and how many of the pool's nodes it holds."""
-
-    count: Annotated[int, Field(ge=1, le=4096, description="nodes of the pool that start in this block")]
-
-
-class AwsPool(Pool):
-    """A node pool. GPU count, EFA interfaces, NVMe and price follow from the instance type (catalogue)."""
-
-    instance_type: str
-    count: Annotated[int, Field(ge=0, le=4096)]
-    capacity: Annotated[
-        Literal["on-demand", "spot", "capacity-block"], Field(description="how the instances are bought")
-    ] = "on-demand"
-    reservation: Annotated[Reservation | None, Field(description="the block, where capacity is capacity-block")] = None
-    reservations: Annotated[
-        tuple[BlockShare, ...],
-        Field(max_length=16, description="several blocks under one pool, instead of reservation"),
-    ] = ()
-    capacity_reservation: Annotated[
-        CapacityReservation | None,
-        Field(description="the On-Demand Capacity Reservation that the nodes start in; None = in whatever EC2 has"),
-    ] = None
-    karpenter: Annotated[
-        Karpenter | None,
-        Field(
-            description="Karpenter makes the nodes, as pods need them; None = EKS keeps count of them in a node group"
-        ),
-    ] = None
-    root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
-    repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
-        True
-    )
-
-    @model_validator(mode="after")
-    def _block_is_named(self) -> Self:
-        problems: list[tuple[Path, str]] = []
-        block = self.capacity == "capacity-block"
-        if block and self.reservation is None and not self.reservations:
-            problems.append(
-                (("reservation",), "capacity-block needs the block that was bought; add id, zone, start, end")
-            )
-        for key, value in (("reservation", self.reservation), ("reservations", self.reservations)):
-            if not block and value:
-                sentence = f"belongs to capacity capacity-block, and the capacity is {self.capacity}; remove it"
-                problems.append(((key,), sentence))
-        if self.reservation and self.reservations:
-            problems.append(
-                (("reservations",), "stands beside reservation; name each block here, or the only one there")
-            )
-        problems += self._shares()
-        if held := self.capacity_reservation:
-            problems += held.beside(capacity=self.capacity, role=self.role, nodes=self.count)
-        if scaled := self.karpenter:
-            problems += scaled.beside(
-                capacity=self.capacity, nodes=self.count, own=self.instance_type, reserved=held is not None
-            )
-        if problems:
-            raise SectionError(problems)
-        return self
-
-    def _shares(self) -> Iterator[tuple[Path, str]]:
-        """Several blocks are different ones, and hold all nodes of the pool between them."""
-        ids = [each.id for each in self.reservations]
-        for index, own in enumerate(ids):
-            if own in ids[:index]:
-                yield ("reservations", index, "id"), f"{own} is named twice; name each block once"
-        together = sum(each.count for each in self.reservations)
-        if self.reservations and together != self.count:
-            yield ("reservations",), f"the blocks hold {together} nodes and count is {self.count}; make them equal"
-
-    @property
-    def most(self) -> int:
-        """The most nodes that it may have."""
-        return self.karpenter.max_count if self.karpenter else self.count
-
-    @property
-    def booked(self) -> tuple[tuple[Reservation, int], ...]:
-        """Every block of the pool, with the nodes that start in it."""
-        if self.reservation is not None:
-            return ((self.reservation, self.count),)
-        return tuple((each, each.count) for each in self.reservations)
-
-
-class FsxLustre(Section):
-    """FSx for Lustre. SCRATCH_2 has a fixed 200 MB/s per TiB; PERSISTENT_2 takes a throughput tier."""
-
-    deployment_type: Literal["SCRATCH_2", "PERSISTENT_2"]
-    capacity_gib: Annotated[int, Field(ge=1200, le=10_000_000)]
-    throughput_mbps_per_tib: Literal[125, 250, 500, 1000] | None = None
-    efa: bool = False
-    associations: Annotated[
-        tuple[Association, ...],
-        Field(max_length=MOST, description="directories linked with prefixes of buckets; they end its backups"),
-    ] = ()
-
-    @model_validator(mode="after")
-    def _tier_follows_type(self) -> Self:
-        problems: list[tuple[Path, str]] = []
-        persistent = self.deployment_type == "PERSISTENT_2"
-        if persistent and self.throughput_mbps_per_tib is None:
-            problems.append((("throughputMbpsPerTib",), "PERSISTENT_2 needs a tier; type 125, 250, 500 or 1000"))
-        if not persistent and self.throughput_mbps_per_tib is not None:
-            problems.append((("throughputMbpsPerTib",), "SCRATCH_2 has no tiers (200 MB/s per TiB); remove the key"))
-        if self.efa and not persistent:
-            problems.append((("efa",), "only PERSISTENT_2 can be created with EFA; remove the key or change the type"))
-        if self.associations and not persistent:
-            sentence = "are made for PERSISTENT_2 alone; change deploymentType, or copy the data (training.datasets)"
-            problems.append((("associations",), sentence))
-        problems += apart(self.associations)
-        if problems:
-            raise SectionError(problems)
-        return self
-
-
-ColdClass = Literal["STANDARD_IA", "GLACIER_IR"]
-
-
-class ObjectStore(Section):
-    """The stack's own bucket: checkpoints and artefacts, versioned, SSE-KMS."""
-
-    checkpoint_days: Annotated[int, Field(ge=1, le=3650, description="checkpoints older than this expire")] = 30
-    cold_after_days: Annotated[
-        int | None, Field(ge=0, le=3650, description="checkpoints older than this lie in coldClass; None = none do")
-    ] = None
-    cold_class: Annotated[
-        ColdClass, Field(description="a storage class that is read without waiting: others need a restore first")
-    ] = "STANDARD_IA"
-
-    @model_validator(mode="after")
-    def _cold_in_time(self) -> Self:
-        """S3 user guide, "Transitioning objects": STANDARD_IA from the 30th day; both classes have a least duration."""
-        if self.cold_after_days is None:
-            if "cold_class" in self.model_fields_set:
-                raise SectionError([(("coldClass",), "says nothing without coldAfterDays; add it, or remove the key")])
-            return self
-        first, least = (30, 30) if self.cold_class == "STANDARD_IA" else (0, 90)
-        if self.cold_after_days < first:
-            sentence = f"S3 moves objects to {self.cold_class} after {first} days at the earliest; take {first} or more"
-            raise SectionError([(("coldAfterDays",), sentence)])
-        if self.cold_after_days + least > self.checkpoint_days:
-            sentence = f"{self.cold_class} is paid for {least} days at least, and checkpoints expire after"
-            remedy = f"take a checkpointDays of {self.cold_after_days + least} or more, or leave the key out"
-            raise SectionError([(("coldAfterDays",), f"{sentence} {self.checkpoint_days}; {remedy}")])
-        return self
-
-
-class SourceBucket(Section):
-    """A bucket that weights or datasets are copied from. Names are the world's: who owns one decides what is served."""
-
-    bucket: BucketName
-    owner: Annotated[
-        AccountId | None, Field(description="account that owns the bucket; None = the one that is deployed to")
-    ] = None
-    key_arn: Annotated[
-        KeyArn | None, Field(description="the KMS key of a bucket with SSE-KMS, which its readers must decrypt with")
-    ] = None
-
-
-class AwsStorage(Section):
-    lustre: FsxLustre
-    object_store: ObjectStore = Field(default_factory=ObjectStore)
-    sources: Annotated[tuple[SourceBucket, ...], Field(description="buckets of weights and datasets, each once")] = ()
-    home: Annotated[Home | None, Field(description="None = people have no directories that outlive their pods")] = None
 
 
 class AuditLog(Section):

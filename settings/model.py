@@ -11,7 +11,9 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
-from settings.aws import Aws, AwsPool, AwsSecurity, AwsStorage, HourlyBudget
+from settings.aws import Aws, AwsSecurity, HourlyBudget
+from settings.aws_pools import AwsPool
+from settings.aws_storage import AwsStorage
 from settings.external_secrets import ExternalSecrets
 from settings.facility import Facility
 from settings.inventory import Inventory

@@ -10,7 +10,7 @@ from catalogue.versions import KARPENTER, KARPENTER_CRDS, KUBECTL_IMAGE, KUBERNE
 from components.aws.cluster import Cluster
 from components.aws.karpenter import NAMESPACE, KarpenterAccount, KarpenterAccountArgs, karpenter_values
 from components.aws.karpenter_pool import KarpenterPool, KarpenterPoolArgs
-from components.aws.nodes import NodeRole, NodeRoleArgs
+from components.aws.node_role import NodeRole, NodeRoleArgs
 from components.platform.charts import Chart, ChartArgs
 from components.platform.crds import Crds, CrdsArgs
 from components.platform.kubectl import Fetched

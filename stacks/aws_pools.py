@@ -11,16 +11,8 @@ from components.aws.block_pool import BlockPool, BlockPoolArgs
 from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
 from components.aws.karpenter_pool import KarpenterPool
-from components.aws.nodes import (
-    CapacityBlock,
-    HeldCapacity,
-    NodePool,
-    NodePoolArgs,
-    NodeRole,
-    NodeRoleArgs,
-    Repair,
-    RepairOverride,
-)
+from components.aws.node_role import NodeRole, NodeRoleArgs
+from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, NodePoolArgs, Repair, RepairOverride
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan

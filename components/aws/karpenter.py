@@ -13,7 +13,7 @@ import pulumi_aws as aws
 
 from components._base import Component
 from components.aws.karpenter_rights import controller_rights, queue_policy
-from components.aws.nodes import NodeRole
+from components.aws.node_role import NodeRole
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, statement_document
 
 NAMESPACE, ACCOUNT = "kube-system", "karpenter"

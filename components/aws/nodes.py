@@ -4,7 +4,6 @@ The template carries the instance type, so that another type rolls through the p
 It names neither a subnet nor an instance profile, which EKS refuses in a managed node group's template.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,85 +12,13 @@ import pulumi_aws as aws
 
 from catalogue.types import Interface, InterfaceType
 from components._base import Component, physical_name
-from components.aws.cluster import trust_policy
 from components.aws.user_data import user_data
 from components.platform.taints import Taint
 
-NODE_POLICIES = {
-    "worker": "AmazonEKSWorkerNodePolicy",
-    "registry": "AmazonEC2ContainerRegistryPullOnly",
-    "network": "AmazonEKS_CNI_Policy",
-}
-SESSION_POLICY = "AmazonSSMManagedInstanceCore"
-"""Lets the SSM agent, which the EKS AMIs carry, register the node for Session Manager."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
 """EKS' words for the effects of taints."""
 ROOT_DEVICE = "/dev/xvda"
 TAGGED_WITH_THE_NODE = ("instance", "volume", "network-interface")
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodeRoleArgs:
-    """With `session_manager` people may open shells on nodes, as far as IAM lets them. `cached` are ARNs of
-    repositories that ECR makes when a node first pulls an image through its cache. `purpose` is the end of its name.
-    """
-
-    partition: pulumi.Input[str]
-    session_manager: bool
-    cached: Sequence[pulumi.Input[str]] = ()
-    purpose: str = "nodes"
-
-
-class NodeRole(Component):
-    """The role of nodes. `arn` resolves when its policies are attached, `name` before."""
-
-    arn: pulumi.Output[str]
-    name: pulumi.Output[str]
-
-    def __init__(self, name: str, args: NodeRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(name, opts)
-        role = aws.iam.Role(
-            self.named("role"),
-            aws.iam.RoleArgs(
-                name=self.physical(args.purpose, limit=64),
-                assume_role_policy=trust_policy("ec2.amazonaws.com"),
-                tags=self.tags("role"),
-            ),
-            self.child(),
-        )
-        policies = NODE_POLICIES | ({"session": SESSION_POLICY} if args.session_manager else {})
-        attached = [
-            aws.iam.RolePolicyAttachment(
-                self.named(f"policy-{purpose}"),
-                aws.iam.RolePolicyAttachmentArgs(
-                    role=role.name,
-                    policy_arn=pulumi.Output.format("arn:{0}:iam::aws:policy/{1}", args.partition, policy),
-                ),
-                self.child(),
-            ).id
-            for purpose, policy in sorted(policies.items())
-        ]
-        if args.cached:
-            attached.append(
-                aws.iam.RolePolicy(
-                    self.named("cache"),
-                    aws.iam.RolePolicyArgs(role=role.name, policy=pulumi.Output.all(*args.cached).apply(_may_cache)),
-                    self.child(),
-                ).id
-            )
-        self.name = role.name
-        self.arn = pulumi.Output.all(role.arn, *attached).apply(lambda known: str(known[0]))
-        self.register_outputs({"arn": self.arn})
-
-
-def _may_cache(repositories: Sequence[str]) -> str:
-    """Rights to fetch an image through the cache and to make the repository that it gets.
-
-    Source: ECR user guide, IAM permissions required to sync an upstream registry with an Amazon ECR private registry.
-    """
-    actions = ["ecr:BatchImportUpstreamImage", "ecr:CreateRepository"]
-    statement = {"Effect": "Allow", "Action": actions, "Resource": sorted(repositories)}
-    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
 @dataclass(frozen=True, kw_only=True)

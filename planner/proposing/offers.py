@@ -102,7 +102,7 @@ def _place(type_: str, region: str) -> tuple[str, str] | None:
 
 
 def _aws_pool(catalogue: Catalogue, type_: str, today: date) -> PoolPlan:
-    from settings.aws import AwsPool
+    from settings.aws_pools import AwsPool
 
     pool = AwsPool.model_validate({"name": "training", "role": "training", "instanceType": type_, "count": 1})
     return plan_aws_pools([pool], catalogue.instances, 2, today)["training"]

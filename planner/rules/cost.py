@@ -13,7 +13,7 @@ from planner.findings import Observation, Severity
 from planner.keeper import end_of
 
 if TYPE_CHECKING:
-    from settings.aws import AwsPool
+    from settings.aws_pools import AwsPool
 
 _LAB_LIFE = timedelta(days=14)
 

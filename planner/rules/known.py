@@ -17,7 +17,7 @@ from planner.workload_types import RunPlan
 
 if TYPE_CHECKING:
     from planner.metal_draft import MetalDraft
-    from settings.aws import AwsPool
+    from settings.aws_pools import AwsPool
     from settings.metal import MetalPool
     from settings.pools import Pool
     from settings.serving import Service, Triton

@@ -11,7 +11,7 @@ from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools
 
 if TYPE_CHECKING:
-    from settings.aws import AwsPool
+    from settings.aws_pools import AwsPool
 
 _OFFERED_BY = "EC2 API reference, DescribeInstanceTypeOfferings"
 _DAEMON_PODS = 20

@@ -22,7 +22,7 @@ from planner.findings import Observation, Severity
 from planner.rules.known import known_pools, placed_runs
 
 if TYPE_CHECKING:
-    from settings.aws import AwsPool, Reservation
+    from settings.aws_pools import AwsPool, Reservation
 
 _BLOCKS = "EC2 user guide, Capacity Blocks for ML"
 _MINUTE = "%Y-%m-%d %H:%M UTC"

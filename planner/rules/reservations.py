@@ -9,7 +9,7 @@ from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
 
 if TYPE_CHECKING:
-    from settings.aws import AwsPool
+    from settings.aws_pools import AwsPool
     from settings.capacity_reservation import CapacityReservation
 
 _GUIDE = 'EC2 user guide, "Reserve compute capacity with EC2 On-Demand Capacity Reservations"'

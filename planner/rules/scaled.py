@@ -10,7 +10,7 @@ from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
 
 if TYPE_CHECKING:
-    from settings.aws import AwsPool
+    from settings.aws_pools import AwsPool
     from settings.karpenter import Karpenter
 
 _TYPES = "karpenter-provider-aws v1.14, pkg/providers/instancetype/types.go"

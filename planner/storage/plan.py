@@ -32,7 +32,7 @@ from planner.training.job import Job
 from planner.training.states import lora_parameters
 
 if TYPE_CHECKING:
-    from settings.aws import FsxLustre
+    from settings.aws_storage import FsxLustre
     from settings.metal_storage import Ceph, MetalLustre, MetalStorage
     from settings.workloads import Training, TrainingRun
 

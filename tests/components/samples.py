@@ -29,7 +29,8 @@ from components.aws.keeper import Keeper, KeeperArgs
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import Lustre, LustreArgs
 from components.aws.network import Network, NetworkArgs, SubnetSpec
-from components.aws.nodes import CapacityBlock, NodePool, NodePoolArgs, NodeRole, NodeRoleArgs
+from components.aws.node_role import NodeRole, NodeRoleArgs
+from components.aws.nodes import CapacityBlock, NodePool, NodePoolArgs
 from components.aws.people import People, PeopleArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs
 from components.aws.pod_logs import PodLogs, PodLogsArgs

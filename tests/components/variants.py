@@ -14,7 +14,8 @@ from components.aws.home import HomeFiles
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import AssociationSpec, Lustre
 from components.aws.network import Network, SubnetSpec
-from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, NodeRole, NodeRoleArgs, Repair, RepairOverride
+from components.aws.node_role import NodeRole, NodeRoleArgs
+from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, Repair, RepairOverride
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from components.gateway.gateway import Gateway, GatewayArgs

@@ -1,0 +1,115 @@
+"""What a stack file says about node pools on AWS: which instances, and how they are bought."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.capacity_reservation import CapacityReservation
+from settings.karpenter import Karpenter
+from settings.pools import Pool
+from settings.sections import Path, Section, SectionError
+from settings.types import (
+    Day,
+    ReservationId,
+    ZoneId,
+)
+
+
+class Reservation(Section):
+    """A capacity block that was bought: AWS ends it at 11:30 UTC of `end`, and takes the nodes half an hour before."""
+
+    id: ReservationId
+    zone: ZoneId
+    start: Day
+    end: Day
+
+    @model_validator(mode="after")
+    def _days_in_order(self) -> Self:
+        if self.end <= self.start:
+            raise SectionError([(("end",), f"{self.end} is not after start {self.start}; type the day it ends")])
+        return self
+
+
+class BlockShare(Reservation):
+    """One of several blocks of a pool, and how many of the pool's nodes it holds."""
+
+    count: Annotated[int, Field(ge=1, le=4096, description="nodes of the pool that start in this block")]
+
+
+class AwsPool(Pool):
+    """A node pool. GPU count, EFA interfaces, NVMe and price follow from the instance type (catalogue)."""
+
+    instance_type: str
+    count: Annotated[int, Field(ge=0, le=4096)]
+    capacity: Annotated[
+        Literal["on-demand", "spot", "capacity-block"], Field(description="how the instances are bought")
+    ] = "on-demand"
+    reservation: Annotated[Reservation | None, Field(description="the block, where capacity is capacity-block")] = None
+    reservations: Annotated[
+        tuple[BlockShare, ...],
+        Field(max_length=16, description="several blocks under one pool, instead of reservation"),
+    ] = ()
+    capacity_reservation: Annotated[
+        CapacityReservation | None,
+        Field(description="the On-Demand Capacity Reservation that the nodes start in; None = in whatever EC2 has"),
+    ] = None
+    karpenter: Annotated[
+        Karpenter | None,
+        Field(
+            description="Karpenter makes the nodes, as pods need them; None = EKS keeps count of them in a node group"
+        ),
+    ] = None
+    root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
+    repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
+        True
+    )
+
+    @model_validator(mode="after")
+    def _block_is_named(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        block = self.capacity == "capacity-block"
+        if block and self.reservation is None and not self.reservations:
+            problems.append(
+                (("reservation",), "capacity-block needs the block that was bought; add id, zone, start, end")
+            )
+        for key, value in (("reservation", self.reservation), ("reservations", self.reservations)):
+            if not block and value:
+                sentence = f"belongs to capacity capacity-block, and the capacity is {self.capacity}; remove it"
+                problems.append(((key,), sentence))
+        if self.reservation and self.reservations:
+            problems.append(
+                (("reservations",), "stands beside reservation; name each block here, or the only one there")
+            )
+        problems += self._shares()
+        if held := self.capacity_reservation:
+            problems += held.beside(capacity=self.capacity, role=self.role, nodes=self.count)
+        if scaled := self.karpenter:
+            problems += scaled.beside(
+                capacity=self.capacity, nodes=self.count, own=self.instance_type, reserved=held is not None
+            )
+        if problems:
+            raise SectionError(problems)
+        return self
+
+    def _shares(self) -> Iterator[tuple[Path, str]]:
+        """Several blocks are different ones, and hold all nodes of the pool between them."""
+        ids = [each.id for each in self.reservations]
+        for index, own in enumerate(ids):
+            if own in ids[:index]:
+                yield ("reservations", index, "id"), f"{own} is named twice; name each block once"
+        together = sum(each.count for each in self.reservations)
+        if self.reservations and together != self.count:
+            yield ("reservations",), f"the blocks hold {together} nodes and count is {self.count}; make them equal"
+
+    @property
+    def most(self) -> int:
+        """The most nodes that it may have."""
+        return self.karpenter.max_count if self.karpenter else self.count
+
+    @property
+    def booked(self) -> tuple[tuple[Reservation, int], ...]:
+        """Every block of the pool, with the nodes that start in it."""
+        if self.reservation is not None:
+            return ((self.reservation, self.count),)
+        return tuple((each, each.count) for each in self.reservations)

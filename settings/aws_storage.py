@@ -1,0 +1,96 @@
+"""What a stack file says about storage on AWS: the file system, the object store, buckets that are read."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from settings.associations import MOST, Association, apart
+from settings.home import Home
+from settings.sections import Path, Section, SectionError
+from settings.types import (
+    AccountId,
+    BucketName,
+    KeyArn,
+)
+
+
+class FsxLustre(Section):
+    """FSx for Lustre. SCRATCH_2 has a fixed 200 MB/s per TiB; PERSISTENT_2 takes a throughput tier."""
+
+    deployment_type: Literal["SCRATCH_2", "PERSISTENT_2"]
+    capacity_gib: Annotated[int, Field(ge=1200, le=10_000_000)]
+    throughput_mbps_per_tib: Literal[125, 250, 500, 1000] | None = None
+    efa: bool = False
+    associations: Annotated[
+        tuple[Association, ...],
+        Field(max_length=MOST, description="directories linked with prefixes of buckets; they end its backups"),
+    ] = ()
+
+    @model_validator(mode="after")
+    def _tier_follows_type(self) -> Self:
+        problems: list[tuple[Path, str]] = []
+        persistent = self.deployment_type == "PERSISTENT_2"
+        if persistent and self.throughput_mbps_per_tib is None:
+            problems.append((("throughputMbpsPerTib",), "PERSISTENT_2 needs a tier; type 125, 250, 500 or 1000"))
+        if not persistent and self.throughput_mbps_per_tib is not None:
+            problems.append((("throughputMbpsPerTib",), "SCRATCH_2 has no tiers (200 MB/s per TiB); remove the key"))
+        if self.efa and not persistent:
+            problems.append((("efa",), "only PERSISTENT_2 can be created with EFA; remove the key or change the type"))
+        if self.associations and not persistent:
+            sentence = "are made for PERSISTENT_2 alone; change deploymentType, or copy the data (training.datasets)"
+            problems.append((("associations",), sentence))
+        problems += apart(self.associations)
+        if problems:
+            raise SectionError(problems)
+        return self
+
+
+ColdClass = Literal["STANDARD_IA", "GLACIER_IR"]
+
+
+class ObjectStore(Section):
+    """The stack's own bucket: checkpoints and artefacts, versioned, SSE-KMS."""
+
+    checkpoint_days: Annotated[int, Field(ge=1, le=3650, description="checkpoints older than this expire")] = 30
+    cold_after_days: Annotated[
+        int | None, Field(ge=0, le=3650, description="checkpoints older than this lie in coldClass; None = none do")
+    ] = None
+    cold_class: Annotated[
+        ColdClass, Field(description="a storage class that is read without waiting: others need a restore first")
+    ] = "STANDARD_IA"
+
+    @model_validator(mode="after")
+    def _cold_in_time(self) -> Self:
+        """S3 user guide, "Transitioning objects": STANDARD_IA from the 30th day; both classes have a least duration."""
+        if self.cold_after_days is None:
+            if "cold_class" in self.model_fields_set:
+                raise SectionError([(("coldClass",), "says nothing without coldAfterDays; add it, or remove the key")])
+            return self
+        first, least = (30, 30) if self.cold_class == "STANDARD_IA" else (0, 90)
+        if self.cold_after_days < first:
+            sentence = f"S3 moves objects to {self.cold_class} after {first} days at the earliest; take {first} or more"
+            raise SectionError([(("coldAfterDays",), sentence)])
+        if self.cold_after_days + least > self.checkpoint_days:
+            sentence = f"{self.cold_class} is paid for {least} days at least, and checkpoints expire after"
+            remedy = f"take a checkpointDays of {self.cold_after_days + least} or more, or leave the key out"
+            raise SectionError([(("coldAfterDays",), f"{sentence} {self.checkpoint_days}; {remedy}")])
+        return self
+
+
+class SourceBucket(Section):
+    """A bucket that weights or datasets are copied from. Names are the world's: who owns one decides what is served."""
+
+    bucket: BucketName
+    owner: Annotated[
+        AccountId | None, Field(description="account that owns the bucket; None = the one that is deployed to")
+    ] = None
+    key_arn: Annotated[
+        KeyArn | None, Field(description="the KMS key of a bucket with SSE-KMS, which its readers must decrypt with")
+    ] = None
+
+
+class AwsStorage(Section):
+    lustre: FsxLustre
+    object_store: ObjectStore = Field(default_factory=ObjectStore)
+    sources: Annotated[tuple[SourceBucket, ...], Field(description="buckets of weights and datasets, each once")] = ()
+    home: Annotated[Home | None, Field(description="None = people have no directories that outlive their pods")] = None
