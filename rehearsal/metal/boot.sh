@@ -7,7 +7,10 @@ set -eu
 disk=$1 name=$2 address=$3 port=$4 hall=$5 prefix=$6 tools=$7 interfaces=$8
 
 ip link set lo up
-ip link add eth0 type veth peer name "$port" netns "$hall"
+# A card keeps its number when its machine is switched off and on: neighbours know it for a while.
+# shellcheck disable=SC2046,SC2183 # one word for each part of the address
+ip link add eth0 address "$(printf '02:00:%02x:%02x:%02x:%02x' $(echo "$address" | tr . ' '))" type veth \
+    peer name "$port" netns "$hall"
 nsenter --net="$hall" ip link set "$port" master hall0 up
 ip address add "$address/32" dev eth0
 ip link set eth0 up
