@@ -3,13 +3,12 @@
 Exit status: 0 if they are written, 1 if the stack is refused, 2 if the command is wrong.
 """
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from catalogue.echo import bare
-from planner.faces.stack_or_preset import UnknownStackError, stack_or_preset
+from planner.faces.stack_or_preset import UnknownStackError, stack_or_preset, typed
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from planner.slurm import NoSlurmError, plan_slurm
@@ -24,12 +23,7 @@ _SECRET = ("slurmdbd.conf",)
 
 def main(arguments: Sequence[str]) -> int:
     """Write the files below the directory."""
-    parser = argparse.ArgumentParser(prog="make slurm", usage="make slurm STACK=metal (or PRESET=slurm-8n) [OUT=DIR]")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--stack")
-    what.add_argument("--preset")
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args(arguments)
+    options = typed(arguments, "slurm", "STACK=metal (or PRESET=slurm-8n) [OUT=DIR]")
     try:
         settings = stack_or_preset(options.stack, options.preset)
         if not isinstance(settings, MetalSettings):

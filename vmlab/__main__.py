@@ -3,13 +3,12 @@
 Exit status: 0 if they are written, 1 if the stack is refused, 2 if the command is wrong.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from catalogue.echo import bare
-from planner.faces.stack_or_preset import UnknownStackError, stack_or_preset
+from planner.faces.stack_or_preset import UnknownStackError, stack_or_preset, typed
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from settings.errors import SettingsError
@@ -23,12 +22,7 @@ PROVISION = Path(__file__).parents[1] / "node" / "vmlab" / "provision.sh"
 
 def main(arguments: Sequence[str]) -> int:
     """Write the files below the directory."""
-    parser = argparse.ArgumentParser(prog="make vmlab", usage="make vmlab PRESET=lab-vm (or STACK=mine) [OUT=DIR]")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--stack")
-    what.add_argument("--preset")
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args(arguments)
+    options = typed(arguments, "vmlab", "PRESET=lab-vm (or STACK=mine) [OUT=DIR]")
     try:
         texts = files(options.stack, options.preset)
         options.out.mkdir(parents=True, exist_ok=True)

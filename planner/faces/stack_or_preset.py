@@ -1,5 +1,7 @@
 """The settings that a command names: of a stack's file in this directory, or of a shipped preset as it is."""
 
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from catalogue.echo import bare, echo
@@ -14,6 +16,16 @@ OWNER = {"example": True, "lifecycle": {"owner": "nobody", "costCentre": "none"}
 
 class UnknownStackError(Exception):
     """There is no such stack or preset, or not one for this; the message says what to type."""
+
+
+def typed(arguments: Sequence[str], target: str, usage: str) -> argparse.Namespace:
+    """`stack` or `preset`, and the directory `out`, as they were typed for a target of make."""
+    parser = argparse.ArgumentParser(prog=f"make {target}", usage=f"make {target} {usage}")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--stack")
+    what.add_argument("--preset")
+    parser.add_argument("--out", type=Path, required=True)
+    return parser.parse_args(arguments)
 
 
 def stack_or_preset(stack: str | None, preset: str | None) -> AwsSettings | MetalSettings:

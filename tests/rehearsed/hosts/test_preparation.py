@@ -100,19 +100,7 @@ def test_a_reboot_brings_everything_back_by_itself(hall: Hall, rack: Rack) -> No
 )
 def test_only_what_was_changed_by_hand_is_mended(hall: Hall, rack: Rack, concern: str, damage: str) -> None:
     host = rack()
-    concerns = (
-        "checks",
-        "packages",
-        "modules",
-        "sysctls",
-        "bmc-network",
-        "swap",
-        "containerd",
-        "memlock",
-        "acs",
-        "time",
-    )
-    text = bundle(concerns)
+    text = bundle(CONCERNS[: CONCERNS.index("rails")])
     assert prepare(hall, host, text).status == 0
     assert over_ssh(hall, host, damage).status == 0
     mended = prepare(hall, host, text)
