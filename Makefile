@@ -87,8 +87,8 @@ drift: setup ## what stands in the account and is not what STACK's file says; re
 
 ##@ Dashboards: what a stack's Grafana shows
 
-dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PROMETHEUS=http://127.0.0.1:9090 draws them as HTML with its data
-	@$(RUN) monitoring.picture --stack "$$STACK" --out "$${OUT:-build/dashboards}" $${PROMETHEUS:+--prometheus "$$PROMETHEUS"}
+dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PROMETHEUS=http://127.0.0.1:9090 draws them as HTML with its data; HOURS=1 is what they show
+	@$(RUN) monitoring.picture --stack "$$STACK" --out "$${OUT:-build/dashboards}" $${PROMETHEUS:+--prometheus "$$PROMETHEUS"} $${HOURS:+--hours "$$HOURS"}
 
 ##@ Doctor: what a real account has for a stack
 

@@ -247,6 +247,15 @@ def test_with_a_prometheus_there_are_pages_too(tree: Path, server: str) -> None:
     assert all("Content-Security-Policy" in path.read_text(encoding="utf-8") for path in pages)
 
 
+def test_all_show_the_hours_that_are_asked_for(tree: Path) -> None:
+    assert main(["--stack", "prod", "--out", "out", "--hours", "2"]) == 0
+    shown = {json.loads(path.read_text(encoding="utf-8"))["time"]["from"] for path in (tree / "out").iterdir()}
+    assert shown == {"now-2h"}
+    for word in ("0", "-1", "2.5", "many", "8785"):
+        with pytest.raises(SystemExit):
+            main(["--stack", "prod", "--out", "out", f"--hours={word}"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
