@@ -123,13 +123,14 @@ def _answer(question: Question, given: str | None, ask: Callable[[str], str] | N
 
 def stack_file(answers: Mapping[str, str]) -> tuple[str, AwsPlan]:
     """The text of a stack file and its plan, by the names of the questions. Raises NoStackError and SettingsError."""
-    refused: list[str] = []
+    refused: list[list[str]] = []
     for server, gpus in _SERVERS:
         text, found = _priced(answers, server, gpus)
         if not found.errors:
             return text, found
-        refused = refused or [str(finding) for finding in found.errors]
-    raise NoStackError("\n".join(refused))
+        refused.append([str(finding) for finding in found.errors])
+    # What a larger server would not mend is what stands in the way.
+    raise NoStackError("\n".join(min(refused, key=len)))
 
 
 def _priced(answers: Mapping[str, str], server: str, gpus: int) -> tuple[str, AwsPlan]:

@@ -76,3 +76,13 @@ def test_a_file_that_is_there_is_left_alone(elsewhere: Path, capsys: pytest.Capt
 def test_make_hands_the_answers_on() -> None:
     (words,) = handed("make new STACK=mine ARGS='--region eu-north-1 --serve -'")
     assert words == ["-m", "planner.new", "--stack", "mine", "--region", "eu-north-1", "--serve", "-"]
+
+
+def test_only_what_no_server_would_mend_stands_in_the_way(capsys: pytest.CaptureFixture[str]) -> None:
+    """The smallest servers cannot hold the model, larger ones do: nothing is said of its memory."""
+    assert (
+        main(["--stack", "mine", "--region", "eu-central-1", "--train", "p5.48xlarge", "--serve", "llama-3-70b"]) == 1
+    )
+    said = capsys.readouterr().err
+    assert "offers no p5.48xlarge in eu-central-1" in said
+    assert "KV cache" not in said
