@@ -130,7 +130,8 @@ def stack_file(answers: Mapping[str, str]) -> tuple[str, AwsPlan]:
             return text, found
         refused.append([str(finding) for finding in found.errors])
     # What a larger server would not mend is what stands in the way.
-    raise NoStackError("\n".join(min(refused, key=len)))
+    fewest = min(refused, key=len)
+    raise NoStackError("\n".join(fewest))
 
 
 def _priced(answers: Mapping[str, str], server: str, gpus: int) -> tuple[str, AwsPlan]:
