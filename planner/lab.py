@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
-from planner.new import NoStackError, Question, answers, owner, planned
+from planner.new import NoStackError, Question, answers, owner, planned, stack_name
 from planner.plan import AwsPlan
 from settings.errors import SettingsError
 from settings.presets import preset
@@ -57,7 +57,7 @@ class Lab:
 def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None, *, now: datetime | None = None) -> int:
     """Ask, plan, write. `ask` takes a prompt and gives the answer; without it and a terminal nobody is asked."""
     parser = argparse.ArgumentParser(prog="python -m planner.lab")
-    parser.add_argument("--stack", required=True, help="the lab's name: Pulumi.<stack>.yaml is written")
+    parser.add_argument("--stack", required=True, type=stack_name, help="its name: Pulumi.<stack>.yaml is written")
     for question in QUESTIONS:
         parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
     options = parser.parse_args(arguments)

@@ -6,6 +6,7 @@ command is wrong. Without a terminal, what no option answers is taken as it stan
 
 import argparse
 import getpass
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _SERVERS = (("g6e.xlarge", 1), ("g6e.12xlarge", 4), ("g6e.48xlarge", 8), ("p5.48
 _SPARE = 1.1
 """What the budget leaves above the price."""
 _MOST_NODES = 4096
+_STACK = "[a-z][a-z0-9-]{0,38}[a-z0-9]"
 
 
 class NoStackError(Exception):
@@ -80,7 +82,7 @@ QUESTIONS = (
 def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None) -> int:
     """Ask, plan, write. `ask` takes a prompt and gives the answer; without it and a terminal nobody is asked."""
     parser = argparse.ArgumentParser(prog="python -m planner.new")
-    parser.add_argument("--stack", required=True, help="the stack's name: Pulumi.<stack>.yaml is written")
+    parser.add_argument("--stack", required=True, type=stack_name, help="its name: Pulumi.<stack>.yaml is written")
     for question in QUESTIONS:
         parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
     options = parser.parse_args(arguments)
@@ -99,6 +101,15 @@ def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None) -> i
     print(f"{file}: {found.totals.nodes} nodes, {found.prices.hourly:.2f} USD an hour")
     print(f"next: make plan STACK={options.stack}, edit the file, make up STACK={options.stack}")
     return 0
+
+
+def stack_name(word: str) -> str:
+    """The name of a new stack, for argparse: part of a file's name and of the cluster's."""
+    if not re.fullmatch(_STACK, word):
+        raise argparse.ArgumentTypeError(
+            f"{echo(word)} is no name of a stack: small letters, digits and -, such as lab-2"
+        )
+    return word
 
 
 def answers(

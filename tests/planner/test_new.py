@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.lab import main as lab
 from planner.new import NOTHING, QUESTIONS, main
 from planner.plan import plan
 from settings.load import from_file
@@ -86,3 +87,14 @@ def test_only_what_no_server_would_mend_stands_in_the_way(capsys: pytest.Capture
     said = capsys.readouterr().err
     assert "offers no p5.48xlarge in eu-central-1" in said
     assert "KV cache" not in said
+
+
+@pytest.mark.parametrize("word", ["../x", "Mine", "a b", "", "-x", "x" * 41])
+def test_what_is_no_name_of_a_stack_is_refused_before_anything_is_asked(
+    word: str, capsys: pytest.CaptureFixture[str], elsewhere: Path
+) -> None:
+    for command in (main, lab):
+        with pytest.raises(SystemExit):
+            command([f"--stack={word}"])
+        assert "is no name of a stack: small letters" in capsys.readouterr().err
+    assert list(elsewhere.iterdir()) == []
