@@ -13,14 +13,20 @@ from .rehearsed import Rehearsed, operations
 
 pytestmark = pytest.mark.engine
 
+REFUSALS = 40
+"""Of two volumes and two replicas of a driver that asks each second: ten seconds, as if volumes were being detached."""
+
 
 def test_destroy_removes_every_resource_and_leaves_what_was_there_before(dev: Rehearsed) -> None:
     urns = [Urn(each["urn"]) for each in state.resources(dev.engine.export())]
     held: dict[str, list[str]] = places.read_json(dev.session.baseline) or {}
     assert any(set(ids) - set(held.get(kind, ())) for kind, ids in dev.inventory().items())
+    slow = {"action": "DeleteVolume", "code": "VolumeInUse", "status": 400, "times": REFUSALS}
+    dev.control("POST", "faults", slow)
     assert operations(dev.destroy()) == sorted(("delete", short_type(urn.type), urn.name) for urn in urns)
     assert state.resources(dev.engine.export()) == []
     assert dev.inventory() == held
+    assert dev.control("GET", "faults") == [], "nobody tried to delete the volumes as often"
     assert dev.clusters() == []
 
 
