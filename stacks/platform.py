@@ -301,11 +301,11 @@ class Platform:
     """A platform with a running cluster, its pools and its storage. `pools` are those with GPUs, by name.
 
     `block` is the storage class of single volumes, `remover` what removes those whose claims are gone, None where what
-    they lie on waits for that by itself when it is destroyed. `entry` is what a gateway is published by, `people` None where only
-    groups are known, `zones` None where pods have no right to any, `home` None where people have no files of their own,
-    `vault` None where nothing keeps secrets, `images` None
-    where images are read without signing in. `layer` is the parent of what else runs the cluster, `providers` are those
-    that the workloads' resources need, `outputs` the platform's own lines in the stack's outputs, by layer.
+    they lie on waits for that by itself when it is destroyed. `entry` is what a gateway is published by, `people` None
+    where only groups are known, `zones` None where pods have no right to any, `home` None where people have no files of
+    their own, `vault` None where nothing keeps secrets, `images` None where images are read without signing in. `layer`
+    is the parent of what else runs the cluster, `providers` are those that the workloads' resources need, `outputs` the
+    platform's own lines in the stack's outputs, by layer.
     """
 
     cluster: KubeCluster
