@@ -95,8 +95,13 @@ def test_it_begins_when_it_is_asked_to_end(tmp_path: Path) -> None:
     words = [str(SCRIPT), f"--identity={tmp_path}", "--deployment=volumes-end", "--look-seconds=0.1"]
     server = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "1"}
     path = {"PYTHONPATH": str(SCRIPT.parents[1] / "gates")}
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen([sys.executable, *words], env=os.environ | server | path, text=True, **both) as running:
+    with subprocess.Popen(
+        [sys.executable, *words],
+        env=os.environ | server | path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as running:
         try:
             assert running.stdout is not None
             assert running.stdout.readline() == "here until namespaces are gone and volumes removed\n"
