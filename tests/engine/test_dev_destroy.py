@@ -29,7 +29,7 @@ class Detaching:
 
     def __init__(self, dev: Rehearsed) -> None:
         self.left: list[str] = []
-        self._dev, self._over = dev, threading.Event()
+        self._dev, self._kube, self._over = dev, dev.kube, threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> "Detaching":
@@ -45,7 +45,7 @@ class Detaching:
     def _watch(self) -> None:
         while not self._over.wait(0.5):
             with contextlib.suppress(ApiError, Unreachable):
-                found = self._dev.kube.get(*WAITER)
+                found = self._kube.get(*WAITER)
                 if found and found["metadata"].get("deletionTimestamp"):
                     self._over.wait(SECONDS)
                     self.left = [each["spec"]["csi"]["volumeHandle"] for each in self._volumes()]
@@ -53,7 +53,7 @@ class Detaching:
                     return
 
     def _volumes(self) -> list[dict[str, Any]]:
-        every = [each for each in self._dev.kube.list("v1", "PersistentVolume") if each["spec"].get("csi")]
+        every = [each for each in self._kube.list("v1", "PersistentVolume") if each["spec"].get("csi")]
         return [each for each in every if each["spec"]["csi"]["driver"] == DRIVER]
 
 
