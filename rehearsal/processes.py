@@ -117,6 +117,7 @@ class Process:
         self.survives = survives
         self.identity: Identity | None = None
         self._child: subprocess.Popen[bytes] | None = None
+        self._asked = False
         self._lock = threading.Lock()
 
     def start(self) -> Identity:
@@ -130,6 +131,7 @@ class Process:
                 raise StartError(f"{self.name} cannot be started: {error}") from error
             if self.survives:
                 _survivors.append(self._child)
+            self._asked = False
             self.identity = Identity.of(self._child.pid) or Identity(self._child.pid, f"ended@{_boot()}")
             return self.identity
 
@@ -166,16 +168,31 @@ class Process:
             return self._child.wait(timeout)
         return None
 
+    def ask(self) -> None:
+        """Ask the process to end, once, and do not wait for it; `stop` is for what is left then."""
+        with self._lock:
+            if self._child is not None and self._child.poll() is None and not self._asked:
+                self._asked = True
+                self._child.send_signal(signal.SIGTERM)
+
     def stop(self, grace: float = 10.0) -> None:
-        """End the process and whatever it started in its session: TERM, `grace` seconds, KILL."""
+        """End the process and whatever it started in its session: TERM, `grace` seconds, KILL. One that was asked
+        before has had its time.
+        """
         with self._lock:
             child = self._child
-            if child is None or child.poll() is not None:
+            if child is None:
+                return
+            if child.poll() is not None:
+                if self._asked:
+                    # Its number is that of its group, and of nothing else, as long as anything is in the group.
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(child.pid, signal.SIGKILL)
                 return
             handle = os.pidfd_open(child.pid)
             try:
                 child.send_signal(signal.SIGTERM)
-                _ended(handle, grace)
+                _ended(handle, 0.0 if self._asked else grace)
                 # Not reaped yet, so its number still names its own process group and no other.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGKILL)

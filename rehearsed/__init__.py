@@ -47,6 +47,7 @@ PROGRAM = Particulars(
         Row(r".*", follow_up.run, container="expire"),
         Row(r".*", scripts.run, container="run-watch"),
         Row(r".*", scripts.run, container="isolation"),
+        Row(r".*", scripts.run, container="volumes-end"),
         Row(r".*", trainer.run, container="pytorch", complaint=trainer.complaint),
         Row(r".*", trainer.run, command="torchrun", complaint=trainer.complaint),
     ),

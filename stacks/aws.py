@@ -112,6 +112,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         pools=gpu_pools(plan, {**pools, **scaled}),
         devices=_devices(base),
         block=block.storage_class,
+        remover=services.installed["aws-ebs-csi-driver"],
         shared=LustreSource(
             file_system=file_system,
             plan=plan.file_system,

@@ -85,6 +85,8 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         servers = storage_nodes(machines, control, network, hardware).nodes
         made = objects_of(site.ceph, key_id, key)
         ceph = deploy_ceph(ceph_spec(site.ceph, site, plan.supply), plan.supply, servers, system, made, storage)
+    # A pool of Ceph's goes when no volume is in it (Rook, CephBlockPool: PoolNotEmpty), and before the driver.
+    block, remover = (ceph.block, None) if ceph else local_volumes(plan.supply, storage, after=system)
     objects = SiteObjects(
         store=store,
         image=plan.supply.image(AWS_CLI_IMAGE),
@@ -110,7 +112,8 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
             if pool.gpu is not None and pool.role != "system"
         },
         devices=_devices(plan, site, fabric),
-        block=ceph.block if ceph else local_volumes(plan.supply, storage, after=system),
+        block=block,
+        remover=remover,
         shared=CephFiles(capacity_gib=capacity_gib, shared=ceph.shared, opts=storage)
         if ceph
         else MountedFiles(capacity_gib=capacity_gib, opts=storage),

@@ -102,8 +102,10 @@ class SiteObjects:
         return pulumi.Output.all(self.bucket, *self._kept.values()).apply(lambda _: account)
 
 
-def local_volumes(supply: Supply, inside: pulumi.ResourceOptions, after: pulumi.Resource) -> pulumi.Output[str]:
-    """The class of volumes on system nodes' disks."""
+def local_volumes(
+    supply: Supply, inside: pulumi.ResourceOptions, after: pulumi.Resource
+) -> tuple[pulumi.Output[str], pulumi.Resource]:
+    """The class of volumes on system nodes' disks, and what empties those that are released."""
     release = Chart(
         "local-volumes-provisioner",
         ChartArgs(
@@ -114,4 +116,4 @@ def local_volumes(supply: Supply, inside: pulumi.ResourceOptions, after: pulumi.
         ),
         inside,
     ).release
-    return LocalVolumes("local-volumes", LocalVolumesArgs(provisioner=release), inside).storage_class
+    return LocalVolumes("local-volumes", LocalVolumesArgs(provisioner=release), inside).storage_class, release

@@ -300,11 +300,12 @@ class People(Protocol):
 class Platform:
     """A platform with a running cluster, its pools and its storage. `pools` are those with GPUs, by name.
 
-    `block` is the storage class of single volumes, `entry` what a gateway is published by, `people` None where only
-    groups are known, `zones` None where pods have no right to any, `home` None where people have no files of their own,
-    `vault` None where nothing keeps secrets, `images` None
-    where images are read without signing in. `layer` is the parent of what else runs the cluster, `providers` are those
-    that the workloads' resources need, `outputs` the platform's own lines in the stack's outputs, by layer.
+    `block` is the storage class of single volumes, `remover` what removes those whose claims are gone, None where what
+    they lie on waits for that by itself when it is destroyed. `entry` is what a gateway is published by, `people` None
+    where only groups are known, `zones` None where pods have no right to any, `home` None where people have no files of
+    their own, `vault` None where nothing keeps secrets, `images` None where images are read without signing in. `layer`
+    is the parent of what else runs the cluster, `providers` are those that the workloads' resources need, `outputs` the
+    platform's own lines in the stack's outputs, by layer.
     """
 
     cluster: KubeCluster
@@ -325,3 +326,4 @@ class Platform:
     home: SharedFiles | None = None
     vault: Vault | None = None
     images: Images | None = None
+    remover: pulumi.Resource | None = None

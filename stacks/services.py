@@ -20,6 +20,7 @@ from components.platform.priorities import PRIORITIES, Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
+from components.platform.volumes_end import VolumesEnd, VolumesEndArgs, volumes_end_files
 from components.storage.claims import ClaimSpec
 from components.tracking.mlflow import NAMESPACE as TRACKER
 from planner.types import Plan
@@ -112,7 +113,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
                 pipelines=plan.pipelines is not None,
                 people=plan.gateway is not None and plan.gateway.people is not None,
                 signatures=plan.signatures is not None,
-            )
+            ),
+            after=_volumes_end(plan.supply, platform, at_platform),
         ),
         at_platform,
     ).names
@@ -175,6 +177,20 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         gpus=gpus,
         outside=deploy_outside(plan, platform, namespaces, at_platform),
     )
+
+
+def _volumes_end(supply: Supply, platform: Platform, inside: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+    """What namespaces come after, as claims of anybody may be in any: the removal of volumes, where somebody removes
+    them.
+    """
+    if platform.remover is None:
+        return []
+    args = VolumesEndArgs(
+        image=supply.image(versions.PYTHON_IMAGE),
+        files=volumes_end_files(),
+        after=[platform.remover, platform.cluster.ready],
+    )
+    return [VolumesEnd("volumes-end", args, inside).held]
 
 
 def _volcano(

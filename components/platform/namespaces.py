@@ -34,7 +34,10 @@ class NamespaceSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class NamespacesArgs:
+    """`after` are what outlives the namespaces: what removes the volumes of claims in them, say."""
+
     namespaces: Sequence[NamespaceSpec]
+    after: Sequence[pulumi.Resource] = ()
 
 
 class Namespaces(Component):
@@ -44,10 +47,10 @@ class Namespaces(Component):
 
     def __init__(self, name: str, args: NamespacesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        self.names = {spec.name: self._create(spec) for spec in args.namespaces}
+        self.names = {spec.name: self._create(spec, args.after) for spec in args.namespaces}
         self.register_outputs({"namespaces": sorted(self.names)})
 
-    def _create(self, spec: NamespaceSpec) -> pulumi.Output[str]:
+    def _create(self, spec: NamespaceSpec, after: Sequence[pulumi.Resource]) -> pulumi.Output[str]:
         namespace = k8s.core.v1.Namespace(
             self.named(spec.name),
             k8s.core.v1.NamespaceInitArgs(
@@ -59,7 +62,7 @@ class Namespaces(Component):
                     },
                 )
             ),
-            self.child(custom_timeouts=pulumi.CustomTimeouts(delete="15m")),
+            self.child(depends_on=list(after), custom_timeouts=pulumi.CustomTimeouts(delete="15m")),
         )
         name = namespace.metadata.name.apply(str)
         rules = [self._limit(spec, name)] if spec.limits else []

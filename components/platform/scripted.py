@@ -15,7 +15,10 @@ IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """`files` by name below `directory` of a container of `image`, which runs `command`. It is found by `labels`."""
+    """`files` by name below `directory` of a container of `image`, which runs `command`. It is found by `labels`.
+
+    A pod that is to end gets `grace_seconds`, Kubernetes' default where they are None; Pulumi waits for `patience`.
+    """
 
     image: str
     directory: str
@@ -23,6 +26,8 @@ class Script:
     command: Sequence[str]
     labels: Mapping[str, str]
     memory: str
+    grace_seconds: int | None = None
+    patience: str | None = None
 
 
 def scripted(
@@ -57,6 +62,7 @@ def scripted(
     mounted = core.ConfigMapVolumeSourceArgs(name=files.metadata.name.apply(str))
     pod = core.PodSpecArgs(
         service_account_name=account,
+        termination_grace_period_seconds=script.grace_seconds,
         containers=[container],
         volumes=[core.VolumeArgs(name="script", config_map=mounted)],
     )
@@ -71,5 +77,8 @@ def scripted(
                 template=core.PodTemplateSpecArgs(metadata=meta(labels=dict(script.labels)), spec=pod),
             ),
         ),
-        owner.child(depends_on=list(after)),
+        owner.child(
+            depends_on=list(after),
+            custom_timeouts=pulumi.CustomTimeouts(delete=script.patience) if script.patience else None,
+        ),
     )

@@ -51,6 +51,7 @@ _SERVICES = (
     _Pods("CoreDNS", 100, 70, 2),
     _Pods("metrics-server", 100, 200, 2),
     _Pods("controllers of volumes", 110, 400, 2),
+    _Pods("what waits for volumes to go", 100, 64),
     _Pods("GPU Operator and feature discovery", 310, 356),
     _Pods("Volcano", 400, 600),
     _Pods("training operator", 100, 128),

@@ -1,8 +1,8 @@
 """The local volume provisioner on its node: each mount point below the directory of a class is a volume.
 
 Source: kubernetes-sigs/sig-storage-local-static-provisioner v2.9, pkg/discovery/discovery.go (a class must be there and
-says what becomes of a volume; names; capacity in whole GiB; the node by its host name). Emptying released volumes is
-not played.
+says what becomes of a volume; names; capacity in whole GiB; the node by its host name) and pkg/deleter/deleter.go (what
+is released is emptied, which takes no time here, deleted, and offered anew).
 """
 
 from __future__ import annotations
@@ -24,18 +24,32 @@ PROVISIONED = "pv.kubernetes.io/provisioned-by"
 
 
 def provisioner(launch: Launch) -> Program:
-    """Makes the volumes that are not there yet, again and again."""
-    made: set[str] = set()
+    """Makes the volumes that are not there yet, and takes away those that are released, again and again."""
 
     def begin() -> float | None:
         host = launch.world.hosts.get(launch.node)
+        for volume in launch.world.stores["volumes"].all():
+            if released(volume, launch.node):
+                launch.world.kube.delete(
+                    {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": volume["metadata"]}
+                )
         for volume in volumes(launch, host) if isinstance(host, Racked) else ():
-            if volume["metadata"]["name"] not in made:
+            if launch.world.find("volumes", volume["metadata"]["name"]) is None:
                 _create(launch, volume)
-                made.add(volume["metadata"]["name"])
         return RETRY_SECONDS
 
     return Daemon(launch, begin)
+
+
+def released(volume: Mapping[str, Any], node: str) -> bool:
+    """Whether the volume is the node's, was claimed by somebody who is gone, and is not to be kept as it is. Pure."""
+    spec, notes = volume["spec"], volume["metadata"].get("annotations") or {}
+    ours = notes.get(PROVISIONED) == _maker(node) and spec.get("persistentVolumeReclaimPolicy") == "Delete"
+    return ours and (volume.get("status") or {}).get("phase") == "Released"
+
+
+def _maker(node: str) -> str:
+    return f"local-volume-provisioner-{node}"
 
 
 def _create(launch: Launch, volume: Mapping[str, Any]) -> None:
@@ -74,7 +88,7 @@ def _volume(host: Racked, path: str, name: str, reclaim: str) -> dict[str, Any]:
         "kind": "PersistentVolume",
         "metadata": {
             "name": f"local-pv-{fnv(posixpath.basename(path) + host.node + name):x}",
-            "annotations": {PROVISIONED: f"local-volume-provisioner-{host.node}"},
+            "annotations": {PROVISIONED: _maker(host.node)},
         },
         "spec": {
             "capacity": {"storage": f"{capacity}Gi"},

@@ -168,8 +168,14 @@ class Kubelet:
         return None if again is None else max(0.0, again - time.monotonic())
 
     def _delete(self, key: str, pod: Object, run: PodRun | None) -> float | None:
-        """A pod asked to go: its processes end, then the kubelet removes the object."""
+        """A pod asked to go: its processes end, in the time that its deletion gives them, then the kubelet removes the
+        object (Kubernetes, pkg/kubelet/kuberuntime: killContainer; hooks before the end are not played).
+        """
         if run is not None:
+            now = time.monotonic()
+            until = run.leave(pod, now)
+            if until is not None:
+                return until - now
             self._forget(key, run)
         self._release(key, pod["spec"]["nodeName"])
         self._world.erase(pod)

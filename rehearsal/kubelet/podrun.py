@@ -48,6 +48,7 @@ class PodRun:
         self.blocked = False
         self._boot = ""
         self._struck: list[Fault] = []
+        self._leaving: float | None = None
         self._resume(pod.get("status") or {})
 
     def _resume(self, status: Object) -> None:
@@ -276,6 +277,15 @@ class PodRun:
             for container in [*self._inits, *self._mains]:
                 if container.phase == "running" and isinstance(container.program, HasFiles):
                     container.program.refresh_files()
+
+    def leave(self, pod: Object, now: float) -> float | None:
+        """The pod is to go: its processes are asked to end. The monotonic time until which those have that have not,
+        None where all have, or have had as long as the pod's deletion gives them.
+        """
+        if self._leaving is None:
+            self._leaving = now + float(pod["metadata"].get("deletionGracePeriodSeconds") or 0)
+        stay = [program for program in self._programs() if not program.leaves()]
+        return self._leaving if stay and now < self._leaving else None
 
     def stop(self) -> None:
         """The pod is gone: everything it did ends."""

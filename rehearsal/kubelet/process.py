@@ -193,6 +193,10 @@ class RealProcess(Program):
             return f"Get {scheme}://:{port}{path}: {error}"
         return None if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
 
+    def leaves(self) -> bool:
+        self._process.ask()
+        return not self._process.running()
+
     def stop(self) -> None:
         self._launch.world.backends.remove(self._launch.namespace, self._launch.pod_name, self._ports)
         self._process.stop()

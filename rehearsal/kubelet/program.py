@@ -131,6 +131,12 @@ class Program:
         """How a failure of its machine or of a GPU that it holds (`faults.KINDS`) ends it; None if it runs on."""
         return None
 
+    def leaves(self) -> bool:
+        """The pod is to go and the process is asked to end (SIGTERM), or was before: whether it has. What is simulated
+        ends at once.
+        """
+        return True
+
     def stop(self) -> None:
         """The kubelet stops the container: what the process did on its node goes with it."""
 

@@ -106,6 +106,45 @@ def test_stop_kills_what_does_not_listen_and_what_it_started(log: Path) -> None:
     assert eventually(lambda: not grandchild.alive())
 
 
+def test_a_process_that_was_asked_has_its_own_time_and_takes_along_what_it_started(log: Path) -> None:
+    program = (
+        "import signal,subprocess,sys,time;"
+        "c = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        "signal.signal(15, lambda *_: (time.sleep(0.5), sys.exit(7))); print(c.pid, flush=True); time.sleep(600)"
+    )
+    process = Process("slow", [sys.executable, "-c", program], log=log)
+    process.start()
+    assert eventually(lambda: process.last_words().isdigit())
+    grandchild = Identity.of(int(process.last_words()))
+    assert grandchild is not None
+    process.ask()
+    process.ask()
+    assert process.running()
+    assert eventually(lambda: process.exit_status() == 7)
+    assert grandchild.alive()
+    process.stop()
+    assert eventually(lambda: not grandchild.alive())
+
+
+def test_stop_waits_no_more_for_what_was_asked_before(log: Path) -> None:
+    process = Process(
+        "deaf",
+        [
+            sys.executable,
+            "-c",
+            "import signal,time; signal.signal(15, signal.SIG_IGN); print('up', flush=True);time.sleep(600)",
+        ],
+        log=log,
+    )
+    process.start()
+    assert eventually(lambda: "up" in process.last_words())
+    process.ask()
+    begun = time.monotonic()
+    process.stop(60)
+    assert time.monotonic() - begun < 30
+    assert process.exit_status() == -signal.SIGKILL
+
+
 def test_a_process_that_is_no_child_is_stopped_by_its_identity() -> None:
     child = subprocess.Popen(SLEEP, stdout=subprocess.DEVNULL)
     identity = Identity.of(child.pid)

@@ -107,6 +107,7 @@ from components.platform.team_rights import TeamRights
 from components.platform.teams import Teams, TeamsArgs, TeamSpec
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.training_operator_rbac import OperatorAccount, OperatorAccountArgs
+from components.platform.volumes_end import VolumesEnd, VolumesEndArgs
 from components.serving import door
 from components.serving.arguments import Directory, Engine
 from components.serving.autoscaler import Scaling
@@ -1260,6 +1261,13 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "isolation": lambda opts: Isolation("sample", isolation_args(), opts),
+    "volumes-end": lambda opts: VolumesEnd(
+        "sample",
+        VolumesEndArgs(
+            image="python:3.13", files={"volumes_end.py": "import publish"}, after=[done("driver"), done("cluster")]
+        ),
+        opts,
+    ),
     "run-watch": lambda opts: RunWatch(
         "sample",
         RunWatchArgs(namespace="training", image="python:3.13", files={"watch.py": "import ends"}, table="{}"),

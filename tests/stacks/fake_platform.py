@@ -51,6 +51,7 @@ RAILS = PodNetwork(
 )
 SHARED_CLASS, BLOCK_CLASS, LOCAL_CLASS = "example-files", "example-volumes", "example-scratch"
 READY = "example-nodes-are-up"
+REMOVER = "example-disks-are-removed"
 OPERATOR_VALUES = {"driver": {"enabled": True, "rdma": {"enabled": True}}, "toolkit": {"enabled": True}}
 TAINTS = (Taint(key="example.com/reserved", value="gpus", effect="NoExecute"),)
 LOG_OUTPUTS = (
@@ -228,6 +229,7 @@ def deploy_fake(planned: Plan) -> Platform:
         },
         devices=Devices(gpu_operator=OPERATOR_VALUES, charts=[cards], objects=[policy]),
         block=block,
+        remover=_shown(REMOVER, in_storage),
         shared=Files(pulumi.ResourceOptions(parent=storage, depends_on=[ready])),
         local=Scratch(),
         objects=Casks(pulumi.Output.from_input("saves")),

@@ -28,6 +28,7 @@ class Deployed:
     plan: Plan
     graph: Recorded
     ready: str
+    remover: str
     nodes: Callable[[str], str]
     network: Callable[[str], PodNetwork]
     taints: Callable[[str], tuple[Taint, ...]]
@@ -59,6 +60,7 @@ def _fake() -> Deployed:
         plan=fake.fake_plan(),
         graph=fake.fake_graph(),
         ready=fake.READY,
+        remover=fake.REMOVER,
         nodes=lambda pool: f"example-{pool}-nodes",
         network=lambda pool: fake.RAILS if pool == "training" else PodNetwork(),
         taints=lambda _: fake.TAINTS,
@@ -95,6 +97,7 @@ def _aws(name: str) -> Deployed:
         plan=planned,
         graph=graph_of(name),
         ready="service-addons-coredns",
+        remover="service-addons-aws-ebs-csi-driver",
         nodes=lambda pool: f"pool-{pool}-nodes",
         network=lambda pool: PodNetwork(**fabric, count=efa[pool]) if efa[pool] else PodNetwork(),  # type: ignore[arg-type]
         taints=lambda pool: (

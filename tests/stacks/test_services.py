@@ -49,6 +49,21 @@ def test_what_has_pods_comes_after_nodes_network_and_name_service(stack: str) ->
 
 
 @every_platform
+def test_namespaces_go_before_what_removes_the_volumes_of_their_claims(stack: str) -> None:
+    """And before what waits until these are removed, which needs nodes and names for that as the driver does."""
+    found = deployed(stack)
+    graph = found.graph
+    held = graph.one("volumes-end-deployment")
+    assert {graph.one(each).urn for each in (found.ready, found.remover)} <= set(held.depends_on)
+    assert held.timeouts["delete"] == "15m"
+    pod = held.inputs["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] > 15 * 60
+    ours = [each for each in graph.of_type("Namespace") if each.name.startswith("namespaces-")]
+    assert {"monitoring", "kubeflow", "training"} <= {each.inputs["metadata"]["name"] for each in ours}
+    assert all(held.urn in each.depends_on for each in ours)
+
+
+@every_platform
 def test_the_platform_says_who_owns_driver_and_toolkit_k01_kj33(stack: str) -> None:
     found = deployed(stack)
     values = found.graph.one("gpu-operator-release").inputs["values"]

@@ -201,6 +201,24 @@ def test_the_kubelet_ends_what_a_failure_strikes_and_starts_it_again(tmp_path: P
     assert waits["lastState"]["terminated"]["exitCode"] == 1
 
 
+def test_a_pod_that_is_to_go_gives_its_processes_the_time_that_its_deletion_gives(tmp_path: Path) -> None:
+    class Slow(Program):
+        ended = False
+
+        def leaves(self) -> bool:
+            return self.ended
+
+    slow = Slow()
+    there = Cluster(tmp_path, lambda _: slow)
+    there.status()
+    leaving = {"metadata": {**there.made["metadata"], "deletionGracePeriodSeconds": 30}}
+    assert there.run.leave(leaving, 1000.0) == 1030.0
+    assert there.run.leave(leaving, 1029.0) == 1030.0
+    assert there.run.leave(leaving, 1030.0) is None
+    slow.ended = True
+    assert there.run.leave(leaving, 1001.0) is None
+
+
 def test_a_gpu_that_fails_strikes_who_holds_it_only(tmp_path: Path) -> None:
     class Server(Program):
         def struck(self, kind: str) -> Exit | None:

@@ -137,6 +137,15 @@ def test_the_newest_run_is_found_at_one_place(run: Run, tmp_path: Path) -> None:
     assert "t0k3n" in (tmp_path / "pods/p/one" / CURRENT / KUBECONFIG).read_text()
 
 
+def test_a_process_that_is_to_end_is_asked_and_left_until_it_has(run: Run, tmp_path: Path) -> None:
+    process = run("slow", "trap 'sleep 0.5; exit 0' TERM; touch up; while :; do sleep 0.1; done")
+    until(lambda: list(tmp_path.rglob("up")), 10, "the process has its trap")
+    assert not process.leaves()
+    assert not process.leaves()
+    until(process.leaves, 10, "the process has ended")
+    done(process)
+
+
 def test_files_can_be_made_fit_for_this_machine(run: Run) -> None:
     def convert(path: str, held: bytes) -> bytes:
         return held.upper() if path == "/etc/config/plain" else held

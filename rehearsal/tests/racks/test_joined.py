@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rehearsal.devices import cilium, gpus
-from rehearsal.devices.local_volumes import fnv
+from rehearsal.devices.local_volumes import PROVISIONED, fnv, released
 from rehearsal.devices.network_operator import objects, resources
 from rehearsal.kubelet.hosts import Card
 from rehearsal.kubelet.topology import settings
@@ -103,6 +103,24 @@ def test_drivers_in_containers_are_a_daemon_of_their_own() -> None:
 def test_volumes_are_named_by_the_hash_of_go() -> None:
     """Vectors of FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/."""
     assert (fnv(""), fnv("a"), fnv("foobar")) == (0x811C9DC5, 0xE40C292C, 0xBF9CF968)
+
+
+@pytest.mark.parametrize(
+    ("phase", "policy", "node", "goes"),
+    [
+        ("Released", "Delete", "cp-1", True),
+        ("Bound", "Delete", "cp-1", False),
+        ("Released", "Retain", "cp-1", False),
+        ("Released", "Delete", "cp-10", False),
+    ],
+)
+def test_a_released_volume_is_emptied_on_its_node(phase: str, policy: str, node: str, goes: bool) -> None:
+    volume = {
+        "metadata": {"annotations": {PROVISIONED: f"local-volume-provisioner-{node}"}},
+        "spec": {"persistentVolumeReclaimPolicy": policy},
+        "status": {"phase": phase},
+    }
+    assert released(volume, "cp-1") is goes
 
 
 class Shown:
