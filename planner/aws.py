@@ -61,7 +61,7 @@ from planner.stack import (
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
 from planner.teams import plan_teams
-from planner.tracking import has_mlflow, plan_tracking
+from planner.tracking import plan_tracking
 from planner.types import AwsPlan, Subnet
 from planner.vpc import VpcPlan, plan_vpc, traffic
 from planner.workload_types import RunPlan
@@ -152,19 +152,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
     triton = plan_triton(settings.serving.triton, pools, services, read_mb_per_s)
     gateway = plan_gateway(settings.serving, services, triton)
-    queues, experiments = len(settings.scheduling.queues), len(settings.training.experiments)
-    monitoring = plan_monitoring(
-        settings.monitoring,
-        pools,
-        runs,
-        services,
-        queues,
-        gateway,
-        experiments,
-        tracked=has_mlflow(settings.training),
-        kept_outside=settings.external_secrets is not None,
-        pipelines=settings.training.pipelines is not None,
-    )
+    monitoring = plan_monitoring(settings, pools, runs, services, gateway)
     return AwsDraft(
         settings=settings,
         catalogue=catalogue,

@@ -37,7 +37,7 @@ from planner.site import plan_site
 from planner.stack import ownership, plan_queues, plan_supply
 from planner.storage.plan import client_rates, plan_metal_storage
 from planner.teams import plan_teams
-from planner.tracking import has_mlflow, plan_tracking
+from planner.tracking import plan_tracking
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs, plan_sharing
 
@@ -117,7 +117,6 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
     services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
     triton = plan_triton(settings.serving.triton, pools, services, read_mb_per_s)
     gateway = plan_gateway(settings.serving, services, triton)
-    queues = len(settings.scheduling.queues)
     return MetalDraft(
         settings=settings,
         catalogue=catalogue,
@@ -130,17 +129,7 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
         services=services,
         triton=triton,
         gateway=gateway,
-        monitoring=plan_monitoring(
-            settings.monitoring,
-            pools,
-            runs,
-            services,
-            queues,
-            gateway,
-            len(settings.training.experiments),
-            tracked=has_mlflow(settings.training),
-            pipelines=settings.training.pipelines is not None,
-        ),
+        monitoring=plan_monitoring(settings, pools, runs, services, gateway),
         fabric=fabric,
         networks=networks,
         storage=storage,

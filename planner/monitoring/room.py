@@ -7,7 +7,7 @@ what they use on a quiet cluster; Prometheus' own follow from the series.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from planner.external_secrets import CONTROLLER_REQUEST
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
@@ -15,10 +15,16 @@ from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.scaled import CONTROLLER_REQUEST as KARPENTER_REQUEST
 from planner.serving.people import REPLICAS as PEOPLE_REPLICAS
 from planner.serving.people import REQUEST as PEOPLE_REQUEST
-from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST
+from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST, has_mlflow
+
+if TYPE_CHECKING:
+    from planner.serving.gateway import GatewayPlan
+    from settings.model import Settings
 
 
-class _Pods(NamedTuple):
+class Pods(NamedTuple):
+    """`replicas` alike pods, and what each of them asks for."""
+
     what: str
     cpu_millicores: int
     memory_mib: int
@@ -48,50 +54,58 @@ def requests(cpu_millicores: int, memory_mib: int, nodes: int) -> Requests:
 _NODES_OF_DEFAULT = 100
 
 _SERVICES = (
-    _Pods("CoreDNS", 100, 70, 2),
-    _Pods("metrics-server", 100, 200, 2),
-    _Pods("controllers of volumes", 110, 400, 2),
-    _Pods("GPU Operator and feature discovery", 310, 356),
-    _Pods("Volcano", 400, 600),
-    _Pods("training operator", 100, 128),
-    _Pods("a copy of weights or data", 2000, 2048),
+    Pods("CoreDNS", 100, 70, 2),
+    Pods("metrics-server", 100, 200, 2),
+    Pods("controllers of volumes", 110, 400, 2),
+    Pods("GPU Operator and feature discovery", 310, 356),
+    Pods("Volcano", 400, 600),
+    Pods("training operator", 100, 128),
+    Pods("a copy of weights or data", 2000, 2048),
 )
 GATEWAY_REQUEST = (500, 256)
 """Millicores and MiB of a pod of the gateway, which keeps TLS and streams open and buffers nothing."""
-CERTIFICATES = _Pods("cert-manager, its webhook and injector", 30, 192)
-_PEOPLE = _Pods("what asks people who they are", *PEOPLE_REQUEST, PEOPLE_REPLICAS)
-_KATIB = (_Pods("Katib", 200, 384), _Pods("the trials' database", 250, 1024))
-_SEARCH = _Pods("an experiment's algorithm", 200, 512)
+CERTIFICATES = Pods("cert-manager, its webhook and injector", 30, 192)
+_PEOPLE = Pods("what asks people who they are", *PEOPLE_REQUEST, PEOPLE_REPLICAS)
+_KATIB = (Pods("Katib", 200, 384), Pods("the trials' database", 250, 1024))
+_SEARCH = Pods("an experiment's algorithm", 200, 512)
 """As they are registered (components/kubeflow); an algorithm's service goes when its experiment has ended."""
 
-_TRACKING = (_Pods("MLflow", *MLFLOW_REQUEST), _Pods("the tracker's database", *DATABASE_REQUEST))
-_OUTSIDE = _Pods("External Secrets", *CONTROLLER_REQUEST)
-_ISOLATION = _Pods("what isolates broken nodes", 100, 128)
-_KARPENTER = _Pods("Karpenter", *KARPENTER_REQUEST, 2)
+_TRACKING = (Pods("MLflow", *MLFLOW_REQUEST), Pods("the tracker's database", *DATABASE_REQUEST))
+_OUTSIDE = Pods("External Secrets", *CONTROLLER_REQUEST)
+_ISOLATION = Pods("what isolates broken nodes", 100, 128)
+_KARPENTER = Pods("Karpenter", *KARPENTER_REQUEST, 2)
 _PIPELINES = (
-    _Pods("Kubeflow Pipelines", 600, 2048),
-    _Pods("the pipelines' database", *DATABASE_REQUEST),
+    Pods("Kubeflow Pipelines", 600, 2048),
+    Pods("the pipelines' database", *DATABASE_REQUEST),
 )
 """As they are registered (components/kubeflow/pipelines.py): API server, Argo, metadata, agents and UI together."""
-_DAEMONS = _Pods("daemons of a node", 300, 512)
+_DAEMONS = Pods("daemons of a node", 300, 512)
 
 
-def system_room(
-    pools: Sequence[PoolPlan],
-    asked: Requests,
-    *,
-    gateways: int = 0,
-    experiments: int = 0,
-    tracked: bool = False,
-    kept_outside: bool = False,
-    pipelines: bool = False,
-    isolates: bool = False,
-    people: bool = False,
-) -> SystemRoom:
-    """Sum up the system pools, with monitoring among what runs there, `gateways` pods of a gateway, and what so many
-    experiments and, if runs are `tracked` in the cluster, MLflow take, if secrets are `kept_outside` what brings them,
-    with `pipelines` Kubeflow Pipelines without the pods of their steps, with `people` what asks who they are, and what
-    isolates broken nodes where something `isolates`."""
+def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan | None) -> list[Pods]:
+    """What runs on the system pools because this stack file asks for it. Steps of pipelines are no part of it."""
+    training, found = settings.training, list[Pods]()
+    if gateway:
+        found += [Pods("gateway", *GATEWAY_REQUEST, gateway.replicas), CERTIFICATES]
+    if gateway and gateway.people:
+        found.append(_PEOPLE)
+    if training.experiments:
+        found += [*_KATIB, _SEARCH._replace(replicas=len(training.experiments))]
+    if has_mlflow(training):
+        found += _TRACKING
+    if training.pipelines:
+        found += _PIPELINES
+    if getattr(settings, "external_secrets", None):
+        found.append(_OUTSIDE)
+    if settings.monitoring and settings.monitoring.isolation:
+        found.append(_ISOLATION)
+    if any(isinstance(pool, AwsPoolPlan) and pool.scaled for pool in pools):
+        found.append(_KARPENTER)
+    return found
+
+
+def system_room(pools: Sequence[PoolPlan], asked: Requests, beside: Sequence[Pods]) -> SystemRoom:
+    """Sum up the system pools, and what runs there: every stack's services, monitoring, and what is `beside` them."""
     system = [pool for pool in pools if pool.role == "system"]
     nodes = sum(pool.count for pool in system)
     prometheus = _together("Prometheus", asked.prometheus, asked.reloader)
@@ -103,16 +117,8 @@ def system_room(
         _together("Prometheus operator", asked.operator),
     )
     own = _together("monitoring on a node", asked.node_exporter, asked.fabric_counters, asked.log_collector)
-    daemons = _Pods(
-        "daemons", own.cpu_millicores + _DAEMONS.cpu_millicores, own.memory_mib + _DAEMONS.memory_mib, nodes
-    )
-    way_in = (_Pods("gateway", *GATEWAY_REQUEST, gateways), CERTIFICATES) if gateways else ()
-    asking = (_PEOPLE,) if people else ()
-    tuning = (*_KATIB, _SEARCH._replace(replicas=experiments)) if experiments else ()
-    kubeflow = (*(_TRACKING if tracked else ()), *(_PIPELINES if pipelines else ()))
-    outside = (*((_OUTSIDE,) if kept_outside else ()), *((_ISOLATION,) if isolates else ()))
-    scaling = (_KARPENTER,) if any(isinstance(pool, AwsPoolPlan) and pool.scaled for pool in pools) else ()
-    everything = (*_SERVICES, *way_in, *asking, *watching, *tuning, *kubeflow, *outside, *scaling, daemons)
+    daemons = Pods("daemons", own.cpu_millicores + _DAEMONS.cpu_millicores, own.memory_mib + _DAEMONS.memory_mib, nodes)
+    everything = (*_SERVICES, *watching, *beside, daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
         asked_memory_mib=sum(each.memory_mib * each.replicas for each in everything),
@@ -125,5 +131,5 @@ def system_room(
     )
 
 
-def _together(what: str, *containers: PodRequest) -> _Pods:
-    return _Pods(what, sum(each.cpu_millicores for each in containers), sum(each.memory_mib for each in containers))
+def _together(what: str, *containers: PodRequest) -> Pods:
+    return Pods(what, sum(each.cpu_millicores for each in containers), sum(each.memory_mib for each in containers))
