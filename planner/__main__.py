@@ -18,9 +18,9 @@ from planner.faces.assignments import Assignment, AssignmentError, assigned, ass
 from planner.faces.difference import Difference, Side, difference, differing
 from planner.faces.document import document, plain, text
 from planner.faces.explain import Explanation, UnknownRuleError, Verdict, explain
-from planner.faces.wording import counted
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan, draft, plan
+from planner.wording import counted
 from settings.errors import SettingsError, meant, written
 from settings.load import from_file, from_sections, on_its_preset, sections_in
 from settings.model import AwsSettings, MetalSettings

@@ -1,4 +1,4 @@
-"""NCCL's environment, by what the ranks talk over. What a value cannot say, no job can be given.
+"""NCCL's environment, by what the ranks talk over. Variables that only a job could set are left out.
 
 There is no field for what NCCL decides by itself and better: the distance up to which GPUDirect is used, buffer sizes,
 channel counts, the InfiniBand timeout, reads by GPUDirect. A GID index exists on RoCE only. Sources: NVIDIA NCCL user

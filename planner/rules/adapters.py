@@ -87,7 +87,8 @@ def adapter_vocabulary(draft: Draft) -> Iterable[Observation]:
         if service.adapters and model and model.vocab > _MOST_VOCABULARY:
             yield Observation(
                 path=f"{path}.adapters",
-                sentence=f"{model.name} has {model.vocab} words, and vLLM takes adapters for up to {_MOST_VOCABULARY}",
+                sentence=f"{model.name} has {model.vocab} tokens in its vocabulary, and vLLM takes adapters up to "
+                f"{_MOST_VOCABULARY}",
                 remedy="merge the adapters into the model and serve that",
                 subject=service.name,
                 inputs={"vocabulary": str(model.vocab)},

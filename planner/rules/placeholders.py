@@ -1,4 +1,4 @@
-"""Values that documentation uses and nobody owns: a stack that says them has not been made one's own yet."""
+"""Values that documentation uses and nobody owns: they have to be replaced."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def lustre_target_numbers(draft: MetalDraft) -> Iterable[Observation]:
                 if other != server.name:
                     yield Observation(
                         path=path_of(_place(draft, server.name), "targets"),
-                        sentence=f"{target.kind.upper()} {target.index} is {server.name}'s, and {other}'s already",
+                        sentence=f"{other} and {server.name} both have {target.kind.upper()} {target.index}",
                         remedy=f"give the newer machine numbers from {after[target.kind]} on; a target keeps its own",
                         subject=server.name,
                         inputs={"index": str(target.index), "machines": f"{other}, {server.name}"},
@@ -230,7 +230,7 @@ def _addresses(draft: MetalDraft, network: str) -> Iterator[Observation]:
     for host in draft.site.hosts if draft.site else ():
         for address in host.storage_addresses:
             other = owner.setdefault(address, host.name)
-            said = f"{address} is {host.name}'s, and {other}'s already" if other != host.name else ""
+            said = f"{other} and {host.name} both have {address}" if other != host.name else ""
             if network == "o2ib" and IPv4Address(address) in management:
                 said = f"{address} is in platform.managementCidr {management}, where no InfiniBand is"
             if said:
