@@ -1,11 +1,9 @@
 """What is planned alike on AWS and on on-premises racks: the workloads of a draft, and the numbers of a plan."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catalogue.model_types import Model
 from planner.datasets import plan_datasets
@@ -27,10 +25,8 @@ from planner.tracking import plan_tracking
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from planner.workloads import plan_sharing
-
-if TYPE_CHECKING:
-    from settings.model import AwsSettings, MetalSettings
-    from settings.workloads import TrainingRun
+from settings.model import AwsSettings, MetalSettings
+from settings.workloads import TrainingRun
 
 
 def workloads(

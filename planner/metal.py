@@ -1,10 +1,7 @@
 """The plan of a stack on on-premises racks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import date
-from typing import TYPE_CHECKING
 
 import planner.rules.metal  # noqa: F401
 from catalogue.site import with_site_rows
@@ -28,10 +25,8 @@ from planner.site import plan_site
 from planner.storage.plan import client_rates, plan_metal_storage
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs
-
-if TYPE_CHECKING:
-    from settings.model import MetalSettings
-    from settings.workloads import TrainingRun
+from settings.model import MetalSettings
+from settings.workloads import TrainingRun
 
 _UNKNOWN_READ_MB_PER_S = 1000.0
 

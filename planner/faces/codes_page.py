@@ -1,6 +1,6 @@
 """The page of codes: what their letters mean, and which rules of the planner answer each."""
 
-import planner.rules  # noqa: F401
+import planner.rules.metal  # noqa: F401
 from planner.draft import registry
 
 CORRECTIONS = {

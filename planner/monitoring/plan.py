@@ -1,10 +1,7 @@
 """From what is looked at to Prometheus' disk, memory and processors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from math import ceil
-from typing import TYPE_CHECKING
 
 from catalogue.units import MIB_PER_GIB
 from planner.monitoring.room import optional, requests, system_room
@@ -13,11 +10,9 @@ from planner.monitoring.types import AlertsPlan, IsolationPlan, MailPlan, Monito
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import GatewayPlan
 from planner.workload_types import RunPlan, ServicePlan
-
-if TYPE_CHECKING:
-    from settings.alerts import Alerts
-    from settings.model import Settings
-    from settings.monitoring import Monitoring, Receiver
+from settings.alerts import Alerts
+from settings.model import Settings
+from settings.monitoring import Monitoring, Receiver
 
 BYTES_PER_SAMPLE = 2
 """Prometheus documentation, Storage: "only 1-2 bytes per sample" in blocks, the upper end."""

@@ -1,9 +1,6 @@
 """LoRA adapters: whose they are, and whether vLLM has room for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from catalogue.echo import echo
 from catalogue.site import meant
@@ -11,9 +8,7 @@ from planner.draft import Draft, rule
 from planner.findings import Observation
 from planner.rules.known import services
 from planner.serving.adapters import RANKS
-
-if TYPE_CHECKING:
-    from settings.serving import Adapter, Service
+from settings.serving import Adapter, Service
 
 _MOST_VOCABULARY = 258_048
 

@@ -1,19 +1,15 @@
 """Experiments: room for trials, their budget, and what their script can be told and tells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil, floor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from planner.draft import Draft, rule
 from planner.experiments import ExperimentPlan
 from planner.findings import Observation, Severity
 from planner.wording import one_of
-
-if TYPE_CHECKING:
-    from settings.experiments import Experiment
-    from settings.workloads import TrainingRun
+from settings.experiments import Experiment
+from settings.workloads import TrainingRun
 
 REFERENCE_METRICS = ("loss",)
 """What the log of the reference trainer says by name and value (node/trainer/train.py)."""

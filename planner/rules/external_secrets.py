@@ -1,17 +1,12 @@
 """Secrets that Secrets Manager keeps: what would not be found, would not be read, or would not follow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from planner.draft import AwsDraft, aws_rule
 from planner.external_secrets import readers
 from planner.findings import Observation
 from planner.rules.known import answering
-
-if TYPE_CHECKING:
-    from settings.external_secrets import ExternalSecret
+from settings.external_secrets import ExternalSecret
 
 _GUIDE = "Secrets Manager user guide"
 _CONTROLLER = "external-secrets 2.9.0"

@@ -1,11 +1,8 @@
 """What is in the images of training runs: the plugin that NCCL needs on EFA, and the script that is started."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from catalogue.image_types import NUMBER, OFI_PLUGIN, find, repository
 from catalogue.images import REPOSITORIES, is_published
@@ -14,9 +11,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.rules.known import placed_runs, runs, workloads
 from planner.rules.placeholders import of_documentation
-
-if TYPE_CHECKING:
-    from settings.workloads import TrainingRun
+from settings.workloads import TrainingRun
 
 
 @aws_rule(

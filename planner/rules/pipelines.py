@@ -1,16 +1,11 @@
 """Pipelines: runs that their steps can start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from planner.draft import Draft, rule
 from planner.findings import Observation
 from planner.wording import one_of
-
-if TYPE_CHECKING:
-    from settings.workloads import TrainingRun
+from settings.workloads import TrainingRun
 
 
 @rule(

@@ -1,7 +1,5 @@
 """Values that documentation uses and nobody owns: they have to be replaced."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Network

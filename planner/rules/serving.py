@@ -1,9 +1,6 @@
 """Model services: parallelism, memory, replicas."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from catalogue.echo import echo
 from catalogue.model_types import Model
@@ -17,9 +14,7 @@ from planner.serving.plan import device_gb, replica_memory
 from planner.training.layout import tensor_degrees
 from planner.wording import one_of
 from planner.workload_types import ServicePlan
-
-if TYPE_CHECKING:
-    from settings.serving import Service
+from settings.serving import Service
 
 _QUANTIZATIONS: tuple[Quantization, ...] = ("none", "fp8", "int4")
 _SHORTEST_LENGTH = 256

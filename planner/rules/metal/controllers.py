@@ -1,7 +1,5 @@
 """The network of management controllers: whom an attacker asks there, owns the machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network
 

@@ -1,11 +1,8 @@
 """The machines of Lustre in an inventory: their drives, the numbers of their targets, partners, and the network."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
-from typing import TYPE_CHECKING
 
 from catalogue.network_types import NicRole
 from planner.findings import Observation
@@ -15,10 +12,8 @@ from planner.site import HostPlan
 from planner.storage.limits import in_use
 from planner.storage.lustre_targets import MOST_PARITY, LustrePlan, LustreServer
 from planner.storage.plan import lustre_servers
-
-if TYPE_CHECKING:
-    from settings.inventory import Hosts
-    from settings.metal_storage import MetalLustre
+from settings.inventory import Hosts
+from settings.metal_storage import MetalLustre
 
 _MANUAL = "Lustre operations manual"
 _ROLES = ("oss", "mds")

@@ -1,19 +1,14 @@
 """The machines of an inventory: each is one, each stands somewhere, and nothing of one is given to two purposes."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
-from typing import TYPE_CHECKING
 
 from planner.findings import Observation, Severity
 from planner.metal_draft import MetalDraft, metal_rule
 from planner.site import HostPlan
-
-if TYPE_CHECKING:
-    from settings.inventory import Hosts, Member
-    from settings.switches import SwitchMember
+from settings.inventory import Hosts, Member
+from settings.switches import SwitchMember
 
 
 def ranges(draft: MetalDraft) -> Iterator[tuple[int, Hosts]]:
