@@ -93,7 +93,8 @@ def lustre_target_numbers(draft: MetalDraft) -> Iterable[Observation]:
     targets have the same."""
     for _, lustre in _served(draft):
         taken: dict[tuple[str, int], str] = {}
-        after = {kind: _next(lustre, kind) for kind in ("mdt", "ost")}
+        targets = [target for server in lustre.servers for target in server.targets]
+        after = {kind: 1 + max((t.index for t in targets if t.kind == kind), default=-1) for kind in ("mdt", "ost")}
         for place, hosts in _servers(draft):
             if hosts.disks and not hosts.targets:
                 free = after["mdt" if hosts.storage == "mds" else "ost"]
@@ -123,12 +124,6 @@ def lustre_target_numbers(draft: MetalDraft) -> Iterable[Observation]:
                 remedy="write 0 under targets of the first metadata server",
                 inputs={"metadata targets": str(after["mdt"])},
             )
-
-
-def _next(lustre: LustrePlan, kind: str) -> int:
-    """The first number above all that are taken."""
-    taken = (target.index for server in lustre.servers for target in server.targets if target.kind == kind)
-    return 1 + max(taken, default=-1)
 
 
 @metal_rule(
@@ -172,18 +167,12 @@ def _strange(
         yield "partner", f"{server.name} names {other.name}, and {whom}", "let two machines name each other"
     by_path = [disk for disk in host.disks if not disk.startswith("/dev/disk/by-id/")] if host else []
     if by_path:
-        yield (
-            "disks",
-            f"{by_path[0]} is a name that {other.name} does not have for the drive: a path is one machine's",
-            "name drives of pairs by /dev/disk/by-id (wwn-…, or dm-uuid-mpath-… behind multipath)",
-        )
+        said = f"{by_path[0]} is a name that {other.name} does not have for the drive: a path is one machine's"
+        yield "disks", said, "name drives of pairs by /dev/disk/by-id (wwn-…, or dm-uuid-mpath-… behind multipath)"
     for disk in host.disks if host else ():
         if len(owners[disk]) > 1 and owners[disk][0] != server.name:
-            yield (
-                "disks",
-                f"{disk} is a disk of {owners[disk][0]}'s targets already",
-                "name a drive once, on the machine whose targets it holds as a rule",
-            )
+            said = f"{disk} is a disk of {owners[disk][0]}'s targets already"
+            yield "disks", said, "name a drive once, on the machine whose targets it holds as a rule"
 
 
 @metal_rule(
