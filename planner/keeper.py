@@ -1,13 +1,18 @@
 """What ends a stack by itself, and puts its GPU pools to sleep: the numbers that it goes by."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING
 
 from planner.blocks import BlockShare
 from planner.cost.lines import Prices
 from planner.pool_types import AwsPoolPlan
-from settings.model import AwsSettings
+
+if TYPE_CHECKING:
+    from settings.model import AwsSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from settings.model import Settings
 
 
-class Pods(NamedTuple):
+class _Pods(NamedTuple):
     """`replicas` alike pods, and what each of them asks for."""
 
     what: str
@@ -54,39 +54,39 @@ def requests(cpu_millicores: int, memory_mib: int, nodes: int) -> Requests:
 _NODES_OF_DEFAULT = 100
 
 _SERVICES = (
-    Pods("CoreDNS", 100, 70, 2),
-    Pods("metrics-server", 100, 200, 2),
-    Pods("controllers of volumes", 110, 400, 2),
-    Pods("GPU Operator and feature discovery", 310, 356),
-    Pods("Volcano", 400, 600),
-    Pods("training operator", 100, 128),
-    Pods("a copy of weights or data", 2000, 2048),
+    _Pods("CoreDNS", 100, 70, 2),
+    _Pods("metrics-server", 100, 200, 2),
+    _Pods("controllers of volumes", 110, 400, 2),
+    _Pods("GPU Operator and feature discovery", 310, 356),
+    _Pods("Volcano", 400, 600),
+    _Pods("training operator", 100, 128),
+    _Pods("a copy of weights or data", 2000, 2048),
 )
 GATEWAY_REQUEST = (500, 256)
 """Millicores and MiB of a pod of the gateway, which keeps TLS and streams open and buffers nothing."""
-CERTIFICATES = Pods("cert-manager, its webhook and injector", 30, 192)
-_PEOPLE = Pods("what asks people who they are", *PEOPLE_REQUEST, PEOPLE_REPLICAS)
-_KATIB = (Pods("Katib", 200, 384), Pods("the trials' database", 250, 1024))
-_SEARCH = Pods("an experiment's algorithm", 200, 512)
+CERTIFICATES = _Pods("cert-manager, its webhook and injector", 30, 192)
+_PEOPLE = _Pods("what asks people who they are", *PEOPLE_REQUEST, PEOPLE_REPLICAS)
+_KATIB = (_Pods("Katib", 200, 384), _Pods("the trials' database", 250, 1024))
+_SEARCH = _Pods("an experiment's algorithm", 200, 512)
 """As they are registered (components/kubeflow); an algorithm's service goes when its experiment has ended."""
 
-_TRACKING = (Pods("MLflow", *MLFLOW_REQUEST), Pods("the tracker's database", *DATABASE_REQUEST))
-_OUTSIDE = Pods("External Secrets", *CONTROLLER_REQUEST)
-_ISOLATION = Pods("what isolates broken nodes", 100, 128)
-_KARPENTER = Pods("Karpenter", *KARPENTER_REQUEST, 2)
+_TRACKING = (_Pods("MLflow", *MLFLOW_REQUEST), _Pods("the tracker's database", *DATABASE_REQUEST))
+_OUTSIDE = _Pods("External Secrets", *CONTROLLER_REQUEST)
+_ISOLATION = _Pods("what isolates broken nodes", 100, 128)
+_KARPENTER = _Pods("Karpenter", *KARPENTER_REQUEST, 2)
 _PIPELINES = (
-    Pods("Kubeflow Pipelines", 600, 2048),
-    Pods("the pipelines' database", *DATABASE_REQUEST),
+    _Pods("Kubeflow Pipelines", 600, 2048),
+    _Pods("the pipelines' database", *DATABASE_REQUEST),
 )
 """As they are registered (components/kubeflow/pipelines.py): API server, Argo, metadata, agents and UI together."""
-_DAEMONS = Pods("daemons of a node", 300, 512)
+_DAEMONS = _Pods("daemons of a node", 300, 512)
 
 
-def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan | None) -> list[Pods]:
+def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan | None) -> list[_Pods]:
     """What runs on the system pools because this stack file asks for it. Steps of pipelines are no part of it."""
-    training, found = settings.training, list[Pods]()
+    training, found = settings.training, list[_Pods]()
     if gateway:
-        found += [Pods("gateway", *GATEWAY_REQUEST, gateway.replicas), CERTIFICATES]
+        found += [_Pods("gateway", *GATEWAY_REQUEST, gateway.replicas), CERTIFICATES]
     if gateway and gateway.people:
         found.append(_PEOPLE)
     if training.experiments:
@@ -104,7 +104,7 @@ def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan
     return found
 
 
-def system_room(pools: Sequence[PoolPlan], asked: Requests, beside: Sequence[Pods]) -> SystemRoom:
+def system_room(pools: Sequence[PoolPlan], asked: Requests, beside: Sequence[_Pods]) -> SystemRoom:
     """Sum up the system pools, and what runs there: every stack's services, monitoring, and what is `beside` them."""
     system = [pool for pool in pools if pool.role == "system"]
     nodes = sum(pool.count for pool in system)
@@ -117,7 +117,9 @@ def system_room(pools: Sequence[PoolPlan], asked: Requests, beside: Sequence[Pod
         _together("Prometheus operator", asked.operator),
     )
     own = _together("monitoring on a node", asked.node_exporter, asked.fabric_counters, asked.log_collector)
-    daemons = Pods("daemons", own.cpu_millicores + _DAEMONS.cpu_millicores, own.memory_mib + _DAEMONS.memory_mib, nodes)
+    daemons = _Pods(
+        "daemons", own.cpu_millicores + _DAEMONS.cpu_millicores, own.memory_mib + _DAEMONS.memory_mib, nodes
+    )
     everything = (*_SERVICES, *watching, *beside, daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
@@ -131,5 +133,5 @@ def system_room(pools: Sequence[PoolPlan], asked: Requests, beside: Sequence[Pod
     )
 
 
-def _together(what: str, *containers: PodRequest) -> Pods:
-    return Pods(what, sum(each.cpu_millicores for each in containers), sum(each.memory_mib for each in containers))
+def _together(what: str, *containers: PodRequest) -> _Pods:
+    return _Pods(what, sum(each.cpu_millicores for each in containers), sum(each.memory_mib for each in containers))
