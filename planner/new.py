@@ -79,25 +79,41 @@ QUESTIONS = (
 
 def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None) -> int:
     """Ask, plan, write. `ask` takes a prompt and gives the answer; without it and a terminal nobody is asked."""
-    parser = argparse.ArgumentParser(prog="python -m planner.new")
+
+    def write(given: Mapping[str, str], stack: str, file: Path) -> None:
+        text, found = stack_file(given)
+        file.write_text(text, encoding="utf-8")
+        print(f"{file}: {found.totals.nodes} nodes, {found.prices.hourly:.2f} USD an hour")
+        print(f"next: make plan STACK={stack}, edit the file, make up STACK={stack}")
+
+    return asked("planner.new", QUESTIONS, arguments, ask, "edit it, or choose another name", write)
+
+
+def asked(
+    program: str,
+    questions: Sequence[Question],
+    arguments: Sequence[str],
+    ask: Callable[[str], str] | None,
+    instead: str,
+    write: Callable[[Mapping[str, str], str, Path], None],
+) -> int:
+    """Take the stack's name, ask, and `write` its file, which says why it cannot. `instead` of a file that is there."""
+    parser = argparse.ArgumentParser(prog=f"python -m {program}")
     parser.add_argument("--stack", required=True, help="the stack's name: Pulumi.<stack>.yaml is written")
-    for question in QUESTIONS:
+    for question in questions:
         parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
     options = parser.parse_args(arguments)
     file = Path(f"Pulumi.{options.stack}.yaml")
     if file.exists():
-        print(f"there is a {bare(file)} already; edit it, or choose another name", file=sys.stderr)
+        print(f"there is a {bare(file)} already; {instead}", file=sys.stderr)
         return 2
     if ask is None and sys.stdin.isatty():
         ask = input
     try:
-        text, found = stack_file(answers(QUESTIONS, options, ask))
+        write(answers(questions, options, ask), options.stack, file)
     except (NoStackError, SettingsError) as error:
         print(error, file=sys.stderr)
         return 1
-    file.write_text(text, encoding="utf-8")
-    print(f"{file}: {found.totals.nodes} nodes, {found.prices.hourly:.2f} USD an hour")
-    print(f"next: make plan STACK={options.stack}, edit the file, make up STACK={options.stack}")
     return 0
 
 
