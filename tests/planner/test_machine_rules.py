@@ -81,7 +81,7 @@ def test_the_committed_stack_has_no_finding_about_its_machines() -> None:
         (
             {"inventory.hosts.1.address": "10.20.0.[13-20]"},
             "machine-twice",
-            "hosts[1].address: cp-3 and dgx-01 both have 10.20.0.13",
+            "cp-3 and dgx-01 both have 10.20.0.13",
         ),
         (
             {"inventory.hosts.1.bmc": "10.20.4.[13-20]"},
@@ -94,7 +94,7 @@ def test_the_committed_stack_has_no_finding_about_its_machines() -> None:
         (
             {"inventory.hosts.3.macs": ["94:6d:ae:00:00:01"] * 2},
             "machine-twice",
-            "hosts[3].macs: mds-1 and mds-2 both have 94:6d:ae:00:00:01",
+            "both have 94:6d:ae:00:00:01",
         ),
         ({"inventory.hosts.3.units": [20]}, "rack-unit-twice", "mds-1 takes unit 20 of rack r1, which oss-1 takes"),
         ({"inventory.hosts.1.units": [2, 42]}, "rack-unit-twice", "takes units 42 to 49 of rack r1, which has 48"),
