@@ -87,8 +87,8 @@ drift: setup ## what stands in the account and is not what STACK's file says; re
 
 ##@ Dashboards: what a stack's Grafana shows
 
-dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PROMETHEUS=http://127.0.0.1:9090 draws them as HTML with its data
-	@$(RUN) monitoring.picture --stack "$$STACK" --out "$${OUT:-build/dashboards}" $${PROMETHEUS:+--prometheus "$$PROMETHEUS"}
+dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PROMETHEUS=http://127.0.0.1:9090 draws them as HTML with its data; HOURS=1 is what they show
+	@$(RUN) monitoring.picture --stack "$$STACK" --out "$${OUT:-build/dashboards}" $${PROMETHEUS:+--prometheus "$$PROMETHEUS"} $${HOURS:+--hours "$$HOURS"}
 
 ##@ Doctor: what a real account has for a stack
 
@@ -114,7 +114,7 @@ sweep: setup ## what stacks past their expiry left in an account, and its price;
 extend: setup ## let the lab STACK live HOURS=2 longer, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
 	@$(RUN) sweep.extend --stack "$$STACK" --hours "$$HOURS" $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"}
 
-vacate: setup ## before pulumi destroy: load balancers and volumes that controllers made in STACK's cluster go; CONTEXT= of kubectl, CONFIRM=
+vacate: setup ## before pulumi destroy: load balancers and volumes that controllers made in STACK's cluster go, and runs that people sent; CONTEXT= of kubectl, CONFIRM=
 	@$(RUN) sweep.vacate --stack "$$STACK" $${CONTEXT:+--context "$$CONTEXT"} $${CONFIRM:+--confirm "$$CONFIRM"}
 
 destroy-plan: setup ## what a destroy of STACK leaves, what it costs a month and why it stays, and the order of the rest; no account

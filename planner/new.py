@@ -6,6 +6,7 @@ command is wrong. Without a terminal, what no option answers is taken as it stan
 
 import argparse
 import getpass
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _SERVERS = (("g6e.xlarge", 1), ("g6e.12xlarge", 4), ("g6e.48xlarge", 8), ("p5.48
 _SPARE = 1.1
 """What the budget leaves above the price."""
 _MOST_NODES = 4096
+_STACK = "[a-z][a-z0-9-]{0,38}[a-z0-9]"
 
 
 class NoStackError(Exception):
@@ -99,7 +101,7 @@ def asked(
 ) -> int:
     """Take the stack's name, ask, and `write` its file, which says why it cannot. `instead` of a file that is there."""
     parser = argparse.ArgumentParser(prog=f"python -m {program}")
-    parser.add_argument("--stack", required=True, help="the stack's name: Pulumi.<stack>.yaml is written")
+    parser.add_argument("--stack", required=True, type=stack_name, help="its name: Pulumi.<stack>.yaml is written")
     for question in questions:
         parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
     options = parser.parse_args(arguments)
@@ -115,6 +117,15 @@ def asked(
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+def stack_name(word: str) -> str:
+    """The name of a new stack, for argparse: part of a file's name and of the cluster's."""
+    if not re.fullmatch(_STACK, word):
+        raise argparse.ArgumentTypeError(
+            f"{echo(word)} is no name of a stack: small letters, digits and -, such as lab-2"
+        )
+    return word
 
 
 def answers(
@@ -139,13 +150,15 @@ def _answer(question: Question, given: str | None, ask: Callable[[str], str] | N
 
 def stack_file(answers: Mapping[str, str]) -> tuple[str, AwsPlan]:
     """The text of a stack file and its plan, by the names of the questions. Raises NoStackError and SettingsError."""
-    refused: list[str] = []
+    refused: list[list[str]] = []
     for server, gpus in _SERVERS:
         text, found = _priced(answers, server, gpus)
         if not found.errors:
             return text, found
-        refused = refused or [str(finding) for finding in found.errors]
-    raise NoStackError("\n".join(refused))
+        refused.append([str(finding) for finding in found.errors])
+    # What a larger server would not mend is what stands in the way.
+    fewest = min(refused, key=len)
+    raise NoStackError("\n".join(fewest))
 
 
 def _priced(answers: Mapping[str, str], server: str, gpus: int) -> tuple[str, AwsPlan]:

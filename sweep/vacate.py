@@ -1,8 +1,9 @@
-"""`python -m sweep.vacate --stack lab`: what controllers made goes, while they run, before what holds it is destroyed.
+"""`python -m sweep.vacate --stack lab`: what controllers and people made goes before what holds it is destroyed.
 
 Load balancers and volumes that Services, Ingresses and claims asked for are in no state: once the cluster is gone
 nobody removes them, and a load balancer's interfaces keep the subnets from going. So do nodes that Karpenter made for a
-pool of somebody else's, which go with their pool. It works through `kubectl`, as
+pool of somebody else's, which go with their pool. A run that was sent by hand holds the stack's claims: a destroy waits
+ten minutes for them and fails. It works through `kubectl`, as
 whoever may destroy the stack. The exit code is 0 where nothing of it is left, 1 where something is, 2 on wrong usage.
 """
 
@@ -23,6 +24,14 @@ NODE_POOLS = "nodepools.karpenter.sh"
 """Pools of Karpenter's. One that is deleted takes its nodes along, each drained first (karpenter.sh, Disruption)."""
 PROVISIONED = "pv.kubernetes.io/provisioned-by"
 """On volumes that a driver made for a claim (external-provisioner, pkg/controller)."""
+RUNS = (
+    "pytorchjobs.kubeflow.org",
+    "mpijobs.kubeflow.org",
+    "trainjobs.trainer.kubeflow.org",
+    "experiments.kubeflow.org",
+)
+HELM = ("meta.helm.sh/release-name", "helm.sh/hook")
+"""Annotations of what Helm installed, and of hooks, which it leaves out of its releases (helm.sh, Chart Hooks)."""
 WORKLOADS = "deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs,pods"
 WAIT_SECONDS, LOOK_SECONDS = 600, 3.0
 
@@ -40,10 +49,15 @@ class Step:
 
 
 def steps(
-    namespaces: Sequence[Object], asking: Sequence[Object], claims: Iterable[Object], pools: Sequence[Object] = ()
+    namespaces: Sequence[Object],
+    asking: Sequence[Object],
+    claims: Iterable[Object],
+    pools: Sequence[Object] = (),
+    working: Iterable[Object] = (),
 ) -> list[Step]:
     """What to remove, in order: what asks for load balancers, anywhere; then namespaces with `claims`, whole, and
-    `pools` of Karpenter's, that Pulumi did not make. What Pulumi made it also destroys, in its own order.
+    `pools` of Karpenter's, that Pulumi did not make; and of those `working` in the stack's namespaces what somebody
+    sent by hand. What Pulumi made it also destroys, in its own order.
 
     In a namespace of Kubernetes' own the workloads go, and the claims.
     """
@@ -65,6 +79,11 @@ def steps(
         elif not where.startswith("kube-"):
             found.append(Step(("namespace", where), why))
     found += [Step((NODE_POOLS, name(each)), "its nodes") for each in pools if not applied(each)]
+    found += [
+        Step((each["kind"].lower(), name(each), "--namespace", space(each)), "its pods, which hold claims of the stack")
+        for each in working
+        if space(each) in ours and by_hand(each)
+    ]
     return found
 
 
@@ -84,6 +103,13 @@ def applied(thing: Object) -> bool:
     """Whether Pulumi applied it."""
     managers = thing["metadata"].get("managedFields") or ()
     return any(str(each.get("manager", "")).startswith(OWN_MANAGER) for each in managers)
+
+
+def by_hand(thing: Object) -> bool:
+    """Whether somebody made it who is neither Pulumi nor Helm nor a controller."""
+    meta = thing["metadata"]
+    notes = meta.get("annotations") or {}
+    return not (applied(thing) or meta.get("ownerReferences") or any(each in notes for each in HELM))
 
 
 def name(thing: Object) -> str:
@@ -133,8 +159,10 @@ class Kubectl:
 def planned(kubectl: Kubectl) -> list[Step]:
     """What is to be removed now."""
     claims = dynamic(kubectl.all("persistentvolumeclaims"), kubectl.all("persistentvolumes"))
-    pools = kubectl.all(NODE_POOLS) if NODE_POOLS in kubectl.kinds() else []
-    return steps(kubectl.all("namespaces"), kubectl.all("services,ingresses"), claims, pools)
+    defined = kubectl.kinds()
+    pools = kubectl.all(NODE_POOLS) if NODE_POOLS in defined else []
+    working = kubectl.all(",".join((WORKLOADS, *(each for each in RUNS if each in defined))))
+    return steps(kubectl.all("namespaces"), kubectl.all("services,ingresses"), claims, pools, working)
 
 
 def vacate(kubectl: Kubectl, found: Iterable[Step], pause: Callable[[float], None] = time.sleep) -> None:
@@ -178,7 +206,7 @@ def main(arguments: list[str], *, ask: Callable[[str], str] = input) -> int:
 def _vacate(kubectl: Kubectl, stack: str, confirm: str, ask: Callable[[str], str]) -> int:
     found = planned(kubectl)
     if not found:
-        print(f"nothing that controllers made stands in the way: pulumi destroy --stack {stack}")
+        print(f"nothing that controllers or people made stands in the way: pulumi destroy --stack {stack}")
         return 0
     for each in found:
         print(f"delete {' '.join(each.words)}, and with it {each.why}")

@@ -18,6 +18,8 @@ from components._base import Component, physical_name
 from components.serving.tokens import KEY, SecretKey
 
 ADMITTED, SCRAPER = "keys.conf", "scraper"
+SERVICE_KEY = "gpucluster/service"
+"""Label of a service's Secret, whose name ends with a digest that changes with the keys."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +119,7 @@ class ServiceKeys(Component):
                     # Eight digits of a digest tell nothing of a key; without this every name after it were a secret.
                     name=pulumi.Output.unsecret(known.apply(lambda keys: _named(args.service, keys))),
                     namespace=args.namespace,
+                    labels={SERVICE_KEY: args.service},
                 ),
                 immutable=True,
                 string_data=content,

@@ -13,6 +13,9 @@ from monitoring.dashboards.panels import BAD, COLUMNS, Panel, Section, Variable
 
 SCHEMA_VERSION = 42
 TAG = "gpucluster"
+EVERYTHING = ".+"
+"""What a variable at All matches: every value, and nothing that lacks the label, as `.*` would."""
+
 DATASOURCE = {"type": "prometheus", "uid": "prometheus"}
 """The uid that kube-prometheus-stack gives its Prometheus (values: grafana.sidecar.datasources.uid)."""
 
@@ -64,7 +67,7 @@ def variable(variable: Variable) -> dict[str, Any]:
         "sort": 1,
         "multi": True,
         "includeAll": True,
-        "allValue": ".*",
+        "allValue": EVERYTHING,
         "current": {"text": ["All"], "value": ["$__all"]},
     }
 

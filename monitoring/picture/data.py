@@ -10,13 +10,13 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
+from monitoring.dashboards.grafana import EVERYTHING
 from monitoring.dashboards.model import Panel, Query
 
 _POINTS = 240
 _LEAST_STEP_S = 15
 _SCRAPE_S = 30
 _PATIENCE_S = 30
-_EVERYTHING = ".*"
 
 
 class NoAnswerError(Exception):
@@ -110,7 +110,7 @@ def interpolated(expr: str, stretch: Stretch, variables: Sequence[str] = ()) -> 
     """The query as Grafana sends it with every variable at All: $__rate_interval is four scrapes, or a step and one."""
     interval = max(4 * _SCRAPE_S, stretch.step + _SCRAPE_S)
     filled = expr.replace("$__rate_interval", f"{interval}s")
-    return re.sub(rf"\$({'|'.join(variables)})\b", _EVERYTHING, filled) if variables else filled
+    return re.sub(rf"\$({'|'.join(variables)})\b", EVERYTHING, filled) if variables else filled
 
 
 def answers(panel: Panel, source: Source, stretch: Stretch, variables: Sequence[str]) -> list[Series]:

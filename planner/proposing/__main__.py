@@ -43,7 +43,10 @@ def _write(file: Path, pick: str, search: Search, answer: Answer) -> None:
     proposal = answer.shown[int(pick) - 1].proposal
     offer = proposal.candidate.offer
     why = f"Proposed: {proposal.candidate.nodes} x {offer.hardware}, {offer.capacity}."
-    file.write_text(text(search.final(proposal), why), encoding="utf-8")
+    try:
+        file.write_text(text(search.final(proposal), why), encoding="utf-8")
+    except OSError as error:
+        raise QuestionError(f"OUT is {bare(file)}: {error.strerror}") from None
     print(f"{file}: make plan STACK={file.stem.removeprefix('Pulumi.')} says what it comes to")
 
 

@@ -114,10 +114,11 @@ def _name(text: str) -> str:
 
 def _rate(text: str) -> float:
     """A number that is not negative, for argparse."""
-    found = float(text)
-    if not 0 <= found < float("inf"):
-        raise argparse.ArgumentTypeError(f"{places.bare(text)} is not a number from 0 up")
-    return found
+    with contextlib.suppress(ValueError):
+        found = float(text)
+        if 0 <= found < float("inf"):
+            return found
+    raise argparse.ArgumentTypeError(f"{places.bare(text)} is not a number from 0 up, such as 20 or 0.5")
 
 
 def _command(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rehearsal.command.apply import recover_if_needed
 from rehearsal.command.errors import CommandError
 from rehearsal.command.session import Session, kubeconfigs
-from rehearsal.engine import declared, gone, state
+from rehearsal.engine import declared, gone, sent, state
 from rehearsal.engine.run import Outcome
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.places import HALLS
@@ -41,6 +41,7 @@ def destroy(session: Session) -> None:
         kept = gone.stays(state.resources(session.engine.export()))
         if kept:
             session.keep(kept)
+        _take_back(session)
         outcome = _destroy(session)
     for kind, ids in kept.items():
         for each in ids:
@@ -49,6 +50,23 @@ def destroy(session: Session) -> None:
             )
     if outcome.status:
         raise CommandError(f"pulumi destroy failed:\n{outcome.explain()}\nThe rehearsal still runs: try again.")
+
+
+def _take_back(session: Session) -> None:
+    """Delete what people sent by kubectl: in an account of one's own its owner does, or whoever destroys."""
+    for path in kubeconfigs(session.directory).values():
+        with (
+            contextlib.suppress(Unreachable, ApiError, ValueError),
+            contextlib.closing(Kube.from_kubeconfig(str(path))) as kube,
+        ):
+            for each in list(sent.sent(kube)):
+                kube.delete(each)
+                named = f"{each['kind'].lower()} {each['metadata'].get('namespace')}/{each['metadata']['name']}"
+                session.console.print(
+                    f"  {named} was sent by kubectl and goes first: claims of the stack stay while its pods use them",
+                    highlight=False,
+                    soft_wrap=True,
+                )
 
 
 def _destroy(session: Session) -> Outcome:

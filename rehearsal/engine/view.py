@@ -19,6 +19,7 @@ EFA, RDMA = "vpc.amazonaws.com/efa", "rdma/"
 GROUP_OF_POD = "scheduling.k8s.io/group-name"
 NETWORK_POLICY = ("networking.k8s.io/v1", "NetworkPolicy")
 SYSTEM_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
+_FEW = 5
 
 Object = Mapping[str, Any]
 
@@ -139,11 +140,20 @@ def view(name: str, kube: Kube, images: Images, declared: Iterable[Declared] = (
 
 
 def unenforced(policies: Iterable[Object]) -> list[str]:
-    """A sentence about NetworkPolicies, which need a network plugin to hold: simulated pods have no network."""
-    names = sorted(f"{each['metadata']['namespace']}/{each['metadata']['name']}" for each in policies)
+    """A sentence about NetworkPolicies, which need a network plugin to hold: simulated pods have no network.
+
+    A few are named, many are counted by namespace.
+    """
+    names = sorted((each["metadata"]["namespace"], each["metadata"]["name"]) for each in policies)
     if not names:
         return []
-    return [f"not proven: no packet passes here that a NetworkPolicy could stop, so nothing tried {', '.join(names)}"]
+    if len(names) > _FEW:
+        spaces = Counter(namespace for namespace, _ in names)
+        listed = ", ".join(f"{count} in {namespace}" for namespace, count in spaces.items())
+        those = f"the {len(names)} that there are ({listed}); `kubectl get networkpolicies -A` lists them"
+    else:
+        those = ", ".join("/".join(name) for name in names)
+    return [f"not proven: no packet passes here that a NetworkPolicy could stop, so nothing tried {those}"]
 
 
 def _explained_gang(found: Gang, look: Look) -> Gang:

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pulumi
 import yaml
 
+from catalogue.echo import bare
 from policy.graph import Graph
 from tests.graph.schema_kubernetes import manifest
 from tests.graph.stackfiles import ROOT, run_program, stack_config
@@ -103,7 +104,12 @@ def main(arguments: Sequence[str]) -> int:
     if options.out is None:
         print(written, end="")
         return 0
-    options.out.write_text(written, encoding="utf-8")
+    try:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(written, encoding="utf-8")
+    except OSError as error:
+        print(f"{bare(options.out)}: {error.strerror}", file=sys.stderr)
+        return 2
     print(f"{options.out}: type: kubectl create -f {options.out}")
     return 0
 

@@ -52,11 +52,13 @@ def test_an_account_that_nobody_names_is_asked_for(tmp_path: Path, capsys: pytes
 
 
 def test_it_is_written_and_says_what_to_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "job.yaml"
+    file = tmp_path / "build" / "job.yaml"
     assert main(["dev", RUN, "--out", str(file), "--account", "222233334444"]) == 0
     assert capsys.readouterr().out == f"{file}: type: kubectl create -f {file}\n"
     written = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert written["metadata"]["generateName"] == f"{RUN}-"
+    assert main(["dev", RUN, "--out", str(file / "below.yaml"), "--account", "222233334444"]) == 2
+    assert "File exists" in capsys.readouterr().err
 
 
 def test_a_run_that_is_not_there_is_told_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:

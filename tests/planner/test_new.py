@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.lab import main as lab
 from planner.new import NOTHING, QUESTIONS, main
 from planner.plan import plan
 from settings.load import from_file
@@ -76,3 +77,24 @@ def test_a_file_that_is_there_is_left_alone(elsewhere: Path, capsys: pytest.Capt
 def test_make_hands_the_answers_on() -> None:
     (words,) = handed("make new STACK=mine ARGS='--region eu-north-1 --serve -'")
     assert words == ["-m", "planner.new", "--stack", "mine", "--region", "eu-north-1", "--serve", "-"]
+
+
+def test_only_what_no_server_would_mend_stands_in_the_way(capsys: pytest.CaptureFixture[str]) -> None:
+    """The smallest servers cannot hold the model, larger ones do: nothing is said of its memory."""
+    assert (
+        main(["--stack", "mine", "--region", "eu-central-1", "--train", "p5.48xlarge", "--serve", "llama-3-70b"]) == 1
+    )
+    said = capsys.readouterr().err
+    assert "offers no p5.48xlarge in eu-central-1" in said
+    assert "KV cache" not in said
+
+
+@pytest.mark.parametrize("word", ["../x", "Mine", "a b", "", "-x", "x" * 41])
+def test_what_is_no_name_of_a_stack_is_refused_before_anything_is_asked(
+    word: str, capsys: pytest.CaptureFixture[str], elsewhere: Path
+) -> None:
+    for command in (main, lab):
+        with pytest.raises(SystemExit):
+            command([f"--stack={word}"])
+        assert "is no name of a stack: small letters" in capsys.readouterr().err
+    assert list(elsewhere.iterdir()) == []

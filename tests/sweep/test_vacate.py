@@ -23,6 +23,9 @@ if words[0] == "config":
 elif words[0] == "get":
     kinds = {{"persistentvolumeclaims": "PersistentVolumeClaim", "persistentvolumes": "PersistentVolume",
              "namespaces": "Namespace", "services": "Service", "ingresses": "Ingress",
+             "deployments": "Deployment", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet",
+             "replicasets": "ReplicaSet", "jobs": "Job", "cronjobs": "CronJob", "pods": "Pod",
+             "pytorchjobs.kubeflow.org": "PyTorchJob",
              "customresourcedefinitions": "CustomResourceDefinition", "nodepools.karpenter.sh": "NodePool"}}
     wanted = [kinds[each] for each in words[1].split(",")]
     for each in held["objects"]:
@@ -174,3 +177,18 @@ def test_pools_of_karpenter_go_unless_pulumi_made_them() -> None:
     mine = ours("inference") | {"kind": "NodePool"}
     found = steps(SPACES, [BALANCED], [], [mine, thing("NodePool", "somebodys")])
     assert found == [FRONT, Step(("nodepools.karpenter.sh", "somebodys"), "its nodes")]
+
+
+def test_what_somebody_sent_into_the_stacks_namespaces_goes_since_its_pods_hold_claims(made: Any) -> None:
+    """A claim stays while a pod uses it (Kubernetes, "Storage Object in Use Protection"): a destroy waits and fails."""
+    stack, chart, hook, owned = (thing("PyTorchJob", each, "inference") for each in ("a", "b", "c", "d"))
+    stack["metadata"]["managedFields"] = ours("")["metadata"]["managedFields"]
+    chart["metadata"]["annotations"] = {"meta.helm.sh/release-name": "x"}
+    hook["metadata"]["annotations"] = {"helm.sh/hook": "pre-install"}
+    owned["metadata"]["ownerReferences"] = [{"kind": "Trial", "name": "t"}]
+    elsewhere = thing("Pod", "e", "kube-system")
+    sent = thing("PyTorchJob", "try-x7k2p", "inference")
+    defined = thing("CustomResourceDefinition", "pytorchjobs.kubeflow.org")
+    there: Cluster = made([*SPACES, stack, chart, hook, owned, elsewhere, sent, defined])
+    assert main(["--stack", "lab", "--confirm", "lab", "--kubectl", str(there.binary)]) == 0
+    assert there.deleted() == [["pytorchjob", "try-x7k2p", "--namespace", "inference"]]

@@ -152,3 +152,10 @@ def test_each_kind_hits_what_it_can_hit() -> None:
 
 def test_a_load_is_said_in_a_sentence() -> None:
     assert ordering.said(Load("ns", "chat", {}, 2.5, 0.0, 60.0)).startswith("2.5 requests a second on Service ns/chat")
+
+
+@pytest.mark.parametrize("word", ["y", "-1", "nan", "inf", ""])
+def test_a_load_is_a_number_from_zero_up(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args(["load", "web", f"--rps={word}"])
+    assert f"{word} is not a number from 0 up, such as 20" in capsys.readouterr().err

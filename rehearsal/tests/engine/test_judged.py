@@ -253,3 +253,5 @@ def test_network_policies_are_named_as_not_proven() -> None:
     (sentence,) = unenforced([live("deny", "web"), live("allow", "training")])
     assert sentence.startswith("not proven: ")
     assert sentence.endswith("training/allow, web/deny")
+    (many,) = unenforced([live("deny", "web"), *(live(f"allow-{number}", "training") for number in range(7))])
+    assert "the 8 that there are (7 in training, 1 in web); `kubectl get networkpolicies -A` lists them" in many

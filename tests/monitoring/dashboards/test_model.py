@@ -11,9 +11,9 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as sdk
 
-from monitoring.dashboards import ALL, dashboards
+from monitoring.dashboards import ALL, dashboards, grafana
 from monitoring.dashboards.alerts import bounds
-from monitoring.dashboards.model import COLUMNS, Bounds, Dashboard, Panel, Query, Section, Unit
+from monitoring.dashboards.model import COLUMNS, Bounds, Dashboard, Panel, Query, Section, Unit, Variable
 from tests.monitoring.dashboards.boards import METAL, PLANS, PROD, boards
 from tests.monitoring.dashboards.test_queries import every_board
 from tests.stacks.test_services import VENDOR
@@ -230,3 +230,10 @@ def test_panels_flow_from_left_to_right() -> None:
     assert [(each["gridPos"]["x"], each["gridPos"]["y"]) for each in made] == [(0, 0), (0, 1), (0, 8), (12, 8), (0, 15)]
     assert [each["gridPos"]["w"] for each in made] == [24, 24, 12, 12, 24]
     assert [each["id"] for each in made] == [1, 2, 3, 4, 5]
+
+
+def test_a_variable_at_all_leaves_out_what_lacks_its_label() -> None:
+    """A series without the label counts as one with an empty value (Prometheus, "Querying basics")."""
+    everything = grafana.variable(Variable(name="run", label="run", metric="heat"))["allValue"]
+    assert re.fullmatch(everything, "llama-3-70b")
+    assert not re.fullmatch(everything, "")

@@ -10,6 +10,7 @@ import yaml
 
 from monitoring.dashboards import Dashboard
 from monitoring.dashboards.exported import READ_BY_PANELS
+from monitoring.dashboards.grafana import EVERYTHING
 from monitoring.exported import exported
 from monitoring.limits import Limits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.recording import recorded
@@ -101,7 +102,7 @@ def filled(expr: str) -> str:
     """The query as Grafana sends it, with every variable at All."""
     for word, value in _STRETCH.items():
         expr = expr.replace(word, value)
-    return re.sub(r"\$[a-z]+", ".*", expr)
+    return re.sub(r"\$[a-z]+", EVERYTHING, expr)
 
 
 def asked(board: Dashboard) -> Iterator[str]:

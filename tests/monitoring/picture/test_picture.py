@@ -69,7 +69,7 @@ A, B = {"node": "a"}, {"node": "b"}
 
 
 def test_variables_stand_at_all_and_rates_span_several_scrapes() -> None:
-    assert interpolated('rate(x{node=~"$node"}[$__rate_interval])', HOUR, ["node"]) == 'rate(x{node=~".*"}[120s])'
+    assert interpolated('rate(x{node=~"$node"}[$__rate_interval])', HOUR, ["node"]) == 'rate(x{node=~".+"}[120s])'
     week = Stretch(start=NOW - 7 * 86_400, end=NOW)
     assert week.step == 2520
     assert interpolated("rate(x[$__rate_interval])", week) == "rate(x[2550s])"
@@ -81,7 +81,7 @@ def test_curves_are_asked_over_time_and_numbers_for_now() -> None:
     assert (curve.name, curve.last, len(curve.points)) == ("a hot", 3, 3)
     (number,) = answers(panel(kind="stat"), told, HOUR, ["node"])
     assert len(number.points) == 1
-    assert (told.over_time, told.now) == (['heat{node=~".*"}'], ['heat{node=~".*"}'])
+    assert (told.over_time, told.now) == (['heat{node=~".+"}'], ['heat{node=~".+"}'])
 
 
 def test_a_curve_ends_where_data_is_missing() -> None:
@@ -245,6 +245,15 @@ def test_with_a_prometheus_there_are_pages_too(tree: Path, server: str) -> None:
     pages = sorted((tree / "out").glob("*.html"))
     assert len(pages) == 8
     assert all("Content-Security-Policy" in path.read_text(encoding="utf-8") for path in pages)
+
+
+def test_all_show_the_hours_that_are_asked_for(tree: Path) -> None:
+    assert main(["--stack", "prod", "--out", "out", "--hours", "2"]) == 0
+    shown = {json.loads(path.read_text(encoding="utf-8"))["time"]["from"] for path in (tree / "out").iterdir()}
+    assert shown == {"now-2h"}
+    for word in ("0", "-1", "2.5", "many", "8785"):
+        with pytest.raises(SystemExit):
+            main(["--stack", "prod", "--out", "out", f"--hours={word}"])
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,8 @@ def test_a_proposal_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(words, reduced(), TODAY) == 2
     assert "there is a" in capsys.readouterr().err
     assert file.read_text(encoding="utf-8") == written
+    assert main({**words, "OUT": str(tmp_path / "nowhere" / "Pulumi.mine.yaml")}, reduced(), TODAY) == 2
+    assert "No such file or directory" in capsys.readouterr().err
 
 
 def test_what_does_not_fit_ends_with_status_1(capsys: pytest.CaptureFixture[str]) -> None:
