@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
-from planner.new import NoStackError, Question, asked, owner, planned
+from planner.asking import NoStackError, Question, asked
+from planner.new import owner, planned
 from planner.plan import AwsPlan
 from settings.presets import preset
 
