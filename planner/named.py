@@ -1,5 +1,6 @@
-"""Stacks and presets by name, as the command takes them: their settings, and their sections as they are written."""
+"""Stacks and presets by name, as commands take them: their settings, and their sections as they are written."""
 
+import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,21 @@ _NO_KEY = (": is not a key;", ": belongs to platform.kind")
 
 class UsageError(Exception):
     """A command that asks for what there is not; the message says what to type."""
+
+
+def typed(arguments: Sequence[str], target: str, usage: str) -> argparse.Namespace:
+    """`stack` or `preset`, and the directory `out`, as they were typed for a target of make."""
+    parser = argparse.ArgumentParser(prog=f"make {target}", usage=f"make {target} {usage}")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--stack")
+    what.add_argument("--preset")
+    parser.add_argument("--out", type=Path, required=True)
+    return parser.parse_args(arguments)
+
+
+def stack_or_preset(stack: str | None, preset: str | None) -> AwsSettings | MetalSettings:
+    """Raises UsageError for a name that there is not, and SettingsError for a file that says what cannot be."""
+    return (of_preset(preset) if preset is not None else of_stack(str(stack)))[1]
 
 
 def of_stack(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:
