@@ -20,7 +20,7 @@ _NO_KEY = (": is not a key;", ": belongs to platform.kind")
 
 
 class UsageError(Exception):
-    """A command that asks for what there is not; the message says what to type."""
+    """A command names a stack, a preset or an option that does not exist; the message says what to type."""
 
 
 def typed(arguments: Sequence[str], target: str, usage: str) -> argparse.Namespace:
@@ -72,7 +72,7 @@ def of_preset(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, An
 
 
 def changed(sections: Mapping[str, Any], changes: Sequence[Assignment]) -> AwsSettings | MetalSettings:
-    """The settings with the assignments made, also to what the preset says. A path that leads nowhere is usage."""
+    """The settings with the assignments made, also to what the preset says. UsageError for a path without a key."""
     about_preset = [change for change in changes if change.path == (_PRESET,)]
     others = [change for change in changes if change not in about_preset]
     try:

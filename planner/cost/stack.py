@@ -184,7 +184,7 @@ def _use(pools: Iterable[Purchase], around: Around, rates: Mapping[str, Rate]) -
 
 
 def _home(traffic: Traffic, rates: Mapping[str, Rate]) -> Iterable[PriceLine]:
-    """EFS at the price of its first class: what is read rarely costs less, and how much that will be nobody knows."""
+    """EFS at the price of its first class: files that are read rarely cost less, and how many they are is not known."""
     kept, read, written = traffic.home_gb, traffic.home_read_gb, traffic.home_written_gb
     yield _used("GB in EFS", "storage", kept, rates["efs-gb-month"], f"{kept:g} GB of people's own files")
     basis = f"{read:g} GB a month read from people's own files"

@@ -112,7 +112,7 @@ def external_secret_half(draft: AwsDraft) -> Iterator[Observation]:
     source=f"{_GUIDE}, Rotate: the value before stays valid beside the new one only if both are there",
 )
 def external_secret_twice(draft: AwsDraft) -> Iterator[Observation]:
-    """Two keys that are one value let nobody change over, and let callers of one service into another."""
+    """Two keys with one value cannot be rotated one after the other, and let callers of one service into another."""
     kept = _kept(draft)
     seen: dict[tuple[str, str | None], str] = {}
     for each in readers(draft.settings):

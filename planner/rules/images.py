@@ -73,7 +73,7 @@ def image_unproven_on_efa(draft: AwsDraft) -> Iterable[Observation]:
     source="CRI: ErrImagePull; catalogue/images.py",
 )
 def image_unknown(draft: Draft) -> Iterable[Observation]:
-    """An image of which nobody says that it exists is misspelt, or private: its pods wait until it is there."""
+    """An image that no table lists is misspelt or private: its pods wait until a registry has it."""
     settings, seen = draft.settings, set[str]()
     on_efa = {run.image for _, run in _on_efa(draft)} if isinstance(draft, AwsDraft) else set()
     for path, image in (

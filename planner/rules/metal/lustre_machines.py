@@ -156,7 +156,7 @@ def lustre_partners(draft: MetalDraft) -> Iterable[Observation]:
 def _strange(
     draft: MetalDraft, lustre: LustrePlan, server: LustreServer, owners: Mapping[str, list[str]]
 ) -> Iterator[tuple[str, str, str]]:
-    """What of a pair cannot be: the key, a sentence, what to do."""
+    """What is wrong with a pair: the key, a sentence, what to do."""
     other, host = lustre.of(server.partner or ""), _host(draft, server.name)
     if other is None or other.kind != server.kind or other.name == server.name:
         kind = "metadata" if server.kind == "mdt" else "object"
