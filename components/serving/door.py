@@ -105,10 +105,20 @@ def rules(behind: Behind) -> str:
     """
     engine = f"http://{LOOPBACK}:{ENGINE_PORT}"
     probed = "\n".join(_location(f"= {each}", f"proxy_pass {engine}{each};") for each in behind.health)
-    paths = {**{f"= {each}": each for each in behind.at}, **{each: each for each in behind.below}}
-    opened = "\n".join(_asked(words, behind, f"{engine}{path}") for words, path in paths.items())
-    closed = (*(f"~ {each}" for each in behind.closed), *(f"= {each.rstrip('/')}" for each in behind.below), "/")
-    shut = "\n".join(_location(each, f"return 404 '{behind.unknown}';") for each in closed)
+    opened = "\n".join(
+        [
+            *(_asked(f"= {each}", behind, f"{engine}{each}") for each in behind.at),
+            *(_asked(each, behind, f"{engine}{each}") for each in behind.below),
+        ]
+    )
+    shut = "\n".join(
+        _location(each, f"return 404 '{behind.unknown}';")
+        for each in (
+            *(f"~ {each}" for each in behind.closed),
+            *(f"= {each.rstrip('/')}" for each in behind.below),
+            "/",
+        )
+    )
     temporary = "\n".join(
         f"  {kind}_temp_path {SCRATCH}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )

@@ -1,9 +1,13 @@
 """People at the pages of the cluster: who vouches for them, and which page is open to whom."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from settings.people import Page, People
+if TYPE_CHECKING:
+    from settings.people import Page, People
 
 REPLICAS = 2
 """Pods that ask people who they are: one goes on while the other's node is replaced; sessions are the browsers'."""
