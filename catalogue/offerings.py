@@ -7,10 +7,6 @@ from pathlib import Path
 
 Offerings = Mapping[str, Mapping[str, tuple[str, ...]]]
 
-OFFERINGS_SOURCE = (
-    "EC2 API, DescribeInstanceTypeOfferings by availability-zone-id in the 30 regions that moto 5.2.5 carries; "
-    "p6e-gb200: EC2 user guide, Capacity Blocks for ML (the Dallas local zone)"
-)
 OFFERINGS_AS_OF = date(2026, 8, 1)
 
 _FILE = Path(__file__).with_name("offerings.json")

@@ -6,38 +6,26 @@ Exit status: 0 if the stack can be deployed, 1 if it is refused, 2 if the comman
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from catalogue.echo import bare, echo
+from catalogue.echo import bare
 from planner.faces import lists
-from planner.faces.assignments import Assignment, AssignmentError, assigned, assignments
+from planner.faces.assignments import AssignmentError, assignments
 from planner.faces.difference import Difference, Side, difference, differing
 from planner.faces.document import document, plain, text
 from planner.faces.explain import Explanation, UnknownRuleError, Verdict, explain
-from planner.faces.wording import counted
 from planner.metal_types import MetalPlan
+from planner.named import UsageError, changed, either, of_preset, of_stack
 from planner.plan import AwsPlan, draft, plan
-from settings.errors import SettingsError, meant, written
-from settings.load import from_file, from_sections, on_its_preset, sections_in
-from settings.model import AwsSettings, MetalSettings
-from settings.presets import preset_names
+from planner.wording import counted
+from settings.errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-_PRESET = "preset"
-_OWNER = {"example": True, "lifecycle": {"owner": "nobody", "costCentre": "none"}}
-"""What a preset leaves to the stack file; alone it is an example."""
-
-_NO_KEY = (": is not a key;", ": belongs to platform.kind")
-
-
-class UsageError(Exception):
-    """A command that asks for what there is not; the message says what to type."""
 
 
 @dataclass(kw_only=True)
@@ -122,14 +110,14 @@ def _answer(options: argparse.Namespace) -> int:
         raise UsageError(f"format {options.format} shows a whole plan: explain {bare(options.explain)} as text or json")
     _one_comparison(options)
     changes = assignments(options.set)
-    name, settings, sections = _preset(options.preset) if options.preset else _stack(options.stack)
-    wanted = _changed(sections, changes) if changes else settings
+    name, settings, sections = of_preset(options.preset) if options.preset else of_stack(options.stack)
+    wanted = changed(sections, changes) if changes else settings
     planned = plan(wanted)
     shown = Shown(name=name, plan=planned)
     if options.explain:
         shown.explanation = explain(options.explain, draft(wanted), planned.findings)
     elif options.against:
-        other, others, _ = _either(options.against)
+        other, others, _ = either(options.against)
         shown.difference = difference(plan(others), planned, (other, name), map(str, changes), same_stack=False)
     elif options.base:
         shown.difference = _since(options.base, name, shown.plan, list(map(str, changes)))
@@ -205,53 +193,6 @@ def _save(shown: Shown, options: argparse.Namespace) -> None:
         raise UsageError(f"{bare(options.out)}: {error.strerror}") from None
     count = len(shown.plan.errors)
     print(f"{options.out}: the plan of {shown.name}, {counted(count, 'error')}")
-
-
-def _stack(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:
-    """The stack's name, its settings, and its sections as they are written."""
-    file = Path(f"Pulumi.{name}.yaml")
-    try:
-        return name, from_file(file), sections_in(file)
-    except FileNotFoundError:
-        raise UsageError(f"there is no {bare(file)} in this directory; {meant(name, _stacks())}") from None
-    except OSError as error:
-        raise UsageError(f"{bare(file)}: {error.strerror}") from None
-
-
-def _stacks() -> list[str]:
-    """The stacks whose files are in this directory."""
-    return sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in Path().glob("Pulumi.*.yaml"))
-
-
-def _either(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:
-    """A stack, or else a preset, of that name."""
-    if name in _stacks():
-        return _stack(name)
-    if name in preset_names():
-        return _preset(name)
-    raise UsageError(f"there is no stack and no preset {echo(name)}; {meant(name, [*_stacks(), *preset_names()])}")
-
-
-def _preset(name: str) -> tuple[str, AwsSettings | MetalSettings, dict[str, Any]]:
-    """A preset as if a stack file said nothing else."""
-    if name not in preset_names():
-        raise UsageError(f"there is no preset {echo(name)}; {meant(name, preset_names())}")
-    sections = {_PRESET: name, **_OWNER}
-    return f"preset {name}", from_sections(sections), sections
-
-
-def _changed(sections: Mapping[str, Any], changes: Sequence[Assignment]) -> AwsSettings | MetalSettings:
-    """The settings with the assignments made, also to what the preset says. A path that leads nowhere is usage."""
-    about_preset = [change for change in changes if change.path == (_PRESET,)]
-    others = [change for change in changes if change not in about_preset]
-    try:
-        return from_sections(assigned(on_its_preset(assigned(sections, about_preset)), others))
-    except SettingsError as error:
-        steps = [change.path[: depth + 1] for change in changes for depth in range(len(change.path))]
-        about = tuple(f"{written(path)}{said}" for path in steps for said in _NO_KEY)
-        if unknown := [problem for problem in error.problems if problem.startswith(about)]:
-            raise UsageError("\n".join(unknown)) from None
-        raise
 
 
 if __name__ == "__main__":

@@ -23,49 +23,35 @@ from catalogue.versions import (
 )
 from catalogue.whole import Catalogue
 from planner.addressing import FSX_ADDRESSES, existing_subnets, subnets
+from planner.alike import numbers, workloads
 from planner.bom_aws import aws_bom
 from planner.caching import plan_cache
 from planner.cost.lines import Prices
 from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
-from planner.datasets import plan_datasets
-from planner.draft import AwsDraft, registry
-from planner.experiments import plan_database, plan_experiments
+from planner.draft import AwsDraft
 from planner.external_secrets import plan_external_secrets
-from planner.gating import plan_gating
 from planner.home import plan_home
-from planner.interconnect import pool_gates
 from planner.keeper import plan_keeper
-from planner.monitoring.plan import plan_monitoring
 from planner.monitoring.types import MonitoringPlan
-from planner.pipelines import plan_pipelines
 from planner.pool_types import AwsPoolPlan
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import bill_checks, block_checks, quota_checks
 from planner.quotas import Fleet, QuotaNeed, quota_needs
 from planner.scaled import is_scaled
-from planner.serving.gateway import plan_gateway
-from planner.serving.plan import plan_services
-from planner.serving.triton import plan_triton, replicas_by_pool
-from planner.signatures import plan_signatures
 from planner.stack import (
     api_endpoint,
     aws_deployment,
     cold,
     file_system,
-    ownership,
-    plan_queues,
     plan_repositories,
     plan_sources,
-    plan_supply,
     spending,
 )
 from planner.storage.plan import fsx_client_rates, plan_aws_storage
-from planner.teams import plan_teams
-from planner.tracking import has_mlflow, plan_tracking
 from planner.types import AwsPlan, Subnet
 from planner.vpc import VpcPlan, plan_vpc, traffic
 from planner.workload_types import RunPlan
-from planner.workloads import plan_runs, plan_sharing
+from planner.workloads import plan_runs
 
 if TYPE_CHECKING:
     from settings.model import AwsSettings
@@ -76,51 +62,22 @@ def plan_aws(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsPlan:
     """The stack's numbers, and what every rule has to say about them."""
     draft = aws_draft(settings, shipped, today)
     bom = aws_bom(draft.pools.values(), draft.prices, _software(settings))
-    gates = pool_gates(draft.pools.values())
     return AwsPlan(
-        kubernetes_version=settings.platform.kubernetes_version,
-        ownership=ownership(settings),
-        supply=plan_supply(settings),
+        **numbers(draft, AwsPlan, settings, today),
         cache=plan_cache(draft),
-        charts=draft.charts,
         deployment=aws_deployment(settings),
-        endpoint=draft.endpoint,
         file_system=file_system(settings),
         home=plan_home(settings),
         checkpoint_days=settings.storage.object_store.checkpoint_days,
         cold_checkpoints=cold(settings),
-        queues=plan_queues(settings, draft.pools.values()),
-        teams=plan_teams(settings),
         totals=aws_totals(draft.pools.values()),
-        subnets=draft.subnets,
-        nat_zones=draft.nat_zones,
-        vpc=draft.vpc,
-        pools=draft.pools,
-        gates=gates,
-        measured=plan_gating(settings.training, draft.pools, gates, draft.runs.values(), draft.storage),
         sources=plan_sources(settings),
-        datasets=draft.datasets,
-        runs=draft.runs,
-        experiments=draft.experiments,
-        trial_database=plan_database(settings.training),
-        tracking=plan_tracking(settings.training),
-        pipelines=plan_pipelines(settings.training),
-        services=draft.services,
-        triton=draft.triton,
-        sharing=plan_sharing(draft.pools, draft.runs, draft.services, draft.triton),
-        gateway=draft.gateway,
-        monitoring=draft.monitoring,
-        storage=draft.storage,
-        prices=draft.prices,
         spending=spending(settings),
         keeper=plan_keeper(settings, draft.pools, draft.prices),
         external_secrets=plan_external_secrets(settings),
-        signatures=plan_signatures(settings),
         repositories=plan_repositories(settings),
-        quotas=draft.quotas,
         bom=bom,
         checklist=(*bill_checks(bom), *quota_checks(draft.quotas), *block_checks(_blocks(settings))),
-        findings=registry.findings(draft, settings.waivers, today),
     )
 
 
@@ -145,45 +102,19 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
     def planned(wanted: Iterable[TrainingRun]) -> dict[str, RunPlan]:
         return plan_runs(wanted, pools, catalogue, storage, failures_per_1000_node_days=failures)
 
-    runs = planned(settings.training.runs)
-    read_mb_per_s = storage.read_gb_per_s * 1000
-    beside = replicas_by_pool(settings.serving.triton)
-    nodes = fsx_client_rates(lustre, pools)
-    services = plan_services(settings.serving.services, pools, catalogue.models, read_mb_per_s, beside, nodes)
-    triton = plan_triton(settings.serving.triton, pools, services, read_mb_per_s)
-    gateway = plan_gateway(settings.serving, services, triton)
-    queues, experiments = len(settings.scheduling.queues), len(settings.training.experiments)
-    monitoring = plan_monitoring(
-        settings.monitoring,
-        pools,
-        runs,
-        services,
-        queues,
-        gateway,
-        experiments,
-        tracked=has_mlflow(settings.training),
-        kept_outside=settings.external_secrets is not None,
-        pipelines=settings.training.pipelines is not None,
-    )
+    rate, nodes = storage.read_gb_per_s * 1000, fsx_client_rates(lustre, pools)
+    work = workloads(settings, pools, catalogue.models, storage, planned, read_mb_per_s=rate, node_gb_per_s=nodes)
     return AwsDraft(
+        **work,
         settings=settings,
         catalogue=catalogue,
         site_problems=sited.problems,
         today=today,
         endpoint=api_endpoint(platform),
-        pools=pools,
         subnets=_subnets(settings, pools, nat_zones, vpc),
         vpc=vpc,
         nat_zones=nat_zones,
-        datasets=plan_datasets(settings.training, storage),
-        runs=runs,
-        experiments=plan_experiments(settings.training, planned),
-        services=services,
-        triton=triton,
-        storage=storage,
-        gateway=gateway,
-        monitoring=monitoring,
-        prices=_prices(settings, catalogue, pools, vpc, monitoring, today),
+        prices=_prices(settings, catalogue, pools, vpc, work["monitoring"], today),
         quotas=_quotas(settings, pools, vpc),
     )
 

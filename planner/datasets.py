@@ -1,17 +1,12 @@
 """Datasets: where they come from, and how long bringing them to the shared file system takes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
 
 from catalogue.units import SECONDS_PER_HOUR
 from planner.storage.s3 import SCHEDULED_SECONDS
-
-if TYPE_CHECKING:
-    from planner.storage.types import StoragePlan
-    from settings.workloads import Dataset, Training
+from planner.storage.types import StoragePlan
+from settings.workloads import Dataset, Training
 
 _SLACK = 2
 """A copy may take twice as long as it should before it counts as one that will never end."""

@@ -4,8 +4,6 @@ Exit status: 0 if runs can use the image, 1 if it is refused, 2 if the command i
 ours is built on, by digest. Source of the format: Docker's Dockerfile reference.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -1,11 +1,9 @@
 """What the rules look at: the settings, the catalogue, and the numbers planned so far."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from catalogue.site import Problem
 from catalogue.whole import Catalogue
@@ -23,9 +21,7 @@ from planner.storage.types import StoragePlan
 from planner.types import Subnet
 from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
-
-if TYPE_CHECKING:
-    from settings.model import AwsSettings, Settings
+from settings.model import AwsSettings, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +74,8 @@ class AwsDraft(Draft):
     quotas: tuple[QuotaNeed, ...]
 
 
-registry = Registry("planner.rules.metal")
-"""All rules. Importing `planner.rules` fills it, but for those about on-premises racks, which it imports if asked."""
+registry = Registry()
+"""All rules: importing `planner.rules` and `planner.rules.metal` fills it."""
 
 rule = registry.about(Draft)
 aws_rule = registry.about(AwsDraft)

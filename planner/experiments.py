@@ -1,18 +1,14 @@
 """Experiments: what a trial is, how long all of them take, what they cost, and what Katib is told of their values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from catalogue.units import HOURS_PER_DAY
 from planner.workload_types import RunPlan
-
-if TYPE_CHECKING:
-    from settings.experiments import Experiment, Parameter
-    from settings.workloads import Training, TrainingRun
+from settings.experiments import Experiment, Parameter
+from settings.workloads import Training, TrainingRun
 
 Kind = Literal["double", "int", "discrete", "categorical"]
 """Katib's types of parameters (pkg/apis/controller/experiments/v1beta1/experiment_types.go)."""

@@ -1,14 +1,10 @@
 """Secrets that Secrets Manager keeps, and what in the stack reads each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from settings.model import AwsSettings
-    from settings.serving import Service, Triton
+from settings.model import AwsSettings
+from settings.serving import Service, Triton
 
 HUB_SECRET = "hfToken"  # noqa: S105 - a name
 """What the stack file calls the token of the hub."""

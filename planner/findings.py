@@ -7,14 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
 from enum import StrEnum
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from catalogue.echo import echo
-
-if TYPE_CHECKING:
-    from settings.model import Waiver
-
+from settings.model import Waiver
 
 Draft = TypeVar("Draft")
 Look = Callable[[Draft], Iterable["Observation"]]
@@ -89,14 +85,10 @@ class Rule(Generic[Draft]):
 
 
 class Registry:
-    """The rules by id, in the order in which they were registered.
+    """The rules by id, in the order in which they were registered."""
 
-    Modules named in `others` register more when they are imported, which happens when somebody asks for every rule.
-    """
-
-    def __init__(self, *others: str) -> None:
+    def __init__(self) -> None:
         self._rules: dict[str, Rule[Any]] = {}
-        self._others = others
 
     def about(self, draft: type[Draft]) -> Decorator[Draft]:
         """The decorator that registers rules about drafts of this type."""
@@ -105,8 +97,6 @@ class Registry:
     @property
     def rules(self) -> tuple[Rule[Any], ...]:
         """Every rule."""
-        for module in self._others:
-            import_module(module)
         return tuple(self._rules.values())
 
     def findings(self, draft: object, waivers: Sequence[Waiver], today: date) -> tuple[Finding, ...]:
@@ -138,8 +128,8 @@ class Registry:
         def finding(rule: str, severity: Severity, path: str, sentence: str, remedy: str) -> Finding:
             return Finding(rule=rule, severity=severity, path=path, sentence=sentence, remedy=remedy)
 
-        if waiver.rule not in self._rules and waiver.rule not in (names := [rule.id for rule in self.rules]):
-            near = get_close_matches(waiver.rule, names, n=1)
+        if waiver.rule not in self._rules:
+            near = get_close_matches(waiver.rule, self._rules, n=1)
             remedy = f"did you mean {near[0]}?" if near else "docs/reference/planner.md lists the rules"
             yield finding(
                 "waiver-unknown", Severity.ERROR, f"{path}.rule", f"there is no rule {echo(waiver.rule)}", remedy

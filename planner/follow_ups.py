@@ -1,17 +1,12 @@
 """Evaluations and exports of runs: what their pods get of a node."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from catalogue.units import MIB_PER_GIB, SECONDS_PER_HOUR
 from planner.nodes import pod_share
 from planner.pool_types import PoolPlan
 from planner.workload_types import FollowUpPlan, PodResources
-
-if TYPE_CHECKING:
-    from settings.workloads import TrainingRun
+from settings.workloads import TrainingRun
 
 LOOK_S = 900
 """How often it is asked whether a run has ended."""

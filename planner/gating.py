@@ -1,10 +1,7 @@
 """What measures a pool's nodes before its runs come: as which pod, in which image, and what is demanded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from catalogue.units import SECONDS_PER_MINUTE
 from planner.communication.gates import Gate, Reach
@@ -12,9 +9,7 @@ from planner.communication.measured import CARD_LATENCY_US
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import StoragePlan
 from planner.workload_types import PodResources, RunPlan
-
-if TYPE_CHECKING:
-    from settings.workloads import Training
+from settings.workloads import Training
 
 ROUND_SECONDS = {"ib_write_bw": 12, "fi_pingpong": 8}
 """Time of a pair of nodes: ib_write_bw both ways and ib_write_lat, or fi_pingpong, on all cards at once. Assumed: a

@@ -1,14 +1,9 @@
 """Where people keep their own files: a directory of EFS for each namespace that people work in."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from planner.teams import plan_teams
-
-if TYPE_CHECKING:
-    from settings.model import AwsSettings
+from settings.model import AwsSettings
 
 RUNS = "training"
 """The namespace of the stack file's own runs."""

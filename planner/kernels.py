@@ -1,4 +1,4 @@
-"""What a micro-batch computes on one GPU of a pipeline stage: matrix products, attention, sums over memory, experts.
+"""What one GPU of a pipeline stage computes: products, attention, sums over memory and experts, loss and optimizer.
 
 Rates are those of `catalogue/calibration.py`. Products in FP8 are the linear layers'; attention, experts' products and
 the output layer run in bf16, as the software leaves them.
@@ -18,6 +18,7 @@ from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.throughput import peak_tflops
 from planner.training.job import Job, Layout
+from planner.training.states import bytes_per_parameter, states_per_gpu
 
 _FLOPS_PER_TFLOP = 1e12
 _BYTES_PER_TB = 1e12
@@ -31,6 +32,8 @@ _PASSES_OVER_COPIES = 4
 """Times that a token's copies for its experts are read or written forward: sorted, activated, summed (fitted)."""
 _MEMORY_PART = 0.85
 _ACTIVATION_BYTES = 2
+_LOGIT_BYTES = 4
+_LOGIT_PASSES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,3 +124,18 @@ def _of_stage(whole: Pass, layers: int, stages: int) -> Pass:
         experts_s=whole.experts_s * part,
         output_s=whole.output_s * part,
     )
+
+
+def loss_s(model: Model, job: Job, layout: Layout, gpu: Gpu) -> float:
+    """Seconds a step: the fp32 logits are written and read, and their gradient is written."""
+    tokens = job.accumulation * job.micro_batch * job.sequence / layout.context
+    moved = _LOGIT_PASSES * _LOGIT_BYTES * tokens * model.vocab / layout.tensor
+    return moved / (gpu.memory_tb_per_s * _BYTES_PER_TB)
+
+
+def optimizer_s(model: Model, job: Job, layout: Layout, gpu: Gpu) -> float:
+    """Seconds a step: master copy and moments are read and written, the gradient is read, the weight is written."""
+    each = bytes_per_parameter(job)
+    share = states_per_gpu(job, model, layout).optimizer / each.optimizer
+    moved = share * (2 * each.optimizer + each.gradients + each.weights)
+    return moved / (gpu.memory_tb_per_s * _BYTES_PER_TB)

@@ -4,18 +4,17 @@ Exit status: 0 if the file was written, 1 if what was asked for cannot work (wit
 command is wrong. Without a terminal, what no option answers is taken as it stands in brackets.
 """
 
-import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
-from planner.new import NoStackError, Question, answers, owner, planned, stack_name
+from planner.asking import NoStackError, Question, asked
+from planner.new import owner, planned
 from planner.plan import AwsPlan
-from settings.errors import SettingsError
 from settings.presets import preset
 
 PRESET = "lab-hybrid"
@@ -56,29 +55,16 @@ class Lab:
 
 def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None, *, now: datetime | None = None) -> int:
     """Ask, plan, write. `ask` takes a prompt and gives the answer; without it and a terminal nobody is asked."""
-    parser = argparse.ArgumentParser(prog="python -m planner.lab")
-    parser.add_argument("--stack", required=True, type=stack_name, help="its name: Pulumi.<stack>.yaml is written")
-    for question in QUESTIONS:
-        parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
-    options = parser.parse_args(arguments)
-    file = Path(f"Pulumi.{options.stack}.yaml")
-    if file.exists():
-        print(f"there is a {file} already; choose another name: make lab STACK=my-lab", file=sys.stderr)
-        return 2
-    if ask is None and sys.stdin.isatty():
-        ask = input
-    try:
-        given = answers(QUESTIONS, options, ask)
+
+    def write(given: Mapping[str, str], stack: str, file: Path) -> None:
         hours = float(given["hours"])
         ends = (now or datetime.now(UTC)) + timedelta(hours=hours)
         lab = Lab(hours=hours, gpus=int(given["gpus"]), usd=float(given["budget"]), ends=ends.replace(microsecond=0))
         text, found = lab_file(lab)
-    except (NoStackError, SettingsError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    file.write_text(text, encoding="utf-8")
-    _tell(options.stack, file, lab, found)
-    return 0
+        file.write_text(text, encoding="utf-8")
+        _tell(stack, file, lab, found)
+
+    return asked("planner.lab", QUESTIONS, arguments, ask, "choose another name: make lab STACK=my-lab", write)
 
 
 def _tell(stack: str, file: Path, lab: Lab, found: AwsPlan) -> None:

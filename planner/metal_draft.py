@@ -1,10 +1,7 @@
 """What the rules about on-premises racks look at."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from planner.bom import Bom
 from planner.charts import metal_charts
@@ -15,9 +12,7 @@ from planner.facility.types import FacilityPlan
 from planner.networks import NetworkPlan
 from planner.pool_types import MetalPoolPlan
 from planner.site import SitePlan
-
-if TYPE_CHECKING:
-    from settings.model import MetalSettings
+from settings.model import MetalSettings
 
 
 @dataclass(frozen=True, kw_only=True)

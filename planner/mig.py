@@ -1,12 +1,6 @@
-"""GPUs cut by MIG or shared in time: profiles, node labels and resource names."""
-
-from typing import Literal
+"""GPUs cut by MIG or shared in time: profiles and node labels."""
 
 from catalogue.types import Gpu, MigProfile
-
-MigStrategy = Literal["none", "single", "mixed"]
-
-_GPU = "nvidia.com/gpu"
 
 
 def profile(gpu: Gpu, name: str) -> MigProfile | None:
@@ -24,32 +18,14 @@ def plugin_config(time_slices: int) -> str:
     return f"time-slices-{time_slices}"
 
 
-def resource_name(strategy: MigStrategy, name: str) -> str:
-    """What a pod asks for to get a slice: the strategy `mixed` has a resource of each profile, `single` has GPUs.
+def product_label(gpu: Gpu, mig: str | None = None, replicas: int = 1) -> str:
+    """Value of the node label nvidia.com/gpu.product under the MIG strategy `single`, the only one used here.
 
-    Source: NVIDIA k8s-device-plugin, "MIG strategies". Raises ValueError for `none`, under which a cut GPU is not
-    offered at all.
+    GPU Feature Discovery joins the driver's name, MIG and the profile, and SHARED where a GPU is offered several times
+    (k8s-device-plugin, internal/lm/resource.go).
     """
-    if strategy == "none":
-        raise ValueError("the strategy none offers no slices")
-    return f"nvidia.com/mig-{_plain(name)}" if strategy == "mixed" else _GPU
-
-
-def product_label(
-    gpu: Gpu, mig: str | None = None, strategy: MigStrategy = "single", replicas: int = 1, renamed: bool = False
-) -> str:
-    """Value of the node label nvidia.com/gpu.product.
-
-    GPU Feature Discovery joins the driver's name, MIG and the profile under the strategy `single`, and SHARED where a
-    GPU is offered several times under its own name (k8s-device-plugin, internal/lm/resource.go). Under `mixed` the
-    slices' label is that of their own resource, and this one names the GPU.
-    """
-    parts = [gpu.product]
-    if mig is not None and strategy == "single":
-        parts += ["MIG", _plain(mig)]
-    if replicas > 1 and not renamed and not (mig is not None and strategy == "mixed"):
-        parts.append("SHARED")
-    return "-".join(parts)
+    cut = ["MIG", _plain(mig)] if mig is not None else []
+    return "-".join([gpu.product, *cut, *(["SHARED"] if replicas > 1 else [])])
 
 
 def _plain(name: str) -> str:

@@ -4,24 +4,22 @@ Exit status: 0 if the file was written, 1 if what was asked for cannot work (wit
 command is wrong. Without a terminal, what no option answers is taken as it stands in brackets.
 """
 
-import argparse
 import getpass
-import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import Any
 
-from catalogue.echo import bare, echo
+from catalogue.echo import echo
 from catalogue.instances import INSTANCES
 from catalogue.models import MODELS
 from catalogue.offerings import OFFERINGS, offered
 from catalogue.regions import REGIONS, zones
 from catalogue.versions import STANDARD_SUPPORT_ENDS
+from planner.asking import NoStackError, Question, asked
 from planner.plan import AwsPlan, plan
-from settings.errors import NAMESPACE, SettingsError, meant
+from settings.errors import NAMESPACE, meant
 from settings.load import from_sections
 from settings.stackfile import read
 from settings.zones import zone_prefix
@@ -32,21 +30,6 @@ _SERVERS = (("g6e.xlarge", 1), ("g6e.12xlarge", 4), ("g6e.48xlarge", 8), ("p5.48
 _SPARE = 1.1
 """What the budget leaves above the price."""
 _MOST_NODES = 4096
-_STACK = "[a-z][a-z0-9-]{0,38}[a-z0-9]"
-
-
-class NoStackError(Exception):
-    """What was asked for cannot work; the message says why, one reason a line."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """A question: the option that answers it, what is asked, what stands in brackets, what is wrong with an answer."""
-
-    name: str
-    asked: str
-    default: str
-    wrong: Callable[[str], str | None] = lambda _: None
 
 
 def _among(known: Collection[str], what: str) -> Callable[[str], str | None]:
@@ -81,55 +64,14 @@ QUESTIONS = (
 
 def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None) -> int:
     """Ask, plan, write. `ask` takes a prompt and gives the answer; without it and a terminal nobody is asked."""
-    parser = argparse.ArgumentParser(prog="python -m planner.new")
-    parser.add_argument("--stack", required=True, type=stack_name, help="its name: Pulumi.<stack>.yaml is written")
-    for question in QUESTIONS:
-        parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
-    options = parser.parse_args(arguments)
-    file = Path(f"Pulumi.{options.stack}.yaml")
-    if file.exists():
-        print(f"there is a {bare(file)} already; edit it, or choose another name", file=sys.stderr)
-        return 2
-    if ask is None and sys.stdin.isatty():
-        ask = input
-    try:
-        text, found = stack_file(answers(QUESTIONS, options, ask))
-    except (NoStackError, SettingsError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    file.write_text(text, encoding="utf-8")
-    print(f"{file}: {found.totals.nodes} nodes, {found.prices.hourly:.2f} USD an hour")
-    print(f"next: make plan STACK={options.stack}, edit the file, make up STACK={options.stack}")
-    return 0
 
+    def write(given: Mapping[str, str], stack: str, file: Path) -> None:
+        text, found = stack_file(given)
+        file.write_text(text, encoding="utf-8")
+        print(f"{file}: {found.totals.nodes} nodes, {found.prices.hourly:.2f} USD an hour")
+        print(f"next: make plan STACK={stack}, edit the file, make up STACK={stack}")
 
-def stack_name(word: str) -> str:
-    """The name of a new stack, for argparse: part of a file's name and of the cluster's."""
-    if not re.fullmatch(_STACK, word):
-        raise argparse.ArgumentTypeError(
-            f"{echo(word)} is no name of a stack: small letters, digits and -, such as lab-2"
-        )
-    return word
-
-
-def answers(
-    questions: Sequence[Question], options: argparse.Namespace, ask: Callable[[str], str] | None
-) -> dict[str, str]:
-    """An answer to each question. A wrong one is asked again; where nobody can be asked, it raises NoStackError."""
-    return {question.name: _answer(question, getattr(options, question.name), ask) for question in questions}
-
-
-def _answer(question: Question, given: str | None, ask: Callable[[str], str] | None) -> str:
-    if ask is None:
-        given = given or question.default
-        if problem := question.wrong(given):
-            raise NoStackError(f"--{question.name}: {problem}")
-        return given
-    while given is None or (problem := question.wrong(given)):
-        if given is not None:
-            print(problem)
-        given = ask(f"{question.asked} [{question.default}]: ").strip() or question.default
-    return given
+    return asked("planner.new", QUESTIONS, arguments, ask, "edit it, or choose another name", write)
 
 
 def stack_file(answers: Mapping[str, str]) -> tuple[str, AwsPlan]:

@@ -1,15 +1,9 @@
 """Images that the program names itself for what a stack file asks for."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from catalogue.images import own_images
 from planner.tracking import has_mlflow
-
-if TYPE_CHECKING:
-    from settings.serving import Serving
-    from settings.workloads import Training
+from settings.serving import Serving
+from settings.workloads import Training
 
 
 def images_of(training: Training, serving: Serving | None = None) -> tuple[str, ...]:

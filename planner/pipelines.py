@@ -1,12 +1,8 @@
 """Kubeflow Pipelines: what their database is, what is uploaded to them, and which runs their steps may start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from settings.workloads import Training
+from settings.workloads import Training
 
 
 @dataclass(frozen=True, kw_only=True)

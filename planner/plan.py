@@ -1,23 +1,17 @@
-"""Settings and catalogue in, numbers and findings out. A stack on AWS loads nothing of what plans racks."""
-
-from __future__ import annotations
+"""Settings and catalogue in, numbers and findings out."""
 
 from datetime import date
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
-import planner.rules  # noqa: F401
 from catalogue.tables import SHIPPED
 from catalogue.whole import Catalogue
 from planner.aws import aws_draft, plan_aws
 from planner.draft import AwsDraft
+from planner.metal import metal_draft, plan_metal
+from planner.metal_draft import MetalDraft
+from planner.metal_types import MetalPlan
 from planner.types import AwsPlan, Plan
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
-    from planner.metal_draft import MetalDraft
-    from planner.metal_types import MetalPlan
-    from settings.model import AwsSettings, MetalSettings
+from settings.model import AwsSettings, MetalSettings
 
 __all__ = ["AwsPlan", "Plan", "draft", "plan"]
 
@@ -36,10 +30,8 @@ def plan(
     Never raises for a stack that cannot work: that is a finding.
     """
     day = today or date.today()
-    if _on_aws(settings):
+    if isinstance(settings, AwsSettings):
         return plan_aws(settings, catalogue, day)
-    from planner.metal import plan_metal
-
     return plan_metal(settings, catalogue, day)
 
 
@@ -48,12 +40,6 @@ def draft(
 ) -> AwsDraft | MetalDraft:
     """What the rules look at, before any of them has."""
     day = today or date.today()
-    if _on_aws(settings):
+    if isinstance(settings, AwsSettings):
         return aws_draft(settings, catalogue, day)
-    from planner.metal import metal_draft
-
     return metal_draft(settings, catalogue, day)
-
-
-def _on_aws(settings: AwsSettings | MetalSettings) -> TypeIs[AwsSettings]:
-    return settings.platform.kind == "aws"

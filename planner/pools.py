@@ -1,11 +1,8 @@
 """Node pools: settings and rows of hardware to numbers per node and per pool."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, MigProfile, UsageClass
@@ -32,11 +29,9 @@ from planner.replacement import repair, surge, update_strategy
 from planner.scaled import plan_scaled
 from planner.storage.fsx import efa_interfaces
 from planner.types import AwsTotals, Totals
-
-if TYPE_CHECKING:
-    from settings.aws_pools import AwsPool
-    from settings.metal import MetalPool
-    from settings.pools import Pool
+from settings.aws_pools import AwsPool
+from settings.metal import MetalPool
+from settings.pools import Pool
 
 
 def plan_aws_pools(

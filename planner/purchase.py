@@ -1,9 +1,6 @@
 """What a stack in on-premises racks orders: its settings, pools, fabric and room as a bill of materials."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Cooling, StorageServer
 from catalogue.whole import Catalogue
@@ -13,9 +10,7 @@ from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
 from planner.networks import NetworkPlan
 from planner.pool_types import MetalPoolPlan
-
-if TYPE_CHECKING:
-    from settings.model import MetalSettings
+from settings.model import MetalSettings
 
 
 def plan_purchase(

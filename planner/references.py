@@ -1,10 +1,8 @@
 """The numbers of a plan that dashboards draw beside what is measured."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from catalogue.types import Gpu
 from monitoring.dashboards.references import (
     PoolReference,
     References,
@@ -15,15 +13,12 @@ from monitoring.dashboards.references import (
 from planner.communication.collectives import Collective
 from planner.communication.gates import Reach
 from planner.interconnect import cluster_of
+from planner.metal_types import MetalPlan
 from planner.pool_types import PoolPlan
+from planner.storage.types import StoragePlan
 from planner.throughput import TYPICAL_MFU
 from planner.types import AwsPlan, Plan
 from planner.workload_types import RunPlan, ServicePlan
-
-if TYPE_CHECKING:
-    from catalogue.types import Gpu
-    from planner.metal_types import MetalPlan
-    from planner.storage.types import StoragePlan
 
 _BITS = 8
 
@@ -41,15 +36,7 @@ def references(plan: Plan) -> References:
     )
     if isinstance(plan, AwsPlan):
         return replace(known, storage=_storage(plan.storage), usd_per_hour=plan.prices.hourly)
-    owned = _owned(plan)
-    return known if owned is None else _with_racks(known, owned)
-
-
-def _owned(plan: Plan) -> MetalPlan | None:
-    """The plan if it is one of racks; what plans those is loaded here only, where a stack stands on them."""
-    from planner.metal_types import MetalPlan
-
-    return plan if isinstance(plan, MetalPlan) else None
+    return _with_racks(known, plan) if isinstance(plan, MetalPlan) else known
 
 
 def _with_racks(known: References, plan: MetalPlan) -> References:

@@ -1,16 +1,11 @@
 """Whose signature images have, and where only such images run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from planner.own_images import images_of
 from planner.teams import plan_teams
-
-if TYPE_CHECKING:
-    from settings.model import Settings
+from settings.model import Settings
 
 CONTROLLER_REQUEST = (100, 384)
 """Millicores and MiB of a pod that checks (Kyverno, charts/kyverno/values.yaml, admissionController.container)."""

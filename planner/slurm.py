@@ -4,20 +4,16 @@ Slurm takes the training pools, or where there are no GPUs the machines beside t
 Kubernetes. Nothing here is deployed: `make slurm` writes it down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from catalogue.units import MIB_PER_GIB
 from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
 from planner.slurm_tree import SwitchPlan, tree
-
-if TYPE_CHECKING:
-    from settings.model import MetalSettings
+from settings.model import MetalSettings
 
 _KERNEL_PERMILLE = 40
 """Of a machine's memory that its operating system does not see: a sixty-fourth for the records of pages (Linux, struct

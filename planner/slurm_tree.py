@@ -4,8 +4,6 @@ On rails a machine is on as many leaves as it has cards, so that a group of leav
 by what is above them, which is one switch too: how many spines there are says nothing of how near two machines are.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,20 +1,15 @@
 """What a stack file says and nothing is computed from, as the plan passes it on."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from catalogue.caching import UPSTREAMS
 from catalogue.supply import Supply
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from planner.pool_types import PoolPlan
-    from settings.aws import Aws
-    from settings.model import AwsSettings, MetalSettings, Settings
+from planner.pool_types import PoolPlan
+from settings.aws import Aws
+from settings.model import AwsSettings, MetalSettings, Settings
 
 _BACKUP_DAYS = 7
 

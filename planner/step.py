@@ -14,18 +14,13 @@ from planner.communication.collectives import Algorithm, Collective, Protocol
 from planner.communication.group import Cluster
 from planner.communication.nccl import fastest
 from planner.communication.traffic import Axis, Exchange, distinct, exchanges, pipeline_borders
-from planner.kernels import forward_pass
+from planner.kernels import forward_pass, loss_s, optimizer_s
 from planner.storage.need import text_gb
 from planner.throughput import mfu, model_flops_per_token, peak_tflops
 from planner.training.job import Job, Layout, tokens_per_step
-from planner.training.states import bytes_per_parameter, states_per_gpu
 
 OVERLAP = 0.8
 """Part of a phase's computation beside which an exchange can go on (assumed; buckets and prefetch leave the rest)."""
-
-_LOGIT_BYTES = 4
-_LOGIT_PASSES = 3
-_BYTES_PER_TB = 1e12
 
 
 class Phase(StrEnum):
@@ -151,8 +146,8 @@ def step_time(
     forward = _phase(Phase.FORWARD, passes * one.forward_s, sent, job, row, overlap)
     backward_s = one.backward_s(full=full, again=job.recompute == "full")
     backward = _phase(Phase.BACKWARD, passes * backward_s, sent, job, row, overlap)
-    loss = PhaseTime(phase=Phase.LOSS, compute_s=_loss_s(model, job, layout, cluster))
-    optimizer = PhaseTime(phase=Phase.OPTIMIZER, compute_s=_optimizer_s(model, job, layout, cluster))
+    loss = PhaseTime(phase=Phase.LOSS, compute_s=loss_s(model, job, layout, cluster.gpu))
+    optimizer = PhaseTime(phase=Phase.OPTIMIZER, compute_s=optimizer_s(model, job, layout, cluster.gpu))
     waiting = pipeline_borders(layout) / (passes * layout.virtual_stages)
     bubble_s = (forward.seconds + backward.seconds - forward.once_s - backward.once_s) * waiting
     beside_s = forward.seconds + loss.seconds + backward.seconds + optimizer.seconds + bubble_s
@@ -241,18 +236,3 @@ def timed(exchange: Exchange, cluster: Cluster) -> ExchangeTime:
         bus_gb_per_s=best.bus_gb_per_s,
         seconds=exchange.times * best.seconds,
     )
-
-
-def _loss_s(model: Model, job: Job, layout: Layout, cluster: Cluster) -> float:
-    """The fp32 logits are written and read, and their gradient is written."""
-    tokens = job.accumulation * job.micro_batch * job.sequence / layout.context
-    moved = _LOGIT_PASSES * _LOGIT_BYTES * tokens * model.vocab / layout.tensor
-    return moved / (cluster.gpu.memory_tb_per_s * _BYTES_PER_TB)
-
-
-def _optimizer_s(model: Model, job: Job, layout: Layout, cluster: Cluster) -> float:
-    """Master copy and moments are read and written, the gradient is read, the weight is written."""
-    each = bytes_per_parameter(job)
-    share = states_per_gpu(job, model, layout).optimizer / each.optimizer
-    moved = share * (2 * each.optimizer + each.gradients + each.weights)
-    return moved / (cluster.gpu.memory_tb_per_s * _BYTES_PER_TB)

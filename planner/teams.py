@@ -1,16 +1,12 @@
 """Teams: namespaces, groups and shares as the plan has them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from catalogue.units import HOURS_PER_MONTH
-
-if TYPE_CHECKING:
-    from settings.model import Settings
-    from settings.teams import Team
+from settings.model import Settings
+from settings.teams import Team
 
 Role = Literal["viewer", "trainer", "operator"]
 ROLES: tuple[Role, ...] = ("viewer", "trainer", "operator")

@@ -96,16 +96,6 @@ def claim(model: Model, gpus: int, peak_tflops_: float, *, tokens_per_s_: float,
     )
 
 
-def days_to_train(flops: float, gpus: int, peak_tflops_: float, mfu_: float = TYPICAL_MFU) -> float:
-    """Days until so many floating-point operations are done."""
-    return flops / (mfu_ * gpus * peak_tflops_ * _FLOPS_PER_TFLOP) / SECONDS_PER_DAY
-
-
-def flops_per_day(gpus: int, peak_tflops_: float, mfu_: float = TYPICAL_MFU) -> float:
-    """Floating-point operations of a day."""
-    return mfu_ * gpus * peak_tflops_ * _FLOPS_PER_TFLOP * SECONDS_PER_DAY
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrainingBudget:
     """What a number of tokens takes: operations, steps of the optimizer, days, US dollars where there is a price."""

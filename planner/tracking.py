@@ -1,14 +1,10 @@
 """The tracker: what keeps what runs tell, and what they are told of where it is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from catalogue.units import SECONDS_PER_HOUR
-
-if TYPE_CHECKING:
-    from settings.workloads import Training
+from settings.workloads import Training
 
 MLFLOW_REQUEST, DATABASE_REQUEST = (500, 2048), (250, 1024)
 """Millicores and MiB that the tracker and its database ask for: two workers of about half a GiB each (assumed)."""

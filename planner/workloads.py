@@ -1,9 +1,6 @@
 """Training runs: what their pods ask for, derived from the node they land on, and what services leave of pools."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from catalogue.calibration import Software
 from catalogue.image_types import find
@@ -27,9 +24,7 @@ from planner.training.launch import plan_launch
 from planner.training.layout import covers, layout_on
 from planner.training.plan import TrainingPlan, plan_training
 from planner.workload_types import PodResources, RunPlan, ServicePlan, TritonPlan
-
-if TYPE_CHECKING:
-    from settings.workloads import TrainingRun
+from settings.workloads import TrainingRun
 
 REFERENCE = ("/opt/gpucluster/trainer/train.py",)
 """Where the trainer that this program brings lies in a pod, whatever the image."""

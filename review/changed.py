@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planner.faces.revision import RevisionError, commit, git
-from planner.faces.wording import bare
+from planner.wording import bare
 from settings.errors import meant
 
 PROGRAM = (

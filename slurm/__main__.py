@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from catalogue.echo import bare
-from planner.faces.stack_or_preset import UnknownStackError, stack_or_preset, typed
 from planner.metal_types import MetalPlan
+from planner.named import UsageError, stack_or_preset, typed
 from planner.plan import plan
 from planner.slurm import NoSlurmError, plan_slurm
 from settings.errors import SettingsError
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         settings = stack_or_preset(options.stack, options.preset)
         if not isinstance(settings, MetalSettings):
-            raise UnknownStackError(
+            raise UsageError(
                 "Slurm is written for machines of your own; on AWS take ParallelCluster or PCS (docs/how-to/slurm.md)"
             )
         planned = plan(settings)
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
             return 1
         slurm = plan_slurm(settings, planned)
         count = write(options.out, files(options.preset or options.stack, planned, slurm))
-    except UnknownStackError as error:
+    except UsageError as error:
         print(error, file=sys.stderr)
         return 2
     except (SettingsError, NoSlurmError) as error:

@@ -13,8 +13,8 @@ from planner.types import AwsPlan, Plan
 from settings.errors import SettingsError
 from stacks.charts import unlike_record
 from stacks.deploy import deployable
+from stacks.models import TOKENS
 from stacks.pipeline_files import wrong_uploads
-from stacks.serving import TOKENS
 
 TOLD = 32
 """The exit code of a program that has told the engine itself why it ends, so that Pulumi adds nothing (LF26).

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import planner.rules  # noqa: F401
+import planner.rules.metal  # noqa: F401
 import policy
 from planner.draft import registry
 

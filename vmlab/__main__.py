@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from catalogue.echo import bare
-from planner.faces.stack_or_preset import UnknownStackError, stack_or_preset, typed
 from planner.metal_types import MetalPlan
+from planner.named import UsageError, stack_or_preset, typed
 from planner.plan import plan
 from settings.errors import SettingsError
 from settings.model import MetalSettings
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             (options.out / name).write_text(text, encoding="utf-8")
-    except UnknownStackError as error:
+    except UsageError as error:
         print(error, file=sys.stderr)
         return 2
     except (SettingsError, NoLabError) as error:
@@ -42,10 +42,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def files(stack: str | None, preset: str | None) -> dict[str, str]:
-    """Texts by name. Raises UnknownStackError, NoLabError, SettingsError."""
+    """Texts by name. Raises UsageError, NoLabError, SettingsError."""
     settings = stack_or_preset(stack, preset)
     if not isinstance(settings, MetalSettings):
-        raise UnknownStackError("virtual machines stand for machines of your own, and this stack is on AWS")
+        raise UsageError("virtual machines stand for machines of your own, and this stack is on AWS")
     planned = plan(settings)
     if planned.errors or not isinstance(planned, MetalPlan):
         raise NoLabError("\n".join(map(str, planned.errors)))

@@ -243,10 +243,7 @@ class Pipelines(Component):
                 }
             ),
             ports={"http": UI_PORT},
-            probes={
-                "liveness": asked("/apis/v1beta1/healthz", UI_PORT),
-                "readiness": asked("/apis/v1beta1/healthz", UI_PORT),
-            },
+            probes={probe: asked("/apis/v1beta1/healthz", UI_PORT) for probe in ("liveness", "readiness")},
         )
         started = running(self, "ui", program, self._args.namespace, [self._server])
         found(self, "ui-service", UI, self._args.namespace, program, started, {80: "http"})

@@ -8,8 +8,6 @@ doc/PERFORMANCE.md.
 
 from enum import StrEnum
 
-from catalogue.units import BYTES_PER_GB
-
 
 class Collective(StrEnum):
     """An operation of a group of GPUs."""
@@ -18,8 +16,6 @@ class Collective(StrEnum):
     ALL_GATHER = "all-gather"
     REDUCE_SCATTER = "reduce-scatter"
     ALL_TO_ALL = "all-to-all"
-    BROADCAST = "broadcast"
-    REDUCE = "reduce"
     SEND_RECEIVE = "send-receive"
 
 
@@ -73,8 +69,3 @@ def algorithm_gb_per_s(collective: Collective, ranks: int, bus_gb_per_s_: float)
     if factor == 0:
         raise ValueError(f"an {collective} of one rank moves nothing")
     return bus_gb_per_s_ / factor
-
-
-def transfer_seconds(collective: Collective, size_bytes: float, ranks: int, bus_gb_per_s_: float) -> float:
-    """Seconds of an operation at a bus bandwidth, without its latency."""
-    return bus_factor(collective, ranks) * size_bytes / (bus_gb_per_s_ * BYTES_PER_GB)

@@ -129,8 +129,3 @@ CARDS = (
 )
 CARD_LATENCY_US = 4.2
 """Most that 99 % of the messages take between two cards of 400 Gb/s (imbue, host health checks)."""
-
-OUTLIER_INVESTIGATE, OUTLIER_DRAIN = -2.0, -3.0
-"""Deviations from the fleet's median, in standard deviations (Azure, cluster outlier detection)."""
-MATRIX_WARN, MATRIX_FAIL = -0.035, -0.07
-"""Matrix rate against the fleet's (Azure AI infrastructure guide)."""

@@ -78,17 +78,6 @@ def gradient_bytes(parameters: float, layout: Layout, bytes_per_gradient: int) -
     return parameters * bytes_per_gradient / (layout.tensor * layout.pipeline)
 
 
-def data_parallel_bytes(parameters: float, layout: Layout, job: Job) -> float:
-    """Bytes that one rank sends for data parallelism in a step.
-
-    An all-reduce moves 2(d-1)/d of the gradients; ZeRO-3 and FSDP move half as much again, because they gather the
-    weights twice and reduce the gradients once (Rajbhandari et al. 2020, section 7).
-    """
-    size = gradient_bytes(parameters, layout, _GRADIENT_BYTES[job.gradients])
-    factor = _SHARDED_FACTOR if job.sharding in _GATHERED else 1.0
-    return factor * bus_factor(Collective.ALL_REDUCE, layout.shards) * size
-
-
 def pipeline_borders(layout: Layout) -> int:
     """Stage borders that activations pass: one less than the stages, however many layers a stage has."""
     return layout.pipeline - 1

@@ -1,6 +1,6 @@
 """What a stack on AWS costs while it stands, by the hour and by the month."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -89,27 +89,19 @@ def stack_prices(
         hourly_low=round(sum(line.low for line in lines), 2),
         hourly_high=round(sum(line.high for line in lines), 2),
         monthly=round(sum(monthly), 2),
-        by_purpose=allocation(lines),
-        by_layer=by_layer(lines),
+        by_purpose=_sums(lines, lambda line: line.purpose),
+        by_layer=_sums(lines, lambda line: line.layer),
         unpriced=tuple(pool.pool for pool in placed if pool.price is None),
         blocks=tuple(block for pool in placed for block in _blocks(pool)),
         assumptions=tuple(line.basis for line in lines if line.basis),
     )
 
 
-def allocation(lines: Iterable[PriceLine]) -> Mapping[str, float]:
-    """USD per hour by purpose: what training, inference and the rest cost, for who pays for which."""
+def _sums(lines: Iterable[PriceLine], of: Callable[[PriceLine], str]) -> Mapping[str, float]:
+    """USD per hour by what the lines are `of`."""
     shares: dict[str, float] = {}
     for line in lines:
-        shares[line.purpose] = shares.get(line.purpose, 0.0) + line.usd_per_hour
-    return shares
-
-
-def by_layer(lines: Iterable[PriceLine]) -> Mapping[str, float]:
-    """USD per hour by layer of the architecture: what a preview shows beside each layer's other outputs."""
-    shares: dict[str, float] = {}
-    for line in lines:
-        shares[line.layer] = shares.get(line.layer, 0.0) + line.usd_per_hour
+        shares[of(line)] = shares.get(of(line), 0.0) + line.usd_per_hour
     return shares
 
 
@@ -173,45 +165,26 @@ def _use(pools: Iterable[Purchase], around: Around, rates: Mapping[str, Rate]) -
     placed, traffic = list(pools), around.traffic
     nodes = sum(pool.count for pool in placed)
     system = sum(pool.count for pool in placed if pool.role == "system")
+    each = traffic.nat_gb_per_node
     if around.nat_gateways:
-        yield _used(
-            "GB a month through the NAT gateway",
-            "fabric",
-            nodes * traffic.nat_gb_per_node,
-            rates["nat-gb"],
-            f"{traffic.nat_gb_per_node:g} GB a month for each of {nodes} nodes through the NAT gateway: images",
-        )
-    yield _used(
-        "GB a month across zones",
-        "fabric",
-        system * traffic.cross_zone_gb_per_system_node,
-        rates["cross-zone-gb"],
-        f"{traffic.cross_zone_gb_per_system_node:g} GB a month for each of {system} system nodes across zones",
-    )
-    yield _used(
-        "GB in S3", "storage", traffic.object_gb, rates["s3-gb-month"], f"{traffic.object_gb:g} GB in the bucket"
-    )
-    yield _used(
-        "GB of logs a month",
-        "monitoring",
-        traffic.log_gb,
-        rates["logs-gb"],
-        f"{traffic.log_gb:g} GB of logs a month",
-    )
+        basis = f"{each:g} GB a month for each of {nodes} nodes through the NAT gateway: images"
+        yield _used("GB a month through the NAT gateway", "fabric", nodes * each, rates["nat-gb"], basis)
+    each = traffic.cross_zone_gb_per_system_node
+    basis = f"{each:g} GB a month for each of {system} system nodes across zones"
+    yield _used("GB a month across zones", "fabric", system * each, rates["cross-zone-gb"], basis)
+    basis = f"{traffic.object_gb:g} GB in the bucket"
+    yield _used("GB in S3", "storage", traffic.object_gb, rates["s3-gb-month"], basis)
+    basis = f"{traffic.log_gb:g} GB of logs a month"
+    yield _used("GB of logs a month", "monitoring", traffic.log_gb, rates["logs-gb"], basis)
     if traffic.home_gb:
         yield from _home(traffic, rates)
-    if traffic.flow_log_gb_per_node:
-        yield _used(
-            "GB of logs of the network a month",
-            "fabric",
-            nodes * traffic.flow_log_gb_per_node,
-            rates["logs-gb"],
-            f"{traffic.flow_log_gb_per_node:g} GB a month of flow logs for each of {nodes} nodes",
-        )
+    if each := traffic.flow_log_gb_per_node:
+        basis = f"{each:g} GB a month of flow logs for each of {nodes} nodes"
+        yield _used("GB of logs of the network a month", "fabric", nodes * each, rates["logs-gb"], basis)
 
 
 def _home(traffic: Traffic, rates: Mapping[str, Rate]) -> Iterable[PriceLine]:
-    """EFS at the price of its first class: what is read rarely costs less, and how much that will be nobody knows."""
+    """EFS at the price of its first class: files that are read rarely cost less, and how many they are is not known."""
     kept, read, written = traffic.home_gb, traffic.home_read_gb, traffic.home_written_gb
     yield _used("GB in EFS", "storage", kept, rates["efs-gb-month"], f"{kept:g} GB of people's own files")
     basis = f"{read:g} GB a month read from people's own files"

@@ -1,10 +1,9 @@
-"""Cost tiers: what each costs for a GPU, and whether its parts fit into its total."""
+"""Cost tiers: what each costs for a GPU."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from catalogue.tiers import Tier
-from planner.cost.amounts import Amount, total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,17 +33,3 @@ def tier_costs(tiers: Iterable[Tier]) -> Mapping[str, TierCost]:
         )
         for tier in each
     }
-
-
-def left_over(whole_usd: float, parts: Iterable[Amount]) -> Amount:
-    """What of a total is left for everything else once some parts are paid; below zero the total cannot hold them.
-
-    Of the dearest parts least is left, so `low` goes with the parts' `high`.
-    """
-    spent = total(parts)
-    return Amount(usd=whole_usd - spent.usd, low=whole_usd - spent.high, high=whole_usd - spent.low)
-
-
-def holds(whole_usd: float, parts: Iterable[Amount]) -> bool:
-    """Whether a total can hold its parts, at the least that they may cost."""
-    return left_over(whole_usd, parts).high >= 0

@@ -27,16 +27,6 @@ def oversubscription(design: FabricDesign) -> float:
     return max((down / up for down, up in pairs if up), default=1.0)
 
 
-def share_without_a_spine(design: FabricDesign) -> float:
-    """Share of the links between leaves that is left when a spine fails. 0: the leaves are apart from each other."""
-    return 1 - 1 / design.spines_per_pod if design.spines else 1.0
-
-
-def ports_lost_with_a_leaf(design: FabricDesign) -> int:
-    """Most ports of nodes and storage that a leaf takes with it, in its plane."""
-    return max(design.leaf_loads())
-
-
 def node_gbyte_per_s(rails: int, nic_gbit_per_s: int) -> float:
     """GB/s one way between a node and the fabric: 8 x 400 Gb/s are 400, 1 x 200 Gb/s are 25."""
     return gbyte_per_s(rails * nic_gbit_per_s)

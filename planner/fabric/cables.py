@@ -1,7 +1,5 @@
 """The compute fabric's cables as a person finds them: between machines of the inventory and switches in their racks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,11 +1,11 @@
-"""NCCL's environment, by what the ranks talk over. What a value cannot say, no job can be given.
+"""NCCL's environment, by what the ranks talk over. Variables that only a job could set are left out.
 
-There is no field for what NCCL decides by itself and better: the distance up to which GPUDirect is used, buffer sizes,
-channel counts, the InfiniBand timeout, reads by GPUDirect. A GID index exists on RoCE only. Sources: NVIDIA NCCL user
-guide, "Environment Variables"; NCCL 2.30 sources (net_ib, graph/search.cc, graph/paths.cc, graph/topo.cc).
+There is no field for what NCCL decides by itself and better (the distance up to which GPUDirect is used, buffer sizes,
+channel counts, the InfiniBand timeout, reads by GPUDirect), nor for what a run may set (`nccl` in the stack file).
+Sources: NVIDIA NCCL user guide, "Environment Variables"; NCCL 2.30 sources (net_ib, graph/search.cc, graph/paths.cc,
+graph/topo.cc).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,59 +46,35 @@ class Devices:
 class InfiniBand:
     """Ranks on InfiniBand. None of `devices` leaves the choice to NCCL, which takes storage cards as well.
 
-    `sharp`: the switches add up. `topology_file` is a path in the container, for hosts that hide their PCIe tree.
+    `sharp`: the switches add up.
     """
 
     devices: Devices | None
     rails: bool
     sharp: bool = False
-    topology_file: str | None = None
-    service_level: int | None = None
 
     def variables(self) -> dict[str, str]:
         """On rails a GPU's traffic stays on its card's rail; NCCL's own choice (2) may cross them."""
-        return _present(
-            {
-                "NCCL_DEBUG": "WARN",
-                "NCCL_SOCKET_IFNAME": POD_INTERFACE,
-                "NCCL_IB_HCA": self.devices,
-                "NCCL_CROSS_NIC": 0 if self.rails else None,
-                "NCCL_COLLNET_ENABLE": 1 if self.sharp else None,
-                "NCCL_TOPO_FILE": self.topology_file,
-                "NCCL_IB_SL": self.service_level,
-            }
-        )
+        return {
+            "NCCL_DEBUG": "WARN",
+            "NCCL_SOCKET_IFNAME": POD_INTERFACE,
+            **({"NCCL_IB_HCA": str(self.devices)} if self.devices else {}),
+            **({"NCCL_CROSS_NIC": "0"} if self.rails else {}),
+            **({"NCCL_COLLNET_ENABLE": "1"} if self.sharp else {}),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Roce:
-    """Ranks on RoCE. NCCL finds the RoCE v2 GID itself; `gid_index` overrides it where it does not.
-
-    `traffic_class` and `service_level` are those of the switches' lossless class.
-    """
+    """Ranks on RoCE. NCCL finds the RoCE v2 GID itself."""
 
     devices: Devices | None
     rails: bool
-    traffic_class: int | None = None
-    service_level: int | None = None
-    gid_index: int | None = None
-    topology_file: str | None = None
 
     def variables(self) -> dict[str, str]:
-        """InfiniBand's, and what Ethernet needs."""
-        verbs = InfiniBand(
-            devices=self.devices,
-            rails=self.rails,
-            topology_file=self.topology_file,
-            service_level=self.service_level,
-        )
-        return verbs.variables() | _present(
-            {
-                "NCCL_IB_TIMEOUT": _ROCE_TIMEOUT,
-                "NCCL_IB_TC": self.traffic_class,
-                "NCCL_IB_GID_INDEX": self.gid_index,
-            }
-        )
+        """InfiniBand's, and the timeout that Ethernet needs."""
+        verbs = InfiniBand(devices=self.devices, rails=self.rails).variables()
+        return {**verbs, "NCCL_IB_TIMEOUT": str(_ROCE_TIMEOUT)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +84,3 @@ class Sockets:
     def variables(self) -> dict[str, str]:
         """NCCL looks for no RDMA device."""
         return {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": POD_INTERFACE, "NCCL_IB_DISABLE": "1"}
-
-
-def _present(values: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(value) for name, value in values.items() if value is not None}

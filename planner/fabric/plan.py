@@ -1,10 +1,7 @@
 """The fabric of a stack: what its settings ask for, and the numbers that come of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from catalogue.network_types import NicGroup, NicRole, Switch, of_role
 from planner.fabric.addresses import rail_networks
@@ -16,9 +13,7 @@ from planner.fabric.ports import Radix, radix
 from planner.fabric.topology import Growth, grown
 from planner.fabric.types import FabricPlan
 from planner.pool_types import MetalPoolPlan
-
-if TYPE_CHECKING:
-    from settings.metal import FabricSection
+from settings.metal import FabricSection
 
 UFM_PORTS = 4
 """Ports of a pair of UFM appliances (NVIDIA DGX SuperPOD reference architecture, compute fabric). The subnet manager

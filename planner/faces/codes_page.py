@@ -1,8 +1,6 @@
 """The page of codes: what their letters mean, and which rules of the planner answer each."""
 
-import re
-
-import planner.rules  # noqa: F401
+import planner.rules.metal  # noqa: F401
 from planner.draft import registry
 
 CORRECTIONS = {
@@ -62,12 +60,6 @@ traced to why it is there. Nobody needs them to use the program. The number only
 | letters | about |
 |---|---|
 """
-
-
-def meaning(code: str) -> str | None:
-    """What the letters of a code mean; None for letters that stand nowhere."""
-    letters = re.sub(r"\d+$", "", code)
-    return {**CORRECTIONS, **REQUIREMENTS, **LIFE}.get(letters)
 
 
 def page() -> str:

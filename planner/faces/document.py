@@ -1,4 +1,4 @@
-"""A plan as a JSON document, and back. Names are those of the fields in camelCase; units stand in them.
+"""A plan as a JSON document. Names are those of the fields in camelCase; units stand in them.
 
 Beside the fields of each part stand the plain values that follow from them (spines of a fabric, the total of a memory);
 who reads a document back needs the fields only.
@@ -13,7 +13,7 @@ from functools import cache
 from inspect import getattr_static
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
 from planner.metal_types import MetalPlan
@@ -39,19 +39,6 @@ def document(plan: AwsPlan | MetalPlan) -> dict[str, Any]:
 def text(data: Mapping[str, Any]) -> str:
     """A document as it is printed. Raises ValueError for a number that JSON does not have."""
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def restored(data: Mapping[str, Any]) -> AwsPlan | MetalPlan:
-    """The plan that a document describes. Raises pydantic's ValidationError if it describes none."""
-    plan: AwsPlan | MetalPlan = _reader(data[PLATFORM]).validate_json(json.dumps(data))
-    return plan
-
-
-@cache
-def _reader(platform: str) -> TypeAdapter[Any]:
-    # Pydantic takes a configuration for a plain dataclass only where that is one of several types.
-    kind: Any = KINDS[platform] | None
-    return TypeAdapter(kind, config=CAMEL)
 
 
 def plain(value: Any) -> Any:

@@ -1,7 +1,5 @@
 """Which training runs a change ends: their jobs are immutable, so that another plan of one is another job."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,13 +1,13 @@
 """What a run comes to, as text: a step by its phases, tokens, days, money, failures, places for checkpoints."""
 
 from collections.abc import Iterable, Iterator
-from math import floor, log10
 
 from catalogue.units import BYTES_PER_GB
 from planner.faces.layout import quantity, usd
 from planner.forecast import Forecast
 from planner.reliability.checkpoints import TierPlan
 from planner.step import FORMULAS, ExchangeTime, StepTime
+from planner.wording import about
 
 BUBBLE = "bubble"
 BUBBLE_FORMULA = "(forward + backward) x (pipeline stages - 1) / (micro-batches x virtual stages)"
@@ -87,14 +87,6 @@ def _step(step: StepTime) -> str:
     used = f"MFU {step.mfu * few / step.tokens_per_s:.0%} to {step.mfu * many / step.tokens_per_s:.0%}"
     rate = f"{about(few)} to {about(many)} tokens/s, {used}"
     return f"{took} ({parts}), {share}; {rate}"
-
-
-def about(value: float) -> str:
-    """A number with the two digits that a forecast is good for."""
-    if value <= 0:
-        return "0"
-    size = 10 ** max(0, floor(log10(value)) - 1)
-    return f"{round(value / size) * size:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _sent(each: ExchangeTime) -> str:

@@ -9,6 +9,7 @@ from catalogue.units import SECONDS_PER_MINUTE
 from planner.communication.gates import Gate
 from planner.faces.layout import facts, quantity, section
 from planner.types import Plan
+from planner.wording import counted
 
 HEADINGS = ("test", "GPUs", "message", "pass from", "fail below", "expected", "unit", "from")
 
@@ -20,7 +21,7 @@ def gates(plan: Plan) -> Iterator[RenderableType]:
         others = len(tests) - len(judged)
         rest = f"{others} further tests, of other messages and fewer nodes: FORMAT=json"
         rest = rest if judged else f"{others} tests, whose results are recorded only: FORMAT=json"
-        rows = ((f"{gate.test}, {gate.gpus:,} GPUs", _demanded(gate)) for gate in judged.values())
+        rows = ((f"{gate.test}, {counted(gate.gpus, 'GPU')}", _demanded(gate)) for gate in judged.values())
         yield section(f"validation of pool {pool}", facts((*rows, *_pairs(plan, pool))), Text(rest, "dim"))
 
 

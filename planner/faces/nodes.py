@@ -8,7 +8,6 @@ from rich.text import Text
 from catalogue.types import UsageClass
 from planner.faces.forecast import forecast_facts, tier_facts
 from planner.faces.layout import Part, bar, facts, legend, quantity, section, table
-from planner.faces.wording import counted
 from planner.placement import Room, Sharing
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.reliability.mttf import compared
@@ -19,6 +18,7 @@ from planner.serving.plan import device_gb
 from planner.throughput import TYPICAL_MFU
 from planner.training.plan import TrainingPlan
 from planner.types import Plan
+from planner.wording import about, counted
 from planner.workload_types import RunPlan, ServicePlan
 
 _BAR = 56
@@ -113,10 +113,10 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
 def speed_words(run: RunPlan, training: TrainingPlan) -> str:
     """The speed that days and cost are counted with, and what a typical run would reach, by their names."""
     step = run.forecast.step if run.forecast else None
-    typical = f"{training.tokens_per_s:,} tokens/s"
+    typical = f"{about(training.tokens_per_s)} tokens/s"
     if step is None:
         return f"{typical} expected, at a typical MFU of {TYPICAL_MFU:.0%}"
-    expected = f"{step.tokens_per_s:,.0f} tokens/s expected, MFU {step.mfu:.0%} by the step time below"
+    expected = f"{about(step.tokens_per_s)} tokens/s expected, MFU {step.mfu:.0%} by the step time below"
     return f"{expected}; a typical MFU of {TYPICAL_MFU:.0%} would be {typical}"
 
 

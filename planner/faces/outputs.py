@@ -1,14 +1,14 @@
 """The plan's numbers for the outputs of a stack: small enough for a preview, whose diff shows what a change costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic.alias_generators import to_camel
 
 from planner.experiments import ExperimentPlan
+from planner.fabric.types import FabricPlan
+from planner.metal_types import MetalPlan
 from planner.monitoring.types import MonitoringPlan
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.quotas import requests
@@ -17,10 +17,6 @@ from planner.serving.people import PeoplePlan
 from planner.storage.types import StoragePlan
 from planner.types import AwsPlan, Plan
 from planner.workload_types import RunPlan, ServicePlan
-
-if TYPE_CHECKING:
-    from planner.fabric.types import FabricPlan
-    from planner.metal_types import MetalPlan
 
 
 def numbers(plan: AwsPlan | MetalPlan) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from catalogue.units import SECONDS_PER_HOUR
 from planner.fabric.design import FabricDesign
 from planner.fabric.types import FabricPlan
 from planner.faces.layout import facts, quantity, section, table, usd
-from planner.faces.wording import counted
 from planner.facility.types import FacilityPlan, RackLine
 from planner.networks import NetworkPlan
 from planner.storage.limits import Limits
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
+from planner.wording import counted
 
 
 def fabric(plan: FabricPlan) -> RenderableType:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-import planner.rules  # noqa: F401
+import planner.rules.metal  # noqa: F401
 from planner.draft import registry
 from planner.faces.explain import platform, sentence
 from planner.findings import Rule

@@ -11,9 +11,9 @@ from planner.faces.difference import Change, Difference, Value
 from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
 from planner.faces.layout import facts, quantity, section, table
-from planner.faces.wording import counted
 from planner.metal_types import MetalPlan
 from planner.types import AwsPlan
+from planner.wording import counted
 
 _MOST_READINGS = 24
 

@@ -6,8 +6,8 @@ from rich.console import RenderableType
 
 from planner.experiments import ExperimentPlan, ParameterPlan
 from planner.faces.layout import facts, section, usd
-from planner.faces.wording import counted
 from planner.types import Plan
+from planner.wording import counted
 
 
 def experiments(plan: Plan) -> Iterator[RenderableType]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from planner.faces.layout import facts, section
-from planner.faces.wording import counted
 from planner.monitoring.types import MonitoringPlan
+from planner.wording import counted
 
 _LARGEST = 4
 

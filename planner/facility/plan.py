@@ -1,9 +1,6 @@
 """From settings and rows to the numbers of the room."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from catalogue.metal_types import Cooling, StorageServer
 from catalogue.network_types import Switch
@@ -14,10 +11,8 @@ from planner.facility.power import Circuit, Power, facility_kw, power, ups_kwh, 
 from planner.facility.racks import Rack, RackPlan, pack
 from planner.facility.types import FacilityPlan, RackLine
 from planner.pool_types import MetalPoolPlan
-
-if TYPE_CHECKING:
-    from settings.facility import Facility
-    from settings.metal_storage import MetalStorage
+from settings.facility import Facility
+from settings.metal_storage import MetalStorage
 
 
 def inventory(

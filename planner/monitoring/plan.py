@@ -1,22 +1,18 @@
 """From what is looked at to Prometheus' disk, memory and processors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from math import ceil
-from typing import TYPE_CHECKING
 
 from catalogue.units import MIB_PER_GIB
-from planner.monitoring.room import requests, system_room
+from planner.monitoring.room import optional, requests, system_room
 from planner.monitoring.series import exporters, fleet
 from planner.monitoring.types import AlertsPlan, IsolationPlan, MailPlan, MonitoringPlan, ReceiverPlan, ThresholdPlan
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import GatewayPlan
 from planner.workload_types import RunPlan, ServicePlan
-
-if TYPE_CHECKING:
-    from settings.alerts import Alerts
-    from settings.monitoring import Monitoring, Receiver
+from settings.alerts import Alerts
+from settings.model import Settings
+from settings.monitoring import Monitoring, Receiver
 
 BYTES_PER_SAMPLE = 2
 """Prometheus documentation, Storage: "only 1-2 bytes per sample" in blocks, the upper end."""
@@ -48,19 +44,14 @@ _MEMORY_STEP_MIB, _CPU_STEP_MILLICORES = 1024, 500
 
 
 def plan_monitoring(
-    wanted: Monitoring | None,
+    settings: Settings,
     pools: Mapping[str, PoolPlan],
     runs: Mapping[str, RunPlan],
     services: Mapping[str, ServicePlan],
-    queues: int,
-    gateway: GatewayPlan | None = None,
-    experiments: int = 0,
-    *,
-    tracked: bool = False,
-    kept_outside: bool = False,
-    pipelines: bool = False,
+    gateway: GatewayPlan | None,
 ) -> MonitoringPlan | None:
     """The numbers; None without the section."""
+    wanted, queues = settings.monitoring, len(settings.scheduling.queues)
     if wanted is None:
         return None
     looked_at = exporters(fleet(pools.values(), runs, services, queues), wanted.scrape_seconds)
@@ -83,17 +74,7 @@ def plan_monitoring(
         receivers=_receivers(wanted.receivers),
         log_days=wanted.logs.retention_days,
         alerts=_alerts(wanted.alerts),
-        room=system_room(
-            list(pools.values()),
-            asked,
-            gateways=gateway.replicas if gateway else 0,
-            experiments=experiments,
-            tracked=tracked,
-            kept_outside=kept_outside,
-            pipelines=pipelines,
-            isolates=wanted.isolation is not None,
-            people=gateway is not None and gateway.people is not None,
-        ),
+        room=system_room(list(pools.values()), asked, optional(settings, list(pools.values()), gateway)),
         isolation=_isolation(wanted, pools),
     )
 

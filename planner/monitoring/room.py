@@ -7,7 +7,7 @@ what they use on a quiet cluster; Prometheus' own follow from the series.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from planner.external_secrets import CONTROLLER_REQUEST
 from planner.monitoring.types import PodRequest, Requests, SystemRoom
@@ -15,10 +15,16 @@ from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.scaled import CONTROLLER_REQUEST as KARPENTER_REQUEST
 from planner.serving.people import REPLICAS as PEOPLE_REPLICAS
 from planner.serving.people import REQUEST as PEOPLE_REQUEST
-from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST
+from planner.tracking import DATABASE_REQUEST, MLFLOW_REQUEST, has_mlflow
+
+if TYPE_CHECKING:
+    from planner.serving.gateway import GatewayPlan
+    from settings.model import Settings
 
 
 class _Pods(NamedTuple):
+    """`replicas` alike pods, and what each of them asks for."""
+
     what: str
     cpu_millicores: int
     memory_mib: int
@@ -77,22 +83,30 @@ _PIPELINES = (
 _DAEMONS = _Pods("daemons of a node", 300, 512)
 
 
-def system_room(
-    pools: Sequence[PoolPlan],
-    asked: Requests,
-    *,
-    gateways: int = 0,
-    experiments: int = 0,
-    tracked: bool = False,
-    kept_outside: bool = False,
-    pipelines: bool = False,
-    isolates: bool = False,
-    people: bool = False,
-) -> SystemRoom:
-    """Sum up the system pools, with monitoring among what runs there, `gateways` pods of a gateway, and what so many
-    experiments and, if runs are `tracked` in the cluster, MLflow take, if secrets are `kept_outside` what brings them,
-    with `pipelines` Kubeflow Pipelines without the pods of their steps, with `people` what asks who they are, and what
-    isolates broken nodes where something `isolates`."""
+def optional(settings: Settings, pools: Sequence[PoolPlan], gateway: GatewayPlan | None) -> list[_Pods]:
+    """What runs on the system pools because this stack file asks for it. Steps of pipelines are no part of it."""
+    training, found = settings.training, list[_Pods]()
+    if gateway:
+        found += [_Pods("gateway", *GATEWAY_REQUEST, gateway.replicas), CERTIFICATES]
+    if gateway and gateway.people:
+        found.append(_PEOPLE)
+    if training.experiments:
+        found += [*_KATIB, _SEARCH._replace(replicas=len(training.experiments))]
+    if has_mlflow(training):
+        found += _TRACKING
+    if training.pipelines:
+        found += _PIPELINES
+    if getattr(settings, "external_secrets", None):
+        found.append(_OUTSIDE)
+    if settings.monitoring and settings.monitoring.isolation:
+        found.append(_ISOLATION)
+    if any(isinstance(pool, AwsPoolPlan) and pool.scaled for pool in pools):
+        found.append(_KARPENTER)
+    return found
+
+
+def system_room(pools: Sequence[PoolPlan], asked: Requests, beside: Sequence[_Pods]) -> SystemRoom:
+    """Sum up the system pools, and what runs there: every stack's services, monitoring, and what is `beside` them."""
     system = [pool for pool in pools if pool.role == "system"]
     nodes = sum(pool.count for pool in system)
     prometheus = _together("Prometheus", asked.prometheus, asked.reloader)
@@ -107,13 +121,7 @@ def system_room(
     daemons = _Pods(
         "daemons", own.cpu_millicores + _DAEMONS.cpu_millicores, own.memory_mib + _DAEMONS.memory_mib, nodes
     )
-    way_in = (_Pods("gateway", *GATEWAY_REQUEST, gateways), CERTIFICATES) if gateways else ()
-    asking = (_PEOPLE,) if people else ()
-    tuning = (*_KATIB, _SEARCH._replace(replicas=experiments)) if experiments else ()
-    kubeflow = (*(_TRACKING if tracked else ()), *(_PIPELINES if pipelines else ()))
-    outside = (*((_OUTSIDE,) if kept_outside else ()), *((_ISOLATION,) if isolates else ()))
-    scaling = (_KARPENTER,) if any(isinstance(pool, AwsPoolPlan) and pool.scaled for pool in pools) else ()
-    everything = (*_SERVICES, *way_in, *asking, *watching, *tuning, *kubeflow, *outside, *scaling, daemons)
+    everything = (*_SERVICES, *watching, *beside, daemons)
     return SystemRoom(
         asked_cpu_millicores=sum(each.cpu_millicores * each.replicas for each in everything),
         asked_memory_mib=sum(each.memory_mib * each.replicas for each in everything),

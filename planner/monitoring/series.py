@@ -5,8 +5,6 @@ Numbers beside a word are series counted in the exporter's own list or test fixt
 (job).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 

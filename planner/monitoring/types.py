@@ -1,7 +1,5 @@
 """What the planner says of monitoring: numbers only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

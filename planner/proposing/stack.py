@@ -157,11 +157,7 @@ def _room(server: Server) -> Sections:
 def _lustre(files: Files | None) -> Sections:
     if files is None or files.tier is None:
         return {"deploymentType": "SCRATCH_2", "capacityGib": files.capacity_gib if files else 1200}
-    return {
-        "deploymentType": "PERSISTENT_2",
-        "capacityGib": files.capacity_gib,
-        "throughputMbpsPerTib": files.tier,
-    }
+    return {"deploymentType": "PERSISTENT_2", "capacityGib": files.capacity_gib, "throughputMbpsPerTib": files.tier}
 
 
 def _work(question: Training | Serving, candidate: Candidate, saved: Files | None) -> Sections:
@@ -188,12 +184,7 @@ def _work(question: Training | Serving, candidate: Candidate, saved: Files | Non
         "microBatch": job.micro_batch,
         "accumulation": job.accumulation,
         "sequenceLength": job.sequence,
-        "parallelism": {
-            "tensor": layout.tensor,
-            "pipeline": layout.pipeline,
-            "expert": layout.expert,
-            "data": layout.data,
-        },
+        "parallelism": {axis: getattr(layout, axis) for axis in ("tensor", "pipeline", "expert", "data")},
         "tokensBillion": question.tokens / 1e9,
         "restarts": _restarts(candidate.days * HOURS_PER_DAY, hours),
     }

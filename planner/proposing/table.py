@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.faces.forecast import about
 from planner.faces.layout import quantity, table, usd
-from planner.faces.wording import counted
 from planner.proposing.best import Answer, Proposal, Shown, Step, missed
 from planner.proposing.question import Serving, Training
 from planner.step import Phase, StepTime
 from planner.types import AwsPlan
+from planner.wording import about, counted
 
 
 def answer_text(question: Training | Serving, answer: Answer) -> RenderableType:
@@ -86,8 +85,8 @@ def _facts(question: Training | Serving, shown: Shown) -> Iterator[tuple[str, st
         weights = "16 bits" if found.quantization == "none" else found.quantization
         yield "replicas", f"{candidate.replicas} x {counted(found.tensor, 'GPU')}"
         yield "weights", weights
-        yield "a replica", f"{quantity(round(found.rps, 2))} requests/s"
-        yield "first word", f"{found.ttft_s:.2g} s, then {1 / found.token_s:.0f} tokens/s"
+        yield "a replica", f"{about(found.rps)} requests/s"
+        yield "first word", f"{found.ttft_s:.2g} s, then {about(1 / found.token_s)} tokens/s"
     yield "storage", _storage(proposal)
     yield "what binds", _binds(question, shown)
     yield "one step less", _step(question, shown.less)
@@ -131,9 +130,9 @@ def _step(question: Training | Serving, step: Step | None) -> str:
     if step is None:
         return "none"
     if step.found is None:
-        return f"{step.nodes} nodes: cannot be planned"
+        return f"{counted(step.nodes, 'node')}: cannot be planned"
     found = step.found
     if isinstance(question, Serving) and found.candidate.replica:
         rate = found.candidate.replicas * found.candidate.replica.rps
-        return f"{step.nodes} nodes: {about(rate)} requests/s, {about(found.usd)} USD"
-    return f"{step.nodes} nodes: {about(found.days)} days, {about(found.usd)} USD"
+        return f"{counted(step.nodes, 'node')}: {about(rate)} requests/s, {about(found.usd)} USD"
+    return f"{counted(step.nodes, 'node')}: {about(found.days)} days, {about(found.usd)} USD"

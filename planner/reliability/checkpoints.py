@@ -3,17 +3,12 @@
 A pause is what training stands still for; what is copied on in the background costs nothing here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 from catalogue.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
-
-if TYPE_CHECKING:
-    from settings.checkpoints import Checkpoint
+from settings.checkpoints import Checkpoint
 
 _FEW_PAUSES = 0.5
 

@@ -41,11 +41,6 @@ def restarts_for(run_hours: float, mttf_h: float, likely: float = LIKELY) -> int
     return restarts
 
 
-def idle_gpus(gpus: int, failed: int = 1) -> int:
-    """GPUs that work and wait while `failed` others are repaired or replaced."""
-    return gpus - failed
-
-
 @dataclass(frozen=True, kw_only=True)
 class FailureCost:
     """What one failure costs: the whole job's time in hours, in GPU hours, in US dollars where they have a price."""

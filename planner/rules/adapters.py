@@ -1,9 +1,6 @@
 """LoRA adapters: whose they are, and whether vLLM has room for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from catalogue.echo import echo
 from catalogue.site import meant
@@ -11,9 +8,7 @@ from planner.draft import Draft, rule
 from planner.findings import Observation
 from planner.rules.known import services
 from planner.serving.adapters import RANKS
-
-if TYPE_CHECKING:
-    from settings.serving import Adapter, Service
+from settings.serving import Adapter, Service
 
 _MOST_VOCABULARY = 258_048
 
@@ -87,7 +82,8 @@ def adapter_vocabulary(draft: Draft) -> Iterable[Observation]:
         if service.adapters and model and model.vocab > _MOST_VOCABULARY:
             yield Observation(
                 path=f"{path}.adapters",
-                sentence=f"{model.name} has {model.vocab} words, and vLLM takes adapters for up to {_MOST_VOCABULARY}",
+                sentence=f"{model.name} has {model.vocab} tokens in its vocabulary, and vLLM takes adapters up to "
+                f"{_MOST_VOCABULARY}",
                 remedy="merge the adapters into the model and serve that",
                 subject=service.name,
                 inputs={"vocabulary": str(model.vocab)},

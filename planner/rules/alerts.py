@@ -1,7 +1,5 @@
 """Thresholds of a stack's own: each replaces one of the table of failures, once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

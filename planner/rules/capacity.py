@@ -10,6 +10,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools, or_own_row, placed_runs, runs, services
+from planner.wording import counted, one_of
 
 
 @aws_rule(
@@ -47,7 +48,7 @@ def pool_without_gpu(draft: Draft) -> Iterable[Observation]:
     for path, pool, plan in known_pools(draft):
         neuron = isinstance(plan, AwsPoolPlan) and plan.instance.accelerator is Accelerator.NEURON
         if not neuron and (plan.gpus_per_node == 0) is not (pool.role == "system"):
-            has = f"has {plan.gpus_per_node} GPUs" if plan.gpus_per_node else "has no GPU"
+            has = f"has {counted(plan.gpus_per_node, 'GPU')}" if plan.gpus_per_node else "has no GPU"
             yield Observation(
                 path=f"{path}.{draft.hardware_key}",
                 sentence=f"{plan.hardware} {has}, and the pool's role is {pool.role}",
@@ -83,7 +84,7 @@ def _other_hardware(draft: Draft, *, gpus: bool) -> str:
     if isinstance(draft, AwsDraft):
         return "take a g or p type" if gpus else "take an m7i size"
     fitting = [row.name for row in draft.catalogue.servers.values() if (row.gpu_count > 0) is gpus]
-    return f"take one of {', '.join(fitting)}" if fitting else "add such a server to gpucluster:catalogue.servers"
+    return f"take {one_of(fitting)}" if fitting else "add such a server to gpucluster:catalogue.servers"
 
 
 @aws_rule(
@@ -120,8 +121,8 @@ def gang_fits_pool(draft: Draft) -> Iterable[Observation]:
             fewer = f"set nodes to at most {pool.count} or " if pool.count else ""
             yield Observation(
                 path=f"{path}.nodes",
-                sentence=f"the gang takes {run.nodes} nodes ({gpus} GPUs) and pool {pool.name} has {pool.count} "
-                f"({pool.gpus} GPUs), so it would never start",
+                sentence=f"the gang takes {counted(run.nodes, 'node')} ({counted(gpus, 'GPU')}) and pool {pool.name} "
+                f"has {pool.count} ({counted(pool.gpus, 'GPU')}), so it would never start",
                 remedy=f"{fewer}set the pool's count to {run.nodes}",
                 subject=run.name,
                 inputs={"gang": f"{run.nodes} nodes ({gpus} GPUs)", "pool": f"{pool.count} nodes ({pool.gpus} GPUs)"},

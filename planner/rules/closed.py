@@ -1,7 +1,5 @@
 """A network without a way out: what its nodes and pods ask all the same, and do not get."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -98,8 +98,8 @@ def month_below_fixed(draft: AwsDraft) -> Iterable[Observation]:
     if alerts and fixed > alerts.monthly_usd:
         yield Observation(
             path="budget.alerts.monthlyUsd",
-            sentence=f"the stack without its GPU nodes costs {fixed:.0f} USD a month, and people are told at "
-            f"{alerts.monthly_usd:.0f}",
+            sentence=f"the stack without its GPU nodes costs {fixed:.0f} USD a month, so a budget of "
+            f"{alerts.monthly_usd:.0f} would alert every month",
             remedy=f"raise monthlyUsd to {prices.monthly:.0f}, which the whole stack costs, or what you mean to spend",
             inputs={"fixed": f"{fixed:.0f} USD", "limit": f"{alerts.monthly_usd:.0f} USD"},
         )

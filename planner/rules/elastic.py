@@ -1,7 +1,5 @@
 """Runs that go on with fewer nodes: what each size between their bounds needs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from planner.draft import Draft, rule

@@ -1,18 +1,15 @@
 """Experiments: room for trials, their budget, and what their script can be told and tells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil, floor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from planner.draft import Draft, rule
 from planner.experiments import ExperimentPlan
 from planner.findings import Observation, Severity
-
-if TYPE_CHECKING:
-    from settings.experiments import Experiment
-    from settings.workloads import TrainingRun
+from planner.wording import one_of
+from settings.experiments import Experiment
+from settings.workloads import TrainingRun
 
 REFERENCE_METRICS = ("loss",)
 """What the log of the reference trainer says by name and value (node/trainer/train.py)."""
@@ -198,7 +195,7 @@ def _hours(hours: float) -> str:
     source="the log of the reference trainer; Katib 0.19, pkg/metricscollector/v1beta1/common/const.go (DefaultFilter)",
 )
 def trial_metric(draft: Draft) -> Iterator[Observation]:
-    """Trials of the reference trainer are compared by what it prints; what another script prints nobody knows here."""
+    """Trials of the reference trainer are compared by what it prints; what another script prints is not known."""
     for seen in experiments(draft):
         if seen.run.framework == "reference" and seen.plan.metric not in REFERENCE_METRICS:
             yield Observation(
@@ -217,7 +214,7 @@ def trial_metric(draft: Draft) -> Iterator[Observation]:
     source="node/trainer/arguments.py",
 )
 def trial_parameter(draft: Draft) -> Iterator[Observation]:
-    """A flag that the reference trainer does not know ends it; one of the plan's would belie memory and speed."""
+    """Trials differ in flags that the reference trainer knows: another one ends it. Those that the plan sets stay."""
     for seen in experiments(draft):
         for index, parameter in enumerate(seen.plan.parameters):
             if seen.run.framework == "reference" and parameter.name not in REFERENCE_FLAGS:
@@ -225,6 +222,6 @@ def trial_parameter(draft: Draft) -> Iterator[Observation]:
                     path=f"{seen.path}.parameters[{index}].name",
                     sentence=f"--{parameter.name} is no flag of the reference trainer that trials may differ in: it "
                     "has none of that name, or the plan sets it",
-                    remedy=f"take one of {', '.join(REFERENCE_FLAGS)}",
+                    remedy=f"take {one_of(REFERENCE_FLAGS)}",
                     subject=seen.plan.name,
                 )

@@ -1,17 +1,12 @@
 """Secrets that Secrets Manager keeps: what would not be found, would not be read, or would not follow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from planner.draft import AwsDraft, aws_rule
 from planner.external_secrets import readers
 from planner.findings import Observation
 from planner.rules.known import answering
-
-if TYPE_CHECKING:
-    from settings.external_secrets import ExternalSecret
+from settings.external_secrets import ExternalSecret
 
 _GUIDE = "Secrets Manager user guide"
 _CONTROLLER = "external-secrets 2.9.0"
@@ -117,7 +112,7 @@ def external_secret_half(draft: AwsDraft) -> Iterator[Observation]:
     source=f"{_GUIDE}, Rotate: the value before stays valid beside the new one only if both are there",
 )
 def external_secret_twice(draft: AwsDraft) -> Iterator[Observation]:
-    """Two keys that are one value let nobody change over, and let callers of one service into another."""
+    """Two keys with one value cannot be rotated one after the other, and let callers of one service into another."""
     kept = _kept(draft)
     seen: dict[tuple[str, str | None], str] = {}
     for each in readers(draft.settings):

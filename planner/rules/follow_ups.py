@@ -1,17 +1,12 @@
 """Evaluations and exports of runs: whether they can ever start, and have something to start from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from planner.draft import Draft, rule
 from planner.findings import Observation
 from planner.rules.known import runs
-
-if TYPE_CHECKING:
-    from settings.follow_ups import FollowUp
-    from settings.workloads import TrainingRun
+from settings.follow_ups import FollowUp
+from settings.workloads import TrainingRun
 
 
 def _follow_ups(draft: Draft) -> Iterator[tuple[str, TrainingRun, FollowUp]]:

@@ -1,7 +1,5 @@
 """What a training framework can make of a plan: degrees, sharding, precision, models, and when it saves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 

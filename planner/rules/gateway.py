@@ -1,7 +1,5 @@
 """The way in from outside: who may connect, whether certificates can be had, and whether it is needed at all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from ipaddress import IPv4Network
 

@@ -1,11 +1,8 @@
 """What is in the images of training runs: the plugin that NCCL needs on EFA, and the script that is started."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from catalogue.image_types import NUMBER, OFI_PLUGIN, find, repository
 from catalogue.images import REPOSITORIES, is_published
@@ -14,9 +11,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.rules.known import placed_runs, runs, workloads
 from planner.rules.placeholders import of_documentation
-
-if TYPE_CHECKING:
-    from settings.workloads import TrainingRun
+from settings.workloads import TrainingRun
 
 
 @aws_rule(
@@ -78,7 +73,7 @@ def image_unproven_on_efa(draft: AwsDraft) -> Iterable[Observation]:
     source="CRI: ErrImagePull; catalogue/images.py",
 )
 def image_unknown(draft: Draft) -> Iterable[Observation]:
-    """An image of which nobody says that it exists is misspelt, or private: its pods wait until it is there."""
+    """An image that no table lists is misspelt or private: its pods wait until a registry has it."""
     settings, seen = draft.settings, set[str]()
     on_efa = {run.image for _, run in _on_efa(draft)} if isinstance(draft, AwsDraft) else set()
     for path, image in (

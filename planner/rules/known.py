@@ -1,27 +1,23 @@
 """What several rules look at: pools, runs and services of which enough is known, each with its settings path."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
 from planner.draft import AwsDraft, Draft
 from planner.findings import Observation
 from planner.forecast import Forecast
+from planner.metal_draft import MetalDraft
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import RunStorage, StoragePlan
 from planner.training.plan import TrainingPlan
 from planner.workload_types import RunPlan
-
-if TYPE_CHECKING:
-    from planner.metal_draft import MetalDraft
-    from settings.aws_pools import AwsPool
-    from settings.metal import MetalPool
-    from settings.pools import Pool
-    from settings.serving import Service, Triton
-    from settings.workloads import TrainingRun
+from settings.aws_pools import AwsPool
+from settings.metal import MetalPool
+from settings.pools import Pool
+from settings.serving import Service, Triton
+from settings.workloads import TrainingRun
 
 
 @overload
@@ -50,8 +46,8 @@ def runs(draft: Draft) -> Iterator[tuple[str, TrainingRun]]:
 def impossible(
     path: str, run: TrainingRun, chosen: str, lacking: Mapping[str, tuple[bool, str, str]], instead: str
 ) -> Iterator[Observation]:
-    """What a run cannot be with what it has `chosen`. `lacking` says by setting whether the run has it, why it cannot,
-    and what to do; to do something else about the choice is `instead`.
+    """Settings that exclude what the run has `chosen`. `lacking` has by setting whether the run sets it, why the two
+    exclude each other, and what to do; `instead` is what to do about the choice.
     """
     for key, (wrong, reason, remedy) in lacking.items():
         if wrong:

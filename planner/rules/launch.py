@@ -1,7 +1,5 @@
 """Words and variables of a run that contradict what the plan, the operator or the platform says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from planner.draft import Draft, rule

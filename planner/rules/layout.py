@@ -16,6 +16,7 @@ from planner.training.layout import (
     tensor_reach,
     within_nvlink,
 )
+from planner.wording import counted, one_of
 
 _MEGATRON = "Megatron Core user guide, parallelism strategies"
 _MOST_BUBBLE = 0.5
@@ -70,8 +71,9 @@ def tensor_leaves_node(draft: Draft) -> Iterable[Observation]:
         fitting = [size_ for size_ in degrees if within_nvlink(size_, per_node, seen.gpu.nvlink_gpus)]
         yield Observation(
             path=f"{seen.path}.parallelism.tensor",
-            sentence=f"groups of {size} GPUs do not stay among the {reach} that a {seen.pool.hardware} joins",
-            remedy=f"take one of {', '.join(map(str, fitting))}, and pipeline or data for the rest",
+            sentence=f"a tensor group of {counted(size, 'GPU')} is more than the {reach} that NVLink joins in a "
+            f"{seen.pool.hardware}",
+            remedy=f"take {one_of(fitting)}, and pipeline or data for the rest",
             subject=seen.run.name,
             inputs={"tensor": f"{size} GPUs", "joined": f"{reach} GPUs"},
         )
@@ -94,7 +96,7 @@ def tensor_divides_heads(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"{seen.path}.parallelism.tensor",
                 sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
-                remedy=f"take one of {', '.join(map(str, fitting))}",
+                remedy=f"take {one_of(fitting)}",
                 subject=seen.run.name,
                 inputs={"tensor": str(size), "heads": str(model.heads), "KV heads": str(model.kv_heads)},
             )
@@ -165,7 +167,7 @@ def experts_divide(draft: Draft) -> Iterable[Observation]:
                 path=f"{seen.path}.parallelism.expert",
                 sentence=f"{layout.expert} does not divide both the {layout.shards * layout.tensor} ranks of a "
                 f"pipeline stage and what {seen.model.name} has, {has}",
-                remedy=f"take one of {', '.join(map(str, fitting))}" if count else "remove the key",
+                remedy=f"take {one_of(fitting)}" if count else "remove the key",
                 subject=seen.run.name,
                 inputs={
                     "expert": str(layout.expert),

@@ -1,7 +1,5 @@
 """Monitoring: a disk for the retention, a rate that one Prometheus takes, room for it, somebody who is told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import ceil
 

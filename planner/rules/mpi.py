@@ -1,7 +1,5 @@
 """Runs that MPI starts: what they cannot be, and where they cannot be tried."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from planner.draft import Draft, rule

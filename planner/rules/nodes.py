@@ -9,6 +9,7 @@ from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools
+from planner.wording import one_of
 
 if TYPE_CHECKING:
     from settings.aws_pools import AwsPool
@@ -81,7 +82,7 @@ def zone_unknown(draft: AwsDraft) -> Iterable[Observation]:
             yield Observation(
                 path=f"platform.zones[{index}]",
                 sentence=f"{platform.region} has no zone {zone}, as of {OFFERINGS_AS_OF}",
-                remedy=f"take one of {', '.join(known)}, or waive zone-unknown for {zone} if "
+                remedy=f"take {one_of(known)}, or waive zone-unknown for {zone} if "
                 f"aws ec2 describe-availability-zones --region {platform.region} lists it",
                 subject=zone,
             )

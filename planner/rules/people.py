@@ -1,7 +1,5 @@
 """People at the pages of the cluster: whether the page is there, whether the issuer is reached, what a group sees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from planner.draft import AwsDraft, Draft, aws_rule, rule

@@ -1,15 +1,11 @@
 """Pipelines: runs that their steps can start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from planner.draft import Draft, rule
 from planner.findings import Observation
-
-if TYPE_CHECKING:
-    from settings.workloads import TrainingRun
+from planner.wording import one_of
+from settings.workloads import TrainingRun
 
 
 @rule(
@@ -37,7 +33,7 @@ def pipeline_run(draft: Draft) -> Iterator[Observation]:
 def _wrong(run: TrainingRun | None, known: tuple[str, ...]) -> tuple[str, str] | None:
     """What is wrong with a run that a step should start, and what to do."""
     if run is None:
-        return "it is no run of training.runs", f"name one of {', '.join(known)}" if known else "add it there"
+        return "it is no run of training.runs", f"name {one_of(known)}" if known else "add it there"
     if run.launcher == "mpi" or run.api == "v2":
         wrong = f"it is no PyTorchJob (launcher {run.launcher}, api {run.api})"
         return wrong, "name a run with launcher torchrun and api v1"

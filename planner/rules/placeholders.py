@@ -1,6 +1,4 @@
-"""Values that documentation uses and nobody owns: a stack that says them has not been made one's own yet."""
-
-from __future__ import annotations
+"""Values that documentation uses and nobody owns: they have to be replaced."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

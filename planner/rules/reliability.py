@@ -9,7 +9,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.reliability.checkpoints import overhead
-from planner.reliability.losses import SPOT_MOST_LOST_MINUTES, covered_hours, failure_cost, idle_gpus
+from planner.reliability.losses import SPOT_MOST_LOST_MINUTES, covered_hours, failure_cost
 from planner.reliability.mttf import Mttf, failure_rate, mttf
 from planner.rules.known import known_runs, placed_runs, timed_runs
 
@@ -49,7 +49,7 @@ def checkpoint_interval(draft: Draft) -> Iterable[Observation]:
                 path=f"{seen.path}.checkpoint.everyMinutes",
                 sentence=f"every {minutes} with pauses up to {pause:g} s loses {now:.1%} of the "
                 f"time at {_told(failing)}: each failure takes {cost.gpu_hours:.0f} GPU hours, with "
-                f"{idle_gpus(failing.gpus)} GPUs waiting for one",
+                f"{failing.gpus - 1} GPUs waiting for one",
                 remedy=f"every {best / 60:.0f} min would lose {least:.1%}",
                 subject=seen.run.name,
                 inputs={

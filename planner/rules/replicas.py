@@ -1,7 +1,5 @@
 """Replicas of model services: what they scale by, and whether their pool has room for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from planner.draft import Draft, rule

@@ -1,7 +1,5 @@
 """Experiments: whether an algorithm can take the parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import floor, log, prod
 

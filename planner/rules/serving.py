@@ -1,9 +1,6 @@
 """Model services: parallelism, memory, replicas."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from catalogue.echo import echo
 from catalogue.model_types import Model
@@ -15,10 +12,9 @@ from planner.rules.known import or_own_row, services, workloads
 from planner.serving.memory import Quantization
 from planner.serving.plan import device_gb, replica_memory
 from planner.training.layout import tensor_degrees
+from planner.wording import one_of
 from planner.workload_types import ServicePlan
-
-if TYPE_CHECKING:
-    from settings.serving import Service
+from settings.serving import Service
 
 _QUANTIZATIONS: tuple[Quantization, ...] = ("none", "fp8", "int4")
 _SHORTEST_LENGTH = 256
@@ -56,7 +52,7 @@ def tensor_parallel(draft: Draft) -> Iterable[Observation]:
             yield Observation(
                 path=f"{path}.tensorParallel",
                 sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
-                remedy=f"take one of {', '.join(map(str, fitting))}",
+                remedy=f"take {one_of(fitting)}",
                 subject=service.name,
                 inputs={"heads": str(model.heads), "KV heads": str(model.kv_heads)},
             )

@@ -1,7 +1,5 @@
 """Signed images: what admission would refuse, and what it could not ask."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from catalogue.images import is_pinned

@@ -8,6 +8,7 @@ from planner.findings import Observation, Severity
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import Seen, known_runs, timed_runs
 from planner.throughput import Claim, claim, peak_tflops
+from planner.wording import about
 
 _PALM = "Chowdhery et al. 2022 (PaLM), appendix B"
 _MOST_WAITING = 0.5
@@ -62,7 +63,7 @@ def _meant(told: Claim) -> str:
 def _possible(seen: Seen, told: Claim) -> str:
     step = seen.plan.forecast.step if seen.plan.forecast else None
     estimated = step.tokens_per_s if step else seen.training.tokens_per_s
-    estimate = f"{estimated:,.0f} tokens/s are the planner's estimate"
+    estimate = f"{about(estimated)} tokens/s are the planner's estimate"
     if told.mfu:
         return f"at an MFU of {told.mfu:.0%} it is {told.tokens_per_s_at_mfu:,.0f} tokens/s; {estimate}"
     return estimate
@@ -90,7 +91,8 @@ def run_unlike_forecast(draft: Draft) -> Iterable[Observation]:
         yield Observation(
             path=f"{seen.path}.expected",
             sentence=f"{forecast.tokens_per_s:,.0f} tokens/s are {forecast.tokens_per_s / step.tokens_per_s:.2g} times "
-            f"what is forecast for this layout on {seen.plan.gpus} {seen.gpu.name}, {few:,.0f} to {many:,.0f} tokens/s",
+            f"what is forecast for this layout on {seen.plan.gpus} {seen.gpu.name}, {about(few)} to {about(many)} "
+            "tokens/s",
             remedy="keep it if this layout was measured with this software, and name that in software; else remove it",
             subject=seen.run.name,
             inputs={"expected": f"{forecast.tokens_per_s:g} tokens/s", "forecast": f"{step.tokens_per_s:.0f} tokens/s"},
@@ -147,7 +149,7 @@ def run_takes_years(draft: Draft) -> Iterable[Observation]:
         yield Observation(
             path=f"{seen.path}.tokensBillion",
             sentence=f"{seen.run.tokens_billion:g} billion tokens of {seen.model.name} take {seen.plan.gpus} "
-            f"{seen.gpu.name} {days:,.0f} days at {forecast.tokens_per_s:,.0f} tokens/s",
+            f"{seen.gpu.name} {days:,.0f} days at {about(forecast.tokens_per_s)} tokens/s",
             remedy=f"take {times:.0f} times as many GPUs for a year, or at most "
             f"{(seen.run.tokens_billion or 0) / times:,.0f} billion tokens",
             subject=seen.run.name,
@@ -176,7 +178,7 @@ def block_ends_before_run(draft: AwsDraft) -> Iterable[Observation]:
         if days > there:
             yield Observation(
                 path=f"{seen.path}.tokensBillion",
-                sentence=f"the run takes {days:.1f} days at {forecast.tokens_per_s:,.0f} tokens/s, and the "
+                sentence=f"the run takes {days:.1f} days at {about(forecast.tokens_per_s)} tokens/s, and the "
                 f"block of pool {seen.run.pool} has {there:.1f} until its last checkpoint is due",
                 remedy="go on in another block from that checkpoint, or buy a longer one",
                 subject=seen.run.name,

@@ -1,7 +1,5 @@
 """Trackers: those that are no more, and those that a run cannot tell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from planner.draft import Draft, rule

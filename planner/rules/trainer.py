@@ -1,7 +1,5 @@
 """Runs by Kubeflow Trainer v2: what they cannot be, and that nothing serves them unless somebody installed it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from planner.draft import Draft, rule

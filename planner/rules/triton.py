@@ -1,7 +1,5 @@
 """Triton servers beside model services: room for all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from planner.draft import Draft, rule

@@ -8,6 +8,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.own_images import images_of
 from planner.rules.known import followed, workloads
+from planner.wording import one_of
 
 
 @aws_rule(
@@ -26,7 +27,7 @@ def kubernetes_unsupported(draft: AwsDraft) -> Iterable[Observation]:
         yield Observation(
             path="platform.kubernetesVersion",
             sentence=f"no AMI release is recorded for {minor}{past}",
-            remedy=f"take one of {', '.join(KUBERNETES)}",
+            remedy=f"take {one_of(KUBERNETES)}",
             inputs={"version": minor, "recorded": ", ".join(KUBERNETES)},
         )
 

@@ -1,7 +1,5 @@
 """LoRA adapters beside a model: the ranks that vLLM has room for, and the memory that the room takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,18 +1,13 @@
 """The way in: which services callers from outside reach, by what names, and what carries their requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
 
 from planner.serving.drain import LEAVE_SECONDS, TRITON_DRAIN_SECONDS
 from planner.serving.people import PeoplePlan, plan_people
 from planner.workload_types import ServicePlan, TritonPlan
-
-if TYPE_CHECKING:
-    from settings.serving import Service, Serving, Triton
+from settings.serving import Service, Serving, Triton
 
 LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory"
 """Let's Encrypt documentation, ACME endpoint (production)."""

@@ -1,9 +1,6 @@
 """Model services: what a replica asks of its node, what its memory holds, and how it starts and stops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
@@ -23,9 +20,7 @@ from planner.serving.memory import (
 from planner.serving.replicas import limited
 from planner.serving.startup import copy_seconds, load_rate_gb_per_s, load_seconds, scale_up_seconds, startup_seconds
 from planner.workload_types import PodResources, ScalingPlan, ServicePlan
-
-if TYPE_CHECKING:
-    from settings.serving import Service
+from settings.serving import Service
 
 _MB_PER_GB = 1000
 _SHM_MIB_PER_GPU = 2048

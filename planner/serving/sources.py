@@ -1,7 +1,5 @@
 """Where a model comes from: an object store, a hub at one commit, or a claim that holds it already."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 _HUB, _CLAIM = "hf://", "pvc://"

@@ -1,11 +1,8 @@
 """Triton servers: what a replica asks of its node, and how long it may take to start."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from catalogue.units import BYTES_PER_GB
 from planner.placement import Replicas, has_room
@@ -13,9 +10,7 @@ from planner.pool_types import PoolPlan
 from planner.serving.plan import replica_resources
 from planner.serving.startup import copy_seconds, load_seconds, startup_seconds
 from planner.workload_types import ServicePlan, TritonPlan
-
-if TYPE_CHECKING:
-    from settings.serving import Triton
+from settings.serving import Triton
 
 _MB_PER_GB = 1000
 

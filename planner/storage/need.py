@@ -84,14 +84,14 @@ def object_copy_seconds(size_gb: float, copier_gb_per_s: float) -> float:
     return 2 * size_gb / copier_gb_per_s
 
 
-def restore_seconds(size_gb: float, gb_per_s: float, full_readers: int = 1) -> float:
-    """Seconds to read a checkpoint back. Nodes that read only their part count as one reader of the whole."""
-    return size_gb * full_readers / gb_per_s
+def restore_seconds(size_gb: float, gb_per_s: float) -> float:
+    """Seconds to read a checkpoint back, each node its part."""
+    return size_gb / gb_per_s
 
 
-def text_gb(tokens: float, bytes_per_token: int = _BYTES_PER_TOKEN) -> float:
-    """GB of text as token ids of two to four bytes; GB/s where tokens are those of a second."""
-    return tokens * bytes_per_token / BYTES_PER_GB
+def text_gb(tokens: float) -> float:
+    """GB of text as token ids of four bytes; GB/s where tokens are those of a second."""
+    return tokens * _BYTES_PER_TOKEN / BYTES_PER_GB
 
 
 def staged_gb_per_node(dataset_gb: float, nodes: int, staging: Staging) -> float:

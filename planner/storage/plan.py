@@ -1,10 +1,7 @@
 """From settings and rows to the numbers of the shared file system."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from catalogue.metal_types import StorageServer
 from catalogue.model_types import Model
@@ -30,11 +27,9 @@ from planner.storage.redundancy import copies_or_parity, parse
 from planner.storage.types import RunStorage, StoragePlan
 from planner.training.job import Job
 from planner.training.states import lora_parameters
-
-if TYPE_CHECKING:
-    from settings.aws_storage import FsxLustre
-    from settings.metal_storage import Ceph, MetalLustre, MetalStorage
-    from settings.workloads import Training, TrainingRun
+from settings.aws_storage import FsxLustre
+from settings.metal_storage import Ceph, MetalLustre, MetalStorage
+from settings.workloads import Training, TrainingRun
 
 TB_PER_TIB = BYTES_PER_GIB * GIB_PER_TIB / BYTES_PER_GB / GB_PER_TB
 

@@ -1,18 +1,14 @@
 """How a run's processes are started, in numbers: what a framework counts in steps, and the fewest pods of a gang."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from catalogue.model_types import Model
-
-if TYPE_CHECKING:
-    from planner.forecast import Forecast
-    from planner.reliability.checkpoints import Saving
-    from planner.training.plan import TrainingPlan
-    from settings.workloads import TrainingRun
+from planner.forecast import Forecast
+from planner.reliability.checkpoints import Saving
+from planner.training.plan import TrainingPlan
+from settings.workloads import TrainingRun
 
 Framework = Literal["script", "torchrun", "fsdp2", "deepspeed", "megatron", "nemo", "reference"]
 

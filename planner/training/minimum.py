@@ -1,7 +1,7 @@
 """How many GPUs a model needs by the way it is used, from its number of parameters alone; activations are extra."""
 
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil
 from typing import Literal
 
 from catalogue.units import BYTES_PER_GB
@@ -57,12 +57,6 @@ def min_gpus(
     if sharding == "none":
         return 1 if whole <= budget else None
     return max(1, ceil(shared / (budget - whole))) if whole < budget else None
-
-
-def max_parameters(memory_gb: float, *, gradients: Gradients = "bf16", fill: float = FILL) -> int:
-    """The largest model that plain data parallelism trains in full on GPUs of that memory."""
-    states = bytes_per_parameter(Job(gradients=gradients, sharding="none"))
-    return floor(memory_gb * fill * BYTES_PER_GB / states.total)
 
 
 def needs(parameters: float, memory_gb: float) -> Need:

@@ -654,7 +654,7 @@ def gate_args(**changes: Any) -> GateArgs:
 def triton_args(**changes: Any) -> TritonServerArgs:
     before = done()
     known: dict[str, Any] = {
-        "server": "vision",
+        "name": "vision",
         "namespace": "inference",
         "image": "triton:1",
         "shape": PodShape(gpus=1, cpu_millicores=4000, memory_mib=30_000, shm_mib=2048),
@@ -664,7 +664,7 @@ def triton_args(**changes: Any) -> TritonServerArgs:
         "priority": "inference",
         "models": Directory(volume="models", path="triton/vision-1234"),
         "claim": "model-weights",
-        "ready": before,
+        "ready": [before],
         "nodes_ready": [before],
         "replicas": 2,
         "spare_replica": False,
@@ -685,7 +685,7 @@ SCALING = Scaling(least=1, most=3, targets={"waiting": "5"}, up_seconds=120, dow
 def service_args(**changes: Any) -> InferenceServiceArgs:
     before = done()
     known: dict[str, Any] = {
-        "service": "llama",
+        "name": "llama",
         "namespace": "inference",
         "image": "vllm:1",
         "shape": PodShape(gpus=2, cpu_millicores=8000, memory_mib=60_000, shm_mib=4096),

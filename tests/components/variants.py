@@ -594,7 +594,7 @@ VARIANTS: Mapping[str, Make] = {
     "triton-with-room": lambda opts: TritonServer(
         "sample",
         triton_args(
-            server="speech",
+            name="speech",
             namespace="models",
             image="triton:2",
             shape=PodShape(gpus=2, cpu_millicores=5000, memory_mib=40_000, shm_mib=1024),
@@ -604,7 +604,7 @@ VARIANTS: Mapping[str, Make] = {
             priority="other",
             models=Directory(volume="claim-x", path="y", below="/claim-x"),
             claim="x",
-            ready=done("models"),
+            ready=[done("models")],
             nodes_ready=[done("nodes"), done("gpus")],
             replicas=3,
             spare_replica=True,

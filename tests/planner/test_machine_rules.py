@@ -78,17 +78,25 @@ def test_the_committed_stack_has_no_finding_about_its_machines() -> None:
 @pytest.mark.parametrize(
     ("changes", "rule", "said"),
     [
-        ({"inventory.hosts.1.address": "10.20.0.[13-20]"}, "machine-twice", "hosts[1].address: 10.20.0.13 is dgx-01's"),
+        (
+            {"inventory.hosts.1.address": "10.20.0.[13-20]"},
+            "machine-twice",
+            "cp-3 and dgx-01 both have 10.20.0.13",
+        ),
         (
             {"inventory.hosts.1.bmc": "10.20.4.[13-20]"},
             "machine-twice",
-            "hosts[1].bmc: 10.20.4.13 is dgx-01's, and cp-3",
+            "hosts[1].bmc: cp-3 and dgx-01 both have 10.20.4.13",
         ),
-        ({"inventory.hosts.2.name": "cp-[3-6]"}, "machine-twice", "hosts[2].name: cp-3 is cp-3's, and cp-3's already"),
-        ({"inventory.hosts.3.serials": ["SX9R14", "Z-1"]}, "machine-twice", "SX9R14 is mds-1's, and oss-4's already"),
-        ({"inventory.hosts.3.hostKeys": [KEY, KEY]}, "machine-twice", "is mds-2's, and mds-1's already"),
-        ({"inventory.hosts.3.macs": ["94:6d:ae:00:00:01"] * 2}, "machine-twice", "hosts[3].macs: 94:6d:ae:00:00:01"),
-        ({"inventory.hosts.3.units": [20]}, "rack-unit-twice", "mds-1 takes units 20 to 20 of rack r1, and oss-1 does"),
+        ({"inventory.hosts.2.name": "cp-[3-6]"}, "machine-twice", "hosts[2].name: two machines have cp-3"),
+        ({"inventory.hosts.3.serials": ["SX9R14", "Z-1"]}, "machine-twice", "oss-4 and mds-1 both have SX9R14"),
+        ({"inventory.hosts.3.hostKeys": [KEY, KEY]}, "machine-twice", "mds-1 and mds-2 both have"),
+        (
+            {"inventory.hosts.3.macs": ["94:6d:ae:00:00:01"] * 2},
+            "machine-twice",
+            "both have 94:6d:ae:00:00:01",
+        ),
+        ({"inventory.hosts.3.units": [20]}, "rack-unit-twice", "mds-1 takes unit 20 of rack r1, which oss-1 takes"),
         ({"inventory.hosts.1.units": [2, 42]}, "rack-unit-twice", "takes units 42 to 49 of rack r1, which has 48"),
         ({"inventory.hosts.3.address": "10.20.8.[35-36]"}, "machine-elsewhere", "not in platform.managementCidr"),
         ({"inventory.hosts.3.bmc": "10.20.0.[95-96]"}, "machine-elsewhere", "not in platform.bmcCidr 10.20.4.0/22"),
@@ -167,22 +175,22 @@ def test_what_a_range_lacks_is_said_with_its_path(changes: dict[str, Any], said:
         (
             [{"name": "leaf-r[0-3]-01"}, {"name": "leaf-r3-01"}],
             "fabric-switch-unnamed",
-            "switches[1].name: leaf-r3-01 is of two switches",
+            "switches[1].name: two switches have leaf-r3-01",
         ),
         (
             [{"name": "spine-[01-02]", "guids": ["0x900a840300d2a1c0"] * 2}],
             "fabric-switch-unnamed",
-            "switches[0].guids: 0x900a840300d2a1c0 is of two switches",
+            "switches[0].guids: two switches have 0x900a840300d2a1c0",
         ),
         (
             [{"name": "leaf-r[0-1]-01", "racks": "r1", "units": [2, 38]}],
             "rack-unit-twice",
-            "switches[0].units: leaf-r0-01 takes units 2 to 2 of rack r1, and dgx-01 does",
+            "switches[0].units: leaf-r0-01 takes unit 2 of rack r1, which dgx-01 takes",
         ),
         (
             [{"name": "leaf-r0-01", "racks": "r1", "units": [49]}],
             "rack-unit-twice",
-            "leaf-r0-01 takes units 49 to 49 of rack r1, which has 48",
+            "leaf-r0-01 takes unit 49 of rack r1, which has 48",
         ),
     ],
 )

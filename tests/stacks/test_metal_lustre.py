@@ -105,4 +105,4 @@ def test_a_machine_that_may_not_be_formatted_is_told_so() -> None:
 
 def test_what_cannot_be_is_refused_before_a_machine_is_touched() -> None:
     changes: dict[str, Any] = {"oss-[1-4]": {"targets": [0, 2, 4, 5]}}
-    assert "OST 5 is oss-4's, and oss-3's already" in refusal(with_lustre(changes), stack="metal")
+    assert "oss-3 and oss-4 both have OST 5" in refusal(with_lustre(changes), stack="metal")

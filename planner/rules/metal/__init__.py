@@ -1,6 +1,6 @@
 """The rules about on-premises racks, by subject; importing this package registers them."""
 
-from planner.rules.metal import (
+from planner.rules.metal import (  # noqa: F401 - each registers its rules
     ceph,
     ceph_machines,
     controllers,
@@ -18,22 +18,3 @@ from planner.rules.metal import (
     storage_servers,
     versions,
 )
-
-__all__ = [
-    "ceph",
-    "ceph_machines",
-    "controllers",
-    "cooling",
-    "cost",
-    "fabric",
-    "facility",
-    "hardware",
-    "homes",
-    "lustre_machines",
-    "machine_parts",
-    "machines",
-    "servers",
-    "site",
-    "storage_servers",
-    "versions",
-]

@@ -1,7 +1,5 @@
 """The machines of Ceph in an inventory: their drives, where they stand, and what Ceph takes the place of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from planner.findings import Observation

@@ -1,6 +1,4 @@
-"""The network of management controllers: whom an attacker asks there, owns the machine."""
-
-from __future__ import annotations
+"""The network of management controllers: who reaches a controller owns its machine."""
 
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network

@@ -88,7 +88,8 @@ def rack_crowded(draft: MetalDraft) -> Iterable[Observation]:
     if fullest is not None and fullest.nodes > CROWDED_NODES:
         yield Observation(
             path="facility.racks.units",
-            sentence=f"a rack would hold {fullest.nodes} GPU nodes and draw {fullest.kw:.1f} kW",
+            sentence=f"a rack would hold {fullest.nodes} GPU nodes and draw {fullest.kw:.1f} kW, and reference designs "
+            f"stop at {CROWDED_NODES}, where air flow, weight and cables begin to decide",
             remedy=f"plan for {CROWDED_NODES} (lower units or powerKw), or have the rack's maker confirm it",
             inputs={"nodes": str(fullest.nodes), "draw": f"{fullest.kw:.1f} kW"},
         )

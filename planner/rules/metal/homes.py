@@ -1,7 +1,5 @@
 """NFS: the machine that serves people's own files, and what is not for NFS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from planner.findings import Observation, Severity

@@ -1,11 +1,8 @@
 """The machines of Lustre in an inventory: their drives, the numbers of their targets, partners, and the network."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
-from typing import TYPE_CHECKING
 
 from catalogue.network_types import NicRole
 from planner.findings import Observation
@@ -15,10 +12,8 @@ from planner.site import HostPlan
 from planner.storage.limits import in_use
 from planner.storage.lustre_targets import MOST_PARITY, LustrePlan, LustreServer
 from planner.storage.plan import lustre_servers
-
-if TYPE_CHECKING:
-    from settings.inventory import Hosts
-    from settings.metal_storage import MetalLustre
+from settings.inventory import Hosts
+from settings.metal_storage import MetalLustre
 
 _MANUAL = "Lustre operations manual"
 _ROLES = ("oss", "mds")
@@ -98,7 +93,8 @@ def lustre_target_numbers(draft: MetalDraft) -> Iterable[Observation]:
     targets have the same."""
     for _, lustre in _served(draft):
         taken: dict[tuple[str, int], str] = {}
-        after = {kind: _next(lustre, kind) for kind in ("mdt", "ost")}
+        targets = [target for server in lustre.servers for target in server.targets]
+        after = {kind: 1 + max((t.index for t in targets if t.kind == kind), default=-1) for kind in ("mdt", "ost")}
         for place, hosts in _servers(draft):
             if hosts.disks and not hosts.targets:
                 free = after["mdt" if hosts.storage == "mds" else "ost"]
@@ -116,7 +112,7 @@ def lustre_target_numbers(draft: MetalDraft) -> Iterable[Observation]:
                 if other != server.name:
                     yield Observation(
                         path=path_of(_place(draft, server.name), "targets"),
-                        sentence=f"{target.kind.upper()} {target.index} is {server.name}'s, and {other}'s already",
+                        sentence=f"{other} and {server.name} both have {target.kind.upper()} {target.index}",
                         remedy=f"give the newer machine numbers from {after[target.kind]} on; a target keeps its own",
                         subject=server.name,
                         inputs={"index": str(target.index), "machines": f"{other}, {server.name}"},
@@ -128,12 +124,6 @@ def lustre_target_numbers(draft: MetalDraft) -> Iterable[Observation]:
                 remedy="write 0 under targets of the first metadata server",
                 inputs={"metadata targets": str(after["mdt"])},
             )
-
-
-def _next(lustre: LustrePlan, kind: str) -> int:
-    """The first number above all that are taken."""
-    taken = (target.index for server in lustre.servers for target in server.targets if target.kind == kind)
-    return 1 + max(taken, default=-1)
 
 
 @metal_rule(
@@ -166,7 +156,7 @@ def lustre_partners(draft: MetalDraft) -> Iterable[Observation]:
 def _strange(
     draft: MetalDraft, lustre: LustrePlan, server: LustreServer, owners: Mapping[str, list[str]]
 ) -> Iterator[tuple[str, str, str]]:
-    """What of a pair cannot be: the key, a sentence, what to do."""
+    """What is wrong with a pair: the key, a sentence, what to do."""
     other, host = lustre.of(server.partner or ""), _host(draft, server.name)
     if other is None or other.kind != server.kind or other.name == server.name:
         kind = "metadata" if server.kind == "mdt" else "object"
@@ -177,18 +167,12 @@ def _strange(
         yield "partner", f"{server.name} names {other.name}, and {whom}", "let two machines name each other"
     by_path = [disk for disk in host.disks if not disk.startswith("/dev/disk/by-id/")] if host else []
     if by_path:
-        yield (
-            "disks",
-            f"{by_path[0]} is a name that {other.name} does not have for the drive: a path is one machine's",
-            "name drives of pairs by /dev/disk/by-id (wwn-…, or dm-uuid-mpath-… behind multipath)",
-        )
+        said = f"{by_path[0]} is a name that {other.name} does not have for the drive: a path is one machine's"
+        yield "disks", said, "name drives of pairs by /dev/disk/by-id (wwn-…, or dm-uuid-mpath-… behind multipath)"
     for disk in host.disks if host else ():
         if len(owners[disk]) > 1 and owners[disk][0] != server.name:
-            yield (
-                "disks",
-                f"{disk} is a disk of {owners[disk][0]}'s targets already",
-                "name a drive once, on the machine whose targets it holds as a rule",
-            )
+            said = f"{disk} is a disk of {owners[disk][0]}'s targets already"
+            yield "disks", said, "name a drive once, on the machine whose targets it holds as a rule"
 
 
 @metal_rule(
@@ -230,7 +214,7 @@ def _addresses(draft: MetalDraft, network: str) -> Iterator[Observation]:
     for host in draft.site.hosts if draft.site else ():
         for address in host.storage_addresses:
             other = owner.setdefault(address, host.name)
-            said = f"{address} is {host.name}'s, and {other}'s already" if other != host.name else ""
+            said = f"{other} and {host.name} both have {address}" if other != host.name else ""
             if network == "o2ib" and IPv4Address(address) in management:
                 said = f"{address} is in platform.managementCidr {management}, where no InfiniBand is"
             if said:

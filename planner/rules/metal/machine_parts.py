@@ -1,7 +1,5 @@
 """What is in the machines of an inventory: disks, drivers, ports, each for one purpose."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

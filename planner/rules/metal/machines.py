@@ -1,19 +1,14 @@
 """The machines of an inventory: each is one, each stands somewhere, and nothing of one is given to two purposes."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
-from typing import TYPE_CHECKING
 
 from planner.findings import Observation, Severity
 from planner.metal_draft import MetalDraft, metal_rule
 from planner.site import HostPlan
-
-if TYPE_CHECKING:
-    from settings.inventory import Hosts, Member
-    from settings.switches import SwitchMember
+from settings.inventory import Hosts, Member
+from settings.switches import SwitchMember
 
 
 def ranges(draft: MetalDraft) -> Iterator[tuple[int, Hosts]]:
@@ -93,9 +88,10 @@ def machine_twice(draft: MetalDraft) -> Iterable[Observation]:
             if (kind, value) in seen:
                 other = seen[kind, value]
                 shown = f"{value[:40]}..." if len(value) > 40 else value
+                both = "two machines have" if other == member.name else f"{other} and {member.name} both have"
                 yield Observation(
                     path=path_of(member.place, key),
-                    sentence=f"{shown} is {member.name}'s, and {other}'s already",
+                    sentence=f"{both} {shown}",
                     remedy="correct one of the two",
                     subject=member.name,
                     inputs={key: shown, "machines": f"{other}, {member.name}"},
@@ -117,10 +113,11 @@ def rack_unit_twice(draft: MetalDraft) -> Iterable[Observation]:
         if device.rack is None or device.unit is None:
             continue
         top = device.unit + height - 1
+        units = f"units {device.unit} to {top}" if height > 1 else f"unit {top}"
         if top > most:
             yield Observation(
                 path=path,
-                sentence=f"{device.name} takes units {device.unit} to {top} of rack {device.rack}, which has {most}",
+                sentence=f"{device.name} takes {units} of rack {device.rack}, which has {most}",
                 remedy="place it lower",
                 subject=device.name,
                 inputs={"top": str(top), "units": str(most)},
@@ -129,7 +126,7 @@ def rack_unit_twice(draft: MetalDraft) -> Iterable[Observation]:
         for other in sorted(others):
             yield Observation(
                 path=path,
-                sentence=f"{device.name} takes units {device.unit} to {top} of rack {device.rack}, and {other} does",
+                sentence=f"{device.name} takes {units} of rack {device.rack}, which {other} takes",
                 remedy="correct racks or units",
                 subject=device.name,
                 inputs={"rack": device.rack, "units": f"{device.unit} to {top}"},

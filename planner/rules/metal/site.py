@@ -7,6 +7,7 @@ from itertools import combinations
 from planner.findings import Observation, Severity
 from planner.metal_draft import MetalDraft, metal_rule
 from planner.nodes import METAL_MAX_PODS
+from planner.wording import counted
 
 _POD_RANGE_BITS = 8
 """Bits of the range of pod addresses that kube-controller-manager gives a node by default (a /24 of them)."""
@@ -35,7 +36,7 @@ def control_plane_nodes(draft: MetalDraft) -> Iterable[Observation]:
     if there < wanted:
         yield Observation(
             path="platform.controlPlaneNodes",
-            sentence=f"the control plane takes {wanted} nodes, and the system pools have {there}",
+            sentence=f"the control plane takes {counted(wanted, 'node')}, and the system pools have {there}",
             remedy=f"raise the count of a system pool by {wanted - there}, or take fewer of them on purpose",
             inputs={"control plane nodes": str(wanted), "system nodes": str(there)},
         )

@@ -1,7 +1,5 @@
 """The two bandwidths of a collective operation."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +9,6 @@ from planner.communication.collectives import (
     algorithm_gb_per_s,
     bus_factor,
     bus_gb_per_s,
-    transfer_seconds,
 )
 
 ALL_REDUCE = Collective.ALL_REDUCE
@@ -26,8 +23,6 @@ ALL_REDUCE = Collective.ALL_REDUCE
         (Collective.ALL_GATHER, 8, 7 / 8),
         (Collective.REDUCE_SCATTER, 5, 4 / 5),
         (Collective.ALL_TO_ALL, 16, 15 / 16),
-        (Collective.BROADCAST, 16, 1.0),
-        (Collective.REDUCE, 3, 1.0),
         (Collective.SEND_RECEIVE, 2, 1.0),
         (Collective.ALL_REDUCE, 1, 0.0),
     ],
@@ -48,15 +43,10 @@ def test_bandwidths_of_a_measurement() -> None:
     collective=st.sampled_from(Collective),
     ranks=st.integers(2, 10_000),
     rate=st.floats(0.1, 10_000),
-    size=st.floats(1, 1e12),
 )
-def test_bus_bandwidth_does_not_depend_on_the_ranks(
-    collective: Collective, ranks: int, rate: float, size: float
-) -> None:
-    """T3.4, P19: full links show the same bus bandwidth whatever the number of GPUs, and time agrees with it."""
+def test_bus_bandwidth_does_not_depend_on_the_ranks(collective: Collective, ranks: int, rate: float) -> None:
+    """T3.4, P19: full links show the same bus bandwidth whatever the number of GPUs."""
     assert bus_gb_per_s(collective, ranks, algorithm_gb_per_s(collective, ranks, rate)) == pytest.approx(rate)
-    seconds = transfer_seconds(collective, size, ranks, rate)
-    assert bus_gb_per_s(collective, ranks, size / seconds / 1e9) == pytest.approx(rate)
 
 
 def test_one_rank_has_no_bandwidth() -> None:
@@ -65,11 +55,3 @@ def test_one_rank_has_no_bandwidth() -> None:
         algorithm_gb_per_s(ALL_REDUCE, 1, 370)
     with pytest.raises(ValueError, match="0 ranks"):
         bus_factor(ALL_REDUCE, 0)
-
-
-def test_longer_messages_and_more_ranks_take_longer() -> None:
-    """NC18: time grows with the message and with the ranks, towards twice the message at the bus bandwidth."""
-    sizes = [transfer_seconds(ALL_REDUCE, size, 8, 370) for size in (1e6, 1e7, 1e8)]
-    ranks = [transfer_seconds(ALL_REDUCE, 1e9, ranks, 370) for ranks in (2, 8, 64, 4096)]
-    assert all(shorter < longer for shorter, longer in (*pairwise(sizes), *pairwise(ranks)))
-    assert ranks[-1] < 2 / 370

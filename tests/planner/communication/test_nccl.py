@@ -61,7 +61,6 @@ def test_constants(algorithm: Algorithm, protocol: Protocol, wanted: tuple[float
         (ALL_REDUCE, RING, SIMPLE, nodes(8), 8.4 + (126 - 14) * 3.4 + 14 * 14),
         (ALL_REDUCE, RING, Protocol.LL128, nodes(4), 14 + (62 - 6) * 1.9 + 6 * 4),
         (Collective.ALL_GATHER, RING, SIMPLE, nodes(8), 8.4 + (63 - 7) * 3.4 + 7 * 14),
-        (Collective.BROADCAST, RING, SIMPLE, NODE, 8.4 + 7 * 3.4),
         # 2 x ((n/N - 1) inside + log2 N outside)
         (ALL_REDUCE, TREE, SIMPLE, nodes(8), 8.4 + 2 * (7 * 4.0 + 3 * 14)),
         (ALL_REDUCE, TREE, Protocol.LL, nodes(6), 6.8 + 2 * (7 * 0.6 + 2 * 5)),

@@ -9,8 +9,6 @@ from planner.fabric.bandwidth import (
     injection_gbit_per_s,
     node_gbyte_per_s,
     oversubscription,
-    ports_lost_with_a_leaf,
-    share_without_a_spine,
 )
 from planner.fabric.design import Demand, FabricDesign, Topology, Wiring
 from planner.fabric.topology import design
@@ -63,16 +61,6 @@ def test_bits_and_bytes() -> None:
     assert node_gbyte_per_s(8, 200) == 200
     assert node_gbyte_per_s(1, 200) == 25
     assert node_gbyte_per_s(8, 400) == 400
-
-
-def test_failures() -> None:
-    """FB05: a spine takes its share of the links between leaves along, a leaf takes its rail's cards."""
-    rails = built(32, Topology.RAIL_OPTIMISED)
-    assert share_without_a_spine(rails) == 0.75
-    assert ports_lost_with_a_leaf(rails) == 32
-    assert share_without_a_spine(built(8, Topology.LEAF_SPINE)) == 0
-    assert share_without_a_spine(built(8, None)) == 1
-    assert ports_lost_with_a_leaf(built(8, None)) == 64
 
 
 @given(

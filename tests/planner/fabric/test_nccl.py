@@ -8,8 +8,8 @@ from planner.fabric.nccl import Devices, InfiniBand, Preset, Roce, Sockets
 
 DGX = Devices(tuple(f"mlx5_{number}" for number in (0, 3, 4, 5, 6, 9, 10, 11)))
 PRESETS: tuple[Preset, ...] = (
-    InfiniBand(devices=DGX, rails=True, sharp=True, topology_file="/topology.xml", service_level=1),
-    Roce(devices=DGX, rails=True, traffic_class=41, service_level=1, gid_index=3, topology_file="/topology.xml"),
+    InfiniBand(devices=DGX, rails=True, sharp=True),
+    Roce(devices=DGX, rails=True),
     Sockets(),
 )
 
@@ -30,19 +30,10 @@ def test_nothing_is_said_without_need() -> None:
     assert InfiniBand(devices=None, rails=False).variables() == {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": "eth0"}
 
 
-def test_site_values() -> None:
-    """T3.11, NC09: a topology file goes by the variable that NCCL reads."""
-    variables = InfiniBand(devices=DGX, rails=False, topology_file="/etc/topology.xml", service_level=2).variables()
-    assert variables["NCCL_TOPO_FILE"] == "/etc/topology.xml"
-    assert variables["NCCL_IB_SL"] == "2"
-
-
 def test_roce() -> None:
-    """T3.11: InfiniBand's, the longer timeout, and the lossless class; a GID index only where somebody gives one."""
-    usual = Roce(devices=DGX, rails=True, traffic_class=41, service_level=3).variables()
-    verbs = InfiniBand(devices=DGX, rails=True, service_level=3).variables()
-    assert usual == verbs | {"NCCL_IB_TIMEOUT": "22", "NCCL_IB_TC": "41"}
-    assert Roce(devices=DGX, rails=True, gid_index=3).variables()["NCCL_IB_GID_INDEX"] == "3"
+    """T3.11: InfiniBand's, and the longer timeout."""
+    verbs = InfiniBand(devices=DGX, rails=True).variables()
+    assert Roce(devices=DGX, rails=True).variables() == verbs | {"NCCL_IB_TIMEOUT": "22"}
 
 
 def test_tcp() -> None:
@@ -57,17 +48,10 @@ def test_sockets_are_those_that_pods_have() -> None:
     assert not {field.name for preset in PRESETS for field in fields(type(preset))} & {"socket", "interface"}  # type: ignore[arg-type]
 
 
-def test_gid_index_is_of_roce() -> None:
-    """NC03: InfiniBand has none to set."""
-    assert "gid_index" not in {field.name for field in fields(InfiniBand)}
-    with pytest.raises(TypeError, match="gid_index"):
-        InfiniBand(devices=DGX, rails=True, gid_index=3)  # type: ignore[call-arg]
-    assert "NCCL_IB_GID_INDEX" not in PRESETS[0].variables()
-
-
 @pytest.mark.parametrize(
     ("correction", "variable"),
     [
+        ("NC03", "NCCL_IB_GID_INDEX"),
         ("NC04", "NCCL_NET_GDR_LEVEL"),
         ("NC05", "NCCL_NET_GDR_READ"),
         ("NC07", "NCCL_BUFFSIZE"),
@@ -79,7 +63,7 @@ def test_gid_index_is_of_roce() -> None:
     ],
 )
 def test_what_no_preset_can_say(correction: str, variable: str) -> None:
-    """NC04, NC05, NC07, NC09, NC17: no preset sets it, with all of its fields given; NCCL decides better."""
+    """NC03, NC04, NC05, NC07, NC09, NC17: no preset sets it, with all of its fields given; NCCL decides better."""
     assert not any(variable in preset.variables() for preset in PRESETS), correction
 
 

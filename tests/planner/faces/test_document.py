@@ -5,15 +5,17 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from planner.faces import generated
-from planner.faces.document import derived, document, plain, restored, text
+from planner.faces.document import CAMEL, KINDS, PLATFORM, derived, document, plain, text
 from planner.faces.schema import parts, schema
 from planner.metal_types import MetalPlan
 from planner.plan import AwsPlan
@@ -27,6 +29,20 @@ def checked(plan: AwsPlan | MetalPlan) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(text(document(plan)))
     VALIDATOR.validate(data)
     return data
+
+
+@cache
+def reader(platform: str) -> TypeAdapter[Any]:
+    """What reads a document of that platform."""
+    # Pydantic takes a configuration for a plain dataclass only where that is one of several types.
+    kind: Any = KINDS[platform] | None
+    return TypeAdapter(kind, config=CAMEL)
+
+
+def restored(data: dict[str, Any]) -> AwsPlan | MetalPlan:
+    """The plan that a document describes. Raises pydantic's ValidationError, a ValueError, if it describes none."""
+    plan: AwsPlan | MetalPlan = reader(data[PLATFORM]).validate_json(json.dumps(data))
+    return plan
 
 
 COUNTS = st.integers(0, 300)

@@ -11,7 +11,6 @@ from planner.reliability.losses import (
     covered_hours,
     expected_failures,
     failure_cost,
-    idle_gpus,
     restarts_for,
 )
 from planner.reliability.mttf import failure_rate, mttf
@@ -50,12 +49,6 @@ def test_no_number_of_restarts_is_enough(hours: float, likely: float) -> None:
     """A run that fails all the time, and a certainty that nobody can give."""
     with pytest.raises(ValueError, match="no number of restarts"):
         restarts_for(hours, 1, likely)
-
-
-def test_gpus_that_wait_for_one() -> None:
-    """T11: 1,023 of 1,024 GPUs are healthy and wait; 1,016 when their whole node is replaced."""
-    assert idle_gpus(1024) == 1023
-    assert idle_gpus(1024, 8) == 1016
 
 
 def test_cost_of_a_failure() -> None:

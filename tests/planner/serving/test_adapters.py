@@ -86,6 +86,6 @@ def test_a_vocabulary_that_vllm_has_no_adapters_for_is_refused() -> None:
     catalogue = replace(SHIPPED, models={**SHIPPED.models, "llama-3-70b": large})
     changes = {"serving.services.0.adapters": [SQL]}
     (finding,) = _found("adapter-vocabulary", planned("prod", changes, catalogue=catalogue))
-    assert "262144 words" in finding.sentence
+    assert "262144 tokens in its vocabulary" in finding.sentence
     assert _found("adapter-vocabulary", planned("prod", catalogue=catalogue)) == []
     assert _found("adapter-vocabulary", _plan(SQL)) == []

@@ -68,16 +68,14 @@ def test_local_checkpoints_drain_until_the_next_one() -> None:
     assert target_gb_per_s([run, run]) == 30
 
 
-def test_restoring_from_every_node_reads_the_checkpoint_as_often() -> None:
-    """T3.8: 988 GB at 20 GB/s take 49 s if each node reads its part, and 32 times as long if each reads all of it."""
+def test_restoring_a_checkpoint() -> None:
+    """T3.8: 988 GB at 20 GB/s take 49 s if each node reads its part."""
     assert restore_seconds(988, 20) == pytest.approx(49.4)
-    assert restore_seconds(988, 20, full_readers=32) == pytest.approx(32 * 49.4)
 
 
 def test_text_is_negligible_beside_checkpoints() -> None:
     """ST01, T3.8: 80,000 tokens/s of 4 bytes are 0.32 MB/s; a checkpoint of the same run asks for 16.5 GB/s."""
     assert text_gb(80_000) == pytest.approx(0.00032)
-    assert text_gb(80_000, 2) == pytest.approx(0.00016)
     assert text_gb(80_000) * 10_000 < rate_gb_per_s(checkpoint_gb(70.6e9), 60)
 
 

@@ -4,12 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalogue.gpus import A100_80, H100, H200, T4
+from catalogue.gpus import A100_80, H100, T4
 from catalogue.models import MODELS
 from planner.throughput import (
     claim,
-    days_to_train,
-    flops_per_day,
     flops_per_token,
     mfu,
     model_flops_per_token,
@@ -100,21 +98,6 @@ def test_peak_rates() -> None:
     assert (peak_tflops(H100), peak_tflops(H100, "fp8")) == (989, 1979)
     assert peak_tflops(A100_80, "fp8") == 312
     assert peak_tflops(T4) == peak_tflops(T4, "fp8") == 65
-
-
-@pytest.mark.parametrize(("gpus", "tokens", "days"), [(64, 15e12, "2905"), (256, 15e12, "726"), (64, 1.4e12, "271")])
-def test_days_of_pretraining_70_billion(gpus: int, tokens: float, days: str) -> None:
-    """HW22, T3.5: 64 H100 take about 2,900 days for 15 trillion tokens and 271 for 1.4; 256 H200 take 726."""
-    peak = peak_tflops(H200 if gpus == 256 else H100)
-    assert f"{days_to_train(OF_70_BILLION * tokens, gpus, peak, 0.4):.0f}" == days
-
-
-def test_days_of_a_budget_of_operations() -> None:
-    """C11: 2 PFLOP/s are 1.7e20 operations a day; 1e24 take 5,787 days, 15.85 years."""
-    assert flops_per_day(1, 2000, 1.0) == pytest.approx(1.728e20)
-    days = days_to_train(1e24, 1, 2000, 1.0)
-    assert round(days) == 5787
-    assert days / 365.25 == pytest.approx(15.85, abs=0.01)
 
 
 def test_global_batch_is_of_data_parallel_ranks() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from catalogue.models import MODELS
 from planner.training.job import Gradients, Sharding
-from planner.training.minimum import Mode, max_parameters, min_gpus, needs
+from planner.training.minimum import Mode, min_gpus, needs
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,6 @@ def test_zero_1_that_fits_in_the_end() -> None:
 
 def test_plain_data_parallelism_ends_at_four_billion() -> None:
     """HW24: 64 GB / 16 = 4.0 billion, 64 / 18 = 3.6 with fp32 gradients; 7 and 70 billion are out of its reach."""
-    assert max_parameters(80) == 4_000_000_000
-    assert max_parameters(80, gradients="fp32") == 3_555_555_555
     assert min_gpus(4.0e9, "full", memory_gb=80, sharding="none") == 1
     assert min_gpus(7e9, "full", memory_gb=80, sharding="none") is None
     assert min_gpus(70e9, "full", memory_gb=80, sharding="none") is None

@@ -106,7 +106,7 @@ def test_degrees_that_do_not_multiply_up(parallelism: dict[str, int], path: str,
 def test_tensor_parallelism_stays_in_the_node() -> None:
     """C13, C04: 16 GPUs are two nodes of 8; an NVLink domain of 72 joins nodes, and 8 of its GPUs are a group."""
     (finding,) = _found("tensor-leaves-node", _plan(parallelism={"tensor": 16}))
-    assert "do not stay among the 8 that a p5.48xlarge joins" in finding.sentence
+    assert "is more than the 8 that NVLink joins in a p5.48xlarge" in finding.sentence
     assert "take one of 1, 2, 4, 8" in finding.remedy
     assert not _found("tensor-leaves-node", _plan(parallelism={"tensor": 8}))
     quarters = replace(_with_gpu(GB200).instances["p5.48xlarge"], gpu_count=4)

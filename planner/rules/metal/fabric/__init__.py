@@ -1,5 +1,3 @@
 """Rules about the compute fabric."""
 
-from planner.rules.metal.fabric import cards, service, size, switches
-
-__all__ = ["cards", "service", "size", "switches"]
+from planner.rules.metal.fabric import cards, service, size, switches  # noqa: F401 - each registers its rules

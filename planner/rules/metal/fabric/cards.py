@@ -14,6 +14,7 @@ from planner.metal_draft import MetalDraft, metal_rule
 from planner.pool_types import MetalPoolPlan
 from planner.rules.known import placed_runs
 from planner.rules.metal.fabric.joined import cards_of, joined, switch_of
+from planner.wording import one_of
 
 _NEGOTIATED = 'NVIDIA DGX SuperPOD cabling design guide, "Mixing Widths and Rates"'
 _SPEAKS = {"infiniband": Link.INFINIBAND, "roce": Link.ETHERNET, "ethernet": Link.ETHERNET}
@@ -34,7 +35,7 @@ def fabric_link(draft: MetalDraft) -> Iterable[Observation]:
         yield Observation(
             path="fabric.switch",
             sentence=f"{switch.name} is a switch for {_name(switch.link)}, and the fabric is {kind}",
-            remedy=f"take one of {', '.join(fitting)}, or another kind",
+            remedy=f"take {one_of(fitting)}, or another kind",
             subject=switch.name,
         )
     for path, pool, group in cards_of(draft):

@@ -36,7 +36,7 @@ def fabric_switch_unnamed(draft: MetalDraft) -> Iterable[Observation]:
                 shown = f"{value:#018x}" if isinstance(value, int) else value
                 yield Observation(
                     path=f"{path}.{key}",
-                    sentence=f"{shown} is of two switches",
+                    sentence=f"two switches have {shown}",
                     remedy="correct one of the two",
                     subject=each.name,
                 )

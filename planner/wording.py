@@ -1,0 +1,27 @@
+"""Words for numbers."""
+
+from collections.abc import Iterable
+from math import floor, log10
+
+from catalogue.echo import bare
+
+__all__ = ["about", "bare", "counted", "one_of"]
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something: 1 node, 2 nodes."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def about(value: float) -> str:
+    """A number with the two digits that a forecast is good for: 38,233 is 38,000."""
+    if value <= 0:
+        return "0"
+    size = 10 ** max(0, floor(log10(value)) - 1)
+    return f"{round(value / size) * size:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def one_of(values: Iterable[object]) -> str:
+    """What to choose from: 1, or one of 1, 2."""
+    names = [str(each) for each in values]
+    return names[0] if len(names) == 1 else f"one of {', '.join(names)}"
