@@ -111,4 +111,4 @@ def _of_pods(pools: Iterable[AwsPoolPlan], gpu: bool, zones: int) -> int:
 
 def _at_worst(pools: Iterable[AwsPoolPlan], gpu: bool, zones: int) -> Iterator[tuple[AwsPoolPlan, int]]:
     placed = (pool for pool in pools if (pool.role != "system") is gpu)
-    return ((pool, pool.count + -(-pool.surge // zones)) for pool in placed)
+    return ((pool, pool.count + -(-pool.surge // zones) * (2 if pool.falls_back else 1)) for pool in placed)

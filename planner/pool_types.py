@@ -9,7 +9,7 @@ from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile,
 from planner.blocks import BlockPlan, BlockShare
 from planner.mig import mig_config, plugin_config, product_label
 from planner.replacement import RepairPlan, UpdateStrategy
-from planner.scaled import ScaledPlan
+from planner.scaled import Offers, ScaledPlan, SpotPlan
 
 Role = Literal["system", "training", "inference"]
 
@@ -83,7 +83,8 @@ class AwsPoolPlan(PoolPlan):
     by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
     `capacity_reservation` is the id of what is held for them on demand, or `held` what the stack holds itself, and
     `idle` how many of it nobody here runs. The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where
-    `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be.
+    `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be. `spot` says what its
+    node groups may take beside its own type on spot.
     """
 
     instance: Instance
@@ -106,6 +107,17 @@ class AwsPoolPlan(PoolPlan):
     idle: int = 0
     lustre_efa: int = 0
     scaled: ScaledPlan | None = None
+    spot: SpotPlan | None = None
+
+    @property
+    def offers(self) -> Offers:
+        """Every type and way to buy that its nodes may be of."""
+        return self.scaled or self.spot or Offers(types=(self.instance,), usages=(self.usage,))
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether the keeper asks for its nodes, on spot or on demand."""
+        return self.spot is not None and self.spot.falls_back
 
     @property
     def shares(self) -> tuple[BlockShare, ...]:
@@ -114,8 +126,8 @@ class AwsPoolPlan(PoolPlan):
 
     @property
     def nodes_now(self) -> int:
-        """Nodes to ask for on the plan's day: none before a capacity block's first, none that pods have to ask for."""
-        if self.scaled:
+        """Nodes to ask for on the plan's day: none before a capacity block's first, none that pods or keepers get."""
+        if self.scaled or self.falls_back:
             return 0
         return self.block.nodes if self.block else self.count
 

@@ -29,7 +29,7 @@ from planner.nodes import (
 from planner.placement import wants_placement_group
 from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan
 from planner.replacement import repair, surge, update_strategy
-from planner.scaled import plan_scaled
+from planner.scaled import plan_scaled, plan_spot
 from planner.storage.fsx import efa_interfaces
 from planner.types import AwsTotals, Totals
 
@@ -107,7 +107,9 @@ def _on_aws(
     pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int, *, apart: bool
 ) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
-    instance, scaled = instances[pool.instance_type], plan_scaled(pool, instances)
+    instance, scaled, spot = instances[pool.instance_type], plan_scaled(pool, instances), plan_spot(pool, instances)
+    offered = scaled or spot
+    types = offered.types if offered else (instance,)
     usage = UsageClass(pool.capacity)
     fabric = pool.role == "training" and instance.efa_max > 0
     interfaces = layout(instance, fabric)
@@ -129,14 +131,8 @@ def _on_aws(
         efa=efa,
         max_pods=max_pods(instance),
         addressed_pods=addressed_pods(instance, interfaces, apart=apart),
-        addresses_per_node=max(
-            addresses_per_node(each, interfaces, apart=apart) for each in (scaled.types if scaled else (instance,))
-        ),
-        pod_addresses_per_node=max(
-            pod_addresses_per_node(each, interfaces) for each in (scaled.types if scaled else (instance,))
-        )
-        if apart
-        else 0,
+        addresses_per_node=max(addresses_per_node(each, interfaces, apart=apart) for each in types),
+        pod_addresses_per_node=max(pod_addresses_per_node(each, interfaces) for each in types) if apart else 0,
         allocatable_cpu_millicores=allocatable_cpu_millicores(instance.vcpu),
         allocatable_memory_mib=allocatable_memory_mib(instance, eni_pods(instance), efa),
         mig=_cut(pool, instance.gpu),
@@ -153,6 +149,7 @@ def _on_aws(
         held=HeldPlan(count=held.count, ends=_midnight_after(held.end)) if held and held.create else None,
         idle=idle,
         scaled=scaled,
+        spot=spot,
     )
 
 
