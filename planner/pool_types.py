@@ -20,7 +20,8 @@ class PoolPlan:
 
     `allocatable_*` is what the kubelet leaves to pods, daemons included. `mig` cuts every GPU into slices, as the value
     `mig_config` of the node's label says, or as many as `time_slices` pods take turns on it, as `plugin_config` says;
-    `gpu_product` is what feature discovery then calls a GPU or a slice. `nvme` are the node's own disks.
+    `gpu_product` is what feature discovery then calls a GPU or a slice. `nvme` are the node's own disks. Nodes that are
+    `sandboxed` have gVisor.
     """
 
     name: str
@@ -35,6 +36,7 @@ class PoolPlan:
     nvme: Nvme | None = None
     mig: MigProfile | None = None
     time_slices: int = 1
+    sandboxed: bool = False
 
     @property
     def nodes_now(self) -> int:
@@ -73,6 +75,15 @@ class HeldPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SandboxPlan:
+    """Where nodes fetch gVisor's two programs, s3://BUCKET/FOLDER, and the SHA-256 of each."""
+
+    source: str
+    runsc_sha256: str
+    shim_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class AwsPoolPlan(PoolPlan):
     """A node pool on AWS.
 
@@ -108,6 +119,7 @@ class AwsPoolPlan(PoolPlan):
     lustre_efa: int = 0
     scaled: ScaledPlan | None = None
     spot: SpotPlan | None = None
+    sandbox: SandboxPlan | None = None
 
     @property
     def offers(self) -> Offers:

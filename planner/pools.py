@@ -27,7 +27,7 @@ from planner.nodes import (
     metal_allocatable_memory_mib,
 )
 from planner.placement import wants_placement_group
-from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan
+from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan, SandboxPlan
 from planner.replacement import repair, surge, update_strategy
 from planner.scaled import plan_scaled, plan_spot
 from planner.storage.fsx import efa_interfaces
@@ -150,6 +150,8 @@ def _on_aws(
         idle=idle,
         scaled=scaled,
         spot=spot,
+        sandbox=SandboxPlan(**pool.sandbox.model_dump()) if pool.sandbox else None,
+        sandboxed=pool.sandbox is not None,
     )
 
 
@@ -188,6 +190,7 @@ def _in_racks(pool: MetalPool, server: Server) -> MetalPoolPlan:
         server=server,
         rails=server.rails,
         most=pool.most,
+        sandboxed=pool.sandbox,
         allocatable_cpu_millicores=allocatable_cpu_millicores(server.cpu.threads),
         allocatable_memory_mib=metal_allocatable_memory_mib(server.memory_gib, METAL_MAX_PODS),
         mig=_cut(pool, server.gpu),

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from settings.capacity_reservation import CapacityReservation
 from settings.karpenter import Karpenter
 from settings.pools import Pool
+from settings.sandbox import Sandbox, wrong_place
 from settings.sections import Path, Section, SectionError
 from settings.spot import Spot
 from settings.types import (
@@ -65,6 +66,10 @@ class AwsPool(Pool):
         Spot | None,
         Field(description="what the node group takes where EC2 has no spot instance; None = it waits"),
     ] = None
+    sandbox: Annotated[
+        Sandbox | None,
+        Field(description="CPU pods of the RuntimeClass gvisor run here; None = none of this pool's nodes has gVisor"),
+    ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
     repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
         True
@@ -93,6 +98,8 @@ class AwsPool(Pool):
             problems += scaled.beside(
                 capacity=self.capacity, nodes=self.count, own=self.instance_type, reserved=held is not None
             )
+        if self.sandbox:
+            problems += wrong_place(self.role)
         if self.spot:
             problems += self.spot.beside(
                 capacity=self.capacity,

@@ -1,6 +1,7 @@
 """The plan's pools as managed node groups."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 import pulumi
 import pulumi_aws as aws
@@ -14,6 +15,7 @@ from components.aws.karpenter_pool import KarpenterPool
 from components.aws.node_role import NodeRole, NodeRoleArgs
 from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, NodePoolArgs, Repair, RepairOverride
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
+from components.aws.user_data import SandboxSource
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan
@@ -48,6 +50,7 @@ def node_pools(
         partition=ground.account.partition,
         session_manager=plan.deployment.session_manager,
         cached=cached,
+        fetched=sorted({pool.sandbox.source.removeprefix("s3://") for pool in plan.pools.values() if pool.sandbox}),
     )
     role = NodeRole("node-role", may, inside)
 
@@ -80,6 +83,7 @@ def node_pools(
             held=_held(plan, pool, hardware),
             lustre_efa=pool.lustre_efa,
             further_types=[each.type for each in pool.spot.types[1:]] if pool.spot else (),
+            sandbox=SandboxSource(**asdict(pool.sandbox)) if pool.sandbox else None,
             after=after,
         )
 

@@ -45,6 +45,8 @@ def _hardware(pool: PoolPlan) -> Iterator[str]:
         yield "as pods ask for them, by Karpenter"
     if isinstance(pool, MetalPoolPlan) and pool.most > pool.count:
         yield f"grows to {pool.most} nodes"
+    if pool.sandboxed:
+        yield "gVisor for pods of its class"
     if pool.mig:
         yield f"each GPU as {pool.mig.count} x {pool.mig.name}"
     if pool.time_slices > 1:

@@ -217,7 +217,17 @@ class PodRun:
             if self._find("secrets", reference["name"], self.namespace) is None:
                 text = f"Unable to retrieve some image pull secrets ({reference['name']}); attempting to pull may fail"
                 self._tell("Warning", "FailedToRetrieveImagePullSecret", text)
-        return None if host_network or self._ip else self._address()
+        return self._handler() or (None if host_network or self._ip else self._address())
+
+    def _handler(self) -> volumes.Problem | None:
+        """containerd knows a RuntimeClass' handler (internal/cri/server/sandbox_run.go); `nvidia` is its toolkit's."""
+        name = self.pod["spec"].get("runtimeClassName")
+        found = self._find("runtimeclasses", name, None) if name else None
+        handler = found["handler"] if found else None
+        if handler in (None, "runc", "nvidia") or handler in self.host.handlers:
+            return None
+        text = f'Failed to create pod sandbox: rpc error: no runtime for "{handler}" is configured'
+        return volumes.Problem("FailedCreatePodSandBox", text)
 
     def _address(self) -> volumes.Problem | None:
         block, most, plugin = self.host.pods, None, "cilium-cni"
