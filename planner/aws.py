@@ -136,6 +136,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         today,
         lustre_efa=lustre.efa,
         apart=platform.network.pod_cidr is not None,
+        prefixes=platform.network.prefix_delegation,
     )
     nat_zones = _nat_zones(settings)
     vpc = plan_vpc(settings)

@@ -7,6 +7,7 @@ from typing import Literal
 from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile, Nvme, UsageClass
 from planner.blocks import BlockPlan, BlockShare
+from planner.interfaces import PREFIX_ADDRESSES
 from planner.mig import mig_config, plugin_config, product_label
 from planner.replacement import RepairPlan, UpdateStrategy
 from planner.scaled import Offers, ScaledPlan, SpotPlan
@@ -95,7 +96,7 @@ class AwsPoolPlan(PoolPlan):
     `capacity_reservation` is the id of what is held for them on demand, or `held` what the stack holds itself, and
     `idle` how many of it nobody here runs. The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where
     `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be. `spot` says what its
-    node groups may take beside its own type on spot.
+    node groups may take beside its own type on spot. With `prefixes` addresses come in blocks of 16.
     """
 
     instance: Instance
@@ -120,6 +121,7 @@ class AwsPoolPlan(PoolPlan):
     scaled: ScaledPlan | None = None
     spot: SpotPlan | None = None
     sandbox: SandboxPlan | None = None
+    prefixes: bool = False
 
     @property
     def offers(self) -> Offers:
@@ -147,10 +149,10 @@ class AwsPoolPlan(PoolPlan):
     def interfaces_per_node(self) -> int:
         """Most network interfaces of a node: those without addresses, and those that hold its pods' addresses."""
         bare = sum(each.interface_type is InterfaceType.EFA_ONLY for each in self.interfaces)
-        each = self.instance.addresses_per_interface
+        each = self.instance.addresses_per_interface * (PREFIX_ADDRESSES if self.prefixes else 1)
         if self.pod_addresses_per_node:
-            return bare + self.addresses_per_node + self.pod_addresses_per_node // each
-        return bare + self.addresses_per_node // each
+            return bare + self.addresses_per_node + -(-self.pod_addresses_per_node // each)
+        return bare + -(-self.addresses_per_node // each)
 
 
 @dataclass(frozen=True, kw_only=True)

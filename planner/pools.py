@@ -47,11 +47,12 @@ def plan_aws_pools(
     *,
     lustre_efa: bool = False,
     apart: bool = False,
+    prefixes: bool = False,
 ) -> dict[str, AwsPoolPlan]:
     """The pools whose instance type is in the catalogue, by name. A block's nodes are there while it runs only.
 
     System pools lie in all `zones`, the others in one. `lustre_efa`: the shared file system speaks EFA. `apart`:
-    pods have subnets of their own.
+    pods have subnets of their own; `prefixes`: their addresses come in blocks of 16.
     """
     wanted = list(pools)
     idle = idle_instances(wanted)
@@ -63,6 +64,7 @@ def plan_aws_pools(
             today,
             idle.get(pool.name, 0),
             apart=apart,
+            prefixes=prefixes,
         )
         for pool in wanted
         if pool.instance_type in instances
@@ -104,7 +106,7 @@ def aws_totals(pools: Iterable[AwsPoolPlan]) -> AwsTotals:
 
 
 def _on_aws(
-    pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int, *, apart: bool
+    pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int, *, apart: bool, prefixes: bool
 ) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
     instance, scaled, spot = instances[pool.instance_type], plan_scaled(pool, instances), plan_spot(pool, instances)
@@ -130,9 +132,12 @@ def _on_aws(
         interfaces=interfaces,
         efa=efa,
         max_pods=max_pods(instance),
-        addressed_pods=addressed_pods(instance, interfaces, apart=apart),
-        addresses_per_node=max(addresses_per_node(each, interfaces, apart=apart) for each in types),
-        pod_addresses_per_node=max(pod_addresses_per_node(each, interfaces) for each in types) if apart else 0,
+        addressed_pods=addressed_pods(instance, interfaces, apart=apart, prefixes=prefixes),
+        addresses_per_node=max(addresses_per_node(each, interfaces, apart=apart, prefixes=prefixes) for each in types),
+        pod_addresses_per_node=max(pod_addresses_per_node(each, interfaces, prefixes=prefixes) for each in types)
+        if apart
+        else 0,
+        prefixes=prefixes,
         allocatable_cpu_millicores=allocatable_cpu_millicores(instance.vcpu),
         allocatable_memory_mib=allocatable_memory_mib(instance, eni_pods(instance), efa),
         mig=_cut(pool, instance.gpu),
