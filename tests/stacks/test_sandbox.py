@@ -31,9 +31,8 @@ def test_the_class_leads_to_nodes_that_have_it() -> None:
 
 def test_nodes_fetch_it_by_hash_and_containerd_knows_it() -> None:
     text = base64.b64decode(deployed().one("pool-system-template").inputs["userData"])
-    config, script = (
-        part.get_payload(decode=True).decode() for part in message_from_bytes(text).walk() if not part.is_multipart()
-    )
+    parts = [each.get_payload(decode=True) for each in message_from_bytes(text).walk() if not each.is_multipart()]
+    config, script = (each.decode() for each in parts if isinstance(each, bytes))
     assert "containerd.runtimes.runsc]" in json.loads(config)["spec"]["containerd"]["config"]
     lines = script.splitlines()
     assert lines[:2] == ["#!/bin/bash", f"set -- s3://acme-tools/gvisor/20261116 {'a' * 64} {'b' * 64}"]
