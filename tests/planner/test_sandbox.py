@@ -36,6 +36,7 @@ def test_nodes_of_the_pool_have_it() -> None:
     ],
 )
 def test_what_is_no_sandbox_is_refused(changes: Mapping[str, Any], path: str, why: str) -> None:
+    """PF04: GPUs are not passed on, and what nodes fetch is named by its hash."""
     with pytest.raises(SettingsError) as refused:
         planned("dev", changes)
     assert path in str(refused.value)
