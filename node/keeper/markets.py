@@ -68,6 +68,8 @@ class Move:
 
 def move(pool: Spot, spot: Seen, paid: Seen, waits: Waits, now: datetime) -> Move:
     """Which group is to ask for what, `spot` first. A new number of nodes is asked for on spot."""
+    if not paid.wanted:
+        waits = replace(waits, paid=None)  # off hours, or somebody, took them
     if spot.wanted + paid.wanted != pool.nodes:
         kept = min(paid.wanted, pool.nodes)
         return Move(sizes=(pool.nodes - kept, kept), waits=replace(waits, missing=now))

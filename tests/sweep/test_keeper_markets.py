@@ -49,6 +49,12 @@ def test_after_so_many_hours_spot_is_asked_again() -> None:
     assert (found.sizes, found.waits) == ((4, 0), Waits(missing=NOW + minutes(360)))
 
 
+def test_hours_on_demand_are_counted_anew_when_there_were_none() -> None:
+    """In off hours both groups were emptied."""
+    found = at((4, 1), (0, 0), Waits(missing=NOW, paid=NOW - timedelta(days=1)), 15)
+    assert found.waits.paid == NOW + minutes(15)
+
+
 @pytest.mark.parametrize(
     ("spot", "paid", "wanted"), [((2, 2), (0, 0), (4, 0)), ((6, 6), (0, 0), (4, 0)), ((1, 1), (6, 6), (0, 4))]
 )
