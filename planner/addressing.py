@@ -8,6 +8,7 @@ from dataclasses import replace
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
+from planner.interfaces import PREFIX_ADDRESSES
 from planner.pool_types import AwsPoolPlan
 from planner.types import Subnet, SubnetRole
 from planner.vpc import VpcPlan
@@ -43,31 +44,44 @@ def subnets(
     lower, upper = IPv4Network(vpc_cidr).subnets(1)
     edge, control, *system = lower.subnets(3)
     placed = list(pools)
-    gpu_addresses = _addresses(placed, gpu=True, zones=1) + FSX_ADDRESSES
+    each, kept = _of_prefixes(vpc)
+    gpu_addresses = _addresses(placed, gpu=True, zones=1) + FSX_ADDRESSES * each
     system_addresses = _addresses(placed, gpu=False, zones=len(zones))
-    result = [_subnet(f"gpu-{gpu_zone}", "gpu", gpu_zone, upper, gpu_addresses)]
-    result += _pod_subnets(vpc.pod_cidr, zones, gpu_zone, placed) if vpc.pod_cidr else ()
+    result = [_subnet(f"gpu-{gpu_zone}", "gpu", gpu_zone, upper, gpu_addresses, kept)]
+    result += _pod_subnets(vpc.pod_cidr, zones, gpu_zone, placed, prefixes=vpc.prefixes) if vpc.pod_cidr else ()
     for zone, public, private, nodes in zip(zones, edge.subnets(4), control.subnets(4), system, strict=False):
         nat = _NAT_ADDRESSES if zone in nat_zones else 0
         inside = (len(vpc.endpoints) if zone in vpc.endpoint_zones else 0) + home
         result += (
             _subnet(f"public-{zone}", "public", zone, public, nat),
             _subnet(f"control-plane-{zone}", "control-plane", zone, private, CONTROL_PLANE_ADDRESSES),
-            _subnet(f"system-{zone}", "system", zone, nodes, system_addresses + inside),
+            _subnet(f"system-{zone}", "system", zone, nodes, system_addresses + inside * each, kept),
         )
     return tuple(result)
 
 
-def _pod_subnets(pod_cidr: str, zones: Sequence[str], gpu_zone: str, pools: Sequence[AwsPoolPlan]) -> Iterator[Subnet]:
+def _of_prefixes(vpc: VpcPlan) -> tuple[int, int]:
+    """What a single address takes of a subnet of nodes with pods, and what AWS keeps of that. Where pods' addresses
+    come as /28, a single one spoils a /28 at worst, and so do those that AWS keeps, at both ends.
+    """
+    if vpc.prefixes and not vpc.pod_cidr:
+        return PREFIX_ADDRESSES, 2 * PREFIX_ADDRESSES
+    return 1, AWS_RESERVED_ADDRESSES
+
+
+def _pod_subnets(
+    pod_cidr: str, zones: Sequence[str], gpu_zone: str, pools: Sequence[AwsPoolPlan], *, prefixes: bool
+) -> Iterator[Subnet]:
     """Of the pods' range, the upper half is the GPU zone's, whose nodes are of all kinds, and each other zone has an
     eighth of the lower one.
     """
     lower, upper = IPv4Network(pod_cidr).subnets(1)
     system = _of_pods(pools, gpu=False, zones=len(zones))
-    yield _subnet(f"pods-{gpu_zone}", "pods", gpu_zone, upper, system + _of_pods(pools, gpu=True, zones=1))
+    kept = 2 * PREFIX_ADDRESSES if prefixes else AWS_RESERVED_ADDRESSES
+    yield _subnet(f"pods-{gpu_zone}", "pods", gpu_zone, upper, system + _of_pods(pools, gpu=True, zones=1), kept)
     others = (zone for zone in zones if zone != gpu_zone)
     for zone, network in zip(others, lower.subnets(3), strict=False):
-        yield _subnet(f"pods-{zone}", "pods", zone, network, system)
+        yield _subnet(f"pods-{zone}", "pods", zone, network, system, kept)
 
 
 def existing_subnets(
@@ -75,23 +89,28 @@ def existing_subnets(
 ) -> tuple[Subnet, ...]:
     """Subnets that somebody else made, one for each role that they play, with what the plan puts there."""
     placed = list(pools)
+    each_takes, kept = _of_prefixes(vpc)
     needed = {
-        "gpu": _addresses(placed, gpu=True, zones=1) + FSX_ADDRESSES,
+        "gpu": _addresses(placed, gpu=True, zones=1) + FSX_ADDRESSES * each_takes,
         "control-plane": CONTROL_PLANE_ADDRESSES,
-        "system": _addresses(placed, gpu=False, zones=zones) + home,
+        "system": _addresses(placed, gpu=False, zones=zones) + home * each_takes,
         "public": 0,
     }
 
     def planned(each: ExistingSubnet) -> Subnet:
         inside = len(vpc.endpoints) if each.role == "system" and each.zone in vpc.endpoint_zones else 0
-        made = _subnet(f"{each.role}-{each.zone}", each.role, each.zone, IPv4Network(each.cidr), needed[each.role])
-        return replace(made, needed=made.needed + inside, existing=each.id)
+        whole = kept if each.role in ("gpu", "system") else AWS_RESERVED_ADDRESSES
+        network = IPv4Network(each.cidr)
+        made = _subnet(f"{each.role}-{each.zone}", each.role, each.zone, network, needed[each.role], whole)
+        return replace(made, needed=made.needed + inside * each_takes, existing=each.id)
 
     return tuple(planned(each) for each in given)
 
 
-def _subnet(name: str, role: SubnetRole, zone: str, network: IPv4Network, needed: int) -> Subnet:
-    usable = network.num_addresses - AWS_RESERVED_ADDRESSES
+def _subnet(
+    name: str, role: SubnetRole, zone: str, network: IPv4Network, needed: int, kept: int = AWS_RESERVED_ADDRESSES
+) -> Subnet:
+    usable = network.num_addresses - kept
     return Subnet(name=name, role=role, zone_id=zone, cidr=str(network), usable=usable, needed=needed)
 
 
@@ -111,4 +130,4 @@ def _of_pods(pools: Iterable[AwsPoolPlan], gpu: bool, zones: int) -> int:
 
 def _at_worst(pools: Iterable[AwsPoolPlan], gpu: bool, zones: int) -> Iterator[tuple[AwsPoolPlan, int]]:
     placed = (pool for pool in pools if (pool.role != "system") is gpu)
-    return ((pool, pool.count + -(-pool.surge // zones)) for pool in placed)
+    return ((pool, pool.count + -(-pool.surge // zones) * (2 if pool.falls_back else 1)) for pool in placed)

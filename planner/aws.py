@@ -93,6 +93,7 @@ def aws_draft(settings: AwsSettings, shipped: Catalogue, today: date) -> AwsDraf
         today,
         lustre_efa=lustre.efa,
         apart=platform.network.pod_cidr is not None,
+        prefixes=platform.network.prefix_delegation,
     )
     nat_zones = _nat_zones(settings)
     vpc = plan_vpc(settings)
@@ -173,6 +174,7 @@ def _prices(
             usage=pools[pool.name].usage,
             root_volume_gib=pool.root_volume_gib,
             scaled=pools[pool.name].scaled,
+            spot=pools[pool.name].spot,
             blocks=tuple((block.start, block.end, count) for block, count in pool.booked),
             idle=pools[pool.name].idle,
         )
@@ -206,6 +208,7 @@ def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], vpc: VpcPla
             held=pools[pool.name].idle if pools[pool.name].held else 0,
             usage=pools[pool.name].usage,
             scaled=pools[pool.name].scaled,
+            spot=pools[pool.name].spot,
             interfaces=pools[pool.name].interfaces_per_node,
             root_volume_gib=pool.root_volume_gib,
         )

@@ -7,6 +7,9 @@ _MAX_PODS_LARGE = 250
 _SMALL_BELOW_VCPU = 30
 _HOST_NETWORK_PODS = 2
 _WARM_INTERFACES = 1
+_WARM_PREFIXES = 1
+PREFIX_ADDRESSES = 16
+"""Addresses of a /28, which takes the place of one address on an interface (EC2 user guide, "Prefix delegation")."""
 
 
 def layout(instance: Instance, fabric: bool) -> tuple[Interface, ...]:
@@ -50,17 +53,21 @@ def max_pods(instance: Instance) -> int:
     return min(eni_pods(instance), _MAX_PODS_SMALL if instance.vcpu < _SMALL_BELOW_VCPU else _MAX_PODS_LARGE)
 
 
-def addressed_pods(instance: Instance, interfaces: tuple[Interface, ...], *, apart: bool = False) -> int:
+def addressed_pods(
+    instance: Instance, interfaces: tuple[Interface, ...], *, apart: bool = False, prefixes: bool = False
+) -> int:
     """Pods that a node has addresses for, those on the host's network included: at most what the kubelet takes.
 
     `apart`: pods are in subnets of their own, and the primary interface, which is in the node's, carries none of them
-    (EKS user guide, "Deploy Pods in alternate subnets with custom networking").
+    (EKS user guide, "Deploy Pods in alternate subnets with custom networking"). `prefixes`: each place of an interface
+    holds a /28 (EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes").
     """
-    return min(max_pods(instance), _pods(instance, _address_interfaces(instance, interfaces) - apart))
+    carrying = _address_interfaces(instance, interfaces) - apart
+    return min(max_pods(instance), _pods(instance, carrying, PREFIX_ADDRESSES if prefixes else 1))
 
 
-def _pods(instance: Instance, interfaces: int) -> int:
-    return interfaces * (instance.addresses_per_interface - 1) + _HOST_NETWORK_PODS
+def _pods(instance: Instance, interfaces: int, of_a_place: int = 1) -> int:
+    return interfaces * (instance.addresses_per_interface - 1) * of_a_place + _HOST_NETWORK_PODS
 
 
 def _address_interfaces(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
@@ -72,22 +79,31 @@ def _address_interfaces(instance: Instance, interfaces: tuple[Interface, ...]) -
     return instance.cards[0].max_interfaces - taken
 
 
-def addresses_per_node(instance: Instance, interfaces: tuple[Interface, ...], *, apart: bool = False) -> int:
+def addresses_per_node(
+    instance: Instance, interfaces: tuple[Interface, ...], *, apart: bool = False, prefixes: bool = False
+) -> int:
     """Most addresses a node takes from its subnet: whole interfaces for its pods, and one warm (WARM_ENI_TARGET); its
-    own one where pods are `apart`.
+    own one where pods are `apart`. With `prefixes`, whole /28: those of its pods, one warm (WARM_PREFIX_TARGET), and
+    one for each interface, whose own address may lie in a /28 that is then no prefix any more.
     """
     if apart:
         return 1
-    pods = addressed_pods(instance, interfaces) - _HOST_NETWORK_PODS
-    return _whole(instance, pods, _address_interfaces(instance, interfaces))
+    pods = addressed_pods(instance, interfaces, prefixes=prefixes) - _HOST_NETWORK_PODS
+    return _whole(instance, pods, _address_interfaces(instance, interfaces), prefixes=prefixes)
 
 
-def pod_addresses_per_node(instance: Instance, interfaces: tuple[Interface, ...]) -> int:
-    """Most addresses of a node in its pods' own subnet: whole interfaces beside the primary one, one of them warm."""
-    pods = addressed_pods(instance, interfaces, apart=True) - _HOST_NETWORK_PODS
-    return _whole(instance, pods, _address_interfaces(instance, interfaces) - 1)
+def pod_addresses_per_node(instance: Instance, interfaces: tuple[Interface, ...], *, prefixes: bool = False) -> int:
+    """Most addresses of a node in its pods' own subnet: whole interfaces beside the primary one, one of them warm, or
+    whole /28 as `addresses_per_node` counts them.
+    """
+    pods = addressed_pods(instance, interfaces, apart=True, prefixes=prefixes) - _HOST_NETWORK_PODS
+    return _whole(instance, pods, _address_interfaces(instance, interfaces) - 1, prefixes=prefixes)
 
 
-def _whole(instance: Instance, pods: int, most: int) -> int:
+def _whole(instance: Instance, pods: int, most: int, *, prefixes: bool) -> int:
+    places = instance.addresses_per_interface - 1
+    if prefixes:
+        blocks = min(-(-pods // PREFIX_ADDRESSES) + _WARM_PREFIXES, most * places)
+        return (blocks + -(-blocks // places)) * PREFIX_ADDRESSES
     needed = -(-pods // (instance.addresses_per_interface - 1)) + _WARM_INTERFACES
     return min(needed, most) * instance.addresses_per_interface

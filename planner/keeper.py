@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
@@ -41,11 +41,25 @@ class KeptBlock:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KeptSpot:
+    """A pool of `nodes` nodes in two node groups: `spot` is asked first, `on_demand` for what is missing after
+    `wait_minutes`, and `spot` again after `again_hours`, None = never.
+    """
+
+    spot: str
+    on_demand: str
+    nodes: int
+    wait_minutes: int
+    again_hours: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class KeeperPlan:
     """When the stack ends, None where it does not; at `max_usd` if an hour of `hourly_usd` spends that before.
 
     `gpu_pools` are the nodes of each pool with GPUs, those left out that are paid for in advance: they end first and
-    sleep in `off_hours`. `emails` are told `warn_hours` before the end. `blocks` are filled and emptied.
+    sleep in `off_hours`. `emails` are told `warn_hours` before the end. `blocks` are filled and emptied, and `spots`
+    get their nodes in one market or the other.
     """
 
     ends: datetime | None
@@ -56,6 +70,7 @@ class KeeperPlan:
     gpu_pools: Mapping[str, int]
     off_hours: OffHoursPlan | None
     blocks: tuple[KeptBlock, ...] = ()
+    spots: tuple[KeptSpot, ...] = ()
 
 
 def plan_keeper(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], prices: Prices) -> KeeperPlan | None:
@@ -69,10 +84,32 @@ def plan_keeper(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], prices:
         hourly_usd=prices.hourly if prices.listed else prices.hourly_high,
         warn_hours=keeper.warn_hours,
         emails=keeper.emails,
-        gpu_pools={name: pool.count for name, pool in pools.items() if pool.gpus and not (pool.block or pool.scaled)},
+        gpu_pools=dict(_sleepers(pools.values())),
         off_hours=OffHoursPlan(**keeper.off_hours.model_dump()) if keeper.off_hours else None,
         blocks=tuple(kept_block(share) for pool in pools.values() for share in pool.shares) if keeper.blocks else (),
+        spots=tuple(_kept_spots(pools.values())),
     )
+
+
+def _sleepers(pools: Iterable[AwsPoolPlan]) -> Iterator[tuple[str, int]]:
+    """Node groups with GPUs, and the nodes that each has by day. One that is a fallback has none of its own."""
+    for pool in pools:
+        if pool.gpus and not (pool.block or pool.scaled):
+            yield pool.name, pool.count
+            if pool.spot and pool.spot.falls_back:
+                yield pool.spot.group, 0
+
+
+def _kept_spots(pools: Iterable[AwsPoolPlan]) -> Iterator[KeptSpot]:
+    for pool in pools:
+        if pool.spot and pool.spot.wait_minutes is not None:
+            yield KeptSpot(
+                spot=pool.name,
+                on_demand=pool.spot.group,
+                nodes=pool.count,
+                wait_minutes=pool.spot.wait_minutes,
+                again_hours=pool.spot.again_hours,
+            )
 
 
 def kept_block(share: BlockShare) -> KeptBlock:

@@ -15,12 +15,15 @@ class UploadPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class PipelinesPlan:
-    """MySQL on a volume of `gib` whose password is `secret` of the stack; steps may make jobs of `runs`."""
+    """MySQL on a volume of `gib` whose password is `secret` of the stack; steps may make jobs of `runs`. With
+    `sandbox` pods of steps run in gVisor.
+    """
 
     secret: str
     gib: int
     uploads: tuple[UploadPlan, ...]
     runs: tuple[str, ...]
+    sandbox: bool = False
 
 
 def plan_pipelines(training: Training) -> PipelinesPlan | None:
@@ -29,4 +32,4 @@ def plan_pipelines(training: Training) -> PipelinesPlan | None:
     if said is None:
         return None
     uploads = tuple(UploadPlan(name=each.name, file=each.file) for each in said.uploads)
-    return PipelinesPlan(secret=said.secret, gib=said.gib, uploads=uploads, runs=said.runs)
+    return PipelinesPlan(secret=said.secret, gib=said.gib, uploads=uploads, runs=said.runs, sandbox=said.sandbox)

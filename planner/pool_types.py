@@ -7,9 +7,10 @@ from typing import Literal
 from catalogue.metal_types import Server
 from catalogue.types import Gpu, Instance, Interface, InterfaceType, MigProfile, Nvme, UsageClass
 from planner.blocks import BlockPlan, BlockShare
+from planner.interfaces import PREFIX_ADDRESSES
 from planner.mig import mig_config, plugin_config, product_label
 from planner.replacement import RepairPlan, UpdateStrategy
-from planner.scaled import ScaledPlan
+from planner.scaled import Offers, ScaledPlan, SpotPlan
 
 Role = Literal["system", "training", "inference"]
 
@@ -20,7 +21,8 @@ class PoolPlan:
 
     `allocatable_*` is what the kubelet leaves to pods, daemons included. `mig` cuts every GPU into slices, as the value
     `mig_config` of the node's label says, or as many as `time_slices` pods take turns on it, as `plugin_config` says;
-    `gpu_product` is what feature discovery then calls a GPU or a slice. `nvme` are the node's own disks.
+    `gpu_product` is what feature discovery then calls a GPU or a slice. `nvme` are the node's own disks. Nodes that are
+    `sandboxed` have gVisor.
     """
 
     name: str
@@ -35,6 +37,7 @@ class PoolPlan:
     nvme: Nvme | None = None
     mig: MigProfile | None = None
     time_slices: int = 1
+    sandboxed: bool = False
 
     @property
     def nodes_now(self) -> int:
@@ -73,6 +76,15 @@ class HeldPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SandboxPlan:
+    """Where nodes fetch gVisor's two programs, s3://BUCKET/FOLDER, and the SHA-256 of each."""
+
+    source: str
+    runsc_sha256: str
+    shim_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class AwsPoolPlan(PoolPlan):
     """A node pool on AWS.
 
@@ -83,7 +95,8 @@ class AwsPoolPlan(PoolPlan):
     by `update_strategy` runs up to `surge` of them beside the pool's own; `repair` None leaves sick ones alone.
     `capacity_reservation` is the id of what is held for them on demand, or `held` what the stack holds itself, and
     `idle` how many of it nobody here runs. The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where
-    `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be.
+    `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be. `spot` says what its
+    node groups may take beside its own type on spot. With `prefixes` addresses come in blocks of 16.
     """
 
     instance: Instance
@@ -106,6 +119,19 @@ class AwsPoolPlan(PoolPlan):
     idle: int = 0
     lustre_efa: int = 0
     scaled: ScaledPlan | None = None
+    spot: SpotPlan | None = None
+    sandbox: SandboxPlan | None = None
+    prefixes: bool = False
+
+    @property
+    def offers(self) -> Offers:
+        """Every type and way to buy that its nodes may be of."""
+        return self.scaled or self.spot or Offers(types=(self.instance,), usages=(self.usage,))
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether the keeper asks for its nodes, on spot or on demand."""
+        return self.spot is not None and self.spot.falls_back
 
     @property
     def shares(self) -> tuple[BlockShare, ...]:
@@ -114,8 +140,8 @@ class AwsPoolPlan(PoolPlan):
 
     @property
     def nodes_now(self) -> int:
-        """Nodes to ask for on the plan's day: none before a capacity block's first, none that pods have to ask for."""
-        if self.scaled:
+        """Nodes to ask for on the plan's day: none before a capacity block's first, none that pods or keepers get."""
+        if self.scaled or self.falls_back:
             return 0
         return self.block.nodes if self.block else self.count
 
@@ -123,10 +149,10 @@ class AwsPoolPlan(PoolPlan):
     def interfaces_per_node(self) -> int:
         """Most network interfaces of a node: those without addresses, and those that hold its pods' addresses."""
         bare = sum(each.interface_type is InterfaceType.EFA_ONLY for each in self.interfaces)
-        each = self.instance.addresses_per_interface
+        each = self.instance.addresses_per_interface * (PREFIX_ADDRESSES if self.prefixes else 1)
         if self.pod_addresses_per_node:
-            return bare + self.addresses_per_node + self.pod_addresses_per_node // each
-        return bare + self.addresses_per_node // each
+            return bare + self.addresses_per_node + -(-self.pod_addresses_per_node // each)
+        return bare + -(-self.addresses_per_node // each)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,9 +24,9 @@ from planner.nodes import (
     metal_allocatable_memory_mib,
 )
 from planner.placement import wants_placement_group
-from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan
+from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan, SandboxPlan
 from planner.replacement import repair, surge, update_strategy
-from planner.scaled import plan_scaled
+from planner.scaled import plan_scaled, plan_spot
 from planner.storage.fsx import efa_interfaces
 from planner.types import AwsTotals, Totals
 from settings.aws_pools import AwsPool
@@ -42,11 +42,12 @@ def plan_aws_pools(
     *,
     lustre_efa: bool = False,
     apart: bool = False,
+    prefixes: bool = False,
 ) -> dict[str, AwsPoolPlan]:
     """The pools whose instance type is in the catalogue, by name. A block's nodes are there while it runs only.
 
     System pools lie in all `zones`, the others in one. `lustre_efa`: the shared file system speaks EFA. `apart`:
-    pods have subnets of their own.
+    pods have subnets of their own; `prefixes`: their addresses come in blocks of 16.
     """
     wanted = list(pools)
     idle = idle_instances(wanted)
@@ -58,6 +59,7 @@ def plan_aws_pools(
             today,
             idle.get(pool.name, 0),
             apart=apart,
+            prefixes=prefixes,
         )
         for pool in wanted
         if pool.instance_type in instances
@@ -99,10 +101,12 @@ def aws_totals(pools: Iterable[AwsPoolPlan]) -> AwsTotals:
 
 
 def _on_aws(
-    pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int, *, apart: bool
+    pool: AwsPool, instances: Mapping[str, Instance], zones: int, today: date, idle: int, *, apart: bool, prefixes: bool
 ) -> AwsPoolPlan:
     """Only training pools join the fabric: a service's replica lives on one node, where EFA would cost addresses."""
-    instance, scaled = instances[pool.instance_type], plan_scaled(pool, instances)
+    instance, scaled, spot = instances[pool.instance_type], plan_scaled(pool, instances), plan_spot(pool, instances)
+    offered = scaled or spot
+    types = offered.types if offered else (instance,)
     usage = UsageClass(pool.capacity)
     fabric = pool.role == "training" and instance.efa_max > 0
     interfaces = layout(instance, fabric)
@@ -123,15 +127,12 @@ def _on_aws(
         interfaces=interfaces,
         efa=efa,
         max_pods=max_pods(instance),
-        addressed_pods=addressed_pods(instance, interfaces, apart=apart),
-        addresses_per_node=max(
-            addresses_per_node(each, interfaces, apart=apart) for each in (scaled.types if scaled else (instance,))
-        ),
-        pod_addresses_per_node=max(
-            pod_addresses_per_node(each, interfaces) for each in (scaled.types if scaled else (instance,))
-        )
+        addressed_pods=addressed_pods(instance, interfaces, apart=apart, prefixes=prefixes),
+        addresses_per_node=max(addresses_per_node(each, interfaces, apart=apart, prefixes=prefixes) for each in types),
+        pod_addresses_per_node=max(pod_addresses_per_node(each, interfaces, prefixes=prefixes) for each in types)
         if apart
         else 0,
+        prefixes=prefixes,
         allocatable_cpu_millicores=allocatable_cpu_millicores(instance.vcpu),
         allocatable_memory_mib=allocatable_memory_mib(instance, eni_pods(instance), efa),
         mig=_cut(pool, instance.gpu),
@@ -148,6 +149,9 @@ def _on_aws(
         held=HeldPlan(count=held.count, ends=_midnight_after(held.end)) if held and held.create else None,
         idle=idle,
         scaled=scaled,
+        spot=spot,
+        sandbox=SandboxPlan(**pool.sandbox.model_dump()) if pool.sandbox else None,
+        sandboxed=pool.sandbox is not None,
     )
 
 
@@ -186,6 +190,7 @@ def _in_racks(pool: MetalPool, server: Server) -> MetalPoolPlan:
         server=server,
         rails=server.rails,
         most=pool.most,
+        sandboxed=pool.sandbox,
         allocatable_cpu_millicores=allocatable_cpu_millicores(server.cpu.threads),
         allocatable_memory_mib=metal_allocatable_memory_mib(server.memory_gib, METAL_MAX_PODS),
         mig=_cut(pool, server.gpu),

@@ -7,7 +7,7 @@ from catalogue import quotas
 from catalogue.quotas import Quota
 from catalogue.types import Instance, UsageClass
 from catalogue.units import GIB_PER_TIB
-from planner.scaled import ScaledPlan
+from planner.scaled import ScaledPlan, SpotPlan
 
 _PLATFORM_INTERFACES_PER_ZONE = 2
 """Those of the EKS control plane in each of its zones; NAT and FSx are counted apart."""
@@ -19,7 +19,7 @@ class Fleet:
 
     An update of their node group runs `surge` more of them for a while; `held` more are reserved on demand, which count
     for the quota of their vCPU as if they ran. Those that are `scaled` have no node group, and may all be of any type
-    and way to buy that it names.
+    and way to buy that it names; so may those of `spot`, which has a second node group where it falls back.
     """
 
     instance: Instance
@@ -30,13 +30,20 @@ class Fleet:
     surge: int = 0
     held: int = 0
     scaled: ScaledPlan | None = None
+    spot: SpotPlan | None = None
+
+    @property
+    def groups(self) -> int:
+        """Node groups that keep them."""
+        return 0 if self.scaled else 2 if self.spot and self.spot.falls_back else 1
 
     @property
     def bought(self) -> tuple[tuple[Instance, UsageClass], ...]:
         """What takes most of a quota, in each way to buy it."""
-        if self.scaled is None:
+        offers = self.scaled or self.spot
+        if offers is None:
             return ((self.instance, self.usage),)
-        return tuple((self.scaled.quota_instance, usage) for usage in self.scaled.usages)
+        return tuple((offers.quota_instance, usage) for usage in offers.usages)
 
     @property
     def most(self) -> int:
@@ -107,7 +114,7 @@ def quota_needs(
             else []
         ),
         QuotaNeed(quota=quotas.CLUSTERS, need=1, basis="the stack's own cluster"),
-        QuotaNeed(quota=quotas.NODE_GROUPS, need=len(grouped), basis="one per pool"),
+        QuotaNeed(quota=quotas.NODE_GROUPS, need=sum(fleet.groups for fleet in grouped), basis="one per pool"),
         QuotaNeed(
             quota=quotas.NODES_PER_GROUP,
             need=max((fleet.count for fleet in grouped), default=0),

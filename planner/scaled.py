@@ -1,4 +1,4 @@
-"""Pools whose nodes Karpenter makes: what it may take, and what that comes to at most."""
+"""Pools whose nodes may be of several offers, by Karpenter or by two node groups, and what that comes to at most."""
 
 from __future__ import annotations
 
@@ -17,20 +17,15 @@ Started"); half of it leaves two small system nodes the room for a copy of weigh
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaledPlan:
-    """What Karpenter may do for a pool: instances of `types`, the pool's own first, bought as `usages` say, the pool's
-    own capacity first, up to `most` nodes and `gpus` GPUs. A node without pods goes after `empty_seconds`, each one
-    after `max_days`.
+class Offers:
+    """What a pool's nodes may be: instances of `types`, the pool's own first, bought as `usages` say, the pool's own
+    capacity first.
 
     `quota_instance` is the type that takes most of a quota: all nodes may be of it.
     """
 
     types: tuple[Instance, ...]
     usages: tuple[UsageClass, ...]
-    most: int
-    gpus: int
-    empty_seconds: int
-    max_days: int
 
     @property
     def quota_instance(self) -> Instance:
@@ -51,6 +46,34 @@ class ScaledPlan:
         return replace(most, low=min(each.low for each in known), high=max(each.high for each in known))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScaledPlan(Offers):
+    """What Karpenter may do for a pool: start any of the offers, up to `most` nodes and `gpus` GPUs. A node without
+    pods goes after `empty_seconds`, each one after `max_days`.
+    """
+
+    most: int
+    gpus: int
+    empty_seconds: int
+    max_days: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpotPlan(Offers):
+    """What the node groups of a pool on spot may take. Where nodes are missing for `wait_minutes`, the keeper asks for
+    them in `group`, which is on demand, and after `again_hours` in the pool's own again; None = never.
+    """
+
+    group: str
+    wait_minutes: int | None
+    again_hours: int | None
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether there are two node groups, which the keeper fills."""
+        return self.wait_minutes is not None
+
+
 def plan_scaled(pool: AwsPool, instances: Mapping[str, Instance]) -> ScaledPlan | None:
     """What Karpenter may do for the pool; None where a node group keeps its nodes.
 
@@ -68,6 +91,21 @@ def plan_scaled(pool: AwsPool, instances: Mapping[str, Instance]) -> ScaledPlan 
         gpus=pool.most * instances[pool.instance_type].gpu_count,
         empty_seconds=pool.karpenter.empty_seconds,
         max_days=pool.karpenter.max_days,
+    )
+
+
+def plan_spot(pool: AwsPool, instances: Mapping[str, Instance]) -> SpotPlan | None:
+    """What a pool on spot may take beside its own type; None where nothing is said of that."""
+    if pool.spot is None:
+        return None
+    names = (pool.instance_type, *pool.spot.instance_types)
+    fallback = (UsageClass.ON_DEMAND,) if pool.spot.on_demand_minutes is not None else ()
+    return SpotPlan(
+        types=tuple(instances[name] for name in names if name in instances),
+        usages=(UsageClass.SPOT, *fallback),
+        group=f"{pool.name}-on-demand",
+        wait_minutes=pool.spot.on_demand_minutes,
+        again_hours=pool.spot.again_hours,
     )
 
 

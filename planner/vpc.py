@@ -28,7 +28,7 @@ class VpcPlan:
     `pod_cidr` is the range that pods have addresses of, None where they share their nodes' subnets. `existing` is the
     id of a VPC that somebody else made, None where the stack makes its own. `leads_out`: routes of the private subnets
     lead to the Internet. `endpoints` are services of AWS with an interface in each of `endpoint_zones`,
-    `endpoints_there` those that an existing VPC has already.
+    `endpoints_there` those that an existing VPC has already. With `prefixes` pods' addresses come in blocks of 16.
     """
 
     flow_logs: FlowLogsPlan | None
@@ -38,6 +38,7 @@ class VpcPlan:
     leads_out: bool = True
     endpoints_there: tuple[str, ...] = ()
     pod_cidr: str | None = None
+    prefixes: bool = False
 
     def cidrs(self, vpc_cidr: str) -> tuple[str, ...]:
         """All ranges of the VPC, whose first is `vpc_cidr`."""
@@ -87,4 +88,5 @@ def plan_vpc(settings: AwsSettings) -> VpcPlan:
         endpoint_zones=zones if network.endpoints else (),
         endpoints_there=existing.endpoints if existing else (),
         pod_cidr=network.pod_cidr,
+        prefixes=network.prefix_delegation,
     )

@@ -19,6 +19,7 @@ from policy import (
     owners,
     platform,
     registration,
+    sandboxes,
     secrecy,
     security,
     services,
@@ -63,5 +64,6 @@ RULES = rules_of(
     jobs,
     shares,
     owners,
+    sandboxes,
 )
 """Every rule. A rule's name is its id."""

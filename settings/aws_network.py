@@ -32,6 +32,9 @@ class VpcNetwork(Section):
             description="a second range of the VPC, /16 to /20, for pods alone; None = they are in their node's subnet"
         ),
     ] = None
+    prefix_delegation: Annotated[
+        bool, Field(description="pods' addresses come to a node as blocks of 16 (/28), for which all its interfaces do")
+    ] = False
     existing: Annotated[ExistingVpc | None, Field(description="None = the stack makes a VPC of its own")] = None
     nat: Annotated[
         Nat, Field(description="NAT gateways: one in gpuZone, one per-zone, or none: then nothing leads out")

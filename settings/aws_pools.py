@@ -8,7 +8,9 @@ from pydantic import Field, model_validator
 from settings.capacity_reservation import CapacityReservation
 from settings.karpenter import Karpenter
 from settings.pools import Pool
+from settings.sandbox import Sandbox, wrong_place
 from settings.sections import Path, Section, SectionError
+from settings.spot import Spot
 from settings.types import (
     Day,
     ReservationId,
@@ -60,6 +62,14 @@ class AwsPool(Pool):
             description="Karpenter makes the nodes, as pods need them; None = EKS keeps count of them in a node group"
         ),
     ] = None
+    spot: Annotated[
+        Spot | None,
+        Field(description="what the node group takes where EC2 has no spot instance; None = it waits"),
+    ] = None
+    sandbox: Annotated[
+        Sandbox | None,
+        Field(description="CPU pods of the RuntimeClass gvisor run here; None = none of this pool's nodes has gVisor"),
+    ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
     repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
         True
@@ -87,6 +97,16 @@ class AwsPool(Pool):
         if scaled := self.karpenter:
             problems += scaled.beside(
                 capacity=self.capacity, nodes=self.count, own=self.instance_type, reserved=held is not None
+            )
+        if self.sandbox:
+            problems += wrong_place(self.role)
+        if self.spot:
+            problems += self.spot.beside(
+                capacity=self.capacity,
+                role=self.role,
+                nodes=self.count,
+                own=self.instance_type,
+                karpenter=self.karpenter is not None,
             )
         if problems:
             raise SectionError(problems)

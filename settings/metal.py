@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.pools import Pool
+from settings.sandbox import wrong_place
 from settings.sections import Section, SectionError
 from settings.types import KubernetesMinor, Name, PrivateCidr
 
@@ -31,6 +32,16 @@ class MetalPool(Pool):
     server: Annotated[str, Field(description="row of the server catalogue")]
     count: Annotated[int, Field(ge=1, le=4096)]
     max_count: Annotated[int | None, Field(ge=1, le=16_384)] = None
+    sandbox: Annotated[
+        bool,
+        Field(description="its machines have gVisor, as you prepared them, for CPU pods of the RuntimeClass gvisor"),
+    ] = False
+
+    @model_validator(mode="after")
+    def _sandboxed_have_no_gpus(self) -> Self:
+        if self.sandbox and (problems := list(wrong_place(self.role))):
+            raise SectionError(problems)
+        return self
 
     @model_validator(mode="after")
     def _growth_is_growth(self) -> Self:

@@ -31,6 +31,9 @@ class Pipelines(Section):
     )
     gib: Annotated[int, Field(ge=5, le=16_384, description="size of the database's volume in GiB")] = 20
     uploads: Annotated[tuple[Upload, ...], Field(description="compiled pipelines to be there")] = ()
+    sandbox: Annotated[
+        bool, Field(description="pods of steps run in gVisor, on pools with sandbox; runs that steps start do not")
+    ] = False
     runs: Annotated[
         tuple[Name, ...],
         Field(description="runs of training.runs that steps start, each on data of its own, and up does not"),

@@ -76,7 +76,12 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     )
     kubernetes = kubernetes_provider(cluster, kube)
     daemons = _addons(
-        "node-addons", node_addons(apart=plan.vpc.pod_cidr is not None), cluster, base, kube, base.endpoints
+        "node-addons",
+        node_addons(apart=plan.vpc.pod_cidr is not None, prefixes=plan.vpc.prefixes),
+        cluster,
+        base,
+        kube,
+        base.endpoints,
     )
     cached = image_cache(plan, base.account, pulumi.ResourceOptions(parent=hardware))
     ready = pod_range(plan, base, cluster, daemons.installed["vpc-cni"], kubernetes, kube)

@@ -51,5 +51,6 @@ def keeper(plan: AwsPlan, account: Account, keys: Keys, layer: pulumi.Resource) 
         blocks=[
             {**asdict(each), "start": f"{each.start:{_MOMENT}}", "end": f"{each.end:{_MOMENT}}"} for each in kept.blocks
         ],
+        spots=[asdict(each) for each in kept.spots],
     )
     return Keeper("keeper", args, pulumi.ResourceOptions(parent=layer))

@@ -1,6 +1,7 @@
 """The plan's pools as managed node groups."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 import pulumi
 import pulumi_aws as aws
@@ -13,6 +14,8 @@ from components.aws.devices import efa_network
 from components.aws.karpenter_pool import KarpenterPool
 from components.aws.node_role import NodeRole, NodeRoleArgs
 from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, NodePoolArgs, Repair, RepairOverride
+from components.aws.spot_pool import SpotPool, SpotPoolArgs
+from components.aws.user_data import SandboxSource
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan
@@ -21,6 +24,8 @@ from planner.types import AwsPlan
 from stacks.aws_ground import Ground
 from stacks.platform import GpuPool, gpu_pool, node_labels, node_taints
 from stacks.providers import mandatory_tags
+
+NodeGroups = NodePool | BlockPool | SpotPool
 
 
 def ami_type(pool: AwsPoolPlan) -> str:
@@ -36,7 +41,7 @@ def node_pools(
     hardware: HardwarePool,
     cached: Sequence[pulumi.Input[str]],
     after: Sequence[pulumi.Resource],
-) -> Mapping[str, NodePool | BlockPool]:
+) -> Mapping[str, NodeGroups]:
     """Register the pools that are node groups, by name. `after` is what a node needs before it can be Ready,
     `cached` are repositories of the image cache.
     """
@@ -45,6 +50,7 @@ def node_pools(
         partition=ground.account.partition,
         session_manager=plan.deployment.session_manager,
         cached=cached,
+        fetched=sorted({pool.sandbox.source.removeprefix("s3://") for pool in plan.pools.values() if pool.sandbox}),
     )
     role = NodeRole("node-role", may, inside)
 
@@ -76,10 +82,15 @@ def node_pools(
             reservation_id=pool.capacity_reservation,
             held=_held(plan, pool, hardware),
             lustre_efa=pool.lustre_efa,
+            further_types=[each.type for each in pool.spot.types[1:]] if pool.spot else (),
+            sandbox=SandboxSource(**asdict(pool.sandbox)) if pool.sandbox else None,
             after=after,
         )
 
-    def made(pool: AwsPoolPlan) -> NodePool | BlockPool:
+    def made(pool: AwsPoolPlan) -> NodeGroups:
+        if pool.spot and pool.falls_back:
+            both = SpotPoolArgs(spot=args(pool), on_demand=pool.spot.group)
+            return SpotPool(f"pool-{pool.name}", both, inside)
         if len(pool.shares) > 1:
             groups = BlockPoolArgs(groups=[args(pool, share) for share in pool.shares])
             return BlockPool(f"pool-{pool.name}", groups, inside)
@@ -112,7 +123,7 @@ def _repair(plan: RepairPlan, share: BlockShare | None) -> Repair:
     )
 
 
-def gpu_pools(plan: AwsPlan, nodes: Mapping[str, NodePool | BlockPool | KarpenterPool]) -> dict[str, GpuPool]:
+def gpu_pools(plan: AwsPlan, nodes: Mapping[str, NodeGroups | KarpenterPool]) -> dict[str, GpuPool]:
     """The pools with GPUs, as workloads know them."""
     return {
         name: gpu_pool(pool, efa_network(pool.efa), nodes[name].nodes)

@@ -12,6 +12,7 @@ from components.kubeflow.pipeline_upload import PipelineUpload, PipelineUploadAr
 from components.kubeflow.pipelines import NAMESPACE, UI_LABELS, Pipelines, PipelinesArgs
 from components.kubeflow.pipelines_rbac import RUNNER, SERVER, UI
 from components.kubeflow.pipelines_server import HTTP_PORT, Store
+from components.platform.sandbox import CLASS
 from components.training.job import TrainingJobArgs
 from planner.types import Plan
 from planner.workload_types import RunPlan
@@ -66,6 +67,7 @@ def deploy_pipelines(
             store=Store(address=objects.address, bucket=objects.bucket, prefix=PREFIX, client=dict(objects.copier.env)),
             granted=granted,
             scripts=step_files(),
+            sandbox=CLASS if wanted.sandbox else None,
         ),
         inside,
     )

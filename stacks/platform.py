@@ -17,6 +17,7 @@ from components.monitoring.stack_values import ControlPlanePart
 from components.platform.copying import Copier, StoreAddress
 from components.platform.network_rules import Reach
 from components.platform.pods import PodNetwork
+from components.platform.sandbox import CLASS, SANDBOX_KEY
 from components.platform.taints import Taint, pool_labels, pool_taints
 from components.serving.entry import Entry
 from components.storage.claims import ClaimSpec
@@ -69,6 +70,8 @@ class GpuPool:
 def node_labels(pool: PoolPlan) -> dict[str, str]:
     """Labels of a pool's nodes; the GPU Operator's parts read how their GPUs are to be cut, or shared by turns."""
     read = {MIG_CONFIG_KEY: pool.mig_config, PLUGIN_CONFIG_KEY: pool.plugin_config}
+    if pool.sandboxed:
+        read[SANDBOX_KEY] = CLASS
     return pool_labels(pool.name, pool.role) | {key: value for key, value in read.items() if value}
 
 

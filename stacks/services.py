@@ -18,6 +18,7 @@ from components.platform.namespaces import Namespaces, NamespacesArgs, Namespace
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
 from components.platform.priorities import PRIORITIES, Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
+from components.platform.sandbox import Sandbox
 from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
 from components.platform.volcano import volcano_values
 from components.platform.volumes_end import VolumesEnd, VolumesEndArgs, volumes_end_files
@@ -131,6 +132,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         registry=plan.signatures.port if plan.signatures else None,
     )
     NetworkRules("network-rules", NetworkRulesArgs(rules=rules, names=namespaces), at_platform)
+    if any(pool.sandboxed for pool in plan.pools.values()):
+        Sandbox("sandbox", at_platform)
     monitors = _monitors(plan.supply, platform, namespaces, at_platform)
     namespaces = checked(plan, platform, namespaces, monitors, at_platform)
     Chart(

@@ -31,13 +31,21 @@ class AddonSpec:
     policy: str | None = None
 
 
-def node_addons(*, apart: bool = False) -> tuple[AddonSpec, ...]:
-    """Daemons without which no node becomes Ready and no pod gets its role. `apart`: pods have subnets of their own."""
+PREFIXES = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
+"""Variables of the plugin: an interface's places hold a /28 each, of which one more than needed is kept.
+
+Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes"."""
+
+
+def node_addons(*, apart: bool = False, prefixes: bool = False) -> tuple[AddonSpec, ...]:
+    """Daemons without which no node becomes Ready and no pod gets its role. `apart`: pods have subnets of their own;
+    `prefixes`: their addresses come in blocks of 16.
+    """
     # The agent that enforces NetworkPolicies is off unless it is asked for (EKS user guide, Limit Pod traffic with
     # Kubernetes network policies).
     plugin: dict[str, Any] = {"enableNetworkPolicy": "true"}
-    if apart:
-        plugin["env"] = CUSTOM_NETWORKING
+    if env := (CUSTOM_NETWORKING if apart else {}) | (PREFIXES if prefixes else {}):
+        plugin["env"] = env
     return (
         AddonSpec(name="vpc-cni", configuration=plugin),
         AddonSpec(name="kube-proxy"),

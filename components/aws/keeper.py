@@ -19,7 +19,7 @@ from components.aws.spending import publish_policy
 
 RATE = "rate(10 minutes)"
 BLOCK_RATE = "rate(1 minute)"
-"""Where capacity blocks are kept: an hour of one can cost hundreds of USD, and its end is a matter of minutes."""
+"""Where capacity blocks are kept, an hour of which can cost hundreds of USD, and where pools wait for spot nodes."""
 RUNTIME, ARCHITECTURE = "python3.13", "arm64"
 TIMEOUT_SECONDS, MEMORY_MIB = 300, 256
 LOG_DAYS = 30
@@ -35,7 +35,8 @@ class KeeperArgs:
     groups with their nodes, `off_hours` when they have none. With `max_usd`, at `hourly_usd` an hour, money is the
     second bound, and AWS Budgets' notice of it the third. `key_arn` encrypts `log_group`,
     which it has to serve. `code` are the function's files, `handler.py` among them. `blocks` are capacity blocks and
-    their node groups: reservation, group, start, end, nodes, save_minutes, empty_minutes.
+    their node groups: reservation, group, start, end, nodes, save_minutes, empty_minutes. `spots` are pools on spot
+    that may fall back: spot, on_demand, nodes, wait_minutes, again_hours.
     """
 
     code: Mapping[str, str]
@@ -55,6 +56,7 @@ class KeeperArgs:
     gpu_pools: Mapping[str, int] = field(default_factory=dict)
     off_hours: Mapping[str, Any] | None = None
     blocks: Sequence[Mapping[str, Any]] = ()
+    spots: Sequence[Mapping[str, Any]] = ()
 
 
 class Keeper(Component):
@@ -165,6 +167,7 @@ class Keeper(Component):
             "gpu_pools": dict(args.gpu_pools),
             "off_hours": dict(args.off_hours) if args.off_hours else None,
             **({"blocks": [dict(each) for each in args.blocks]} if args.blocks else {}),
+            **({"spots": [dict(each) for each in args.spots]} if args.spots else {}),
         }
         return json.dumps(task, sort_keys=True)
 
@@ -193,7 +196,7 @@ class Keeper(Component):
             aws.scheduler.ScheduleArgs(
                 name=self.physical(self.pulumi_resource_name, limit=64),
                 group_name="default",
-                schedule_expression=BLOCK_RATE if self._args.blocks else RATE,
+                schedule_expression=BLOCK_RATE if self._args.blocks or self._args.spots else RATE,
                 flexible_time_window=aws.scheduler.ScheduleFlexibleTimeWindowArgs(mode="OFF"),
                 target=aws.scheduler.ScheduleTargetArgs(
                     arn=function.arn,

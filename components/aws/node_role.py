@@ -22,12 +22,14 @@ SESSION_POLICY = "AmazonSSMManagedInstanceCore"
 @dataclass(frozen=True, kw_only=True)
 class NodeRoleArgs:
     """With `session_manager` people may open shells on nodes, as far as IAM lets them. `cached` are ARNs of
-    repositories that ECR makes when a node first pulls an image through its cache. `purpose` is the end of its name.
+    repositories that ECR makes when a node first pulls an image through its cache, `fetched` folders of buckets,
+    BUCKET/FOLDER, whose files nodes read at their first boot. `purpose` is the end of its name.
     """
 
     partition: pulumi.Input[str]
     session_manager: bool
     cached: Sequence[pulumi.Input[str]] = ()
+    fetched: Sequence[str] = ()
     purpose: str = "nodes"
 
 
@@ -68,6 +70,19 @@ class NodeRole(Component):
                     self.child(),
                 ).id
             )
+        if args.fetched:
+            attached.append(
+                aws.iam.RolePolicy(
+                    self.named("fetched"),
+                    aws.iam.RolePolicyArgs(
+                        role=role.name,
+                        policy=pulumi.Output.from_input(args.partition).apply(
+                            lambda partition: _may_fetch(partition, args.fetched)
+                        ),
+                    ),
+                    self.child(),
+                ).id
+            )
         self.name = role.name
         self.arn = pulumi.Output.all(role.arn, *attached).apply(lambda known: str(known[0]))
         self.register_outputs({"arn": self.arn})
@@ -80,4 +95,10 @@ def _may_cache(repositories: Sequence[str]) -> str:
     """
     actions = ["ecr:BatchImportUpstreamImage", "ecr:CreateRepository"]
     statement = {"Effect": "Allow", "Action": actions, "Resource": sorted(repositories)}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def _may_fetch(partition: str, folders: Sequence[str]) -> str:
+    resources = [f"arn:{partition}:s3:::{each}/*" for each in sorted(folders)]
+    statement = {"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": resources}
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})

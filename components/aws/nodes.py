@@ -12,7 +12,7 @@ import pulumi_aws as aws
 
 from catalogue.types import Interface, InterfaceType
 from components._base import Component, physical_name
-from components.aws.user_data import user_data
+from components.aws.user_data import SandboxSource, user_data
 from components.platform.taints import Taint
 
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
@@ -73,7 +73,9 @@ class NodePoolArgs:
     nodes at a time, and by `update_strategy` MINIMAL ends them before it starts their successors. `repair` None leaves
     sick nodes alone. `reservation_id` names what is held for them on demand, `held` makes it: they start there and
     nowhere else. It is held in the pool's placement group, where there is one. The Lustre client takes `lustre_efa` of
-    a node's EFA interfaces, 0 where it speaks TCP.
+    a node's EFA interfaces, 0 where it speaks TCP. With `further_types` EC2 takes any of them, and a change of them
+    replaces the group. `kept`: somebody else says how many nodes there are, from none to `count`. It starts in the
+    placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor comes from.
     """
 
     pool: str
@@ -102,13 +104,20 @@ class NodePoolArgs:
     reservation_id: pulumi.Input[str] | None = None
     held: HeldCapacity | None = None
     lustre_efa: int = 0
+    further_types: Sequence[str] = ()
+    kept: bool = False
+    sandbox: SandboxSource | None = None
+    beside: pulumi.Input[str] | None = None
     after: Sequence[pulumi.Resource] = ()
 
 
 class NodePool(Component):
-    """A managed node group. `nodes` is the resource that exists when the pool's nodes do."""
+    """A managed node group. `nodes` is the resource that exists when the pool's nodes do, `placement` the name of its
+    placement group, None without one.
+    """
 
     nodes: aws.eks.NodeGroup
+    placement: pulumi.Output[str] | None
 
     def __init__(self, name: str, args: NodePoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
@@ -116,7 +125,8 @@ class NodePool(Component):
         target = args.block.reservation_id if args.block else args.reservation_id
         if args.held:
             target = self._create_reservation(args.instance_type, args.held, placement).id
-        template = self._create_template(args, placement, target)
+        self.placement = placement.name if placement else None
+        template = self._create_template(args, self.placement or args.beside, target)
         self.nodes = self._create_group(args, template)
         self.register_outputs({"nodeGroup": self.nodes.node_group_name})
 
@@ -156,14 +166,14 @@ class NodePool(Component):
     def _create_template(
         self,
         args: NodePoolArgs,
-        placement: aws.ec2.PlacementGroup | None,
+        placement: pulumi.Input[str] | None,
         reservation: pulumi.Input[str] | None,
     ) -> aws.ec2.LaunchTemplate:
         return aws.ec2.LaunchTemplate(
             self.named("template"),
             aws.ec2.LaunchTemplateArgs(
                 name=self.physical(self.named("template"), limit=128),
-                instance_type=args.instance_type,
+                instance_type=None if args.further_types else args.instance_type,
                 instance_market_options=_BLOCK_MARKET if args.block else None,
                 capacity_reservation_specification=_reservation(reservation),
                 update_default_version=True,
@@ -172,8 +182,8 @@ class NodePool(Component):
                     http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=1
                 ),
                 network_interfaces=[self._interface(each, args) for each in args.interfaces],
-                placement=aws.ec2.LaunchTemplatePlacementArgs(group_name=placement.name) if placement else None,
-                user_data=user_data(raid=args.local_nvme, lustre_efa=args.lustre_efa),
+                placement=aws.ec2.LaunchTemplatePlacementArgs(group_name=placement) if placement else None,
+                user_data=user_data(raid=args.local_nvme, lustre_efa=args.lustre_efa, sandbox=args.sandbox),
                 tag_specifications=[
                     aws.ec2.LaunchTemplateTagSpecificationArgs(
                         resource_type=kind, tags={**args.tags, **self.tags("node")}
@@ -200,6 +210,8 @@ class NodePool(Component):
         )
 
     def _create_group(self, args: NodePoolArgs, template: aws.ec2.LaunchTemplate) -> aws.eks.NodeGroup:
+        kept = args.kept or args.block is not None
+        now = args.block.nodes if args.block else 0 if kept else args.count
         return aws.eks.NodeGroup(
             self.named("nodes"),
             aws.eks.NodeGroupArgs(
@@ -211,9 +223,10 @@ class NodePool(Component):
                 ami_type=args.ami_type,
                 release_version=args.ami_release,
                 capacity_type=args.capacity_type,
+                instance_types=[args.instance_type, *args.further_types] if args.further_types else None,
                 scaling_config=aws.eks.NodeGroupScalingConfigArgs(
-                    min_size=0 if args.block else args.count,
-                    desired_size=args.block.nodes if args.block else args.count,
+                    min_size=0 if kept else args.count,
+                    desired_size=now,
                     max_size=max(args.count, 1),
                 ),
                 update_config=aws.eks.NodeGroupUpdateConfigArgs(
@@ -232,7 +245,8 @@ class NodePool(Component):
             ),
             self.child(
                 depends_on=list(args.after) or None,
-                ignore_changes=["scalingConfig.desiredSize"] if args.block else None,
+                ignore_changes=["scalingConfig.desiredSize"] if kept else None,
+                delete_before_replace=bool(args.further_types) or None,
                 custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
             ),
         )

@@ -7,12 +7,30 @@ nodeadm-run.service comes after cloud-final.service); what it is to do after a r
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 BOUNDARY = "gpucluster-node-config"
 LUSTRE_EFA = "gpucluster-lustre-efa"
-_SCRIPT = Path(__file__).parents[2] / "node" / "lustre" / "efa.sh"
+_NODE = Path(__file__).parents[2] / "node"
+_SCRIPT = _NODE / "lustre" / "efa.sh"
+_RUNSC = _NODE / "sandbox" / "runsc.sh"
+_RUNTIME = """\
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runsc]
+runtime_type = "io.containerd.runsc.v1"
+"""
+"""Merged by nodeadm with its own file, which is of version 3 (amazon-eks-ami,
+nodeadm/internal/containerd/config2.template.toml); gVisor user guide, "Containerd Quick Start"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxSource:
+    """gVisor's programs: s3://BUCKET/FOLDER, and the SHA-256 of runsc and of its shim."""
+
+    source: str
+    runsc_sha256: str
+    shim_sha256: str
 
 
 def raid_config() -> dict[str, object]:
@@ -22,6 +40,18 @@ def raid_config() -> dict[str, object]:
     """
     spec = {"instance": {"localStorage": {"strategy": "RAID0"}}}
     return {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+
+
+def sandbox_config() -> dict[str, object]:
+    """NodeConfig of nodeadm by which containerd knows gVisor's runtime as `runsc`."""
+    spec = {"containerd": {"config": _RUNTIME}}
+    return {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+
+
+def sandbox_script(sandbox: SandboxSource) -> str:
+    """The script with its arguments. The image has the AWS CLI (amazon-eks-ami, install-worker.sh of AL2023)."""
+    first, *rest = _RUNSC.read_text(encoding="utf-8").splitlines()
+    return "\n".join([first, f"set -- {sandbox.source} {sandbox.runsc_sha256} {sandbox.shim_sha256}", *rest])
 
 
 def lustre_script(interfaces: int) -> str:
@@ -63,12 +93,13 @@ def _own_script() -> tuple[str, ...]:
     return tuple(_SCRIPT.read_text(encoding="utf-8").splitlines())
 
 
-def user_data(*, raid: bool = True, lustre_efa: int = 0) -> str | None:
+def user_data(*, raid: bool = True, lustre_efa: int = 0, sandbox: SandboxSource | None = None) -> str | None:
     """The MIME message in base64, as a launch template wants it; None where there is nothing to say.
 
-    `lustre_efa` EFA interfaces of a node are Lustre's too. JSON is YAML, and does not depend on a YAML writer.
+    `lustre_efa` EFA interfaces of a node are Lustre's too; `sandbox` is where gVisor comes from.
+    JSON is YAML, and does not depend on a YAML writer.
     """
-    parts = list(_parts(raid=raid, lustre_efa=lustre_efa))
+    parts = list(_parts(raid=raid, lustre_efa=lustre_efa, sandbox=sandbox))
     if not parts:
         return None
     lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{BOUNDARY}"', ""]
@@ -77,8 +108,11 @@ def user_data(*, raid: bool = True, lustre_efa: int = 0) -> str | None:
     return base64.b64encode("\r\n".join([*lines, f"--{BOUNDARY}--", ""]).encode()).decode()
 
 
-def _parts(*, raid: bool, lustre_efa: int) -> Iterator[tuple[str, str]]:
+def _parts(*, raid: bool, lustre_efa: int, sandbox: SandboxSource | None) -> Iterator[tuple[str, str]]:
     if raid:
         yield "application/node.eks.aws", json.dumps(raid_config(), indent=2, sort_keys=True)
+    if sandbox:
+        yield "application/node.eks.aws", json.dumps(sandbox_config(), indent=2, sort_keys=True)
+        yield 'text/x-shellscript; charset="us-ascii"', sandbox_script(sandbox)
     if lustre_efa:
         yield 'text/x-shellscript; charset="us-ascii"', lustre_script(lustre_efa)

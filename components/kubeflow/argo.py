@@ -27,17 +27,22 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, kw_only=True)
 class ArgoArgs:
-    """`images` go by Argo's names, workflow-controller and argoexec; the former asks for the rest."""
+    """`images` go by Argo's names, workflow-controller and argoexec; the former asks for the rest. Pods of Workflows
+    are of the RuntimeClass `sandbox`, None for none.
+    """
 
     namespace: pulumi.Input[str]
     images: Mapping[str, str]
     millicores: int
     memory_mib: int
+    sandbox: str | None = None
 
 
-def argo_config() -> dict[str, str]:
+def argo_config(sandbox: str | None = None) -> dict[str, str]:
     """The controller's own file (docs/workflow-controller-configmap.yaml). A Workflow that is over stays for a week, as
-    Jobs' pods are looked at; its runs stay in the database."""
+    Jobs' pods are looked at; its runs stay in the database. A patch of the Workflow comes before that of a template
+    (workflow/controller/workflowpod.go), which the compiler writes.
+    """
     executor = {
         "securityContext": {**confined_values(user=NOBODY)},
         "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
@@ -47,6 +52,7 @@ def argo_config() -> dict[str, str]:
             "ttlStrategy": {"secondsAfterCompletion": 7 * _DAY_S},
             # What was displaced is tried again; what failed has said why.
             "templateDefaults": {"retryStrategy": {"limit": "2", "retryPolicy": "OnError"}},
+            **({"podSpecPatch": json.dumps({"runtimeClassName": sandbox})} if sandbox else {}),
         }
     }
     return {
@@ -74,7 +80,8 @@ class Argo(Component):
         config = k8s.core.v1.ConfigMap(
             self.named("config"),
             k8s.core.v1.ConfigMapInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=CONFIG, namespace=args.namespace), data=argo_config()
+                metadata=k8s.meta.v1.ObjectMetaArgs(name=CONFIG, namespace=args.namespace),
+                data=argo_config(args.sandbox),
             ),
             self.child(),
         )

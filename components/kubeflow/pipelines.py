@@ -50,7 +50,7 @@ METADATA_REQUEST, SERVER_REQUEST, ARGO_REQUEST, OTHERS_REQUEST = (50, 128), (250
 class PipelinesArgs:
     """`images` go by the vendors' names, `database_image` is MySQL, which keeps its files on a volume of `gib` of the
     class `storage_class`. `jobs` is the namespace of runs. `granted` resolve when pods of these accounts may write in
-    the store, by the account. `scripts` are those of steps, by name.
+    the store, by the account. `scripts` are those of steps, by name, whose pods are of the RuntimeClass `sandbox`.
     """
 
     images: Mapping[str, str]
@@ -64,6 +64,7 @@ class PipelinesArgs:
     store: Store
     granted: Mapping[str, pulumi.Input[str]]
     scripts: Mapping[str, str]
+    sandbox: str | None = None
 
 
 class Pipelines(Component):
@@ -101,6 +102,7 @@ class Pipelines(Component):
                 images=args.images,
                 millicores=ARGO_REQUEST[0],
                 memory_mib=ARGO_REQUEST[1],
+                sandbox=args.sandbox,
             ),
             self.child(),
         )

@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from blocks import Block, Done
+from markets import Spot, Waits
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 NEVER = "never"
@@ -56,6 +57,7 @@ class Task:
     gpu_pools: Mapping[str, int] = field(default_factory=dict)
     off_hours: OffHours | None = None
     blocks: tuple[Block, ...] = ()
+    spots: tuple[Spot, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> "Task":
@@ -64,14 +66,15 @@ class Task:
         hours = given.pop("off_hours", None)
         sleeps = OffHours(**{**hours, "days": tuple(hours["days"])}) if hours else None
         blocks = tuple(Block.of(each) for each in given.pop("blocks", ()))
-        return cls(**given, off_hours=sleeps, blocks=blocks)
+        spots = tuple(Spot.of(each) for each in given.pop("spots", ()))
+        return cls(**given, off_hours=sleeps, blocks=blocks, spots=spots)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """What the keeper remembers from one look to the next: its first look, the end that people were told of, why the
-    stack ended before its time, that it was told to be empty, the pools that it has put to sleep, and what it did of
-    each capacity block, by its key.
+    stack ended before its time, that it was told to be empty, the pools that it has put to sleep, what it did of
+    each capacity block, by its key, and how long each pool on spot waits for nodes, by its name.
     """
 
     started: datetime | None = None
@@ -80,6 +83,7 @@ class Record:
     emptied: bool = False
     asleep: tuple[str, ...] = ()
     blocks: Mapping[str, Done] = field(default_factory=dict)
+    spots: Mapping[str, Waits] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str) -> "Record":
@@ -94,6 +98,7 @@ class Record:
                 emptied=bool(given.get("emptied", False)),
                 asleep=tuple(str(each) for each in given.get("asleep", ())),
                 blocks={str(name): Done.of(done) for name, done in given.get("blocks", {}).items()},
+                spots={str(name): Waits.of(waits) for name, waits in given.get("spots", {}).items()},
             )
         except (ValueError, TypeError, AttributeError):
             return cls()
@@ -102,9 +107,9 @@ class Record:
         """As it is kept."""
         told = {"warnedOf": self.warned_of, "stopped": self.stopped, "emptied": self.emptied, "asleep": self.asleep}
         blocks = {"blocks": {name: done.written() for name, done in self.blocks.items()}} if self.blocks else {}
-        return json.dumps(
-            {"started": written(self.started) if self.started else None, **told, **blocks}, sort_keys=True
-        )
+        spots = {"spots": {name: waits.written() for name, waits in self.spots.items()}} if self.spots else {}
+        started = written(self.started) if self.started else None
+        return json.dumps({"started": started, **told, **blocks, **spots}, sort_keys=True)
 
     def begun(self, now: datetime) -> "Record":
         """With the moment of the first look."""
@@ -175,6 +180,6 @@ def pools_to_change(
         slept = tuple(sorted({*record.asleep, *awake}))
         return dict.fromkeys(sorted(awake), Sizes(0, 0)), replace(record, asleep=slept)
     woken = {name: Sizes(task.gpu_pools[name], task.gpu_pools[name]) for name in record.asleep if name in sizes}
-    changes = {name: wanted for name, wanted in woken.items() if sizes[name] == Sizes(0, 0)}
+    changes = {name: wanted for name, wanted in woken.items() if sizes[name] == Sizes(0, 0) != wanted}
     unseen = tuple(name for name in record.asleep if name in task.gpu_pools and name not in sizes)
     return changes, replace(record, asleep=unseen)

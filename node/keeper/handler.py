@@ -14,6 +14,8 @@ from typing import Any
 from blocks import SIGNAL, Block, Change, Done, Group, Reserved, turn
 from botocore.exceptions import ClientError
 from decide import Phase, Record, Sizes, Task, end, moment, phase, pools_to_change, written
+from groups import described, seen
+from markets import Waits, move
 
 from sweep.account import AwsAccount
 from sweep.found import look
@@ -23,9 +25,6 @@ from sweep.things import Account, Owner
 DESTROY = "PULUMI_K8S_DELETE_UNREACHABLE=true pulumi destroy --refresh"
 """The refresh takes what was in the cluster out of the state; pulumi-kubernetes deletes no release of a cluster that is
 gone, whatever it is told (its issue 2675)."""
-
-CHANGEABLE = frozenset({"ACTIVE", "DEGRADED"})
-"""A block that lost a node is degraded, and has to be emptied all the same."""
 
 
 def handle(event: Mapping[str, Any], _: object = None) -> dict[str, object]:
@@ -77,6 +76,8 @@ def keep(account: Account, task: Task, now: datetime, stop: str = "") -> dict[st
         done, record = _sleep(account, task, record, now)
         kept, record = _keep_blocks(account, task, record, now)
         done |= kept
+        asked, record = _keep_spots(account, task, record, now)
+        done |= asked
     if record != before:
         _write(account, task, record)
     return {"phase": str(now_is), "ends": written(ends) if ends else None, **done}
@@ -112,10 +113,7 @@ def _sleep(account: Account, task: Task, record: Record, now: datetime) -> tuple
     if after.asleep and after != record:
         _write(account, task, after)  # before they sleep: who does not remember them would never wake them
     for name, sizes in changes.items():
-        scaling = {"minSize": sizes.least, "desiredSize": sizes.wanted}
-        account.call(
-            "eks", "update_nodegroup_config", clusterName=task.cluster, nodegroupName=name, scalingConfig=scaling
-        )
+        _scale(account, task, name, sizes)
     return {"pools": {name: sizes.wanted for name, sizes in changes.items()}}, after
 
 
@@ -136,6 +134,32 @@ def _keep_blocks(account: Account, task: Task, record: Record, now: datetime) ->
     return ({"blocks": stages} if stages else {}), record
 
 
+def _keep_spots(account: Account, task: Task, record: Record, now: datetime) -> tuple[dict[str, object], Record]:
+    """One look at the pools on spot, by day only. Of two groups the one that asks for less is told first, so that
+    there are never more nodes than the pool has.
+    """
+    if not task.spots or (task.off_hours and task.off_hours.asleep(now)):
+        return {}, record
+    sizes: dict[str, list[int]] = {}
+    for pool in task.spots:
+        groups = seen(account, task, pool)
+        if groups is None:
+            continue
+        known = record.spots.get(pool.spot, Waits())
+        made = move(pool, *groups, known, now)
+        told = zip((pool.spot, pool.on_demand), groups, made.sizes or (), strict=False)
+        for name, before, wanted in sorted(told, key=lambda each: each[2] - each[1].wanted):
+            if wanted != before.wanted:
+                _scale(account, task, name, Sizes(0, wanted))
+        if made.news:
+            _tell(account, task, "spot capacity", made.news)
+        if made.waits != known:
+            record = replace(record, spots={**record.spots, pool.spot: made.waits})
+            _write(account, task, record)
+        sizes[pool.spot] = list(made.sizes or (each.wanted for each in groups))
+    return {"spots": sizes}, record
+
+
 def _reserved(account: Account, block: Block) -> Reserved | None:
     """What AWS says of the block; None where it knows none of this id."""
     try:
@@ -149,15 +173,9 @@ def _reserved(account: Account, block: Block) -> Reserved | None:
 
 
 def _group(account: Account, task: Task, block: Block) -> Group | None:
-    """The block's node group, None while it is being made, changed or deleted: EKS would refuse another change."""
-    try:
-        told = account.call("eks", "describe_nodegroup", clusterName=task.cluster, nodegroupName=block.group)
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ResourceNotFoundException":
-            raise
-        return None
-    group = told["nodegroup"]
-    if group["status"] not in CHANGEABLE:
+    """The block's node group, None while it cannot be changed."""
+    group = described(account, task, block.group)
+    if group is None:
         return None
     signalled = any(each["key"] == SIGNAL["key"] for each in group.get("taints") or ())
     return Group(group["scalingConfig"]["minSize"], group["scalingConfig"]["desiredSize"], signalled)
@@ -186,6 +204,11 @@ def _sizes(account: Account, task: Task) -> dict[str, Sizes]:
         if group["status"] == "ACTIVE":
             found[name] = Sizes(group["scalingConfig"]["minSize"], group["scalingConfig"]["desiredSize"])
     return found
+
+
+def _scale(account: Account, task: Task, name: str, sizes: Sizes) -> None:
+    scaling = {"minSize": sizes.least, "desiredSize": sizes.wanted}
+    account.call("eks", "update_nodegroup_config", clusterName=task.cluster, nodegroupName=name, scalingConfig=scaling)
 
 
 def _value(account: Account, name: str) -> str:

@@ -11,14 +11,14 @@ from planner.cost.amounts import Amount
 from planner.cost.lines import BlockPrice, PriceLine, Prices
 from planner.cost.traffic import Traffic
 from planner.pool_types import Role
-from planner.scaled import ScaledPlan
+from planner.scaled import Offers, ScaledPlan, SpotPlan
 
 
 @dataclass(frozen=True, kw_only=True)
 class Purchase:
     """Instances of a pool and how they are bought: `blocks` by first day, last day and instances. `idle` more of them
     are held by a reservation, which cost the same (EC2 user guide, "Capacity Reservation pricing and billing"). Where
-    `scaled`, there are `count` at most, each of what is dearest of it, or none.
+    `scaled`, there are `count` at most, each of what is dearest of it, or none; with `spot` each may be the dearest.
     """
 
     pool: str
@@ -30,11 +30,13 @@ class Purchase:
     blocks: tuple[tuple[date, date, int], ...] = ()
     idle: int = 0
     scaled: ScaledPlan | None = None
+    spot: SpotPlan | None = None
 
     @property
     def price(self) -> Price | None:
-        """Of one instance, by the hour."""
-        return self.scaled.dearest if self.scaled else self.instance.price(self.usage)
+        """Of one instance, by the hour: the dearest of what it may be."""
+        offers = self.scaled or self.spot
+        return offers.dearest if offers else self.instance.price(self.usage)
 
     @property
     def block_hours(self) -> int:
@@ -114,11 +116,13 @@ def _pool_line(pool: Purchase) -> PriceLine | None:
         name = f"pool {pool.pool}: up to {pool.count} of {_either(pool.scaled)}"
         # There may be none of them.
         return replace(_line(name, pool.role, "hardware", pool.count, price, pool=pool.pool), low=0.0)
+    if pool.spot:
+        name = f"pool {pool.pool}: {_either(pool.spot)}"
     standing = min(HOURS_PER_MONTH, pool.block_hours / pool.count) if pool.blocks else HOURS_PER_MONTH
     return _line(name, pool.role, "hardware", pool.count, price, hours_per_month=standing, pool=pool.pool)
 
 
-def _either(scaled: ScaledPlan) -> str:
+def _either(scaled: Offers) -> str:
     types, usages = " or ".join(each.type for each in scaled.types), " or ".join(map(str, scaled.usages))
     return f"{types}, {usages}"
 

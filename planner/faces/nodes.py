@@ -11,7 +11,7 @@ from planner.faces.layout import Part, bar, facts, legend, quantity, section, ta
 from planner.placement import Room, Sharing
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.reliability.mttf import compared
-from planner.scaled import ScaledPlan
+from planner.scaled import Offers
 from planner.serving.gateway import GatewayPlan
 from planner.serving.people import PeoplePlan
 from planner.serving.plan import device_gb
@@ -39,20 +39,23 @@ def _hardware(pool: PoolPlan) -> Iterator[str]:
     yield pool.hardware
     if isinstance(pool, AwsPoolPlan) and pool.usage is not UsageClass.ON_DEMAND:
         yield str(pool.usage)
+    if isinstance(pool, AwsPoolPlan):
+        yield from _further(pool.offers)
     if isinstance(pool, AwsPoolPlan) and pool.scaled:
-        yield from _scaled(pool.scaled)
+        yield "as pods ask for them, by Karpenter"
     if isinstance(pool, MetalPoolPlan) and pool.most > pool.count:
         yield f"grows to {pool.most} nodes"
+    if pool.sandboxed:
+        yield "gVisor for pods of its class"
     if pool.mig:
         yield f"each GPU as {pool.mig.count} x {pool.mig.name}"
     if pool.time_slices > 1:
         yield f"{pool.time_slices} pods to a GPU, by turns"
 
 
-def _scaled(scaled: ScaledPlan) -> Iterator[str]:
-    yield from (f"or {each.type}" for each in scaled.types[1:])
-    yield from (f"or {usage}" for usage in scaled.usages[1:])
-    yield "as pods ask for them, by Karpenter"
+def _further(offers: Offers) -> Iterator[str]:
+    yield from (f"or {each.type}" for each in offers.types[1:])
+    yield from (f"or {usage}" for usage in offers.usages[1:])
 
 
 def _offers(pool: PoolPlan) -> Iterator[str]:

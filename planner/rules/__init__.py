@@ -41,6 +41,7 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     serving,
     signatures,
     sources,
+    spot,
     storage,
     supply,
     teams,

@@ -12,12 +12,16 @@ from planner.keeper import end_of, ends_by_itself
 @aws_rule(
     "keeper-idle",
     "Z15",
-    formula="endsAt, lifecycle.expiry, maxUsd, offHours or blocks is set",
+    formula="endsAt, lifecycle.expiry, maxUsd, offHours or blocks is set, or a pool has spot.onDemandMinutes",
     source="Definition of the stack file",
 )
 def keeper_idle(draft: AwsDraft) -> Iterable[Observation]:
-    """The keeper has something to do: an end, a budget, hours off or blocks. Without any it costs and does nothing."""
+    """The keeper has something to do: an end, a budget, hours off, blocks or pools that fall back on demand.
+    Without any it costs and does nothing.
+    """
     keeper = draft.settings.keeper
+    if any(pool.falls_back for pool in draft.pools.values()):
+        return
     if keeper and keeper.off_hours is None and not keeper.blocks and not ends_by_itself(draft.settings):
         yield Observation(
             path="keeper",

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from planner.addressing import AWS_RESERVED_ADDRESSES
 from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation
+from planner.findings import Observation, Severity
 from planner.rules.known import known_pools, placed_runs
 from planner.types import Subnet
 
@@ -31,6 +31,50 @@ def subnet_size(draft: AwsDraft) -> Iterable[Observation]:
                 subject=subnet.name,
                 inputs={"needed": f"{subnet.needed} addresses", "usable": f"{subnet.usable} addresses"},
             )
+
+
+_XEN = frozenset(
+    "c1 c3 c4 d2 f1 g2 g3 g3s h1 i2 i3 m1 m2 m3 m4 p2 p3 r3 r4 t1 t2 x1 x1e".split()  # noqa: SIM905 - a list of words
+)
+
+
+@aws_rule(
+    "prefixes-need-nitro",
+    "F02",
+    formula="no type of a Xen family, if network.prefixDelegation",
+    source="EC2 user guide, Prefix delegation: instances of the Nitro System; EC2 instance types guide, hypervisors",
+)
+def prefixes_need_nitro(draft: AwsDraft) -> Iterable[Observation]:
+    """Interfaces of older instances hold no prefixes: their nodes would have single addresses, and pods wait."""
+    for path, pool, plan in known_pools(draft):
+        for each in plan.offers.types if draft.vpc.prefixes else ():
+            if each.family in _XEN:
+                yield Observation(
+                    path=f"{path}.instanceType",
+                    sentence=f"{each.type} is not of the Nitro System, and interfaces of others hold no prefixes",
+                    remedy="take a type of a later family, or remove network.prefixDelegation",
+                    subject=pool.name,
+                )
+
+
+@aws_rule(
+    "prefixes-scattered",
+    "F02",
+    severity=Severity.WARNING,
+    formula="subnets of nodes are the stack's own, if network.prefixDelegation",
+    source="EKS user guide, Assign more IP addresses to Amazon EKS nodes with prefixes: subnets used for nothing else, "
+    "or with a CIDR reservation, as addresses that are scattered leave no /28 whole",
+)
+def prefixes_scattered(draft: AwsDraft) -> Iterable[Observation]:
+    """Addresses of others in an existing subnet are not known here, and each may spoil a block of 16."""
+    if draft.vpc.prefixes and draft.vpc.existing:
+        yield Observation(
+            path="platform.network.prefixDelegation",
+            sentence="what else has addresses in the existing subnets is not known, and a /28 with one of them in it "
+            "is no prefix",
+            remedy="keep a part of these subnets for prefixes: aws ec2 create-subnet-cidr-reservation "
+            "--reservation-type prefix, or take subnets with nothing else in them",
+        )
 
 
 def _range_of(subnet: Subnet) -> str:

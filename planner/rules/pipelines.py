@@ -30,6 +30,24 @@ def pipeline_run(draft: Draft) -> Iterator[Observation]:
             )
 
 
+@rule(
+    "pipeline-sandbox",
+    "Y05",
+    "PF04",
+    formula="a pool has sandbox, if training.pipelines.sandbox",
+    source='Kubernetes documentation, "Runtime Class": a pod goes where its class is, and waits where that is nowhere',
+)
+def pipeline_sandbox(draft: Draft) -> Iterator[Observation]:
+    """Steps in a sandbox find a node that has one."""
+    pipelines = draft.settings.training.pipelines
+    if pipelines and pipelines.sandbox and not any(pool.sandboxed for pool in draft.pools.values()):
+        yield Observation(
+            path="training.pipelines.sandbox",
+            sentence="pods of steps are to run in gVisor, and no pool has it",
+            remedy="give sandbox to a pool of role system, or remove the key",
+        )
+
+
 def _wrong(run: TrainingRun | None, known: tuple[str, ...]) -> tuple[str, str] | None:
     """What is wrong with a run that a step should start, and what to do."""
     if run is None:

@@ -214,20 +214,20 @@ def spot_without_checkpoint(draft: AwsDraft) -> Iterable[Observation]:
     "PF10",
     "PW18",
     severity=Severity.WARNING,
-    formula="EFA interfaces of a node < 16, if capacity = spot",
+    formula="EFA interfaces of a node < 16, if capacity = spot without onDemandMinutes",
     source="Definition of the planner; EC2 user guide, Spot Instances: capacity comes and goes",
 )
 def spot_is_rare(draft: AwsDraft) -> Iterable[Observation]:
     """Large EFA nodes are seldom on the spot market, a whole gang of them less so."""
     for path, pool, plan in known_pools(draft):
-        if plan.usage is UsageClass.SPOT and plan.instance.efa_max >= _RARE_FROM_EFA:
+        if plan.usage is UsageClass.SPOT and plan.instance.efa_max >= _RARE_FROM_EFA and not plan.falls_back:
             spot, on_demand = plan.instance.spot, plan.instance.on_demand
             saving = f", for {1 - spot.usd_per_hour / on_demand.usd_per_hour:.0%} off" if spot and on_demand else ""
             yield Observation(
                 path=f"{path}.capacity",
                 sentence=f"spot capacity of {pool.instance_type} is rare{saving}, and a gang waits until all of its "
                 "nodes are there at once",
-                remedy="fall back on capacity-block or on-demand when the nodes do not come",
+                remedy="set spot.onDemandMinutes, which asks for missing nodes on demand, or buy a capacity block",
                 subject=pool.name,
                 inputs={
                     "EFA": f"{plan.instance.efa_max} interfaces of a node",

@@ -49,7 +49,7 @@ def scaled_types_equal(draft: AwsDraft) -> Iterable[Observation]:
         own = draft.catalogue.instances.get(pool.instance_type)
         for index, name in enumerate(karpenter.instance_types if own else ()):
             other = draft.catalogue.instances.get(name)
-            if own and (wrong := _unlike(own, other)):
+            if own and (wrong := unlike(own, other)):
                 yield Observation(
                     path=f"{path}.karpenter.instanceTypes[{index}]",
                     sentence=f"{name} {wrong}",
@@ -60,7 +60,8 @@ def scaled_types_equal(draft: AwsDraft) -> Iterable[Observation]:
                 )
 
 
-def _unlike(own: Instance, other: Instance | None) -> str | None:
+def unlike(own: Instance, other: Instance | None) -> str | None:
+    """What is wrong with `other` beside the pool's `own`; None if every pod of the pool finds room there."""
     if other is None:
         return "is not in the catalogue, so what a pod finds there is not known"
     ours, theirs = (own.gpu.name if own.gpu else "no GPU"), (other.gpu.name if other.gpu else "no GPU")

@@ -20,6 +20,7 @@ Instances = dict[str, dict[str, Any]]
 RETRY_SECONDS = 5.0
 BATCH = 16
 LAUNCHES_PER_ZONE = 2
+_NONE_LEFT = frozenset({"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded"})
 
 
 class Launcher:
@@ -67,16 +68,30 @@ class Launcher:
             arguments["LaunchTemplate"] = {"LaunchTemplateId": template["id"], "Version": str(template["version"])}
         if not template.get("id") or not self._names_groups(template):
             arguments["SecurityGroupIds"] = [described["clusterSecurityGroupId"]]
-        if described.get("instanceTypes"):
-            arguments["InstanceType"] = described["instanceTypes"][0]
+        if described.get("capacityType") == "SPOT":
+            arguments["InstanceMarketOptions"] = {"MarketType": "spot"}
         if described.get("amiType") != "CUSTOM":
             arguments["ImageId"] = image(described)
         tags = {**self._tags, f"kubernetes.io/cluster/{self._world.cluster}": "owned"}
         listed = [{"Key": key, "Value": value} for key, value in tags.items()]
         arguments["TagSpecifications"] = [{"ResourceType": "instance", "Tags": listed}]
-        reservation = self._world.aws.ec2.run_instances(**arguments)
+        reservation = self._first_to_be_had(arguments, list(described.get("instanceTypes") or ()))
         found = self._world.aws.instances(each["InstanceId"] for each in reservation["Instances"])
         return {each["InstanceId"]: each for each in found}
+
+    def _first_to_be_had(self, arguments: dict[str, Any], types: list[str]) -> Any:
+        """Of the group's types in their order, the next where EC2 has none of one.
+
+        EKS user guide, "Managed node group capacity types": on demand in the order of the list. On spot it takes the
+        pools that are deepest and cheapest, of which nothing is known here: the order stands for that.
+        """
+        for type_ in types[:-1]:
+            try:
+                return self._world.aws.ec2.run_instances(**arguments, InstanceType=type_)
+            except ClientError as error:
+                if error.response["Error"]["Code"] not in _NONE_LEFT:
+                    raise
+        return self._world.aws.ec2.run_instances(**arguments, **({"InstanceType": types[-1]} if types else {}))
 
     def _names_groups(self, template: Described) -> bool:
         """EKS adds the cluster security group only to a template that names no security group at all."""

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable
 
 RESERVED = 5
+PREFIX = 28
 
 
 class ExhaustedError(Exception):
@@ -21,10 +22,21 @@ class Addresses:
         self._of: dict[str, str] = {}
         self._node: dict[str, str] = {}
         self._next: dict[str, int] = {}
+        self._prefixes: dict[str, list[ipaddress.IPv4Network]] = {}
         self._lock = threading.Lock()
 
-    def take(self, owner: str, block: str, in_use: Iterable[str] = (), node: str = "", most: int | None = None) -> str:
+    def take(
+        self,
+        owner: str,
+        block: str,
+        in_use: Iterable[str] = (),
+        node: str = "",
+        most: int | None = None,
+        *,
+        prefixes: bool = False,
+    ) -> str:
         """An address of the block for a pod (its uid), the same one when asked again; its node may have `most` of them.
+        With `prefixes` it is of a /28 that is the node's alone (amazon-vpc-cni-k8s, docs/prefix-and-ip-target.md).
 
         Raises ExhaustedError.
         """
@@ -34,6 +46,10 @@ class Addresses:
             if most is not None and sum(each == node for each in self._node.values()) >= most:
                 text = f"failed to assign an IP address to container: the {most} addresses of {node} are taken"
                 raise ExhaustedError(text)
+            if prefixes:
+                address = self._of_prefix(block, set(in_use), node)
+                self._set(owner, address, node)
+                return address
             network = ipaddress.ip_network(block)
             size, used = network.num_addresses, set(in_use)
             start = self._next.get(block, size - 2)
@@ -47,6 +63,21 @@ class Addresses:
                     self._set(owner, address, node)
                     return address
             raise ExhaustedError(f"failed to assign an IP address to container: subnet {block} has no free address")
+
+    def _of_prefix(self, block: str, used: set[str], node: str) -> str:
+        """The first free address of the node's prefixes, or of a new one: a /28 in which nobody has an address."""
+        own = self._prefixes.setdefault(node, [])
+        for each in (str(one) for prefix in own for one in prefix):
+            if each not in self._taken:
+                return each
+        subnet = ipaddress.IPv4Network(block)
+        held = {prefix for prefixes in self._prefixes.values() for prefix in prefixes}
+        occupied = self._taken | used | {str(subnet[0]), str(subnet[-1])}
+        for prefix in reversed([*subnet.subnets(new_prefix=PREFIX)]):
+            if prefix not in held and occupied.isdisjoint(map(str, prefix)):
+                own.append(prefix)
+                return str(prefix[0])
+        raise ExhaustedError(f"failed to assign an IP address to container: subnet {block} has no free /28")
 
     def hold(self, owner: str, address: str, node: str = "") -> None:
         """The pod has this address already."""

@@ -6,6 +6,7 @@ import base64
 import email
 import email.policy
 import hashlib
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -71,6 +72,12 @@ class Host:
         return ("1d0f",)
 
     @property
+    def handlers(self) -> frozenset[str]:
+        """Runtimes that the node's own configuration adds to containerd's."""
+        config = str((self.node_config.get("containerd") or {}).get("config") or "")
+        return frozenset(re.findall(r"containerd\.runtimes\.(\w+)\]", config))
+
+    @property
     def pods(self) -> str | None:
         """The range that pods have their addresses of; None: the subnet's."""
         return None
@@ -110,6 +117,11 @@ class Racked(Host):
     @property
     def system(self) -> tuple[str, str]:
         return self.release
+
+    @property
+    def handlers(self) -> frozenset[str]:
+        """What its owner has prepared is not known: whatever a class names is taken to be there."""
+        return frozenset({"runsc"})
 
     @property
     def vendors(self) -> tuple[str, ...]:

@@ -32,6 +32,11 @@ def pod_addresses(world: World, host: Host) -> int:
     return places * (PREFIX_ADDRESSES if _is_on(env, "ENABLE_PREFIX_DELEGATION") else 1)
 
 
+def in_prefixes(world: World) -> bool:
+    """Whether a node takes whole /28 of its subnet for its pods."""
+    return _is_on(_variables(world), "ENABLE_PREFIX_DELEGATION")
+
+
 def pod_subnet(world: World, host: Host) -> str:
     """The id of the subnet of a node's pods: the node's own, or that of its ENIConfig. Raises NoSubnetError."""
     env = _variables(world)

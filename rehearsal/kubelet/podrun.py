@@ -18,7 +18,7 @@ from rehearsal.kubelet.lifecycle import Container
 from rehearsal.kubelet.nodeobject import boot_id, is_ready
 from rehearsal.kubelet.nodeobject import now as stamp
 from rehearsal.kubelet.orders import Fault
-from rehearsal.kubelet.plugin_network import NoSubnetError, pod_addresses, pod_subnet
+from rehearsal.kubelet.plugin_network import NoSubnetError, in_prefixes, pod_addresses, pod_subnet
 from rehearsal.kubelet.program import VOLUMES, Exit, HasFiles, Launch, LaunchError, Program
 from rehearsal.kubelet.world import World
 
@@ -218,15 +218,27 @@ class PodRun:
             if self._find("secrets", reference["name"], self.namespace) is None:
                 text = f"Unable to retrieve some image pull secrets ({reference['name']}); attempting to pull may fail"
                 self._tell("Warning", "FailedToRetrieveImagePullSecret", text)
-        return None if host_network or self._ip else self._address()
+        return self._handler() or (None if host_network or self._ip else self._address())
+
+    def _handler(self) -> volumes.Problem | None:
+        """containerd knows a RuntimeClass' handler (internal/cri/server/sandbox_run.go); `nvidia` is its toolkit's."""
+        name = self.pod["spec"].get("runtimeClassName")
+        found = self._find("runtimeclasses", name, None) if name else None
+        handler = found["handler"] if found else None
+        if handler in (None, "runc", "nvidia") or handler in self.host.handlers:
+            return None
+        text = f'Failed to create pod sandbox: rpc error: no runtime for "{handler}" is configured'
+        return volumes.Problem("FailedCreatePodSandBox", text)
 
     def _address(self) -> volumes.Problem | None:
-        block, most, plugin = self.host.pods, None, "cilium-cni"
+        block, most, plugin, prefixes = self.host.pods, None, "cilium-cni", False
         try:
             if block is None:
                 plugin, most = "aws-cni", pod_addresses(self._world, self.host)
+                prefixes = in_prefixes(self._world)
                 block = str(self._world.aws.subnets()[pod_subnet(self._world, self.host)]["CidrBlock"])
-            self._ip = self._addresses.take(self.uid, block, [self.host.address], self.host.node, most)
+            take = self._addresses.take
+            self._ip = take(self.uid, block, [self.host.address], self.host.node, most, prefixes=prefixes)
         except (ExhaustedError, NoSubnetError) as error:
             text = f'Failed to create pod sandbox: plugin type="{plugin}" name="{plugin}" failed (add): {error}'
             return volumes.Problem("FailedCreatePodSandBox", text)

@@ -37,6 +37,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "drivers": ("storage.k8s.io/v1", "CSIDriver"),
     "daemonsets": ("apps/v1", "DaemonSet"),
     "deployments": ("apps/v1", "Deployment"),
+    "runtimeclasses": ("node.k8s.io/v1", "RuntimeClass"),
     "policies": ("nvidia.com/v1", "ClusterPolicy"),
 }
 

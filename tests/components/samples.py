@@ -38,6 +38,7 @@ from components.aws.pod_range import PodRange, PodRangeArgs, PodSubnet
 from components.aws.registry import Registry, RegistryArgs, RepositorySpec
 from components.aws.security_groups import EfaGroup, EfaGroupArgs, LustreGroup, LustreGroupArgs, NfsGroup, NfsGroupArgs
 from components.aws.spending import Spending, SpendingArgs
+from components.aws.spot_pool import SpotPool, SpotPoolArgs
 from components.gateway.gateway import Gateway, GatewayArgs
 from components.gateway.issuer import Issuer, IssuerArgs
 from components.gateway.page import Page, PageArgs
@@ -102,6 +103,7 @@ from components.platform.network_rules import (
 from components.platform.pods import PodNetwork, PodShape
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
+from components.platform.sandbox import Sandbox
 from components.platform.taints import GPU_TAINT, Taint
 from components.platform.team_rights import TeamRights
 from components.platform.teams import Teams, TeamsArgs, TeamSpec
@@ -850,6 +852,9 @@ SAMPLES: Mapping[str, Make] = {
     "karpenter-account": lambda opts: KarpenterAccount("sample", karpenter_account_args(opts), opts),
     "karpenter-pool": lambda opts: KarpenterPool("sample", karpenter_pool_args(), opts),
     "pool": lambda opts: NodePool("sample", pool_args(), opts),
+    "spot-pool": lambda opts: SpotPool(
+        "sample", SpotPoolArgs(spot=pool_args(capacity_type="SPOT"), on_demand="training-on-demand"), opts
+    ),
     "block-pool": lambda opts: BlockPool(
         "sample",
         BlockPoolArgs(
@@ -900,6 +905,7 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "sandbox": lambda opts: Sandbox("sample", opts),
     "priorities": lambda opts: Priorities("sample", opts),
     "team-rights": lambda opts: TeamRights("sample", opts),
     "teams": lambda opts: Teams(

@@ -173,6 +173,7 @@ INVOKES: dict[str, dict[str, Any]] = {
 
 BUILT_IN_GROUPS = (
     "core",
+    "node.k8s.io",
     "apps",
     "batch",
     "autoscaling",

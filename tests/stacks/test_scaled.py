@@ -72,7 +72,7 @@ def test_its_nodes_are_what_the_pools_nodes_are() -> None:
 
 def test_no_node_group_and_no_check_of_gpus_waits_for_its_nodes() -> None:
     graph = deployed()
-    assert [each.inputs["nodeGroupName"] for each in graph.of_type("NodeGroup")] == ["system", "training"]
+    assert {each.inputs["nodeGroupName"] for each in graph.of_type("NodeGroup")} == {"system", "training"}
     names = {each.name for each in graph.resources.values()}
     assert "gpu-checks-training" in names
     assert "gpu-checks-inference" not in names

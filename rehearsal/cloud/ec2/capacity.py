@@ -45,13 +45,17 @@ def quota_code(type_: str, market: str) -> str | None:
 
 
 def set_capacity(region: str, type_: str, order: dict[str, Any]) -> dict[str, Any]:
-    """Say how many instances of a type EC2 can run in the region, ``{"count": number}``; ``{}`` for without end."""
+    """Say how many instances of a type EC2 can run in the region, ``{"count": number}``; ``{}`` for without end. With
+    ``"market": "spot"`` it is said of spot instances alone, which are of what is left over (EC2 user guide, "How Spot
+    Instances work").
+    """
     if type_ not in INSTANCE_TYPES:
         raise ValueError(f"EC2 has no instance type {type_}")
+    key = (type_, str(order["market"])) if "market" in order else type_
     if "count" in order:
-        _ends(ec2(region))[type_] = int(order["count"])
+        _ends(ec2(region))[key] = int(order["count"])
     else:
-        _ends(ec2(region)).pop(type_, None)
+        _ends(ec2(region)).pop(key, None)
     return {}
 
 
@@ -98,15 +102,25 @@ def _room(backend: Any, region: str, type_: str, market: str, least: int, most: 
         most = min(most, int((limit - used) // _vcpu(type_)))
         if most < least:
             raise _beyond_quota(limit, spot=market == "spot")
-    end = _ends(backend).get(type_)
-    if end is not None and market != "capacity-block":
-        taken = sum(each.instance_type == type_ for each in running)
-        taken += sum(count for each, count in idle if each == type_)
-        most = min(most, end - taken)
+    if market != "capacity-block":
+        most = min(most, _left(backend, type_, market, most))
         if most < least:
             message = f"We currently do not have sufficient {type_} capacity in the Availability Zone you requested."
             raise refusal("InsufficientInstanceCapacity", message)
     return most
+
+
+def _left(backend: Any, type_: str, market: str, most: int) -> int:
+    """What EC2 has left of a type, and in a market, where either has an end."""
+    same = [each for each in live_instances(backend) if each.instance_type == type_]
+    idle = sum(count for each, count in held_on_demand(backend) if each == type_)
+    ends = _ends(backend)
+    found = [most]
+    if type_ in ends:
+        found.append(ends[type_] - len(same) - idle)
+    if (type_, market) in ends:
+        found.append(ends[type_, market] - sum(_market(each) == market for each in same))
+    return min(found)
 
 
 def _beyond_quota(limit: float, spot: bool) -> Exception:
@@ -127,7 +141,7 @@ def _vcpu(type_: str) -> int:
     return int(INSTANCE_TYPES[type_]["VCpuInfo"]["DefaultVCpus"])
 
 
-def _ends(backend: Any) -> dict[str, int]:
-    """Kept on moto's backend, so that a reset clears it."""
-    found: dict[str, int] = backend.__dict__.setdefault("capacity_ends", {})
+def _ends(backend: Any) -> dict[str | tuple[str, str], int]:
+    """By type, or by type and market. Kept on moto's backend, so that a reset clears it."""
+    found: dict[str | tuple[str, str], int] = backend.__dict__.setdefault("capacity_ends", {})
     return found

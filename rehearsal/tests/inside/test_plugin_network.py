@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rehearsal.kube.errors import ApiError
-from rehearsal.kubelet.plugin_network import NoSubnetError, pod_addresses, pod_subnet
+from rehearsal.kubelet.addresses import Addresses, ExhaustedError
+from rehearsal.kubelet.plugin_network import NoSubnetError, in_prefixes, pod_addresses, pod_subnet
 
 CUSTOM = {"AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true", "ENI_CONFIG_LABEL_DEF": "topology.kubernetes.io/zone"}
 HOST: Any = SimpleNamespace(
@@ -69,3 +70,19 @@ def test_the_eniconfig_is_that_of_annotation_then_label_then_default() -> None:
 def test_there_is_no_address_where_the_zones_eniconfig_or_its_subnet_is_missing(configs: dict[str, str] | None) -> None:
     with pytest.raises(NoSubnetError, match="failed to assign an IP address to container"):
         pod_subnet(world(CUSTOM, configs, **IN_A), HOST)
+
+
+def test_with_prefixes_each_node_has_blocks_of_its_own_away_from_single_addresses() -> None:
+    assert in_prefixes(world({"ENABLE_PREFIX_DELEGATION": "true"}))
+    assert not in_prefixes(world({}))
+    addresses = Addresses()
+
+    def take(pod: str, node: str) -> str:
+        return addresses.take(pod, "10.0.0.0/26", ["10.0.0.20"], node, prefixes=True)
+
+    assert {take(f"a{index}", "a").rpartition(".")[0] for index in range(16)} == {"10.0.0"}
+    assert take("a0", "a") == "10.0.0.32", "the same one when asked again; both ends are AWS' and one block has a node"
+    with pytest.raises(ExhaustedError, match="has no free /28"):
+        take("b0", "b")
+    addresses.give_back("a3")
+    assert take("a16", "a") == "10.0.0.35"

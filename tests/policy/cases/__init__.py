@@ -1,6 +1,6 @@
 """What rules find and what they let pass, by subject: changes of recorded stacks."""
 
-from tests.policy.cases import capacity, identity, network, nodes, objects, platform, storage
+from tests.policy.cases import capacity, identity, network, nodes, objects, platform, sandboxes, storage
 
 CASES = [
     *nodes.CASES,
@@ -10,4 +10,5 @@ CASES = [
     *identity.CASES,
     *storage.CASES,
     *objects.CASES,
+    *sandboxes.CASES,
 ]

@@ -1,0 +1,102 @@
+"""A pool on spot that finds none falls back on demand and its workload runs, with nobody at a laptop (Z01); a spot
+notice then empties a node, and what it loses is asked for again.
+
+Engine, cluster and its controllers are the real ones; the function comes from the account, its clock from the test.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from rehearsal.cloud.schedules import Schedules
+
+from .rehearsed import Rehearsed, rehearsed, until
+from .trees import Tree
+
+pytestmark = [pytest.mark.engine, pytest.mark.scale]
+
+RUN, TYPE = "llama-3-8b-sft", "g6e.12xlarge"
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearsed, Schedules]]:
+    """The dev stack with its training pool of two on spot, of which EC2 has one."""
+    directory = tmp_path_factory.mktemp("short")
+    tree = Tree.copy(directory / "tree")
+    stack = tree.stack("dev")
+    for path, value in {
+        "pools[1].instanceType": TYPE,
+        "pools[1].count": 2,
+        "pools[1].capacity": "spot",
+        "pools[1].spot": {"onDemandMinutes": 15},
+        "training.runs[0].checkpoint": {"everyMinutes": 15, "withinSeconds": 60},
+        "serving.services": [],
+        "keeper": {},
+        "budget.maxHourlyUsd": 900,
+    }.items():
+        stack.set(f"gpucluster:{path}", value)
+    with rehearsed("short", tree, directory / "state") as site:
+        limit(site, 1)
+        site.up().require()
+        clock = Schedules(site.session.site.account, site.region, datetime.now(UTC))
+        yield site, clock
+        clock.close()
+
+
+def limit(site: Rehearsed, count: int) -> None:
+    site.session.control("PUT", f"capacity/{site.region}/{TYPE}", {"count": count, "market": "spot"})
+
+
+def after(short: tuple[Rehearsed, Schedules], minutes: int) -> None:
+    _, clock = short
+    clock.run(clock.now + timedelta(minutes=minutes))
+
+
+def markets(site: Rehearsed) -> list[str]:
+    """How the pool's nodes were bought, sorted."""
+    found = site.kube.list("v1", "Node")
+    labels = [each["metadata"]["labels"] for each in found]
+    return sorted(
+        each["eks.amazonaws.com/capacityType"] for each in labels if each.get("gpucluster/pool") == "training"
+    )
+
+
+def gang(site: Rehearsed) -> list[dict[str, Any]]:
+    pods = site.kube.list("v1", "Pod", "training", label_selector=f"gpucluster/run={RUN}")
+    alive = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+    return [pod for pod in alive if pod["status"]["phase"] == "Running"]
+
+
+def test_spot_is_asked_first_and_gives_one(short: tuple[Rehearsed, Schedules]) -> None:
+    site, _ = short
+    assert markets(site) == []
+    after(short, 2)
+    until(lambda: markets(site) == ["SPOT"], "the one spot node")
+    after(short, 10)
+    assert markets(site) == ["SPOT"]
+    assert gang(site) == [], "a gang starts whole"
+
+
+def test_what_is_missing_comes_on_demand_and_the_gang_runs(short: tuple[Rehearsed, Schedules]) -> None:
+    site, _ = short
+    after(short, 6)
+    until(lambda: markets(site) == ["ON_DEMAND", "SPOT"], "a node on demand")
+    until(lambda: len(gang(site)) == 2, "the gang to run")
+    site.assert_quiet()
+
+
+def test_what_a_spot_notice_takes_is_asked_for_on_demand_too(short: tuple[Rehearsed, Schedules]) -> None:
+    """EC2 takes the instance and has no other one."""
+    site, _ = short
+    ec2 = site.aws("ec2")
+    tags = [{"Name": "tag:eks:nodegroup-name", "Values": ["training"]}]
+    running = [*tags, {"Name": "instance-state-name", "Values": ["running"]}]
+    (found,) = ec2.describe_instances(Filters=running)["Reservations"]
+    limit(site, 0)
+    ec2.terminate_instances(InstanceIds=[each["InstanceId"] for each in found["Instances"]])
+    until(lambda: markets(site) == ["ON_DEMAND"], "the spot node to go")
+    after(short, 18)
+    until(lambda: markets(site) == ["ON_DEMAND"] * 2, "another one on demand")
+    until(lambda: len(gang(site)) == 2, "the gang to run again")
