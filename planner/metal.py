@@ -33,7 +33,7 @@ from planner.serving.gateway import plan_gateway
 from planner.serving.plan import plan_services
 from planner.serving.triton import plan_triton, replicas_by_pool
 from planner.signatures import plan_signatures
-from planner.site import plan_site
+from planner.site import asked_for_sensors, plan_site
 from planner.stack import ownership, plan_queues, plan_supply
 from planner.storage.plan import client_rates, plan_metal_storage
 from planner.teams import plan_teams
@@ -140,6 +140,7 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
             len(settings.training.experiments),
             tracked=has_mlflow(settings.training),
             pipelines=settings.training.pipelines is not None,
+            controllers=asked_for_sensors(settings.inventory) if settings.inventory else 0,
         ),
         fabric=fabric,
         networks=networks,

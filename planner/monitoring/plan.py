@@ -59,11 +59,12 @@ def plan_monitoring(
     tracked: bool = False,
     kept_outside: bool = False,
     pipelines: bool = False,
+    controllers: int = 0,
 ) -> MonitoringPlan | None:
     """The numbers; None without the section."""
     if wanted is None:
         return None
-    looked_at = exporters(fleet(pools.values(), runs, services, queues), wanted.scrape_seconds)
+    looked_at = exporters(fleet(pools.values(), runs, services, queues, controllers), wanted.scrape_seconds)
     series = sum(each.series for each in looked_at)
     samples_per_s = sum(each.samples_per_s for each in looked_at)
     needed = needed_gib(samples_per_s, wanted.retention_days)

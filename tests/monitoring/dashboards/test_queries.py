@@ -11,7 +11,7 @@ import yaml
 from monitoring.dashboards import Dashboard
 from monitoring.dashboards.exported import READ_BY_PANELS
 from monitoring.exported import exported
-from monitoring.limits import Limits, PoolLimits, RunLimits, ServiceLimits
+from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.recording import recorded
 from monitoring.rule import names
 from monitoring.run_metrics import RUN_METRICS
@@ -24,6 +24,7 @@ RECORDED: Mapping[str, tuple[str, ...]] = names(
     recorded(
         Limits(
             pools=(PoolLimits(name="p", gpus_per_node=8),),
+            machines=(MachineLimits(pool="p", power_supplies=6, inlet_c=30),),
             runs=(RunLimits(name="r", pool="p", nodes=2, tokens_per_s=1.0, mfu=0.4, checkpoint_s=60),),
             services=(ServiceLimits(name="s", most=2),),
         )
