@@ -166,7 +166,12 @@ class _Site:
                 leave_seconds=LEAVE_SECONDS,
                 grace_seconds=service.grace_seconds,
                 spare_replica=service.spare_replica,
-                door=Door(image=self.supply.image(versions.NGINX_IMAGE), keys=keys, behind=VLLM),
+                door=Door(
+                    image=self.supply.image(versions.NGINX_IMAGE),
+                    keys=keys,
+                    behind=VLLM,
+                    groups=service.token_groups,
+                ),
                 hub_token=self.tokens[HUB_TOKEN],
                 monitors=self.services.monitors,
             ),

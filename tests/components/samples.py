@@ -780,6 +780,7 @@ def sign_in_args(**changes: Any) -> SignInArgs:
         "session_seconds": 28_800,
         "secret": pulumi.Output.secret("what the issuer knows"),
         "session_secret": pulumi.Output.secret("what seals"),
+        "tokens": False,
         "replicas": 2,
         "millicores": 50,
         "memory_mib": 64,
