@@ -69,7 +69,9 @@ class PowerSupplies:
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A server model, a set of parts that are sold together. `max_w` is the whole box at full load."""
+    """A server model, a set of parts that are sold together. `max_w` is the whole box at full load, `inlet_c` the
+    warmest air in degrees Celsius that it may be given; None where its maker's was not looked up.
+    """
 
     name: str
     cpu: Cpu
@@ -86,6 +88,7 @@ class Server:
     source: str
     architecture: Architecture = Architecture.X86_64
     price: PurchasePrice | None = None
+    inlet_c: int | None = None
 
     def __post_init__(self) -> None:
         _some(self.name, memory_gib=self.memory_gib, max_w=self.max_w, rack_units=self.rack_units)

@@ -189,6 +189,12 @@ EXPORTERS = (
         },
     ),
     Exporter(
+        name="sensors",
+        version="of this project",
+        source="node/sensors/sensors.py, from DMTF Redfish schemas Power, Thermal, PowerSupply, Fan and ThermalMetrics",
+        metrics=_all(GAUGE, "bmc_fan_ok", "bmc_inlet_celsius", "bmc_power_supply_ok", "bmc_power_watts", "bmc_up"),
+    ),
+    Exporter(
         name="prometheus",
         version="3.14.0",
         source="Prometheus documentation, jobs and instances",

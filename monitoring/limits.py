@@ -15,6 +15,17 @@ class PoolLimits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MachineLimits:
+    """Machines of `pool` have so many power supplies, and may be given air of `inlet_c` degrees Celsius at most; None
+    where that is not known.
+    """
+
+    pool: str
+    power_supplies: int
+    inlet_c: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunLimits:
     """A training run on `nodes` nodes of `pool`. `tokens_per_s` and `mfu` (0 to 1) are what the plan forecasts,
     `checkpoint_s` the seconds between saves; each is None where the stack file does not say enough to plan it.
@@ -38,9 +49,12 @@ class ServiceLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The stack's pools, runs and services. `thresholds` replaces those of the table, by failure and name."""
+    """The stack's pools, machines whose controllers are asked, runs and services. `thresholds` replaces those of the
+    table, by failure and name.
+    """
 
     pools: tuple[PoolLimits, ...] = ()
+    machines: tuple[MachineLimits, ...] = ()
     runs: tuple[RunLimits, ...] = ()
     services: tuple[ServiceLimits, ...] = ()
     thresholds: Mapping[tuple[str, str], Threshold] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from planner.teams import plan_teams
 
 if TYPE_CHECKING:
     from planner.pool_types import MetalPoolPlan
-    from settings.inventory import Hosts, Inventory, Member
+    from settings.inventory import Controllers, Hosts, Inventory, Member
     from settings.metal_storage import Ceph
     from settings.model import MetalSettings
 
@@ -109,12 +109,23 @@ class CephPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SensorsPlan:
+    """Who reads sensors of the controllers, and the key of the stack file that has the password."""
+
+    user: str
+    secret: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControllersPlan:
-    """How management controllers are asked over Redfish. `authority` is a certificate as PEM."""
+    """How management controllers are asked over Redfish. `authority` is a certificate as PEM. `sensors` is None where
+    nobody watches them.
+    """
 
     user: str
     port: int
     authority: str | None
+    sensors: SensorsPlan | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +218,7 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet:
         rail_cidr=settings.fabric.rail_cidr,
         time_servers=inventory.time_servers,
         hosts=hosts,
-        controllers=ControllersPlan(**inventory.controllers.model_dump()) if inventory.controllers else None,
+        controllers=_controllers(inventory.controllers) if inventory.controllers else None,
         switches=tuple(
             SwitchPlan(name=each.name, rack=each.rack, unit=each.unit, guid=each.guid)
             for each in inventory.switch_members()
@@ -220,6 +231,18 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet:
         lustre=lustre,
         homes=(RUNS, *(team.namespace for team in plan_teams(settings))) if settings.storage.home else (),
     )
+
+
+def asked_for_sensors(inventory: Inventory) -> int:
+    """How many controllers are."""
+    if inventory.controllers is None or inventory.controllers.sensors is None:
+        return 0
+    return sum(member.bmc is not None for _, member in inventory.members())
+
+
+def _controllers(asked: Controllers) -> ControllersPlan:
+    sensors = SensorsPlan(**asked.sensors.model_dump()) if asked.sensors else None
+    return ControllersPlan(user=asked.user, port=asked.port, authority=asked.authority, sensors=sensors)
 
 
 def _ceph(ceph: Ceph) -> CephPlan:

@@ -150,6 +150,7 @@ class ServicePlan:
     drain_seconds: int
     grace_seconds: int
     keys: tuple[str, ...]
+    token_groups: tuple[str, ...]
     pod: PodResources
 
     @property

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.ranges import MOST_HOSTS, Addresses, HostNames, RackNames, members
+from settings.secrets import CONTROLLER_SENSORS, SecretKey
 from settings.sections import Path, Section, SectionError
 from settings.switches import Switches, SwitchMember
 from settings.types import Cidr, Matching, Name
@@ -204,19 +205,30 @@ class SiteStore(Section):
     cidrs: Annotated[tuple[Cidr, ...], Field(min_length=1, max_length=32, description="addresses it answers at")]
 
 
-class Controllers(Section):
-    """How management controllers (BMC) are asked over Redfish. The password is never in the file: whoever asks has it
-    in the environment.
+ControllerUser = Annotated[str, Matching(r"[A-Za-z0-9][-A-Za-z0-9_.@]{0,31}", "the name of a user")]
+
+
+class Sensors(Section):
+    """Power supplies, fans and the air of each machine, which Prometheus is told by its controller, asked once a minute
+    from a node of the control plane.
     """
 
-    user: Annotated[
-        str, Matching(r"[A-Za-z0-9][-A-Za-z0-9_.@]{0,31}", "the name of a user"), Field(description="who asks them")
-    ]
+    user: Annotated[ControllerUser, Field(description="who reads them: an account of its own, of role ReadOnly")]
+    secret: SecretKey = CONTROLLER_SENSORS
+
+
+class Controllers(Section):
+    """How management controllers (BMC) are asked over Redfish. The password of `user` is never in the file: who asks
+    has it in the environment.
+    """
+
+    user: Annotated[ControllerUser, Field(description="who asks them")]
     port: Annotated[int, Field(ge=1, le=65_535, description="where they answer over HTTPS")] = 443
     authority: Annotated[
         Certificate | None,
         Field(description="who signed their certificates; without it each needs its bmcFingerprints"),
     ] = None
+    sensors: Annotated[Sensors | None, Field(description="None = nobody watches power supplies, fans and air")] = None
 
 
 class SharedMount(Section):

@@ -30,6 +30,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "redundant": (0, 63),
     "max_w": (1, 1_000_000),
     "rack_units": (1, 60),
+    "inlet_c": (10, 60),
     "PowerSupplies.count": (1, 64),
     "Nvme.count": (1, 256),
     "size_gb": (1, 1_000_000),

@@ -23,6 +23,9 @@ PEOPLE_CLIENT, PEOPLE_SESSIONS = "peopleClient", "peopleSessions"
 """What this stack is known by at the issuer of people's names, and what seals their sessions, where the stack file
 names no others."""
 
+CONTROLLER_SENSORS = "controllerSensors"
+"""The password of who reads sensors of management controllers, where the stack file names no other secret for it."""
+
 SSH_KEY, CLUSTER_KEY = "sshKey", "clusterKey"
 """The private key that machines of an inventory let in, and what the secrets of their cluster are derived from."""
 
@@ -85,15 +88,18 @@ def _pipelines(values: Mapping[str, Any]) -> Iterable[Any]:
         yield pipelines.get("secret", PIPELINES_DATABASE)
 
 
-def _of_inventory(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The secrets without which no machine of an inventory can be reached, nor its object store."""
+def _of_inventory(values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The secrets without which no machine of an inventory can be reached, nor its object store, nor its sensors."""
     inventory = values.get("inventory")
     if not isinstance(inventory, Mapping):
         return ()
     storage = values.get("storage")
     ceph = storage.get("ceph") if isinstance(storage, Mapping) else None
+    controllers = inventory.get("controllers")
+    sensors = controllers.get("sensors") if isinstance(controllers, Mapping) else None
+    read = (sensors.get("secret", CONTROLLER_SENSORS),) if isinstance(sensors, Mapping) else ()
     stored = inventory.get("objectStore") or (ceph.get("bucket") if isinstance(ceph, Mapping) else None)
-    return (SSH_KEY, CLUSTER_KEY, *((STORE_KEY_ID, STORE_KEY) if stored else ()))
+    return (SSH_KEY, CLUSTER_KEY, *((STORE_KEY_ID, STORE_KEY) if stored else ()), *read)
 
 
 def _entries(values: Mapping[str, Any], section: str, key: str) -> Iterable[Mapping[str, Any]]:

@@ -45,7 +45,7 @@ def published(serving: Any, services: Mapping[Place, Mapping[str, Any]]) -> Iter
         if isinstance(hostname, str) and taken.setdefault(hostname, at) != at:
             sentence = f"{echo(hostname)} is where {_named(taken[hostname])} is found; choose another"
             yield (*path, "hostname"), sentence
-    yield from _pages(gateway, taken, {service.get("name") for service in services.values()})
+    yield from _pages(gateway, taken, [service.get("name") for service in services.values()])
 
 
 def _pages(gateway: Any, taken: dict[str, Place], services: Collection[Any]) -> Iterable[Problem]:

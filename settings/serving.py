@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from catalogue.echo import echo
 from settings.gateway import Gateway
+from settings.people import Group
 from settings.secrets import API_TOKEN, HUB_TOKEN, SecretKey
 from settings.sections import Path, Section, SectionError
 from settings.types import S3_PATTERN, Hostname, Image, Matching, Name, s3_uri
@@ -143,6 +144,13 @@ class Service(Section):
         int, Field(ge=1, le=1800, description="how long load must ask for fewer, and the time to the next one less")
     ] = 300
     keys: Keys = (API_TOKEN,)
+    token_groups: Annotated[
+        tuple[Group, ...],
+        Field(
+            max_length=32,
+            description="groups of the issuer of gateway.people whose members may ask by a token; none = keys alone",
+        ),
+    ] = ()
     public: Public = False
     hostname: PublicName = None
     requests_per_minute: RequestsPerMinute = 600

@@ -41,7 +41,7 @@ from stacks.metal_home import NfsHomes
 from stacks.metal_lacking import lacking
 from stacks.metal_machines import ControlPlane, FileServers, Machines, control_plane, file_servers, pools, storage_nodes
 from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
-from stacks.metal_watching import watching
+from stacks.metal_watching import sensors, watching
 from stacks.platform import Connections, DeviceChart, DeviceObject, Devices, KubeCluster, Platform, gpu_pool
 
 NETWORK_NAMESPACE = "network-operator"
@@ -121,7 +121,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         objects=objects,
         entry=Entry(),
         home=_homes(site, served, storage),
-        watching=watching(site),
+        watching=watching(site, sensors(site, plan.supply, config, system)),
         connections=connections(site, store),
         layer=kube,
         providers=[kubernetes],

@@ -4,10 +4,13 @@ from dataclasses import dataclass
 
 import pulumi
 
+from catalogue.supply import Supply
+from catalogue.versions import PYTHON_IMAGE
 from components.metal.kubeadm import AUDIT_LOGS
 from components.metal.rook import NAMESPACE
+from components.metal.sensors import LABELS, NAME, Controller, Sensors, SensorsArgs, sensors_files
 from components.monitoring.monitors import Target
-from planner.site import LokiPlan, SitePlan
+from planner.site import ControllersPlan, LokiPlan, SensorsPlan, SitePlan
 from stacks.platform import LogSink, Watching
 
 OUTPUT = """[OUTPUT]
@@ -52,7 +55,58 @@ CEPH = Target(name="ceph", namespace=NAMESPACE, labels={"app": "rook-ceph-mgr"},
 stop where its definition is not there yet."""
 
 
-def watching(site: SitePlan) -> Watching:
+@dataclass(frozen=True, kw_only=True)
+class ControllerSensors:
+    """The controllers of the site's nodes, which a pod on the control plane's machines asks."""
+
+    site: SitePlan
+    controllers: ControllersPlan
+    sensors: SensorsPlan
+    password: pulumi.Output[str]
+    image: str
+    after: pulumi.Resource
+
+    def watch(self, *, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions) -> Target:
+        """Of every machine that has one, storage servers too."""
+        args = SensorsArgs(
+            namespace=namespace,
+            image=self.image,
+            files=sensors_files(),
+            controllers=[
+                Controller(
+                    node=host.name,
+                    address=host.bmc,
+                    port=self.controllers.port,
+                    fingerprint=host.bmc_fingerprint,
+                )
+                for host in self.site.hosts
+                if host.bmc is not None
+            ],
+            authority=self.controllers.authority,
+            user=self.sensors.user,
+            password=self.password,
+            after=[self.after],
+        )
+        Sensors("sensors", args, opts)
+        return Target(name=NAME, namespace=namespace, labels=LABELS)
+
+
+def sensors(site: SitePlan, supply: Supply, config: pulumi.Config, after: pulumi.Resource) -> ControllerSensors | None:
+    """What reads them, None where the stack file does not ask for it. `config` has the password."""
+    asked = site.controllers
+    if asked is None or asked.sensors is None:
+        return None
+    return ControllerSensors(
+        site=site,
+        controllers=asked,
+        sensors=asked.sensors,
+        password=config.require_secret(asked.sensors.secret),
+        image=supply.image(PYTHON_IMAGE),
+        after=after,
+    )
+
+
+def watching(site: SitePlan, read: ControllerSensors | None) -> Watching:
     """kubeadm's parts answer at their nodes' addresses, as its configuration says; Cilium stands in for proxies. What
     the API server writes of who did what goes to the site's Loki with the other logs, which outlives the machines.
     """
@@ -61,4 +115,5 @@ def watching(site: SitePlan) -> Watching:
         logs=SiteLogs(loki=site.logs),
         audit=f"{AUDIT_LOGS}/*.log",
         targets=[CEPH] if site.ceph else [],
+        sensors=read,
     )

@@ -1,14 +1,15 @@
 """The table of failures as rules of this stack: what the plan expects stands in them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pulumi
 
 from components.monitoring.rules import Rules, RulesArgs
 from monitoring.failures import failures
-from monitoring.limits import Limits, PoolLimits, RunLimits, ServiceLimits
+from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.rules import alert_groups, recording_groups
 from monitoring.thresholds import Threshold
+from planner.metal_types import MetalPlan
 from planner.monitoring.types import AlertsPlan, ThresholdPlan
 from planner.throughput import TYPICAL_MFU
 from planner.types import Plan
@@ -24,9 +25,19 @@ def limits(plan: Plan, own: Iterable[ThresholdPlan] = ()) -> Limits:
             for pool in plan.pools.values()
             if pool.gpus_per_node
         ),
+        machines=tuple(_machines(plan)),
         runs=tuple(_run(run) for run in plan.runs.values()),
         services=tuple(ServiceLimits(name=each.name, most=each.max_replicas) for each in plan.services.values()),
     )
+
+
+def _machines(plan: Plan) -> Iterator[MachineLimits]:
+    """Of pools on racks whose controllers are asked."""
+    if isinstance(plan, MetalPlan) and plan.site and plan.site.controllers and plan.site.controllers.sensors:
+        for name, pool in plan.pools.items():
+            if any(host.bmc for host in plan.site.of_pool(name)):
+                supplies = pool.server.power_supplies.count
+                yield MachineLimits(pool=name, power_supplies=supplies, inlet_c=pool.server.inlet_c)
 
 
 def _own(threshold: ThresholdPlan) -> Threshold:

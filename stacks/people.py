@@ -37,6 +37,7 @@ def deploy_people(
             session_seconds=wanted.session_seconds,
             secret=config.require_secret(wanted.secret),
             session_secret=config.require_secret(wanted.session_secret),
+            tokens=bool(wanted.callers),
             replicas=REPLICAS,
             millicores=REQUEST[0],
             memory_mib=REQUEST[1],

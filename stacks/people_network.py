@@ -16,7 +16,7 @@ from components.tracking.mlflow import SERVER as TRACKER_SERVER
 from components.tracking.mlflow import SERVICE as TRACKER_SERVICE
 from planner.serving.people import PeoplePlan
 
-_GATEWAY = "gateway"
+_GATEWAY, _SERVERS = "gateway", "inference"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +62,8 @@ def people_rules(plan: PeoplePlan) -> Mapping[str, Sequence[Rule]]:
     to_pages = [
         Flow(peers=[Pods(namespace=each.namespace, labels=each.labels)], ports=[each.pod_port]) for each in targets
     ]
+    servers = Pods(namespace=_SERVERS)
+    judge = Rule(name="judges-tokens", egress=[Flow(peers=[Pods(namespace=NAMESPACE, labels=LABELS)], ports=[PORT])])
     asked = Flow(peers=[Pods(namespace=NAMESPACE, labels=LABELS)], ports=[PORT])
     return {
         _GATEWAY: [Rule(name="pages", pods=Pods(labels=TRAEFIK), egress=[asked, *to_pages])],
@@ -71,10 +73,11 @@ def people_rules(plan: PeoplePlan) -> Mapping[str, Sequence[Rule]]:
             Rule(
                 name="asks-people",
                 pods=asks,
-                ingress=[Flow(peers=[traefik], ports=[PORT])],
+                ingress=[Flow(peers=[traefik, *([servers] if plan.callers else [])], ports=[PORT])],
                 egress=[Flow(peers=[issuer], ports=issuer.ports)],
             ),
         ],
+        **({_SERVERS: [judge]} if plan.callers else {}),
         **{
             each.namespace: [
                 Rule(name="page", pods=Pods(labels=each.labels), ingress=[Flow(peers=[traefik], ports=[each.pod_port])])

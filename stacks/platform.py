@@ -206,12 +206,19 @@ class LogStore(Protocol):
         ...
 
 
+class MachineSensors(Protocol):
+    """What tells of power supplies, fans and air of the machines."""
+
+    def watch(self, *, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions) -> Target:
+        """Register it; where its metrics are."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Watching:
     """What watching the cluster takes here: parts of the `control_plane` whose metrics can be had, beside those of the
     API server, what keeps `logs`, and counters of nodes that the node exporter does not read. `audit` are files of
     control-plane nodes, below /var/log, that are logs too, None where the platform keeps them by itself. `targets` are
-    what else of the platform has metrics.
+    what else of the platform has metrics, and `sensors` registers what tells of the machines themselves.
     """
 
     control_plane: Sequence[ControlPlanePart]
@@ -219,6 +226,7 @@ class Watching:
     counters: NodeCounters | None = None
     audit: str | None = None
     targets: Sequence[Target] = ()
+    sensors: MachineSensors | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,8 +95,10 @@ class _Site:
         engine, keys, pool = _engine(service, models), self._keys(service), self.platform.pools[service.pool]
         compiled = compiled_path(service.image, service.model, service.gpu_product, service.pod.gpus)
         shared = {SHARED: self.services.claims[WEIGHTS]}
+        nginx = self.supply.image(versions.NGINX_IMAGE)
+        door = Door(image=nginx, keys=keys, behind=VLLM, groups=service.token_groups)
         args = InferenceServiceArgs(
-            **self._server(service, Door(image=self.supply.image(versions.NGINX_IMAGE), keys=keys, behind=VLLM)),
+            **self._server(service, door),
             engine=engine,
             compiled=Directory(volume=SHARED, path=compiled),
             claims=shared | {each.directory.volume: each.claim for each in models.values()},

@@ -17,6 +17,9 @@ _H_CARDS = (
     cards(STORAGE, "ConnectX-7 NDR", 2, "mlx5_1", "mlx5_7"),
     cards(MANAGEMENT, "ConnectX-7 400GbE", 2, "mlx5_2", "mlx5_8"),
 )
+_WARMEST_C = 30
+"""System user guides of DGX A100 and of DGX H100/H200, Environmental Specifications: 5 to 30 C in operation."""
+
 _A100_RAILS = ("mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3", "mlx5_6", "mlx5_7", "mlx5_8", "mlx5_9")
 
 DGX = (
@@ -38,6 +41,7 @@ DGX = (
         cooling=Cooling.AIR,
         bmc=True,
         source="NVIDIA DGX A100 System User Guide, 640 GB; devices in the order of their names",
+        inlet_c=_WARMEST_C,
         price=price(199_000, 149_000, 249_000, "list price at launch"),
     ),
     Server(
@@ -54,6 +58,7 @@ DGX = (
         cooling=Cooling.AIR,
         bmc=True,
         source=f"{_H_GUIDE}, devices by GPU; a dual-port card counts as one InfiniBand and one Ethernet card",
+        inlet_c=_WARMEST_C,
         price=price(300_000, 250_000, 375_000, "eight for 2 to 3 million USD; 270 thousand each (SemiAnalysis, 2023)"),
     ),
     Server(
@@ -70,6 +75,7 @@ DGX = (
         cooling=Cooling.AIR,
         bmc=True,
         source=_H_GUIDE,
+        inlet_c=_WARMEST_C,
         price=price(350_000, 290_000, 450_000, "the H100 system, and five thousand more per GPU"),
     ),
     Server(

@@ -32,6 +32,7 @@ _STATIC = "static://202"
 class SignInArgs:
     """Whom the `issuer` vouches for and who is of one of the `groups` has a session of so many seconds. `secret` is the
     client's at the issuer, `session_secret` any text that nobody knows: sessions of another one are refused.
+    With `tokens` the doors of model servers ask as well, of whom brings an ID token of this client's.
     """
 
     namespace: pulumi.Input[str]
@@ -44,6 +45,7 @@ class SignInArgs:
     session_seconds: int
     secret: pulumi.Input[str]
     session_secret: pulumi.Input[str]
+    tokens: bool
     replicas: int
     millicores: int
     memory_mib: int
@@ -159,6 +161,8 @@ def arguments(args: SignInArgs) -> list[str]:
         "--set-xauthrequest=true",
         "--skip-provider-button=true",
         f"--api-route={_APIS}",
+        # Pages take the header away before they ask.
+        *(["--skip-jwt-bearer-tokens=true"] if args.tokens else []),
         # Paths of requests have codes of the issuer's in them; who signed in is logged all the same.
         "--request-logging=false",
     ]

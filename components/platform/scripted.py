@@ -9,8 +9,15 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.platform.confinement import NOBODY, confined
 
+SECRETS = "/var/run/secrets/gpucluster"
 IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 """Where a pod finds its account's token and whom to believe."""
+
+
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+"""Label and taint of machines of the control plane (Kubernetes, Well-Known Labels, Annotations and Taints)."""
+
+METRICS = "metrics"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +25,8 @@ class Script:
     """`files` by name below `directory` of a container of `image`, which runs `command`. It is found by `labels`.
 
     A pod that is to end gets `grace_seconds`, Kubernetes' default where they are None; Pulumi waits for `patience`.
+    It is told `secret`, files below SECRETS, and answers at `port`, called METRICS. With `on_control_plane` it is in
+    the network of a machine of the control plane, which reaches what pods do not.
     """
 
     image: str
@@ -28,6 +37,9 @@ class Script:
     memory: str
     grace_seconds: int | None = None
     patience: str | None = None
+    secret: pulumi.Input[str] | None = None
+    port: int | None = None
+    on_control_plane: bool = False
 
 
 def scripted(
@@ -57,14 +69,26 @@ def scripted(
         termination_message_policy="FallbackToLogsOnError",
         resources=core.ResourceRequirementsArgs(limits=amounts, requests=amounts),
         security_context=confined(user=NOBODY, writes=False),
-        volume_mounts=[core.VolumeMountArgs(name="script", mount_path=script.directory, read_only=True)],
+        ports=[core.ContainerPortArgs(name=METRICS, container_port=script.port)] if script.port else None,
+        volume_mounts=[
+            core.VolumeMountArgs(name=name, mount_path=path, read_only=True)
+            for name, path in (("script", script.directory), *((("secret", SECRETS),) if script.secret else ()))
+        ],
     )
-    mounted = core.ConfigMapVolumeSourceArgs(name=files.metadata.name.apply(str))
+    volumes = [
+        core.VolumeArgs(name="script", config_map=core.ConfigMapVolumeSourceArgs(name=files.metadata.name.apply(str)))
+    ]
+    if script.secret:
+        volumes.append(core.VolumeArgs(name="secret", secret=core.SecretVolumeSourceArgs(secret_name=script.secret)))
+    placed = script.on_control_plane
     pod = core.PodSpecArgs(
         service_account_name=account,
         termination_grace_period_seconds=script.grace_seconds,
+        host_network=True if placed else None,
+        node_selector={CONTROL_PLANE: ""} if placed else None,
+        tolerations=[core.TolerationArgs(key=CONTROL_PLANE, operator="Exists")] if placed else None,
         containers=[container],
-        volumes=[core.VolumeArgs(name="script", config_map=mounted)],
+        volumes=volumes,
     )
     return k8s.apps.v1.Deployment(
         owner.named("deployment"),

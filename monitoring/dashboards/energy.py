@@ -136,6 +136,35 @@ def _machines() -> tuple[Panel, ...]:
                 Query(expr="topk(10, max by (node) (node_hwmon_temp_celsius))", legend="{{node}}"),
             ],
             most=110,
-            width=24,
+            width=12,
+        ),
+        Panel(
+            title="Warmest air that comes in",
+            description="Several machines of a row: the room does not cool. Controllers tell it, where they are asked.",
+            unit=Unit.CELSIUS,
+            queries=[Query(expr="topk(10, gpucluster:machine:inlet_celsius)", legend="{{node}}")],
+            width=12,
+        ),
+        Panel(
+            title="Whole machines",
+            description="By their power supplies: GPUs, processors and fans.",
+            unit=Unit.WATT,
+            queries=[Query(expr="sum by (pool) (gpucluster:machine:power_watts)", legend="{{pool}}")],
+            width=12,
+        ),
+        Panel(
+            title="Parts that failed",
+            description="Of machines whose controllers are asked; the alerts name them.",
+            unit=Unit.COUNT,
+            queries=[
+                Query(
+                    expr="sum(clamp_min(gpucluster:pool:expected_power_supplies - on (pool) group_right ()"
+                    " gpucluster:machine:power_supplies_well, 0))",
+                    legend="power supplies",
+                ),
+                Query(expr="count(gpucluster:machine:fan_well) - sum(gpucluster:machine:fan_well)", legend="fans"),
+            ],
+            decimals=0,
+            width=12,
         ),
     )

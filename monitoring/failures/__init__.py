@@ -6,6 +6,7 @@ from monitoring.failure import Failure, Subject
 from monitoring.failures.fabric import FABRIC
 from monitoring.failures.gpu import GPU
 from monitoring.failures.heat import HEAT
+from monitoring.failures.machine import MACHINE
 from monitoring.failures.node import NODE
 from monitoring.failures.pace import PACE
 from monitoring.failures.platform import PLATFORM
@@ -13,7 +14,7 @@ from monitoring.failures.run import RUN
 from monitoring.failures.serving import SERVING
 from monitoring.failures.storage import STORAGE
 
-SUBJECTS: tuple[Subject, ...] = (GPU, HEAT, NODE, FABRIC, STORAGE, RUN, PACE, SERVING, PLATFORM)
+SUBJECTS: tuple[Subject, ...] = (GPU, HEAT, MACHINE, NODE, FABRIC, STORAGE, RUN, PACE, SERVING, PLATFORM)
 
 ROWS = (
     "OOM",

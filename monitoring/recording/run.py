@@ -92,6 +92,16 @@ def expected(limits: Limits) -> Iterator[Recording]:
             labels=(),
             constant={"pool": pool.name},
         )
+    for machine in limits.machines:
+        expected_of = {"expected_power_supplies": machine.power_supplies, "inlet_limit_celsius": machine.inlet_c}
+        for what, value in expected_of.items():
+            if value is not None:
+                yield Recording(
+                    name=f"gpucluster:pool:{what}",
+                    expression=f"vector({value})",
+                    labels=(),
+                    constant={"pool": machine.pool},
+                )
     for service in limits.services:
         yield Recording(
             name="gpucluster:serving:replicas_most",

@@ -9,9 +9,10 @@ from planner.monitoring.series import exporters, fleet
 from planner.monitoring.types import AlertsPlan, IsolationPlan, MailPlan, MonitoringPlan, ReceiverPlan, ThresholdPlan
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import GatewayPlan
+from planner.site import asked_for_sensors
 from planner.workload_types import RunPlan, ServicePlan
 from settings.alerts import Alerts
-from settings.model import Settings
+from settings.model import MetalSettings, Settings
 from settings.monitoring import Monitoring, Receiver
 
 BYTES_PER_SAMPLE = 2
@@ -54,7 +55,9 @@ def plan_monitoring(
     wanted, queues = settings.monitoring, len(settings.scheduling.queues)
     if wanted is None:
         return None
-    looked_at = exporters(fleet(pools.values(), runs, services, queues), wanted.scrape_seconds)
+    inventory = settings.inventory if isinstance(settings, MetalSettings) else None
+    controllers = asked_for_sensors(inventory) if inventory else 0
+    looked_at = exporters(fleet(pools.values(), runs, services, queues, controllers), wanted.scrape_seconds)
     series = sum(each.series for each in looked_at)
     samples_per_s = sum(each.samples_per_s for each in looked_at)
     needed = needed_gib(samples_per_s, wanted.retention_days)

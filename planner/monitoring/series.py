@@ -43,6 +43,9 @@ _VLLM = 640
 _RULES_PER_CONTAINER, _RULES_PER_NODE, _RULES_PER_GPU, _RULES = 8, 16, 6, 500
 """Recording rules: the chart's of containers and nodes, and the stack's own of GPUs."""
 
+_PER_MACHINE = 32
+"""Of a machine whose controller is asked (node/sensors/sensors.py): up to eight supplies, twenty fans, two inlets."""
+
 _DAEMONS, _DAEMON_CONTAINERS = 8, 15
 """Of every node: network, proxy, pod identity, two volume drivers of three containers, health agent, two exporters."""
 _GPU_DAEMONS, _GPU_DAEMON_CONTAINERS = 7, 8
@@ -70,12 +73,19 @@ class Fleet:
     containers: int
     replicas: int
     queues: int
+    controllers: int = 0
 
 
 def fleet(
-    pools: Iterable[PoolPlan], runs: Mapping[str, RunPlan], services: Mapping[str, ServicePlan], queues: int
+    pools: Iterable[PoolPlan],
+    runs: Mapping[str, RunPlan],
+    services: Mapping[str, ServicePlan],
+    queues: int,
+    controllers: int = 0,
 ) -> Fleet:
-    """Count what the plan deploys. Where GPUs are cut into slices, each slice counts as a GPU."""
+    """Count what the plan deploys; so many `controllers` of machines are asked for their sensors. Where GPUs are
+    cut into slices, each slice counts as a GPU.
+    """
     known = list(pools)
     nodes = sum(pool.count for pool in known)
     gpu_nodes = sum(pool.count for pool in known if pool.gpus)
@@ -93,6 +103,7 @@ def fleet(
         containers=nodes * _DAEMON_CONTAINERS + gpu_nodes * _GPU_DAEMON_CONTAINERS + _SYSTEM_CONTAINERS + workers,
         replicas=replicas,
         queues=queues,
+        controllers=controllers,
     )
 
 
@@ -124,6 +135,7 @@ def _exporters(seen: Fleet, scrape_s: int) -> Iterator[ExporterPlan]:
     yield each("volcano", 2, _SCHEDULER + seen.queues * _SCHEDULER_PER_QUEUE)
     yield each("training-operator", 1, _TRAINING_OPERATOR)
     yield each("vllm", seen.replicas, seen.replicas * _VLLM, VLLM_S)
+    yield each("sensors", min(seen.controllers, 1), seen.controllers * _PER_MACHINE)
     yield each("fluent-bit", seen.nodes, seen.nodes * _LOG_COLLECTOR)
     yield each("monitoring", 4, _OPERATOR + _PROMETHEUS + _ALERTMANAGER + _GRAFANA)
     yield each("rules", 1, rules + _RULES, RULES_S)

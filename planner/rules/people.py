@@ -96,3 +96,24 @@ def people_unreached(draft: AwsDraft) -> Iterable[Observation]:
         "out (platform.network.nat: one)",
         inputs={"issuer": people.issuer},
     )
+
+
+@rule(
+    "tokens-without-issuer",
+    "R11",
+    formula="services with tokenGroups only with serving.gateway.people",
+    source="Definition of the stack file",
+)
+def tokens_without_issuer(draft: Draft) -> Iterable[Observation]:
+    """Whoever judges tokens knows their issuer."""
+    gateway = draft.settings.serving.gateway
+    if gateway is not None and gateway.people is not None:
+        return
+    for index, service in enumerate(draft.settings.serving.services):
+        if service.token_groups:
+            yield Observation(
+                path=f"serving.services[{index}].tokenGroups",
+                sentence=f"nobody says who issues the tokens of {', '.join(service.token_groups)}",
+                remedy="add serving.gateway.people with issuer and clientId, or remove tokenGroups",
+                subject=service.name,
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -35,7 +36,8 @@ class PagePlan:
 class PeoplePlan:
     """Pages behind an issuer of OpenID Connect, which answers at `issuer_port` of `issuer_networks`, or of the Internet
     where there are none. `secret` and `session_secret` are keys of the stack file: the client's at the issuer, and what
-    seals sessions, which last `session_seconds`.
+    seals sessions, which last `session_seconds`. `callers` are
+    the groups whose members ask models by a token.
     """
 
     issuer: str
@@ -48,19 +50,20 @@ class PeoplePlan:
     session_secret: str
     session_seconds: int
     pages: tuple[PagePlan, ...]
+    callers: tuple[str, ...] = ()
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Everybody who may sign in at all, each group once."""
-        return tuple(dict.fromkeys(group for page in self.pages for group in page.groups))
+        """Everybody of whom anything is open, each group once."""
+        return tuple(dict.fromkeys((*(group for page in self.pages for group in page.groups), *self.callers)))
 
     def hostnames(self, page: str) -> tuple[str, ...]:
         """Where a page is found."""
         return tuple(each.hostname for each in self.pages if each.page == page)
 
 
-def plan_people(people: People | None, domain: str) -> PeoplePlan | None:
-    """None where no page has a way in."""
+def plan_people(people: People | None, domain: str, callers: Iterable[str] = ()) -> PeoplePlan | None:
+    """None where no page has a way in. `callers` are groups of services."""
     if people is None:
         return None
     return PeoplePlan(
@@ -74,6 +77,7 @@ def plan_people(people: People | None, domain: str) -> PeoplePlan | None:
         session_secret=people.session_secret,
         session_seconds=people.session_hours * 3600,
         pages=tuple(_page(each, domain) for each in people.pages),
+        callers=tuple(dict.fromkeys(callers)),
     )
 
 

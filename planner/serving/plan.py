@@ -145,6 +145,7 @@ def _service(
         drain_seconds=drain,
         grace_seconds=grace_seconds(drain),
         keys=service.keys,
+        token_groups=service.token_groups,
         pod=replica_resources(pool, devices),
     )
 

@@ -1,11 +1,13 @@
 """nginx as a proxy: it reads its configuration from the pod's volumes and does what stands there, or says why not.
 
 Played are `server`s with `listen`, `location` (exact, by expression and by prefix), `map`, `if ($variable = text)`,
-`return` and `proxy_pass` to a port of the pod's own loopback. A directive that nobody plays ends the process, so that
+`return`, `proxy_pass` to a port of the pod's own loopback, and `auth_request` to a location that asks a Service of the
+cluster. A directive that nobody plays ends the process, so that
 no rule is passed over in silence. Sources: nginx.org/en/docs, ngx_http_core_module (`location`: the path is compared
 after escapes are decoded and dots resolved; expressions come before beginnings), ngx_http_map_module (strings
 regardless of case, expressions in their order), ngx_http_proxy_module (`proxy_pass` with a path puts it where the
-location's was), ngx_http_rewrite_module.
+location's was), ngx_http_auth_request_module (2xx lets through, 401 and 403 are the answer, all else is 500),
+ngx_http_rewrite_module.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
+
+import urllib3
 
 from rehearsal.cluster.pages import Answer, Request
 from rehearsal.images.nginx_syntax import ConfigError, Directive, parse
@@ -29,14 +33,19 @@ _IDLE = frozenset(
         *("worker_processes", "worker_shutdown_timeout", "error_log", "pid", "worker_connections", "access_log"),
         *("server_tokens", "client_max_body_size", "proxy_http_version", "proxy_buffering", "proxy_request_buffering"),
         *("proxy_read_timeout", "proxy_send_timeout", "client_body_temp_path", "proxy_temp_path", "fastcgi_temp_path"),
-        *("uwsgi_temp_path", "scgi_temp_path", "user"),
+        *("uwsgi_temp_path", "scgi_temp_path", "user", "resolver", "set", "proxy_pass_request_headers"),
+        "proxy_pass_request_body",
     )
 )
 """Directives that change nothing of what a simulated answer is."""
 
+_PLAYED = ("if", "return", "proxy_pass", "proxy_set_header", "auth_request", "error_page", "internal")
 SYNC_SECONDS = 60.0
 _FOLLOWS = re.compile(r'^"\$@" &$.*^\s*kill -HUP ', re.DOTALL | re.MULTILINE)
 _PROXY = re.compile(r"http://127\.0\.0\.1:(\d+)(/.*)?")
+_SERVICE = re.compile(r"http://\$(\w+)(:\d+/.*)")
+"""Of the cluster, by a variable: found anew for each request (`proxy_pass`, with `resolver`)."""
+ASK_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,8 @@ class Rules:
         Without an equal one, a path that a slash makes the location of a proxy is redirected to it.
         """
         if ("=", path) in self.locations:
-            return path, self.locations["=", path]
+            block = self.locations["=", path]
+            return None if any(each.name == "internal" for each in block) else (path, block)
         if any(each.name == "proxy_pass" for each in self.locations.get((f"{path}/",), ())):
             return path, [Directive("return", ("301", f"{path}/"))]
         for words in self.locations:
@@ -138,7 +148,15 @@ class _Serving(Answering):
         super().stop()
 
     def _answer(self, request: Request) -> Answer:
-        return answered(self._rules, request, lambda port, onward: _forwarded(self._launch, port, onward))
+        return answered(self._rules, request, lambda port, onward: _forwarded(self._launch, port, onward), self._judge)
+
+    def _judge(self, url: str, authorization: str) -> int:
+        """What a Service of the cluster says of a token; 502 where it says nothing."""
+        try:
+            with urllib3.ProxyManager(self._launch.world.proxy.url, retries=False, timeout=ASK_SECONDS) as pool:
+                return pool.request("GET", url, headers={"Authorization": authorization}, redirect=False).status
+        except urllib3.exceptions.HTTPError:
+            return 502
 
     def _look(self) -> float:
         found = files(self._launch)
@@ -205,14 +223,21 @@ def _flat(files: Mapping[str, str], path: str) -> Iterator[Directive]:
 def _check(each: Directive) -> None:
     """What is inside a location must be played, too."""
     for inner in each.block if each.name == "location" else ():
-        if inner.name not in (*_IDLE, "if", "return", "proxy_pass", "proxy_set_header"):
+        if inner.name not in (*_IDLE, *_PLAYED):
             raise ConfigError(f'unknown directive "{inner.name}" in {inner.where}')
-        if inner.name == "proxy_pass" and not _PROXY.fullmatch(inner.words[0]):
+        if inner.name == "proxy_pass" and not (_PROXY.fullmatch(inner.words[0]) or _SERVICE.fullmatch(inner.words[0])):
             raise ConfigError(f'host not found in upstream "{inner.words[0]}" in {inner.where}')
 
 
-def answered(rules: Rules, request: Request, forward: Callable[[int, Request], Answer | None]) -> Answer:
-    """What a request gets. `forward(port, request)` is the answer from the pod's loopback, None if nobody is there."""
+def answered(
+    rules: Rules,
+    request: Request,
+    forward: Callable[[int, Request], Answer | None],
+    judge: Callable[[str, str], int] = lambda *_: 502,
+) -> Answer:
+    """What a request gets. `forward(port, request)` is the answer from the pod's loopback, None if nobody is there;
+    `judge(url, authorization)` the status that a Service of the cluster answers with.
+    """
     path = resolved(request.path)
     if path is None:
         return _page(400, "Bad Request")
@@ -225,6 +250,8 @@ def answered(rules: Rules, request: Request, forward: Callable[[int, Request], A
             return _returned(rules, each.block[0])
         if each.name == "return":
             return _returned(rules, each)
+        if each.name == "auth_request" and (refusal := _refused(rules, each, block, request, judge)):
+            return refusal
     (target,) = (each.words[0] for each in block if each.name == "proxy_pass")
     dropped = {each.words[0].lower() for each in block if each.name == "proxy_set_header" and not each.words[1]}
     port, instead = _split(target)
@@ -256,6 +283,28 @@ def resolved(path: str) -> str | None:
 def _holds(rules: Rules, each: Directive, request: Request) -> bool:
     variable, _, text = (word.strip("()") for word in each.words)
     return rules.variable(variable.lstrip("$"), request.headers) == text
+
+
+def _refused(
+    rules: Rules,
+    each: Directive,
+    block: Sequence[Directive],
+    request: Request,
+    judge: Callable[[str, str], int],
+) -> Answer | None:
+    """The answer of who is not let through, None for who is."""
+    asked = rules.locations["=", each.words[0]]
+    status = next((int(one.block[0].words[0]) for one in asked if one.name == "if" and _holds(rules, one, request)), 0)
+    if not status:
+        names = {one.words[0].lstrip("$"): one.words[1] for one in asked if one.name == "set"}
+        (target,) = (found for one in asked if one.name == "proxy_pass" and (found := _SERVICE.fullmatch(one.words[0])))
+        status = judge(f"http://{names[target[1]]}{target[2]}", request.headers.get("authorization", ""))
+    if status in range(200, 300):
+        return None
+    pages = {one.words[0]: one.words[1] for one in block if one.name == "error_page"}
+    if status in (401, 403):
+        return _returned(rules, rules.locations[(pages[str(status)],)][0])
+    return _page(500, "Internal Server Error")
 
 
 def _returned(rules: Rules, each: Directive) -> Answer:

@@ -7,13 +7,14 @@ import shutil
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from components.gateway.sign_in import PORT as JUDGE_PORT
 from components.serving.arguments import ENGINE_PORT, PORT
-from components.serving.door import CONFIG, RULES, SCRATCH, VLLM, Behind, rules
+from components.serving.door import CONFIG, JUDGE, NAMES, RULES, SCRATCH, VLLM, Behind, rules
 from components.serving.keys import ADMITTED, admitted
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -62,11 +63,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-def placed(directory: Path, keys: list[str], port: int, engine: int, behind: Behind = VLLM) -> Path:
+def placed(
+    directory: Path,
+    keys: list[str],
+    port: int,
+    engine: int,
+    behind: Behind = VLLM,
+    groups: Sequence[str] = (),
+    judge: int = 1,
+) -> Path:
     """The rendered configuration with the container's paths and ports changed to those of this machine."""
     (directory / "keys").mkdir(parents=True)
     (directory / "keys" / ADMITTED).write_text(admitted(keys))
-    text = rules(behind)
+    text = rules(behind, groups).replace(NAMES, "127.0.0.1").replace(JUDGE, "127.0.0.1")
+    text = text.replace(f"$judge:{JUDGE_PORT}/", f"$judge:{judge}/")
     for inside in (ENGINE_PORT, behind.metrics_port):
         text = text.replace(f"127.0.0.1:{inside}", f"127.0.0.1:{engine}")
     text = text.replace(f"listen {PORT};", f"listen 127.0.0.1:{port};")
@@ -80,13 +90,15 @@ def command(config: Path, *words: str) -> list[str]:
 
 
 @contextmanager
-def running(directory: Path, keys: list[str], behind: Behind = VLLM) -> Iterator[tuple[Upstream, int]]:
-    """The door with these keys; the server behind it, and the port in front."""
+def running(
+    directory: Path, keys: list[str], behind: Behind = VLLM, groups: Sequence[str] = (), judge: int = 1
+) -> Iterator[tuple[Upstream, int]]:
+    """The door with these keys; the server behind it, and the port in front. Who judges tokens listens at `judge`."""
     upstream = Upstream()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    config = placed(directory, keys, port, upstream.server_address[1], behind)
+    config = placed(directory, keys, port, upstream.server_address[1], behind, groups, judge)
     threading.Thread(target=upstream.serve_forever, daemon=True).start()
     process = subprocess.Popen(command(config, "-g", "daemon off;"), stderr=subprocess.PIPE)
     try:

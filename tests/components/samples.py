@@ -64,6 +64,7 @@ from components.metal.host import Host, HostArgs, Login
 from components.metal.local_volumes import LocalVolumes, LocalVolumesArgs
 from components.metal.object_store import StoreKey, StoreKeyArgs
 from components.metal.pool import Overseer, Pool, PoolArgs
+from components.metal.sensors import Controller, Sensors, SensorsArgs
 from components.monitoring.dashboards import Dashboards, DashboardsArgs
 from components.monitoring.isolation import Isolation, IsolationArgs
 from components.monitoring.monitors import Monitors, MonitorsArgs, Target
@@ -176,6 +177,24 @@ def isolation_args(**changes: Any) -> IsolationArgs:
         "after": [done("cluster")],
     }
     return IsolationArgs(**{**known, **changes})
+
+
+def sensors_args(**changes: Any) -> SensorsArgs:
+    """Arguments of what reads the sensors of two controllers, one of them by its fingerprint."""
+    known: dict[str, Any] = {
+        "namespace": "monitoring",
+        "image": "python:3.13",
+        "files": {"sensors.py": "import ssl"},
+        "controllers": [
+            Controller(node="dgx-01", address="10.20.4.21", port=443, fingerprint="0A:1B"),
+            Controller(node="dgx-02", address="10.20.4.22", port=8443, fingerprint=None),
+        ],
+        "authority": "-----BEGIN CERTIFICATE-----",
+        "user": "sensors",
+        "password": "secret-of-sensors",
+        "after": [done("cluster")],
+    }
+    return SensorsArgs(**{**known, **changes})
 
 
 def external_secret_args(**changes: Any) -> ExternalSecretArgs:
@@ -764,6 +783,7 @@ def sign_in_args(**changes: Any) -> SignInArgs:
         "session_seconds": 28_800,
         "secret": pulumi.Output.secret("what the issuer knows"),
         "session_secret": pulumi.Output.secret("what seals"),
+        "tokens": False,
         "replicas": 2,
         "millicores": 50,
         "memory_mib": 64,
@@ -1274,6 +1294,7 @@ SAMPLES: Mapping[str, Make] = {
         ),
         opts,
     ),
+    "sensors": lambda opts: Sensors("sample", sensors_args(), opts),
     "run-watch": lambda opts: RunWatch(
         "sample",
         RunWatchArgs(namespace="training", image="python:3.13", files={"watch.py": "import ends"}, table="{}"),

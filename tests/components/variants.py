@@ -388,6 +388,7 @@ VARIANTS: Mapping[str, Make] = {
             session_seconds=3600,
             secret=pulumi.Output.secret("another"),
             session_secret=pulumi.Output.secret("yet another"),
+            tokens=True,
             replicas=3,
             millicores=70,
             memory_mib=96,

@@ -10,7 +10,7 @@ import pytest
 
 from monitoring.dashboards import dashboards
 from monitoring.dashboards.model import Dashboard, Panel
-from monitoring.limits import Limits, PoolLimits, RunLimits, ServiceLimits
+from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.picture.data import Prometheus, Series, Stretch, answers
 from monitoring.recording import recorded
 from planner.references import references
@@ -26,6 +26,7 @@ PLAN = references(planned("prod"))
 BOARDS = {each.uid.removeprefix("gpucluster-"): each for each in dashboards(PLAN)}
 LIMITS = Limits(
     pools=(PoolLimits(name="training", gpus_per_node=8),),
+    machines=(MachineLimits(pool="training", power_supplies=6, inlet_c=30),),
     runs=(RunLimits(name=RUN, pool="training", nodes=4, tokens_per_s=58_313, mfu=0.449, checkpoint_s=5400),),
     services=(ServiceLimits(name=SERVICE, most=2),),
 )

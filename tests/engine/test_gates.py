@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from isolate import WHY
 
 from components.platform.taints import GATE_KEY, POOL_KEY
 from rehearsal.command import ordering
@@ -22,6 +23,7 @@ from rehearsal.kube.client import Kube
 from rehearsal.kube.errors import ApiError, Unreachable
 
 from .rehearsed import Rehearsed, rehearsed, until
+from .test_scale_live import told
 from .trees import Tree
 
 pytestmark = pytest.mark.engine
@@ -304,3 +306,44 @@ def test_an_elastic_run_shrinks_with_its_lost_node_and_grows_back(elastic: Rehea
     assert after[f"{RUN}-worker-2"]["metadata"]["uid"] != before[f"{RUN}-worker-2"]["metadata"]["uid"]
     assert nodes(elastic)[grown]["spec"]["providerID"] != machine, "addresses, and so names, are given out again"
     assert states(elastic)[grown] in ("pass", "warn"), "nobody comes to a node that was not measured"
+
+
+def _open(site: Rehearsed) -> set[str]:
+    """Nodes of the pool that take new pods."""
+    return {name for name, each in nodes(site).items() if not each["spec"].get("unschedulable")}
+
+
+def test_what_an_alert_says_of_a_node_keeps_pods_off_it_until_it_is_well_and_measured_again(
+    gated: tuple[Rehearsed, str],
+) -> None:
+    """From the driver's XID in the exporter through the rule of the real Prometheus to the node (U03, U04, U05).
+
+    The Alertmanager tells people of the same node; the others stay open. EKS repairs nothing here, as on racks: it
+    would cordon and replace the node first.
+    """
+    site, _ = gated
+    stack = site.tree.stack("dev")
+    stack.set("gpucluster:monitoring.isolation", {"most": 1})
+    stack.set("gpucluster:pools[1].repair", False)
+    site.up().require()
+    site.settled()
+    everyone = _open(site)
+    sick = max(name for name, state in states(site).items() if state in ("pass", "warn"))
+    measured = verdict(site, sick)["at"]
+    order(site, ordering.fail, node=sick, kind="gpu-driver", gpu=0, target=None)
+    until(lambda: sick not in _open(site), f"{sick} to be cordoned")
+    assert _open(site) == everyone - {sick}
+    assert nodes(site)[sick]["metadata"]["annotations"][WHY] == "gpu-driver"
+    until(lambda: ("gpu-driver", sick) in told(site), "people to be told of the same")
+    order(site, ordering.heal, node=sick, kind=None)
+    until(lambda: sick in _open(site), f"{sick} to come back")
+    assert WHY not in nodes(site)[sick]["metadata"].get("annotations", {})
+    until(lambda: states(site)[sick] == "pass", "its new verdict")
+    assert verdict(site, sick)["at"] != measured
+    until(lambda: ("gpu-driver", sick) not in told(site), "nothing more to be told of it", 420)
+    reasons = [
+        each["reason"]
+        for each in site.kube.list("v1", "Event", "default")
+        if each["involvedObject"]["name"] == sick and each.get("source", {}).get("component") == "isolation"
+    ]
+    assert sorted(reasons) == ["GivenBack", "Isolated"]

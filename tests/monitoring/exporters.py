@@ -109,6 +109,7 @@ def exporters(run: str, service: str, *, hours: float) -> Exporters:
     all_ = Exporters()
     for node in (*TRAINERS, *SERVERS):
         _node(all_, node)
+        _machine(all_, node)
         for gpu in range(GPUS):
             _gpu(all_, node, gpu, run, service)
     for node in TRAINERS:
@@ -221,6 +222,19 @@ def _node(all_: Exporters, node: str) -> None:
         all_.add(f"node_disk_{what}_bytes_total", rising(wave(8e8, 6e8, 1800, 0, node + what)), **nvme)
     all_.add("node_disk_io_time_seconds_total", rising(wave(0.4, 0.2, 1800, 0, node)), **nvme)
     all_.add("node_hwmon_temp_celsius", wave(58, 5, 4000, 1, node), chip="coretemp", sensor="temp1", **of)
+
+
+def _machine(all_: Exporters, node: str) -> None:
+    of = {"node": node, "job": "sensors"}
+    all_.add("bmc_up", 1, **of)
+    for supply in range(6):
+        all_.add(
+            "bmc_power_supply_ok", _later(1, 0 if node == "train-1" and supply == 3 else 1), supply=f"PSU{supply}", **of
+        )
+    for fan in range(2):
+        all_.add("bmc_fan_ok", 1, fan=f"FAN{fan}", **of)
+    all_.add("bmc_inlet_celsius", wave(24, 2, 9000, 0.2, node), sensor="Intake", **of)
+    all_.add("bmc_power_watts", wave(7200, 900, 3000, 50, node), **of)
 
 
 def _fabric(all_: Exporters, node: str) -> None:

@@ -7,7 +7,7 @@ has a node of one GPU with an EFA device, on which the service `llama` answers. 
 from collections.abc import Iterator
 
 from monitoring.counters import DCGM_COUNTERS
-from monitoring.limits import Limits, PoolLimits, RunLimits, ServiceLimits
+from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 
 Series = dict[str, str]
 
@@ -16,6 +16,7 @@ SAMPLES = 160
 
 LIMITS = Limits(
     pools=(PoolLimits(name="train", gpus_per_node=2), PoolLimits(name="serve", gpus_per_node=1)),
+    machines=(MachineLimits(pool="train", power_supplies=2, inlet_c=30), MachineLimits(pool="serve", power_supplies=1)),
     runs=(RunLimits(name="pretrain", pool="train", nodes=2, tokens_per_s=20_000, mfu=0.4, checkpoint_s=900),),
     services=(ServiceLimits(name="llama", most=2),),
 )
@@ -229,9 +230,25 @@ def _platform() -> Iterator[tuple[str, str]]:
         yield series(f"ceph_osd_op_{operation}_latency_count", ceph_daemon="osd.0"), rising(3_000)
 
 
+def bmc(metric: str, node: str, **more: str) -> str:
+    """A series of what reads controllers."""
+    return series(metric, node=node, job="sensors", namespace="monitoring", **more)
+
+
+def _machine(node: str, supplies: int) -> Iterator[tuple[str, str]]:
+    yield bmc("bmc_up", node), still(1)
+    for supply in range(supplies):
+        yield bmc("bmc_power_supply_ok", node, supply=f"PSU{supply}"), still(1)
+    for fan in ("FAN1", "FAN2"):
+        yield bmc("bmc_fan_ok", node, fan=fan), still(1)
+    yield bmc("bmc_inlet_celsius", node, sensor="Intake"), still(24)
+    yield bmc("bmc_power_watts", node), still(6200)
+
+
 def healthy() -> Series:
     """Every series of the cluster."""
     made = dict(_fabric()) | dict(_workloads()) | dict(_platform())
     for node, (pool, gpus) in NODES.items():
         made |= dict(_node(node, pool, gpus)) | dict(_gpus(node, gpus))
+        made |= dict(_machine(node, gpus))
     return made

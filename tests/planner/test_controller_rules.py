@@ -72,3 +72,27 @@ def test_a_controller_that_is_asked_has_a_known_certificate() -> None:
 def test_words_about_controllers_that_mean_nothing_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words.replace("[", r"\[")):
         planned_metal(changes)
+
+
+WATCHED = {"monitoring": {}, "inventory.logs": {"host": "10.20.0.5"}}
+SENSORS = WATCHED | {"inventory.controllers.sensors": {"user": "sensors"}}
+
+
+def test_sensors_are_read_where_somebody_is_told() -> None:
+    def sensors(changes: dict[str, Any]) -> list[str]:
+        return [each.sentence for each in planned_metal(changes).findings if each.rule == "controller-sensors"]
+
+    bare = {f"inventory.hosts.{index}.bmc": None for index in range(4)}
+    assert sensors(SENSORS) == sensors({}) == []
+    assert sensors(SENSORS | {"monitoring": None}) == [
+        "there is no section monitoring, so nobody would be told what the sensors say"
+    ]
+    assert sensors(SENSORS | bare) == ["no machine of the inventory has a controller with an address"]
+
+
+def test_what_controllers_tell_has_room_in_prometheus() -> None:
+    plan, without = planned_metal(SENSORS).monitoring, planned_metal(WATCHED).monitoring
+    assert plan is not None
+    assert without is not None
+    added = next(each for each in plan.exporters if each.name == "sensors")
+    assert (added.targets, plan.series - without.series) == (1, added.series)

@@ -129,9 +129,8 @@ def faster(rule: Mapping[str, Any]) -> dict[str, Any]:
     return {**rule, "expr": _SPAN.sub(shorter, rule["expr"]), **held}
 
 
-def rules() -> list[dict[str, Any]]:
+def rules(limits: Limits) -> list[dict[str, Any]]:
     """The stack's groups, each evaluated as often as the others."""
-    limits = Limits(pools=(PoolLimits(name=POOL, gpus_per_node=GPUS),))
     every = [*recording_groups(limits), *alert_groups(limits, "https://example.com/runbooks")]
     return [{**each, "interval": f"{LOOK_S}s", "rules": list(map(faster, each["rules"]))} for each in every]
 
@@ -144,12 +143,11 @@ def machines(tmp_path: Path) -> Iterator[dict[str, Machine]]:
         each.world.backends.close()
 
 
-@pytest.fixture
-def asked(machines: dict[str, Machine], tmp_path: Path) -> Iterator[Asked]:
-    """Asks the Prometheus that watches them."""
+@contextlib.contextmanager
+def watched(tmp_path: Path, limits: Limits, targets: list[dict[str, Any]]) -> Iterator[tuple[Asked, Process]]:
+    """Asks a Prometheus that watches the targets, by the stack's rules."""
     binary = toolchain.ensure(["prometheus"])["prometheus"]
-    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": rules()}))
-    targets = [target for each in machines.values() for target in each.targets()]
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": rules(limits)}))
     config = {
         "global": {"scrape_interval": f"{LOOK_S}s", "scrape_timeout": f"{LOOK_S}s"},
         "rule_files": [str(tmp_path / "rules.yml")],
@@ -172,14 +170,23 @@ def asked(machines: dict[str, Machine], tmp_path: Path) -> Iterator[Asked]:
         return [(each["metric"], float(each["value"][1])) for each in found]
 
     try:
+        yield ask, process
+    finally:
+        process.stop()
+
+
+@pytest.fixture
+def asked(machines: dict[str, Machine], tmp_path: Path) -> Iterator[Asked]:
+    """Asks the Prometheus that watches them."""
+    targets = [target for each in machines.values() for target in each.targets()]
+    limits = Limits(pools=(PoolLimits(name=POOL, gpus_per_node=GPUS),))
+    with watched(tmp_path, limits, targets) as (ask, process):
         until(
             lambda: len(ask("up == 1")) == len(targets) and len(ask("gpucluster:node:ethernet_up")) >= len(machines),
             60,
             f"all are scraped and rules evaluated:\n{process.last_words()}",
         )
         yield ask
-    finally:
-        process.stop()
 
 
 def firing(asked: Asked) -> set[tuple[str, str]]:

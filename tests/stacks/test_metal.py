@@ -456,3 +456,35 @@ def test_clients_of_lustre_are_tuned_and_one_machine_lays_out_new_files() -> Non
     nfs = changed(sharedFiles={"kind": "nfs", "source": "nfs.example.com:/export"})
     text = str(machines(nfs)["dgx-01"].inputs["stdin"]).rstrip().rpartition("\n")[2]
     assert "lustre-client" not in text.split()
+
+
+def test_sensors_are_read_by_one_pod_beside_the_control_plane_b19() -> None:
+    """Of every controller that has an address, by an account of its own; what they say is scraped and judged."""
+    config = deepcopy(stack_config("metal"))
+    controllers = config["gpucluster:inventory"]["controllers"]
+    controllers["sensors"] = {"user": "reader", "secret": "bmcReader"}
+    config["gpucluster:inventory"]["logs"] = {"host": "10.20.0.5"}
+    config["gpucluster:monitoring"] = {}
+    graph = run_program(config, stack="metal")
+    told = json.loads(graph.one("sensors-script").inputs["data"]["controllers.json"])
+    assert {each["node"]: each["address"] for each in told} == {
+        host.name: host.bmc for host in site().hosts if host.bmc is not None
+    }
+    assert {each["port"] for each in told} == {443}
+    assert graph.one("sensors-script").inputs["data"]["authority.pem"] == controllers["authority"].strip()
+    pod = graph.one("sensors-deployment").inputs["spec"]["template"]["spec"]
+    assert (pod["hostNetwork"], list(pod["nodeSelector"])) == (True, ["node-role.kubernetes.io/control-plane"])
+    assert "--user=reader" in pod["containers"][0]["command"]
+    password = graph.one("sensors-password")
+    assert "stringData" in password.secret
+    assert "bmcReader" in password.inputs["stringData"]["password"]
+    monitor = graph.one("monitors-sensors").inputs["spec"]
+    labels = graph.one("sensors-service").inputs["metadata"]["labels"]
+    assert monitor["selector"]["matchLabels"].items() <= labels.items()
+    recorded = json.dumps(graph.one("rules-recording").inputs)
+    assert '"gpucluster:pool:expected_power_supplies"' in recorded
+    assert '"gpucluster:pool:inlet_limit_celsius"' in recorded
+
+
+def test_without_sensors_nobody_in_the_cluster_asks_controllers() -> None:
+    assert not [each for each in metal().resources.values() if each.name.startswith("sensors")]

@@ -41,6 +41,7 @@ def config(**people: Any) -> dict[str, Any]:
     found["gpucluster:pools"][0]["count"] += 1
     gateway = {"domain": DOMAIN, "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}
     found["gpucluster:serving"]["gateway"] = {**gateway, "people": {**PEOPLE, **people}}
+    found["gpucluster:serving"]["services"][0]["tokenGroups"] = ["callers"]
     found["gpucluster:training"] |= {"tracking": {"kind": "mlflow"}, "pipelines": {}}
     return found
 
@@ -306,3 +307,22 @@ def test_without_its_secrets_it_is_refused_with_what_to_type(monkeypatch: pytest
 
 
 _OTHERS = {f"gpucluster:{each}": "secret-of-a-test" for each in ("trackingDatabase", "pipelinesDatabase")}
+
+
+def test_a_service_that_is_open_to_groups_has_their_tokens_judged() -> None:
+    """By its door, which reaches who judges; for a service of keys alone nobody judges tokens."""
+    found, closed = graph(), config()
+    closed["gpucluster:serving"]["services"][0].pop("tokenGroups")
+    without = run_program(closed, stack="dev")
+    server = End(namespace="inference", labels={"app": "llama-3-8b"})
+
+    def door(of: Recorded) -> str:
+        return str(of.one("service-llama-3-8b-door-rules").inputs["data"]["nginx.conf"])
+
+    assert "oauth2/auth?allowed_groups=callers;" in door(found)
+    assert "--skip-jwt-bearer-tokens=true" in arguments(found)
+    assert "--allowed-group=callers" in arguments(found)
+    assert "auth_request" not in door(without)
+    assert not [each for each in arguments(without) if "jwt" in each or "callers" in each]
+    assert Network(found).passes(server, ASKING, 4180)
+    assert not Network(without).passes(server, ASKING, 4180)

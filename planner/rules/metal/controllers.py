@@ -61,3 +61,29 @@ def controller_certificate(draft: MetalDraft) -> Iterable[Observation]:
                 subject=hosts.name,
                 inputs={"bmc": hosts.bmc},
             )
+
+
+@metal_rule(
+    "controller-sensors",
+    "B19",
+    "F06",
+    formula="controllers.sensors only with monitoring and with a range that has bmc",
+    source="Definition of the stack file",
+)
+def controller_sensors(draft: MetalDraft) -> Iterable[Observation]:
+    """Sensors are read where Prometheus is told of them, of controllers that have an address."""
+    inventory = draft.settings.inventory
+    if inventory is None or inventory.controllers is None or inventory.controllers.sensors is None:
+        return
+    if draft.settings.monitoring is None:
+        yield Observation(
+            path="inventory.controllers.sensors",
+            sentence="there is no section monitoring, so nobody would be told what the sensors say",
+            remedy="add gpucluster:monitoring, or remove sensors",
+        )
+    elif all(hosts.bmc is None for _, hosts in ranges(draft)):
+        yield Observation(
+            path="inventory.controllers.sensors",
+            sentence="no machine of the inventory has a controller with an address",
+            remedy="name bmc of the machines in inventory.hosts, or remove sensors",
+        )

@@ -1,7 +1,7 @@
 """GPUs, heat and power."""
 
 from tests.monitoring.cases.case import Case
-from tests.monitoring.healthy import Series, condition, dcgm, in_cluster, then_rising, turns
+from tests.monitoring.healthy import Series, bmc, condition, dcgm, in_cluster, then_rising, turns
 
 _A0 = {"node": "gpu-a", "gpu": "0", "pool": "train"}
 _A = {"node": "gpu-a", "pool": "train"}
@@ -106,6 +106,33 @@ HARDWARE: dict[str, Case] = {
         silent=_clock_event("power_cap", 10) | _clock_event("hw_power_brake", 2),
         labels=(_A0,),
         summary="GPU 0 of node gpu-a was braked by its server in 10 samples of the last 5 minutes.",
+    ),
+    "power-supply-lost": Case(
+        firing={bmc("bmc_power_supply_ok", "gpu-a", supply="PSU1"): turns(1, 0)},
+        silent={bmc("bmc_power_supply_ok", "gpu-c", supply="PSU9"): turns(1, 0)},
+        labels=(_A,),
+        summary="Machine gpu-a of pool train lacks 1 of its power supplies.",
+    ),
+    "fan-failed": Case(
+        firing={bmc("bmc_fan_ok", "gpu-a", fan="FAN2"): turns(1, 0)},
+        labels=({**_A, "fan": "FAN2"},),
+        summary="Fan FAN2 of machine gpu-a failed.",
+    ),
+    "inlet-hot": Case(
+        firing={bmc("bmc_inlet_celsius", "gpu-a", sensor="Intake"): turns(24, 31)},
+        silent={
+            bmc("bmc_inlet_celsius", "gpu-a", sensor="Intake"): turns(24, 30),
+            bmc("bmc_inlet_celsius", "gpu-c", sensor="Intake"): turns(24, 35),
+        },
+        labels=(_A,),
+        summary="Machine gpu-a of pool train is given air of 31 C.",
+    ),
+    "controller-silent": Case(
+        firing={bmc("bmc_up", "gpu-a"): turns(1, 0, minute=3)},
+        silent={bmc("bmc_up", "gpu-b"): turns(1, 0, minute=6)},
+        labels=(_A,),
+        summary="The management controller of gpu-a does not answer.",
+        gone=(bmc("bmc_inlet_celsius", "gpu-a", sensor="Intake"),),
     ),
     "nodes-lost-together": Case(
         firing=_ready("gpu-a", "unknown") | _ready("gpu-b", "unknown"),

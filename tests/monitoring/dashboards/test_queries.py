@@ -12,7 +12,7 @@ from monitoring.dashboards import Dashboard
 from monitoring.dashboards.exported import READ_BY_PANELS
 from monitoring.dashboards.grafana import EVERYTHING
 from monitoring.exported import exported
-from monitoring.limits import Limits, PoolLimits, RunLimits, ServiceLimits
+from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.recording import recorded
 from monitoring.rule import names
 from monitoring.run_metrics import RUN_METRICS
@@ -25,6 +25,7 @@ RECORDED: Mapping[str, tuple[str, ...]] = names(
     recorded(
         Limits(
             pools=(PoolLimits(name="p", gpus_per_node=8),),
+            machines=(MachineLimits(pool="p", power_supplies=6, inlet_c=30),),
             runs=(RunLimits(name="r", pool="p", nodes=2, tokens_per_s=1.0, mfu=0.4, checkpoint_s=60),),
             services=(ServiceLimits(name="s", most=2),),
         )
