@@ -54,9 +54,10 @@ class PairPlan:
 class GatePlan:
     """A pool's gate: a pod on each of its `nodes`, like those of `run`, whose image it measures.
 
-    All ranks are to use `provider`, by `devices` of each node, None where that cannot be known. `tests` are those of
-    the pool that it does, of the sizes of the plan. A node writes `storage_mib` to the shared file system, at a rate of
-    `write_gb_per_s` and reads them at `read_gb_per_s` (its share of the file system's, None where nobody knows it).
+    A GPU has `links` of NVLink, 0 where it has no other GPU beside it. All ranks are to use `provider`, by `devices` of
+    each node, None where that cannot be known. `tests` are those of the pool that it does, of the sizes of the plan. A
+    node writes `storage_mib` to the shared file system, at a rate of `write_gb_per_s` and reads them at
+    `read_gb_per_s` (its share of the file system's, None where nobody knows it).
     """
 
     pool: str
@@ -65,6 +66,7 @@ class GatePlan:
     image: str
     pod: PodResources
     net_plugin: str | None
+    links: int
     provider: str
     devices: int | None
     tests: tuple[Gate, ...]
@@ -106,6 +108,7 @@ def plan_gating(
             image=run.image,
             pod=run.pod,
             net_plugin=run.net_plugin or ("ofi" if provider == "efa" else None),
+            links=pool.gpu.nvlink_links if pool.gpu and pool.gpus_per_node > 1 else 0,
             provider=provider,
             devices=devices,
             tests=tests,

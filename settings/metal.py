@@ -31,6 +31,12 @@ class MetalPool(Pool):
     server: Annotated[str, Field(description="row of the server catalogue")]
     count: Annotated[int, Field(ge=1, le=4096)]
     max_count: Annotated[int | None, Field(ge=1, le=16_384)] = None
+    gpu_clock_mhz: Annotated[
+        int | None, Field(ge=100, le=10_000, description="clock that every GPU is held at; left out = its own")
+    ] = None
+    gpu_power_w: Annotated[
+        int | None, Field(ge=50, le=5_000, description="most that every GPU may draw, in W; left out = its own limit")
+    ] = None
 
     @model_validator(mode="after")
     def _growth_is_growth(self) -> Self:

@@ -20,6 +20,10 @@ def test_a_gate_is_like_the_pods_of_the_pools_first_run_and_tests_what_is_planne
     gate = plan.measured[first.pool]
     assert (gate.run, gate.image, gate.pod) == (first.name, first.image, first.pod)
     assert (gate.provider, gate.devices) == ("efa", plan.pools[first.pool].efa)
+    assert (gate.links, planned("prod", {**ON, "pools.1.instanceType": "p5.4xlarge"}).measured["training"].links) == (
+        18,
+        0,
+    )
     assert (gate.nodes, gate.seconds, gate.storage_mib) == (plan.pools[first.pool].nodes_now, 1200, 2048)
     assert set(gate.tests) < set(plan.gates[first.pool])
     assert {each.test for each in gate.tests} == {"all-reduce", "all-gather", "reduce-scatter"}
