@@ -192,8 +192,8 @@ def gpu_limits(draft: MetalDraft) -> Iterable[Observation]:
     for path, pool, plan in known_pools(draft):
         gpu = plan.gpu
         limits = (
-            ("gpuClockMhz", plan.gpu_clock_mhz, gpu and gpu.max_sm_clock_mhz, "MHz"),
-            ("gpuPowerW", plan.gpu_power_w, gpu and gpu.tdp_w, "W"),
+            ("gpuClockMhz", plan.gpu_clock_mhz, gpu.max_sm_clock_mhz if gpu else None, "MHz"),
+            ("gpuPowerW", plan.gpu_power_w, gpu.tdp_w if gpu else None, "W"),
         )
         for key, value, most, unit in limits:
             if value is None:
