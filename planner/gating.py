@@ -49,9 +49,10 @@ class PairPlan:
 class GatePlan:
     """A pool's gate: a pod on each of its `nodes`, like those of `run`, whose image it measures.
 
-    All ranks are to use `provider`, by `devices` of each node, None where that cannot be known. `tests` are those of
-    the pool that it does, of the sizes of the plan. A node writes `storage_mib` to the shared file system, at a rate of
-    `write_gb_per_s` and reads them at `read_gb_per_s` (its share of the file system's, None where nobody knows it).
+    A GPU has `links` of NVLink, 0 where these do not join all GPUs of a node. All ranks are to use `provider`, by
+    `devices` of each node, None where that cannot be known. `tests` are those of the pool that it does, of the sizes of
+    the plan. A node writes `storage_mib` to the shared file system, at a rate of `write_gb_per_s` and reads them at
+    `read_gb_per_s` (its share of the file system's, None where nobody knows it).
     """
 
     pool: str
@@ -60,6 +61,7 @@ class GatePlan:
     image: str
     pod: PodResources
     net_plugin: str | None
+    links: int
     provider: str
     devices: int | None
     tests: tuple[Gate, ...]
@@ -101,6 +103,7 @@ def plan_gating(
             image=run.image,
             pod=run.pod,
             net_plugin=run.net_plugin or ("ofi" if provider == "efa" else None),
+            links=nvlinks(pool),
             provider=provider,
             devices=devices,
             tests=tests,
@@ -114,6 +117,16 @@ def plan_gating(
             history=training.gates.history,
         )
     return found
+
+
+_BRIDGE = 2
+"""GPUs that a bridge joins. Bridges are bought apart: nobody can say that they are there."""
+
+
+def nvlinks(pool: PoolPlan) -> int:
+    """Links that each GPU of the pool must have: those of a board that joins all GPUs of a node."""
+    gpu = pool.gpu
+    return gpu.nvlink_links if gpu and gpu.nvlink_gpus > _BRIDGE and 1 < pool.gpus_per_node <= gpu.nvlink_gpus else 0
 
 
 def _fabric(pool: PoolPlan) -> tuple[str | None, int | None]:

@@ -157,8 +157,13 @@ class AwsPoolPlan(PoolPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class MetalPoolPlan(PoolPlan):
-    """A node pool of servers. `rails` are the compute ports of a node, `most` the nodes after the declared growth."""
+    """A node pool of servers. `rails` are the compute ports of a node, `most` the nodes after the declared growth.
+
+    GPUs are held at `gpu_clock_mhz` and draw `gpu_power_w` at most; None where that is left to them.
+    """
 
     server: Server
     rails: int
     most: int
+    gpu_clock_mhz: int | None = None
+    gpu_power_w: int | None = None

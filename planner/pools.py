@@ -191,6 +191,8 @@ def _in_racks(pool: MetalPool, server: Server) -> MetalPoolPlan:
         rails=server.rails,
         most=pool.most,
         sandboxed=pool.sandbox,
+        gpu_clock_mhz=pool.gpu_clock_mhz,
+        gpu_power_w=pool.gpu_power_w,
         allocatable_cpu_millicores=allocatable_cpu_millicores(server.cpu.threads),
         allocatable_memory_mib=metal_allocatable_memory_mib(server.memory_gib, METAL_MAX_PODS),
         mig=_cut(pool, server.gpu),

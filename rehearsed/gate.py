@@ -49,7 +49,15 @@ ILL = frozenset(
 )
 """Failures of which a gate finds one by the node alone, so that the node takes no part in what follows."""
 
-_SMI = '#!/bin/sh\ncase "$*" in *driver_version*) echo {driver};; *) cat {report};; esac\n'
+_SMI = """\
+#!/bin/sh
+case "$*" in
+*driver_version*) echo {driver} ;;
+nvlink*) cat {links} ;;
+topo*) echo "Topology is not simulated" ;;
+*) cat {report} ;;
+esac
+"""
 _DD = """\
 #!/bin/sh
 for word in "$@"; do case "$word" in count=*) mib=${{word#count=}};; esac; done
@@ -88,7 +96,7 @@ def _tools(launch: Launch) -> Path:
         path.write_text(text)
     refusal = "failed to open: Connection timed out" if lasting(launch, "filesystem-mount") else ""
     programs = {
-        "nvidia-smi": _SMI.format(driver=DRIVER, report=directory / "report"),
+        "nvidia-smi": _SMI.format(driver=DRIVER, report=directory / "report", links=directory / "links"),
         "dd": _DD.format(refusal=refusal, rate=DISK_MIB_PER_SECOND),
         "python3": _PYTHON.format(files=directory),
     }
@@ -111,6 +119,7 @@ def outputs(launch: Launch) -> dict[str, str]:
     if host is None or gpu is None:
         return {
             "report": "No devices were found",
+            "links": "No devices were found",
             "alone.said": "no CUDA-capable device is detected",
             "between.said": "",
         }
@@ -127,6 +136,7 @@ def outputs(launch: Launch) -> dict[str, str]:
     cards = plan["devices"] if infiniband else None
     found = {
         "report": report(count, switched=board.links > 0 and host.machine.gpu_count > 1, starts=_starts(launch)),
+        "links": links(here, board.links, board.link_gbps),
         "alone/clocks.csv": clocks,
         "alone/nccl.log": "".join(_spoken(launch, rank, cards) for rank in range(count)),
         "alone.said": "",
@@ -170,6 +180,12 @@ def report(count: int, *, switched: bool, starts: bool) -> str:
     section = "    Fabric\n" + "".join(f"        {name:33} : {value}\n" for name, value in fields.items())
     each = "".join(f"GPU 00000000:{index:02X}:00.0\n{section}" for index in range(count))
     return f"\n==============NVSMI LOG==============\n\n{each}"
+
+
+def links(gpus: Sequence[int], count: int, gbps: float) -> str:
+    """nvidia-smi nvlink --status of these GPUs: all of their links are up, also one that loses packets."""
+    each = "".join(f"\t Link {link}: {gbps:g} GB/s\n" for link in range(count))
+    return "".join(f"GPU {gpu}: NVIDIA (UUID: GPU-{gpu:08x})\n{each}" for gpu in gpus)
 
 
 def table(test: Mapping[str, Any], bus: float) -> str:

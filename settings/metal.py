@@ -32,6 +32,12 @@ class MetalPool(Pool):
     server: Annotated[str, Field(description="row of the server catalogue")]
     count: Annotated[int, Field(ge=1, le=4096)]
     max_count: Annotated[int | None, Field(ge=1, le=16_384)] = None
+    gpu_clock_mhz: Annotated[
+        int | None, Field(ge=100, le=10_000, description="clock that every GPU is held at; left out = its own")
+    ] = None
+    gpu_power_w: Annotated[
+        int | None, Field(ge=50, le=5_000, description="most that every GPU may draw, in W; left out = its own limit")
+    ] = None
     sandbox: Annotated[
         bool,
         Field(description="its machines have gVisor, as you prepared them, for CPU pods of the RuntimeClass gvisor"),

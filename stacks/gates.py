@@ -50,6 +50,7 @@ def _gate(
         weekly=gate.weekly,
         asker=supply.image(PYTHON_IMAGE),
         expiry_days=gate.expiry_days,
+        links=gate.links,
         after=[pool.nodes_ready, *services.gpus[pool.name]],
     )
     measured = Gate(f"gate-{gate.pool}", args, inside).measured

@@ -206,8 +206,8 @@ def _of_node(site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, p
         "LUSTRE_PARAMETERS": " ".join(LUSTRE_PARAMETERS),
         # The layout is the file system's: one machine says it.
         "LUSTRE_STRIPES": str(shared.stripes) if shared and shared.stripes and host == site.control_plane[0] else "",
-        "GPU_CLOCKS": "",
-        "GPU_WATTS": "",
+        "GPU_CLOCKS": f"{pool.gpu_clock_mhz},{pool.gpu_clock_mhz}" if pool.gpu_clock_mhz else "",
+        "GPU_WATTS": str(pool.gpu_power_w or ""),
         "KUBELET": kubelet_patch(pool),
     }
 

@@ -26,12 +26,19 @@ SHARES = 63
 def gpu_operator_values(driver: Driver, *, infiniband: bool) -> dict[str, Any]:
     """What of the GPU Operator's chart follows from the machines. On images that bring the driver (DGX OS) it installs
     neither driver nor toolkit. Elsewhere it installs the open kernel modules, whose DMA-BUF lets cards read GPU memory,
-    so that no peermem module is built against the cards' drivers.
+    so that no peermem module is built against the cards' drivers. Another version of it does not end what runs: the
+    operator would by itself take pods off nodes to replace it, so a person drains them (GPU Operator documentation,
+    "GPU Driver Upgrades").
     """
     if driver == "host":
         return {"driver": {"enabled": False}, "toolkit": {"enabled": False}, "gds": {"enabled": False}}
     return {
-        "driver": {"enabled": True, "kernelModuleType": "open", "rdma": {"enabled": False}},
+        "driver": {
+            "enabled": True,
+            "kernelModuleType": "open",
+            "rdma": {"enabled": False},
+            "upgradePolicy": {"autoUpgrade": False},
+        },
         "toolkit": {"enabled": True},
         "gds": {"enabled": False},
         "gdrcopy": {"enabled": infiniband},

@@ -58,10 +58,10 @@ class GatePairs:
 class GateArgs:
     """A gate of `nodes` pods of `shape` on the pool's nodes, in the `image` of what is to run there.
 
-    All ranks must use `provider` by `devices` of a node. `storage_mib` go to the claim and back, whose rates for a node
-    are `write_gb_per_s` and `read_gb_per_s`. `files` are the script's, by name. It ends after `seconds`. `after` is
-    what shows that GPUs work. A verdict holds for `expiry_days`, which a pod of the image `asker` sees to; without for
-    ever.
+    Each GPU has `links` of NVLink, 0 where nobody counts them. All ranks must use `provider` by `devices` of a node.
+    `storage_mib` go to the claim and back, whose rates for a node are `write_gb_per_s` and `read_gb_per_s`. `files` are
+    the script's, by name. It ends after `seconds`. `after` is what shows that GPUs work. A verdict holds for
+    `expiry_days`, which a pod of the image `asker` sees to; without for ever.
     """
 
     pool: str
@@ -87,6 +87,7 @@ class GateArgs:
     after: Sequence[pulumi.Resource]
     asker: str = ""
     expiry_days: int | None = None
+    links: int = 0
 
 
 def demanded(args: GateArgs) -> dict[str, Any]:
@@ -94,6 +95,7 @@ def demanded(args: GateArgs) -> dict[str, Any]:
     plan = {
         "pool": args.pool,
         "gpus": args.shape.gpus,
+        "links": args.links,
         "provider": args.provider,
         "devices": args.devices,
         "seconds": args.seconds // 2,

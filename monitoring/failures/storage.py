@@ -33,8 +33,9 @@ STORAGE = Subject(
             ),
             actions=(
                 Action(
-                    say="See how much room is left, as a run sees it",
-                    command="kubectl exec -n training RUN-master-0 -- df -h /checkpoints",
+                    say="See which targets are full, on a node that mounts them (there `lfs getstripe FILE` tells on"
+                    " which of them a file lies; what a target counts, obdfilter.*.stats, only its server knows)",
+                    command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host lfs df -h",
                 ),
                 Action(
                     say="See how much each run keeps in its own directory of checkpoints",

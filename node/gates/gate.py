@@ -29,6 +29,8 @@ import verdicts
 from verdicts import Verdict
 
 SMI_COLUMNS = "index,clocks.sm,clocks.max.sm,power.draw,power.limit"
+LINK_STATES = ("nvidia-smi", "nvlink", "--status")
+TOPOLOGY = ("nvidia-smi", "topo", "-m")
 MEASURE = Path(__file__).with_name("measure.py")
 CLOCKS, LOG, INSIDE = "clocks.csv", "nccl.log", "inside.txt"
 """Files that measure.py leaves of a node alone; of several nodes `between-COUNT-TEST.txt`."""
@@ -54,14 +56,16 @@ SYSTEM = Path("/sys/class/infiniband")
 
 
 def alone(plan: Mapping[str, Any], out: Path, run: Run = tool, system: Path = SYSTEM) -> list[Verdict]:
-    """What the node shows by itself: NVLink's manager, disks that all share, GPUs at work, the ports of an InfiniBand
-    fabric, the network that NCCL takes. Where a port is missing NCCL's number of devices is not blamed too.
+    """What the node shows by itself: NVLink's manager and links, disks that all share, GPUs at work, the ports of an
+    InfiniBand fabric, the network that NCCL takes. Where a port is missing NCCL's number of devices is not blamed too.
 
     GPUs whose manager does not run cannot be started: then nothing of theirs is measured, and one line says why.
     """
     found = [fabric_manager(run), storage(plan, run)]
     if any(each.state == "fail" and each.test == verdicts.MANAGER for each in found):
         return found
+    if plan["links"]:
+        found.append(read(verdicts.LINKS, lambda: verdicts.links(results.nvlinks(run(*LINK_STATES)), plan["links"])))
     said = run("python3", str(MEASURE), "alone", "--out", str(out), *_sizes(plan))
     found.append(read("clocks", lambda: verdicts.clock(results.clocks(_text(out / CLOCKS, said)), plan["gpus"])))
     if plan["provider"]:
@@ -179,6 +183,12 @@ def record(plan: Mapping[str, Any], found: Sequence[Verdict], driver: str, now: 
     }
 
 
+def log(node: str, kept: Mapping[str, Any], run: Run = tool) -> str:
+    """What the pod says: how the node's GPUs, cards and processors are joined, and what was found."""
+    lines = [f"{each['state']}: {each['test']}: {each['why']}" for each in kept["lines"]]
+    return "\n".join((run(*TOPOLOGY).rstrip(), *lines, f"node {node}: {kept['state']}"))
+
+
 def main(words: Sequence[str]) -> int:
     """Measures, tells and says it; the exit status. Without a verdict that was told it is 1."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
@@ -200,9 +210,7 @@ def main(words: Sequence[str]) -> int:
             found += others if healthy else []
     driver = tool("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").strip().splitlines()
     kept = record(plan, found, driver[0].strip() if driver else "unknown", datetime.now(UTC))
-    for each in found:
-        print(f"{each.state}: {each.test}: {each.why}", flush=True)
-    print(f"node {node}: {kept['state']}", flush=True)
+    print(log(node, kept), flush=True)
     try:
         publish.tell(publish.Api.inside(asked.identity), node, asked.config_map, kept)
     except (OSError, ValueError) as error:

@@ -165,6 +165,25 @@ def fabric_states(text: str) -> list[tuple[str, str]]:
     return found
 
 
+_GPU = re.compile(r"GPU (\d+): ")
+_LINK = re.compile(r"\s+Link \d+: [\d.]+ GB/s\s*")
+
+
+def nvlinks(text: str) -> dict[int, int]:
+    """Links that are up, by GPU (nvidia-smi nvlink --status): those with a rate. A GPU all of whose links are down has
+    one sentence in the place of their lines, so links that are called inactive are not all that are down.
+    """
+    found: dict[int, int] = {}
+    for line in text.splitlines():
+        if gpu := _GPU.match(line):
+            found[int(gpu[1])] = 0
+        elif found and _LINK.fullmatch(line):
+            found[max(found)] += 1
+    if not found:
+        raise UnreadableError(f"nvidia-smi names no GPU and its links: {_last(text)}")
+    return found
+
+
 @dataclass(frozen=True)
 class Port:
     """A port of a fabric card as the kernel tells it; `gbps` is what it runs at."""

@@ -16,7 +16,7 @@ CLOCK_LEAST = 0.7
 STORAGE_PART = 0.5
 """Of its share that a node reaches while all others measure too. Assumed: less is looked at, and stops nobody."""
 
-PROVIDER, MANAGER, PORTS = "network provider", "fabric manager", "fabric ports"
+PROVIDER, MANAGER, PORTS, LINKS = "network provider", "fabric manager", "fabric ports", "NVLink"
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,14 @@ def manager(found: Sequence[tuple[str, str]]) -> Verdict:
         said = ", ".join(waiting or failed)
         return Verdict(MANAGER, "fail", f"{said}: look at nvidia-fabricmanager on the node")
     return Verdict(MANAGER, "pass", f"{len(behind)} GPUs are registered with their NVSwitches")
+
+
+def links(found: Mapping[int, int], wanted: int) -> Verdict:
+    """Every GPU that answers has as many links up as its model has (D01, U14)."""
+    short = [f"GPU {gpu} has {up} of {wanted}" for gpu, up in sorted(found.items()) if up < wanted]
+    if short:
+        return Verdict(LINKS, "fail", f"links are down: {', '.join(short)}")
+    return Verdict(LINKS, "pass", f"{len(found)} GPUs have {wanted} links each")
 
 
 def ports(found: Sequence[Port], rails: int) -> Verdict:

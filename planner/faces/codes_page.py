@@ -69,7 +69,10 @@ def page() -> str:
         for each, it in CORRECTIONS.items()
     ]
     rows += [f"| {each} | {it} |" for each, it in LIFE.items()]
-    rows += [f"| {each} | what the program does: {it} |" for each, it in REQUIREMENTS.items()]
+    rows += [
+        f"| {each} | a requirement, rows of [requirements.csv](requirements.csv): {it} |"
+        for each, it in REQUIREMENTS.items()
+    ]
     by_code: dict[str, list[str]] = {}
     for rule in registry.rules:
         for code in rule.guards:

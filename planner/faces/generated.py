@@ -4,7 +4,14 @@ import json
 import sys
 from pathlib import Path
 
-from planner.faces import catalogue_pages, codes_page, rules_page, sizing_page, stack_file_page
+from planner.faces import (
+    catalogue_pages,
+    codes_page,
+    requirements_page,
+    rules_page,
+    sizing_page,
+    stack_file_page,
+)
 from planner.faces.schema import schema
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -16,6 +23,7 @@ def contents() -> dict[str, str]:
         "plan.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
         "planner.md": rules_page.page(),
         "codes.md": codes_page.page(),
+        "requirements.md": requirements_page.page(),
         "sizing.md": sizing_page.page(),
         "stack-file.md": stack_file_page.page(),
         "instances.md": catalogue_pages.instances(),

@@ -165,9 +165,10 @@ def _page(failure: str) -> str:
         ("SL18", "queue-waits", r"priority classes and by the queues' shares, not by who used most"),
         ("DC02", "run-hangs", r"`--host` would go after the subcommand, and the engine listens on loopback"),
         ("DC07", "run-failed", r"no script of DCGM takes nodes away by itself"),
+        ("ST11", "shared-files-full", r"obdfilter.*only its server knows"),
         ("NC20", "run-slow", r"64 H100 at 52 % are 78,000 a second on a 70B model, not 380,000"),
     ],
 )
 def test_pages_say_what_is_right(correction: str, failure: str, says: str) -> None:
-    """HW18, HW19, HW20, PF11, PF18, PF19, SL18, DC02, DC07, NC20: a remedy that works, in place of the documents'."""
+    """HW18, HW19, HW20, PF11, PF18, PF19, SL18, DC02, DC07, ST11, NC20: a remedy that works."""
     assert re.search(says, _page(failure)), correction

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from results import Clock, Network, Port, Row, UnreadableError, clocks, nccl_rows, networks
+from results import Clock, Network, Port, Row, UnreadableError, clocks, nccl_rows, networks, nvlinks
 from results import ports as read_ports
-from verdicts import Verdict, bandwidth, clock, ports, provider, worst
+from verdicts import Verdict, bandwidth, clock, links, ports, provider, worst
 
 NCCL = """\
 # nThread 1 nGpus 1 minBytes 1073741824 maxBytes 8589934592 step: 8(factor) warmup iters: 5 iters: 20 agg iters: 1
@@ -150,3 +150,22 @@ def test_ports_are_judged_by_the_rails_that_the_node_should_have() -> None:
     assert ports([*rails, Port("mlx5_5 port 1", "DOWN", 40)], 4).state == "warn"
     found = ports([*rails[:3], Port("mlx5_3 port 1", "INIT", 400)], 4)
     assert found == Verdict("fabric ports", "fail", "3 ports are active, not 4: mlx5_3 port 1 is INIT")
+
+
+H100_LINKS = "".join(f"\t Link {each}: 26.562 GB/s\n" for each in range(18))
+LOST = "".join(f"\t Link {each}: {'<inactive>' if each == 4 else '26.562 GB/s'}\n" for each in range(18))
+NONE = "\tUnable to retrieve NVLink information as all links are inActive\n"
+
+
+def of_gpus(*sections: str) -> str:
+    return "".join(f"GPU {at}: NVIDIA H100 80GB HBM3 (UUID: GPU-0{at})\n{each}" for at, each in enumerate(sections))
+
+
+def test_links_of_nvlink_that_have_a_rate_are_counted_by_gpu() -> None:
+    """D01, U14: a GPU without any link says so in one sentence, and one that lost a link lists it without a rate."""
+    assert nvlinks(of_gpus(H100_LINKS, LOST, NONE)) == {0: 18, 1: 17, 2: 0}
+    assert links({0: 18, 1: 18}, 18) == Verdict("NVLink", "pass", "2 GPUs have 18 links each")
+    found = links(nvlinks(of_gpus(H100_LINKS, LOST, NONE)), 18)
+    assert found == Verdict("NVLink", "fail", "links are down: GPU 1 has 17 of 18, GPU 2 has 0 of 18")
+    with pytest.raises(UnreadableError, match="No devices were found"):
+        nvlinks("No devices were found\n")

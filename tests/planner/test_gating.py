@@ -1,9 +1,12 @@
 """What measures a pool's nodes before its runs come (P16-P19, LF04)."""
 
+from dataclasses import replace
+
 import pytest
 
+from catalogue.gpus import A100_40, GPUS, L40S
 from planner.faces.text import plan_text
-from planner.gating import round_robin
+from planner.gating import nvlinks, round_robin
 from tests.planner.faces.test_text import printed
 from tests.planner.stacks import planned, planned_metal
 
@@ -20,6 +23,10 @@ def test_a_gate_is_like_the_pods_of_the_pools_first_run_and_tests_what_is_planne
     gate = plan.measured[first.pool]
     assert (gate.run, gate.image, gate.pod) == (first.name, first.image, first.pod)
     assert (gate.provider, gate.devices) == ("efa", plan.pools[first.pool].efa)
+    assert (gate.links, planned("prod", {**ON, "pools.1.instanceType": "p5.4xlarge"}).measured["training"].links) == (
+        18,
+        0,
+    )
     assert (gate.nodes, gate.seconds, gate.storage_mib) == (plan.pools[first.pool].nodes_now, 1200, 2048)
     assert set(gate.tests) < set(plan.gates[first.pool])
     assert {each.test for each in gate.tests} == {"all-reduce", "all-gather", "reduce-scatter"}
@@ -61,3 +68,13 @@ def test_a_pool_without_a_fabric_is_not_measured() -> None:
 
 def test_one_node_has_nobody_to_be_measured_with() -> None:
     assert planned("dev", {**ON, "pools.1.count": 1}).measured == {}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "count", "links"),
+    [("H100", 8, 18), ("H100", 4, 18), ("H100", 1, 0), (A100_40.name, 8, 12), (L40S.name, 8, 0), ("H100 PCIe", 2, 0)],
+)
+def test_links_are_those_of_boards_that_join_all_gpus(gpu: str, count: int, links: int) -> None:
+    """D01: a bridge between two cards is bought apart, or not at all."""
+    pool = planned("prod").pools["training"]
+    assert nvlinks(replace(pool, gpu=GPUS[gpu], gpus_per_node=count)) == links

@@ -127,10 +127,17 @@ def failed(found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def test_a_node_that_works_passes_every_line(measured: Measured) -> None:
-    found = measured()
+    found = measured(links=18)
     assert failed(found) == {}
-    assert list(found) == ["fabric manager", "storage", "clocks", "network provider", "inside", "between"]
+    assert list(found) == ["fabric manager", "storage", "NVLink", "clocks", "network provider", "inside", "between"]
+    assert found["NVLink"].why == "8 GPUs have 18 links each"
     assert found["network provider"].why == "all 8 ranks use efa by 32 devices"
+
+
+def test_links_that_are_fewer_than_the_model_has_fail_their_own_line(measured: Measured) -> None:
+    """D01, U14."""
+    (found,) = failed(measured(links=19)).items()
+    assert found == ("NVLink", "links are down: " + ", ".join(f"GPU {each} has 18 of 19" for each in range(8)))
 
 
 @pytest.mark.parametrize(
@@ -164,6 +171,20 @@ def test_a_dead_rail_of_infiniband_fails_the_line_of_its_ports(measured: Measure
     assert whole["rails"].why.startswith("8 rails reach 392 Gb/s or more with each of 3 nodes; 385 is right")
     found = failed(measured("ib-link", provider="IB", devices=8))
     assert found == {verdicts.PORTS: "7 ports are active, not 8: mlx5_0 port 1 is DOWN"}, "NCCL is not blamed for it"
+
+
+def test_the_log_begins_with_how_the_nodes_parts_are_joined() -> None:
+    """P22: the numbers stand beside the topology that they were measured on."""
+    lines = [{"test": "clocks", "state": "pass", "why": "8 GPUs at 1980 MHz or more"}]
+    asked: list[tuple[str, ...]] = []
+
+    def run(*words: str, seconds: float = 0) -> str:
+        asked.append(words)
+        return "\tGPU0\tGPU1\nGPU0\t X \tNV18\n"
+
+    said = gate.log("node-1", {"state": "pass", "lines": lines}, run)
+    assert asked == [("nvidia-smi", "topo", "-m")]
+    assert said == "\tGPU0\tGPU1\nGPU0\t X \tNV18\npass: clocks: 8 GPUs at 1980 MHz or more\nnode node-1: pass"
 
 
 def test_what_is_told_of_a_node_is_its_labels_and_a_taint_where_it_failed(api: Told) -> None:

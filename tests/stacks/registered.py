@@ -510,6 +510,7 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     ),
     "services.*.scaling.upSeconds": lambda graph, service: _pace(graph, service, "scaleUp"),
     "measured.*.devices": lambda graph, pool: _demanded(graph, pool)["devices"],
+    "measured.*.links": lambda graph, pool: _demanded(graph, pool)["links"],
     "measured.*.nodes": lambda graph, pool: (
         each for each in (_gate(graph, pool)["completions"], _gate(graph, pool)["parallelism"])
     ),

@@ -16,6 +16,7 @@ def test_the_script_is_told_the_lines_of_the_plan() -> None:
     )
     pairs = planned_metal({"training.gates": GATES}).measured["training"].pairs
     told: dict[str, Any] = json.loads(graph.one("gate-training-plan").inputs["data"]["plan.json"])
+    assert told["links"] == 18
     assert told["pairs"] == {
         "program": "ib_write_bw",
         "warn": 385,

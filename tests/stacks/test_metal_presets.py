@@ -158,3 +158,40 @@ def test_three_boxes_with_geforce_cards_train_over_ethernet() -> None:
         called = str(command.inputs["stdin"]).rstrip().rpartition("\n")[2].split()[1:]
         assert "fabric-manager" not in called
     assert not graph.of_type("NicClusterPolicy")
+
+
+def test_gpus_are_held_at_the_clock_and_the_power_of_their_pool() -> None:
+    """AA01, AA02: each machine of the pool sets them at each boot, and no other one."""
+    shipped = preset("mid")["pools"]
+    limited = [
+        {**each, "gpuClockMhz": 1755, "gpuPowerW": 600} if each["role"] == "training" else each for each in shipped
+    ]
+    graph = run_program(config("mid", **{"gpucluster:pools": limited}), stack="mine")
+    for host, command in machines(graph).items():
+        told = {
+            key: re.findall(rf"^GPUCLUSTER_{key}=(.*)$", str(command.inputs["stdin"]), re.MULTILINE)
+            for key in ("GPU_CLOCKS", "GPU_WATTS")
+        }
+        limits = {"training": ["1755,1755", "600"], "system": ["''", "''"]}.get(host.rpartition("-")[0])
+        assert (
+            told == {key: [limit] for key, limit in zip(told, limits, strict=True)}
+            if limits
+            else not any(told.values())
+        )
+
+
+def test_drivers_in_containers_are_replaced_by_people() -> None:
+    """K08, L05: the operators bring GPUs' and cards' drivers, and end no run to bring another version."""
+    own = {**inventory("mid"), "driver": "container"}
+    graph = run_program(config("mid", **{"gpucluster:inventory": own}), stack="mine")
+    driver = graph.one("gpu-operator-release").inputs["values"]["driver"]
+    assert (driver["enabled"], driver["kernelModuleType"]) == (True, "open")
+    assert driver["upgradePolicy"] == {"autoUpgrade": False}
+    (policy,) = graph.of_type("NicClusterPolicy")
+    assert policy.inputs["spec"]["ofedDriver"]["upgradePolicy"] == {"autoUpgrade": False}
+    for command in machines(graph).values():
+        called = str(command.inputs["stdin"]).rstrip().rpartition("\n")[2].split()[1:]
+        assert not {"persistence", "clocks", "fabric-manager"} & set(called)
+    limited = [{**each, "gpuPowerW": 600} if each["role"] == "training" else each for each in preset("mid")["pools"]]
+    said = refusal(config("mid", **{"gpucluster:inventory": own, "gpucluster:pools": limited}), stack="mine")
+    assert "set inventory.driver to host, or remove the key" in " ".join(said.split())

@@ -178,6 +178,40 @@ def server_retrofit(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
+@metal_rule(
+    "gpu-limits",
+    "AA01",
+    "AA02",
+    "HW16",
+    formula="gpuClockMhz <= largest clock of the GPU; gpuPowerW <= its power; inventory.driver = host",
+    source="nvidia-smi(1), --lock-gpu-clocks and --power-limit; data sheets of the catalogue's GPUs",
+)
+def gpu_limits(draft: MetalDraft) -> Iterable[Observation]:
+    """GPUs are held at a clock and a power that they have, by machines that own their driver."""
+    site = draft.settings.inventory
+    for path, pool, plan in known_pools(draft):
+        gpu = plan.gpu
+        limits = (
+            ("gpuClockMhz", plan.gpu_clock_mhz, gpu.max_sm_clock_mhz if gpu else None, "MHz"),
+            ("gpuPowerW", plan.gpu_power_w, gpu.tdp_w if gpu else None, "W"),
+        )
+        for key, value, most, unit in limits:
+            if value is None:
+                continue
+            inputs = {key: f"{value} {unit}", "most": f"{most} {unit}", "GPU": gpu.name if gpu else "0"}
+            if gpu is None:
+                sentence, remedy = f"a {plan.server.name} has no GPU to be limited", "remove the key"
+            elif most is not None and value > most:
+                sentence = f"GPUs {gpu.name} have {most} {unit} at most, not {value}"
+                remedy = f"set it to {most} or less, or remove the key"
+            elif site is not None and site.driver != "host":
+                sentence = "machines set limits where they own the driver, and here the operator's containers do"
+                remedy = "set inventory.driver to host, or remove the key"
+            else:
+                continue
+            yield Observation(path=f"{path}.{key}", sentence=sentence, remedy=remedy, subject=pool.name, inputs=inputs)
+
+
 def _servers(draft: MetalDraft) -> Iterator[tuple[str, str, Server]]:
     """Settings path, pool and server of every planned pool."""
     return ((f"{path}.server", pool.name, plan.server) for path, pool, plan in known_pools(draft))

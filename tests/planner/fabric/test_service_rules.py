@@ -80,6 +80,14 @@ def test_ethernet_has_none() -> None:
     assert not found("subnet-manager", ROCE, catalogue=ROCE_CARDS)
 
 
+def test_reductions_need_their_manager_beside_the_subnets() -> None:
+    """E11: sharp_am takes the fabric from opensm or UFM on its own server."""
+    finding = one("sharp-manager", {"fabric.sharp": True, "fabric.subnetManager": "switch", "fabric.switch": "QM9700"})
+    assert "start sharp_am there" in finding.remedy
+    assert not found("sharp-manager", {"fabric.sharp": True})
+    assert not found("sharp-manager", {"fabric.subnetManager": "switch"})
+
+
 def test_reductions_need_switches_that_reduce() -> None:
     """E11: SHARP is of Quantum switches."""
     finding = one("sharp-switch", {"fabric.sharp": True, "fabric.switch": "SB7790"})

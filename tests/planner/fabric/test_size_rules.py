@@ -29,6 +29,7 @@ OURS = (
     "roce-rail-networks",
     "subnet-manager",
     "sharp-switch",
+    "sharp-manager",
     "rdma-devices",
     "cable-too-long",
     "fabric-switch-unnamed",

@@ -317,3 +317,24 @@ def test_power_and_cooling_that_are_ordered_suffice() -> None:
         enough["facility.racks"] = {"count": 1, "units": 60, "powerKw": ordered[1]}
         assert not found("cooling-capacity", enough)
         assert not found("power-delivery", enough)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("gpuClockMhz", 1980, None),
+        ("gpuClockMhz", 2505, "GPUs H100 have 1980 MHz at most, not 2505"),
+        ("gpuPowerW", 600, None),
+        ("gpuPowerW", 701, "GPUs H100 have 700 W at most, not 701"),
+    ],
+)
+def test_gpus_are_held_at_what_they_have(key: str, value: int, sentence: str | None) -> None:
+    """AA01, AA02, HW16: no H100 runs at 2505 MHz, and a cap above its power caps nothing."""
+    seen = found("gpu-limits", {f"pools.1.{key}": value})
+    assert [finding.sentence for finding in seen] == ([sentence] if sentence else [])
+    assert all(finding.path == f"gpucluster:pools[1].{key}" for finding in seen)
+
+
+def test_machines_without_gpus_have_none_to_limit() -> None:
+    (finding,) = found("gpu-limits", {"pools.0.gpuPowerW": 300})
+    assert finding.sentence == "a Dell PowerEdge R660 has no GPU to be limited"

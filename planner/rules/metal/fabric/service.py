@@ -88,6 +88,24 @@ def subnet_manager(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
+    "sharp-manager",
+    "E11",
+    formula="subnetManager = opensm or ufm, if sharp",
+    source='NVIDIA SHARP deployment guide, "Setting up NVIDIA SHARP Environment": subnet managers of switches are off',
+)
+def sharp_manager(draft: MetalDraft) -> Iterable[Observation]:
+    """Reductions in the network have an aggregation manager, which runs on a server beside the subnet manager."""
+    fabric = draft.settings.fabric
+    if fabric.sharp and fabric.subnet_manager == "switch":
+        yield Observation(
+            path="fabric.subnetManager",
+            sentence="the aggregation manager of sharp runs beside a subnet manager on a server, and here it is the "
+            "switch's own",
+            remedy="take opensm or ufm and start sharp_am there, or remove fabric.sharp",
+        )
+
+
+@metal_rule(
     "sharp-switch",
     "E11",
     formula="the switch reduces in the network, if sharp",
