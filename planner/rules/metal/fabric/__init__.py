@@ -1,5 +1,5 @@
 """Rules about the compute fabric."""
 
-from planner.rules.metal.fabric import cards, service, size, switches
+from planner.rules.metal.fabric import cards, pod_ports, service, size, switches
 
-__all__ = ["cards", "service", "size", "switches"]
+__all__ = ["cards", "pod_ports", "service", "size", "switches"]
