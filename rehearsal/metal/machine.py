@@ -38,7 +38,7 @@ class Gpu:
 @dataclass(frozen=True)
 class Card:
     """A network device by its PCI address, with the name the kernel gave it; one that is up keeps it. `vendor` and
-    `device` are PCI ids; `infiniband` says what its ports speak. `gbit_per_s` is its link's rate, 0 without one. One
+    `device` are PCI ids; `infiniband` says what its ports speak. Its firmware allows `vfs` virtual functions. `gbit_per_s` is its link's rate, 0 without one. One
     with an `address` is an interface of the host as well, which no cable leads to.
     """
 
@@ -50,6 +50,7 @@ class Card:
     infiniband: bool = False
     gbit_per_s: int = 400
     address: str = ""
+    vfs: int = 0
 
 
 @dataclass(frozen=True)

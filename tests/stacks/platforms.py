@@ -86,7 +86,6 @@ def _aws(name: str) -> Deployed:
     planned = plan(settings)
     efa = {pool: each.efa for pool, each in planned.pools.items()}
     fabric = {
-        "resource": "vpc.amazonaws.com/efa",
         "env": {"FI_PROVIDER": "efa"},
         "between": {"NCCL_NET": "AWS Libfabric", "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET"},
         "capabilities": ("IPC_LOCK",),
@@ -96,7 +95,7 @@ def _aws(name: str) -> Deployed:
         graph=graph_of(name),
         ready="service-addons-coredns",
         nodes=lambda pool: f"pool-{pool}-nodes",
-        network=lambda pool: PodNetwork(**fabric, count=efa[pool]) if efa[pool] else PodNetwork(),  # type: ignore[arg-type]
+        network=lambda pool: PodNetwork(resources={"vpc.amazonaws.com/efa": efa[pool]}, **fabric) if efa[pool] else PodNetwork(),  # type: ignore[arg-type]
         taints=lambda pool: (
             (GPU_TAINT, Taint(key="gpucluster/pool", value=pool))
             if planned.pools[pool].role == "inference"
