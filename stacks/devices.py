@@ -115,7 +115,7 @@ def deploy_devices(
 def _object(
     wanted: DeviceObject, name: str, before: list[pulumi.Resource], inside: pulumi.ResourceOptions
 ) -> pulumi.Resource:
-    """The drivers of cards, which an object may wait for, are built on each node first where they come in containers."""
+    """Drivers of cards, which an object may wait for, are built on each node where they come in containers."""
     timeouts = pulumi.CustomTimeouts(create="40m", update="40m") if wanted.ready else None
     return k8s.apiextensions.CustomResource(
         name,
@@ -127,7 +127,5 @@ def _object(
             annotations={"pulumi.com/waitFor": wanted.ready} if wanted.ready else None,
         ),
         spec=wanted.spec,
-        opts=pulumi.ResourceOptions.merge(
-            inside, pulumi.ResourceOptions(depends_on=before, custom_timeouts=timeouts)
-        ),
+        opts=pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=before, custom_timeouts=timeouts)),
     )

@@ -14,9 +14,9 @@ SHM = "/dev/shm"  # noqa: S108 - where NCCL and data loaders share memory
 class PodNetwork:
     """What a pod needs to use its node's fabric; without arguments: there is none.
 
-    `resources` are amounts of extended resources, of which a node offers those of `shares` such pods. Annotations attach
-    the pod. NCCL's environment, what that is besides where ranks are on several nodes (`between`), and the capabilities
-    that the fabric's devices ask for.
+    `resources` are amounts of extended resources, of which a node offers those of `shares` such pods. Then annotations
+    that attach the pod, NCCL's environment, what that is besides where ranks are on several nodes (`between`), and the
+    capabilities that the fabric's devices ask for.
     """
 
     resources: Mapping[str, int] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rehearsal.kubelet import mounting, podstatus, pulling, suffering, volumes
+from rehearsal.kubelet import attaching, mounting, podstatus, pulling, suffering, volumes
 from rehearsal.kubelet.addresses import Addresses, ExhaustedError
 from rehearsal.kubelet.allotted import Holder
 from rehearsal.kubelet.environment import ConfigError, resolve, words
@@ -217,7 +217,9 @@ class PodRun:
             if self._find("secrets", reference["name"], self.namespace) is None:
                 text = f"Unable to retrieve some image pull secrets ({reference['name']}); attempting to pull may fail"
                 self._tell("Warning", "FailedToRetrieveImagePullSecret", text)
-        return None if host_network or self._ip else self._address()
+        if host_network:
+            return None
+        return (None if self._ip else self._address()) or attaching.attach(self._world, self.pod, self.host)
 
     def _address(self) -> volumes.Problem | None:
         block, most, plugin = self.host.pods, None, "cilium-cni"
@@ -282,6 +284,7 @@ class PodRun:
         for container in [*self._mains, *self._inits]:
             container.stop()
         self._addresses.give_back(self.uid)
+        self._world.attached.give_back(self.uid)
         self._world.contents.forget(f"pod:{self.uid}:")
         shutil.rmtree(self.directory / VOLUMES, ignore_errors=True)
 

@@ -201,7 +201,10 @@ def deploy_fake(planned: Plan) -> Platform:
         values={"rails": 8},
     )
     policy = DeviceObject(
-        name="example-rails", api_version="example.com/v1", kind="FabricPolicy", spec={"resource": next(iter(RAILS.resources))}
+        name="example-rails",
+        api_version="example.com/v1",
+        kind="FabricPolicy",
+        spec={"resource": next(iter(RAILS.resources))},
     )
     return Platform(
         cluster=KubeCluster(

@@ -95,7 +95,9 @@ def _aws(name: str) -> Deployed:
         graph=graph_of(name),
         ready="service-addons-coredns",
         nodes=lambda pool: f"pool-{pool}-nodes",
-        network=lambda pool: PodNetwork(resources={"vpc.amazonaws.com/efa": efa[pool]}, **fabric) if efa[pool] else PodNetwork(),  # type: ignore[arg-type]
+        network=lambda pool: (
+            PodNetwork(resources={"vpc.amazonaws.com/efa": efa[pool]}, **fabric) if efa[pool] else PodNetwork()
+        ),  # type: ignore[arg-type]
         taints=lambda pool: (
             (GPU_TAINT, Taint(key="gpucluster/pool", value=pool))
             if planned.pools[pool].role == "inference"

@@ -54,6 +54,17 @@ def _set(kept: dict[str, int], wanted: dict[str, str]) -> int:
     return 0
 
 
+def ports() -> dict[str, dict[str, Any]]:
+    """Each card's interface as it is called now, and the functions that it may have, by its PCI address."""
+    found = {}
+    for card in facts()["cards"]:
+        place = pathlib.Path("/sys/bus/pci/devices") / card["pci"]
+        total = place / "sriov_totalvfs"
+        name = next((each.name for each in (place / "net").glob("*")), "")
+        found[card["pci"]] = {"name": name, "vfs": int(total.read_text()) if total.exists() else 0}
+    return found
+
+
 def boot() -> None:
     """Firmware comes up as it was set, and the module of RDMA devices as modprobe.d says."""
     with lasting() as state:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from planner.faces.room import fabric_facts
 from planner.fabric.types import PodPorts
+from planner.faces.room import fabric_facts
 from tests.planner.fabric.sites import ROCE, ROCE_CARDS, one, with_cards
 from tests.planner.site import found, planned_site
 
@@ -92,7 +92,9 @@ def test_more_functions_than_the_kernel_lists_are_refused() -> None:
 
 
 def test_functions_without_sriov_are_refused() -> None:
-    assert "podDevices: hostDevice there are none" in one("virtual-functions", {**HOST, "fabric.vfsPerPort": 2}).sentence
+    assert (
+        "podDevices: hostDevice there are none" in one("virtual-functions", {**HOST, "fabric.vfsPerPort": 2}).sentence
+    )
     assert one("virtual-functions", {"fabric.vfsPerPort": 2})
 
 

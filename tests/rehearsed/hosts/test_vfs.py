@@ -1,4 +1,4 @@
-"""Virtual functions: a machine's firmware is set once, takes it up at a boot, and is asked to be rebooted until then."""
+"""Virtual functions: a machine's firmware is set once, and takes it up at a boot, which the sentence asks for."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def test_a_machine_that_its_site_prepared_is_left_as_it_is(hall: Hall, rack: Rac
         ({"packages": {"mstflint": "4.31.0-1"}}, "RDMA devices are shared by all namespaces until this host is reb"),
         ({"packages": PACKAGES}, "RDMA devices are shared by all namespaces until this host is rebooted"),
         ({"packages": {"doca-ofed": "3.4.1-1"}}, "the firmware of 0000:18:00.0 cannot be asked"),
-        ({"cards": (Card("0000:18:00.0", "ens1", vendor="8086"),), "packages": PACKAGES}, "is the card one of NVIDIA's"),
+        (
+            {"cards": (Card("0000:18:00.0", "ens1", vendor="8086"),), "packages": PACKAGES},
+            "is the card one of NVIDIA's",
+        ),
     ],
 )
 def test_what_stands_in_the_way_is_said(hall: Hall, rack: Rack, facts: dict[str, object], words: str) -> None:

@@ -37,8 +37,8 @@ def pod_devices_cards(draft: MetalDraft) -> Iterable[Observation]:
     if kind == "ethernet":
         yield Observation(
             path="fabric.podDevices",
-            sentence=f"{mode} hands ports of the fabric to pods, and on a fabric of kind ethernet NCCL takes sockets of "
-            "the cluster's own network",
+            sentence=f"{mode} hands ports of the fabric to pods, and on a fabric of kind ethernet NCCL takes sockets "
+            "of the cluster's own network",
             remedy="remove the key, or take infiniband or roce with cards that have RDMA",
         )
         return
