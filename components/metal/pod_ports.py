@@ -23,8 +23,6 @@ PREFIX = "nvidia.com"
 NETWORKS_KEY = "k8s.v1.cni.cncf.io/networks"
 JOINING = {ROLE_KEY: "training"}
 """Nodes whose ports go to pods."""
-NO_DRIVER_AWAITED = {"network.nvidia.com/operator.mofed.wait": "false"}
-"""On nodes whose card drivers are there (Network Operator, controllers/nicclusterpolicy_controller.go)."""
 
 MULTUS_MEMORY = "256Mi"
 """By itself 50 MiB, in which Multus ends where many pods of a node start at once."""
@@ -90,10 +88,6 @@ def sriov_values(images: Mapping[str, str]) -> dict[str, Any]:
         "sriov-network-operator": {
             "operator": {"resourcePrefix": PREFIX, "admissionControllers": {"enabled": False}},
             "images": dict(images),
-            "sriovOperatorConfig": {
-                "deploy": True,
-                "configDaemonNodeSelector": {**NO_DRIVER_AWAITED, **JOINING},
-            },
         },
     }
 

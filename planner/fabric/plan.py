@@ -160,6 +160,7 @@ def _preset(section: FabricSection, ask: Asked, topology: Topology) -> Preset:
         case "infiniband":
             return InfiniBand(devices=devices, rails=rails, sharp=section.sharp)
         case "roce":
-            return Roce(devices=devices, rails=rails)
+            # Nobody routes between the networks of pods' ports: each rail is one.
+            return Roce(devices=devices, rails=rails or section.pod_devices != "sharedDevice")
         case "ethernet":
             return Sockets()

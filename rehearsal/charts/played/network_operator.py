@@ -42,18 +42,22 @@ def _told(variable: str) -> Effect:
     return effect
 
 
-def _configuration(objects: list[Object], value: Any, order: Order) -> list[Object]:
-    """The object that says on which nodes it works: what the values say beside the chart's own."""
-    if not (order.values.get("sriovNetworkOperator") or {}).get("enabled"):
-        return objects
-    selector = {"beta.kubernetes.io/os": "linux", "network.nvidia.com/operator.mofed.wait": "false", **(value or {})}
-    made = {
-        "apiVersion": "sriovnetwork.openshift.io/v1",
-        "kind": "SriovOperatorConfig",
-        "metadata": {"name": "default", "namespace": "<<namespace>>"},
-        "spec": {"enableInjector": False, "enableOperatorWebhook": False, "configDaemonNodeSelector": selector},
-    }
-    return [*objects, made]
+def _configuration(objects: list[Object], order: Order) -> None:
+    """The object that says on which nodes functions are made: those whose card drivers are there."""
+    if (order.values.get("sriovNetworkOperator") or {}).get("enabled"):
+        selector = {"beta.kubernetes.io/os": "linux", "network.nvidia.com/operator.mofed.wait": "false"}
+        objects.append(
+            {
+                "apiVersion": "sriovnetwork.openshift.io/v1",
+                "kind": "SriovOperatorConfig",
+                "metadata": {"name": "default", "namespace": "<<namespace>>"},
+                "spec": {
+                    "enableInjector": False,
+                    "enableOperatorWebhook": False,
+                    "configDaemonNodeSelector": selector,
+                },
+            }
+        )
 
 
 def _pulled(objects: list[Object], value: Any, _: Order) -> list[Object]:
@@ -63,6 +67,7 @@ def _pulled(objects: list[Object], value: Any, _: Order) -> list[Object]:
 
 
 RULES = Rules(
+    always=_configuration,
     parts=(("sriovNetworkOperator.enabled", _PART),),
     switches=(
         Switch("operator.repository", both(*(image(on.container, "parent") for on in (_OPERATOR, *_HOOKS)))),
@@ -73,6 +78,5 @@ RULES = Rules(
         Switch(f"{_PART}.images.operator", _pulled),
         *(Switch(f"{_PART}.images.{value}", _told(variable)) for value, variable in _TOLD.items()),
         Switch(f"{_PART}.operator.resourcePrefix", _told("RESOURCE_PREFIX")),
-        Switch(f"{_PART}.sriovOperatorConfig.configDaemonNodeSelector", _configuration),
     ),
 )

@@ -73,7 +73,6 @@ def test_the_chart_has_functions_only_where_they_are_turned_on() -> None:
         "sriov-network-operator": {
             "images": {"operator": "mirror/sriov-network-operator:v1", "sriovConfigDaemon": "mirror/daemon:v1"},
             "operator": {"resourcePrefix": "nvidia.com"},
-            "sriovOperatorConfig": {"configDaemonNodeSelector": {"gpucluster/role": "training"}},
         },
     }
     assert not [each for each in chart.crds({}) if "sriov" in each["metadata"]["name"]]
@@ -92,7 +91,6 @@ def test_the_chart_has_functions_only_where_they_are_turned_on() -> None:
     assert env["SRIOV_NETWORK_CONFIG_DAEMON_IMAGE"] == "mirror/daemon:v1"
     assert env["RESOURCE_PREFIX"] == "nvidia.com"
     selector = made["SriovOperatorConfig default"]["spec"]["configDaemonNodeSelector"]
-    assert selector["gpucluster/role"] == "training"
     assert selector["network.nvidia.com/operator.mofed.wait"] == "false"
 
 
