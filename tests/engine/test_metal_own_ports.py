@@ -5,18 +5,40 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from rehearsal.metal.lacking import missing
 
 from .rehearsed import Rehearsed, rehearsed, until
-from .test_metal_up import GPU_HOSTS, RUN, nodes
+from .test_metal_up import RUN, nodes
 from .trees import Tree
 
 pytestmark = [pytest.mark.engine, pytest.mark.scale]
 
 LACKING = missing()
+GPU_HOSTS = ["dgx-01", "dgx-02"]
 RAILS = [f"rail{number}" for number in range(8)]
 STATUS = "k8s.v1.cni.cncf.io/network-status"
+
+
+def small(text: str) -> str:
+    """The shipped stack with two GPU hosts, one for the control plane, and functions."""
+    stack = yaml.safe_load(text)
+    config = {key.removeprefix("gpucluster:"): value for key, value in stack["config"].items()}
+    config["platform"]["controlPlaneNodes"] = 1
+    control, gpus = config["inventory"]["hosts"][:2]
+    for host, name, count in ((control, "cp-1", 1), (gpus, "dgx-[01-02]", 2)):
+        last = {1: "11", 2: "[21-22]"}[count]
+        host |= {"name": name, "address": f"10.20.0.{last}", "bmc": f"10.20.4.{last}"}
+        host |= {"racks": {1: "r1", 2: "r[1-2]"}[count], "units": host["units"][:1]}
+        host |= {key: host[key][:count] for key in ("hostKeys", "serials", "allowFormat") if key in host}
+    for pool, count in zip(config["pools"], (1, 2), strict=True):
+        pool |= {"count": count, **({"maxCount": 4} if "maxCount" in pool else {})}
+    config["fabric"] |= {"podDevices": "sriov", "vfsPerPort": 2}
+    (run,) = config["training"]["runs"]
+    config["training"]["runs"] = [{**run, "nodes": 2, "model": "llama-3-8b"}]
+    named = {key if key.startswith("pulumi:") else f"gpucluster:{key}": value for key, value in config.items()}
+    return yaml.safe_dump({**stack, "config": named}, sort_keys=False, width=1000)
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +48,7 @@ def metal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
         pytest.skip(LACKING)
     directory = tmp_path_factory.mktemp("own-ports")
     tree = Tree.copy(directory / "tree")
-    range_ = "    railCidr: 10.21.0.0/20\n"
-    tree.edit("Pulumi.metal.yaml", range_, f"{range_}    podDevices: sriov\n    vfsPerPort: 2\n")
+    tree.write("Pulumi.metal.yaml", small(tree.text("Pulumi.metal.yaml")))
     with rehearsed("metal", tree, directory / "state", "metal") as site:
         site.up().require()
         site.settled()
