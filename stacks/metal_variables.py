@@ -169,7 +169,7 @@ def variables(
         "MEMORY_GIB": str(pool.server.memory_gib) if pool else "0",
         # Functions are devices of their own, and need the IOMMU; without them it only slows GPUs down.
         "IOMMU": "pt" if functions else "off" if pool and pool.gpus_per_node else "any",
-        "VFS": str(functions),
+        **({"VFS": str(functions)} if functions else {}),
         "PACKAGES": " ".join(packages(plan, site, host)),
         "KUBERNETES_MINOR": plan.kubernetes_version,
         "KEEP": f"{_KEPT} {lustre.KEPT}" if site.lustre and host not in site.nodes else _KEPT,
