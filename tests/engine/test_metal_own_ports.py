@@ -22,21 +22,18 @@ STATUS = "k8s.v1.cni.cncf.io/network-status"
 
 
 def small(text: str) -> str:
-    """The shipped stack with two GPU hosts, one for the control plane, and functions."""
+    """The shipped stack with two GPU hosts, and functions of their ports."""
     stack = yaml.safe_load(text)
     config = {key.removeprefix("gpucluster:"): value for key, value in stack["config"].items()}
-    config["platform"]["controlPlaneNodes"] = 1
-    control, gpus = config["inventory"]["hosts"][:2]
-    for host, name, count in ((control, "cp-1", 1), (gpus, "dgx-[01-02]", 2)):
-        last = {1: "11", 2: "[21-22]"}[count]
-        host |= {"name": name, "address": f"10.20.0.{last}", "bmc": f"10.20.4.{last}"}
-        host |= {"racks": {1: "r1", 2: "r[1-2]"}[count], "units": host["units"][:1]}
-        host |= {key: host[key][:count] for key in ("hostKeys", "serials", "allowFormat") if key in host}
-    for pool, count in zip(config["pools"], (1, 2), strict=True):
-        pool |= {"count": count, **({"maxCount": 4} if "maxCount" in pool else {})}
+    gpus = config["inventory"]["hosts"][1]
+    gpus |= {"name": "dgx-[01-02]", "address": "10.20.0.[21-22]", "bmc": "10.20.4.[21-22]"}
+    gpus |= {"racks": "r[1-2]", "units": gpus["units"][:1]}
+    gpus |= {key: gpus[key][:2] for key in ("hostKeys", "serials", "allowFormat")}
+    config["pools"][1] |= {"count": 2, "maxCount": 4}
     config["fabric"] |= {"podDevices": "sriov", "vfsPerPort": 2}
     (run,) = config["training"]["runs"]
-    config["training"]["runs"] = [{**run, "nodes": 2, "model": "llama-3-8b"}]
+    # Two nodes would stage for longer than anybody waits here.
+    config["training"]["runs"] = [{**run, "nodes": 2, "model": "llama-3-8b", "dataset": None}]
     named = {key if key.startswith("pulumi:") else f"gpucluster:{key}": value for key, value in config.items()}
     return yaml.safe_dump({**stack, "config": named}, sort_keys=False, width=1000)
 
