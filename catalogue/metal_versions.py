@@ -95,9 +95,30 @@ KUBE_VIP_IMAGE = "ghcr.io/kube-vip/kube-vip:v1.2.3"
 CEPH_IMAGE = "quay.io/ceph/ceph:v20.2.4"
 """What that Rook's own example runs (deploy/examples/cluster.yaml)."""
 
-NETWORK_OPERANDS = (
-    f"{MELLANOX}/k8s-rdma-shared-dev-plugin:network-operator-v{NETWORK_OPERATOR.version}",
-    f"{MELLANOX}/doca-driver:{DOCA_DRIVER}",
-)
+
+def network_image(name: str) -> str:
+    """A part of that Network Operator (hack/release.yaml at v26.4.1)."""
+    return f"{MELLANOX}/{name}:network-operator-v{NETWORK_OPERATOR.version}"
+
+
+NETWORK_OPERANDS = (network_image("k8s-rdma-shared-dev-plugin"), f"{MELLANOX}/doca-driver:{DOCA_DRIVER}")
 """What the Network Operator runs for the program's NicClusterPolicy. It finds the drivers' image by the kernel and the
 system of a node, which it adds to this tag (manifests/state-ofed-driver)."""
+
+OWN_PORT_OPERANDS = (
+    *(network_image(each) for each in ("multus-cni", "plugins", "nvidia-k8s-ipam", "sriov-network-device-plugin")),
+    f"{MELLANOX}/doca-driver:{DOCA_DRIVER}",
+)
+"""The same where pods get ports of their own."""
+
+SRIOV_IMAGES = {
+    "operator": network_image("sriov-network-operator"),
+    "sriovConfigDaemon": network_image("sriov-network-operator-config-daemon"),
+    "sriovCni": network_image("sriov-cni"),
+    "ibSriovCni": network_image("ib-sriov-cni"),
+    "ovsCni": network_image("ovs-cni-plugin"),
+    "rdmaCni": network_image("rdma-cni"),
+    "sriovDevicePlugin": network_image("sriov-network-device-plugin"),
+}
+"""Images of the chart's part that makes virtual functions, by the names that its values give them; its web hooks and
+its exporter are left out."""

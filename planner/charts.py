@@ -34,7 +34,8 @@ def metal_charts(draft: MetalDraft) -> tuple[str, ...]:
         own += [metal_versions.ROOK_CEPH, metal_versions.CEPH_CSI_DRIVERS]
     else:
         own.append(metal_versions.LOCAL_STATIC_PROVISIONER)
-    fabric = [metal_versions.NETWORK_OPERATOR] if draft.fabric and draft.fabric.kind == "infiniband" else []
+    handed = draft.fabric is not None and (draft.fabric.kind == "infiniband" or draft.fabric.pod_ports is not None)
+    fabric = [metal_versions.NETWORK_OPERATOR] if handed else []
     return _names(draft, own + fabric)
 
 

@@ -1,5 +1,6 @@
 """Rules about NCCL and libfabric: which variables turn the fast path off, and who may speak to the fabric."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from policy.words import assignments, mounted, variables
 
 SOCKETS = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
+RDMA = re.compile(r"rdma/|nvidia\.com/(?!gpu|mig-)")
+"""Names of resources that bring RDMA cards: shared, or a port's own (Network Operator, chart values)."""
 PINS = ("NCCL_ALGO", "NCCL_PROTO", "NCCL_NTHREADS", "NCCL_BUFFSIZE", "NCCL_MAX_NCHANNELS")
 
 
@@ -33,7 +36,7 @@ def _reach(pod: Pod, found: list[Pod]) -> Reach:
         gang=together(pod, found),
         gpus=max(amount(each, GPU) for each in siblings),
         efa=any(asks(each, EFA) or "resourceClaims" in each.spec for each in siblings),
-        rdma=any("rdma/" in str(container.get("resources")) for each in siblings for container in each.containers),
+        rdma=any(RDMA.search(str(container.get("resources"))) for each in siblings for container in each.containers),
         host=bool(pod.spec.get("hostNetwork")),
         networks=NETWORKS in (pod.metadata.get("annotations") or {}),
     )

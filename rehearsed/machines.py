@@ -26,6 +26,9 @@ CEPHFS = "csi:rook-ceph.cephfs.csi.ceph.com:files:/volumes/shared"
 PARTS, PART_BYTES = 64, 1 << 30
 """A dataset lies there in so many files, each so large: enough for a node of every gang to have its own."""
 
+FUNCTIONS_LINE = "root=/dev/sda2 ro iommu=pt ib_core.netns_mode=0"
+"""The kernel's command line where ports have virtual functions, as docs/how-to/metal.md has it."""
+
 _DRIVER = "580.126.20"
 _H100 = Gpu("NVIDIA H100 80GB HBM3", 8, _DRIVER, 200, 700, 1980)
 _H200 = Gpu("NVIDIA H200", 8, _DRIVER, 200, 700, 1980)
@@ -62,8 +65,11 @@ def machines(text: str) -> tuple[Machine, ...]:
     if not isinstance(inventory, dict):
         return ()
     pools = {str(each.get("name")): each for each in _mappings(config.get(f"{PROJECT}:pools"))}
+    fabric = config.get(f"{PROJECT}:fabric") or {}
+    vfs = int(fabric.get("vfsPerPort", 1)) if fabric.get("podDevices") == "sriov" else 0
     lustre = (config.get(f"{PROJECT}:storage") or {}).get("lustre") or {}
-    site = Site(inventory, pools, infiniband=bool(_INFINIBAND.search(str(lustre.get("server")))), lustre=bool(lustre))
+    speaks = bool(_INFINIBAND.search(str(lustre.get("server"))))
+    site = Site(inventory, pools, infiniband=speaks, lustre=bool(lustre), vfs=vfs)
     return tuple(machine for entry in _mappings(inventory.get("hosts")) for machine in _entry(entry, site))
 
 
@@ -98,14 +104,15 @@ def _mappings(value: Any) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Site:
-    """What machines have in common: the inventory, the pools, whether the storage network is InfiniBand, and whether
-    its file system is Lustre.
+    """What machines have in common: the inventory, the pools, whether the storage network is InfiniBand, whether
+    its file system is Lustre, and how many virtual functions of a fabric's port are to go to pods.
     """
 
     inventory: Mapping[str, Any]
     pools: Mapping[str, Mapping[str, Any]]
     infiniband: bool
     lustre: bool
+    vfs: int
 
     def disks(self, name: str) -> list[str]:
         """Disks of the machine of that name."""
@@ -136,6 +143,7 @@ def _entry(entry: Mapping[str, Any], site: Site) -> Iterator[Machine]:
             cards=tuple(_cards(entry, at, site)),
             bridges=("0000:15:01.0", "0000:15:02.0") if server.gpu else (),
             packages=_packages(entry, server, site),
+            command_line=FUNCTIONS_LINE if site.vfs and server.gpu else Machine.command_line,
             file_systems=(str(shared["source"]),) if (shared := inventory.get("sharedFiles")) else (),
         )
 
@@ -168,7 +176,7 @@ def _cards(entry: Mapping[str, Any], at: int, site: Site) -> Iterator[Card]:
         pci, address = f"0000:a{number}:00.0", counted(str(pattern))[at]
         yield Card(pci, f"ibs{number}", vendor="15b3", device="1021", infiniband=site.infiniband, address=address)
     for number, pci in enumerate(entry.get("rails") or ()):
-        yield Card(str(pci), f"ibp{number}", vendor="15b3", device="1021", infiniband=True)
+        yield Card(str(pci), f"ibp{number}", vendor="15b3", device="1021", infiniband=True, vfs=site.vfs)
     yield Card("0000:01:00.0", str(entry.get("managementNic") or "eno1"), up=True, vendor="8086", device="1563")
 
 

@@ -143,7 +143,8 @@ def _network(launch: Launch) -> str | None:
             "a row of catalogue.images in the stack file says what is there"
         )
     limits = (launch.spec.get("resources") or {}).get("limits") or {}
-    found = nccl.choose(inside, launch.env, launch.limit(nccl.EFA), nccl.cards(limits))
+    attached = len(launch.world.attached.of(str(launch.pod["metadata"].get("uid"))))
+    found = nccl.choose(inside, launch.env, launch.limit(nccl.EFA), nccl.cards(limits, attached))
     for line in nccl.spoken(found, launch.env):
         launch.log(line)
     if found.provider is None:

@@ -87,7 +87,16 @@ class FabricSection(Section):
     subnet_manager: Annotated[
         Literal["opensm", "ufm", "switch", "none"], Field(description="who gives InfiniBand ports their addresses")
     ] = "none"
-    rail_cidr: Annotated[PrivateCidr | None, Field(description="addresses of the compute ports")] = None
+    rail_cidr: Annotated[
+        PrivateCidr | None, Field(description="addresses of the compute ports, and of what pods get of them")
+    ] = None
+    pod_devices: Annotated[
+        Literal["sharedDevice", "sriov", "hostDevice"],
+        Field(description="what pods get: all compute ports, shared; virtual functions of them; the ports themselves"),
+    ] = "sharedDevice"
+    vfs_per_port: Annotated[
+        int, Field(ge=1, le=127, description="virtual functions of each compute port, with podDevices: sriov")
+    ] = 1
     pfc: Annotated[bool, Field(description="RoCE: priority flow control")] = False
     ecn: Annotated[bool, Field(description="RoCE: explicit congestion notification")] = False
     cable_lengths_m: CableLengths = Field(default_factory=CableLengths)

@@ -17,7 +17,7 @@ from monitoring.counters import dcgm_csv
 from planner.mig import plugin_config
 from planner.types import Plan
 from stacks.charts import chart_source
-from stacks.platform import GpuPool, Platform
+from stacks.platform import DeviceObject, GpuPool, Platform
 
 SCRAPE_S = 30
 """Between two looks at the GPUs' exporter by a Prometheus of somebody else's: it collects so often by itself."""
@@ -44,15 +44,10 @@ def deploy_devices(
         ).release
         for each in platform.devices.charts
     ]
+    objects: dict[str, pulumi.Resource] = {}
     for wanted in platform.devices.objects:
-        k8s.apiextensions.CustomResource(
-            f"{platform.layer.pulumi_resource_name}-{wanted.name}",
-            api_version=wanted.api_version,
-            kind=wanted.kind,
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=wanted.name),
-            spec=wanted.spec,
-            opts=pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=releases)),
-        )
+        before = [*releases, *(objects[name] for name in wanted.after)]
+        objects[wanted.name] = _object(wanted, f"{platform.layer.pulumi_resource_name}-{wanted.name}", before, inside)
     if not platform.pools:
         return {}
     pools = platform.pools.values()
@@ -99,7 +94,7 @@ def deploy_devices(
         if not pool.nodes_now:
             return []
         network = pool.network
-        cards = {network.resource: network.count * network.shares} if network.resource else {}
+        cards = {name: count * network.shares for name, count in network.resources.items()}
         args = GpuChecksArgs(
             namespace=namespaces["gpu-operator"],
             pool=pool.name,
@@ -109,8 +104,28 @@ def deploy_devices(
             image=plan.supply.image(versions.KUBECTL_IMAGE),
             smoke_image=plan.supply.image(versions.GPU_OPERATOR_IMAGE),
             revision=revision,
-            after=[pool.nodes_ready, ready],
+            # Who is attached to a network needs more of it than its devices.
+            after=[pool.nodes_ready, ready, *(objects.values() if network.annotations else ())],
         )
         return [GpuChecks(f"gpu-checks-{pool.name}", args, inside).works]
 
     return {pool.name: [ready, *works(pool)] for pool in pools}
+
+
+def _object(
+    wanted: DeviceObject, name: str, before: list[pulumi.Resource], inside: pulumi.ResourceOptions
+) -> pulumi.Resource:
+    """Drivers of cards, which an object may wait for, are built on each node where they come in containers."""
+    timeouts = pulumi.CustomTimeouts(create="40m", update="40m") if wanted.ready else None
+    return k8s.apiextensions.CustomResource(
+        name,
+        api_version=wanted.api_version,
+        kind=wanted.kind,
+        metadata=k8s.meta.v1.ObjectMetaArgs(
+            name=wanted.name,
+            namespace=wanted.namespace,
+            annotations={"pulumi.com/waitFor": wanted.ready} if wanted.ready else None,
+        ),
+        spec=wanted.spec,
+        opts=pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=before, custom_timeouts=timeouts)),
+    )

@@ -8,43 +8,30 @@ import pulumi
 import pulumi_command as command
 import pulumi_kubernetes as k8s
 
-from catalogue.metal_versions import CILIUM, DOCA_DRIVER, MELLANOX, NETWORK_OPERATOR
-from catalogue.network_types import Link, NicRole, of_role
-from catalogue.supply import Supply
+from catalogue.metal_versions import CILIUM
 from catalogue.versions import AWS_CLI_IMAGE
 from components._base import physical_name
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
 from components.metal.cilium import cilium_values
-from components.metal.devices import (
-    POLICY,
-    gpu_operator_values,
-    network_operator_values,
-    nic_cluster_policy,
-    rdma_network,
-)
 from components.metal.host import Login
 from components.metal.kubeadm import PORT
 from components.platform.charts import Chart, ChartArgs
-from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import Reach
-from components.platform.pods import PodNetwork
-from components.platform.taints import tolerations_of_all_pools
 from components.serving.entry import Entry
 from planner.metal_types import MetalPlan
-from planner.pool_types import MetalPoolPlan
 from planner.site import SitePlan, StorePlan
 from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.metal_ceph import CephFiles, ceph_spec, deploy_ceph, objects_of
 from stacks.metal_etcd import etcd_snapshots
+from stacks.metal_fabric import fabric_devices, own_ports, pod_network
 from stacks.metal_home import NfsHomes
 from stacks.metal_lacking import lacking
 from stacks.metal_machines import ControlPlane, FileServers, Machines, control_plane, file_servers, pools, storage_nodes
 from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
 from stacks.metal_watching import sensors, watching
-from stacks.platform import Connections, DeviceChart, DeviceObject, Devices, KubeCluster, Platform, gpu_pool
+from stacks.platform import Connections, KubeCluster, Platform, gpu_pool
 
-NETWORK_NAMESPACE = "network-operator"
 GIB_PER_TB = 1e12 / 2**30
 
 
@@ -71,7 +58,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     control = control_plane(machines, kube, served.files)
     kubernetes = _kubernetes(control, machines.cluster, kube)
     in_cluster = pulumi.ResourceOptions(parent=kube, providers=[kubernetes])
-    network = _network(plan.supply, site, control, in_cluster)
+    network = _network(plan, site, control, in_cluster)
     nodes = pools(machines, control, network, hardware)
     through_kubernetes = pulumi.ResourceOptions(providers=[kubernetes])
     fabric = Fabric("fabric", through_kubernetes)
@@ -107,11 +94,11 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
             ready=system,
         ),
         pools={
-            name: gpu_pool(pool, _pod_network(plan, pool), nodes[name].nodes)
+            name: gpu_pool(pool, pod_network(plan, pool), nodes[name].nodes)
             for name, pool in plan.pools.items()
             if pool.gpu is not None and pool.role != "system"
         },
-        devices=_devices(plan, site, fabric),
+        devices=fabric_devices(plan, site, fabric),
         block=block,
         remover=remover,
         shared=CephFiles(capacity_gib=capacity_gib, shared=ceph.shared, opts=storage)
@@ -173,71 +160,21 @@ def _kubernetes(control: ControlPlane, cluster: str, parent: pulumi.Resource) ->
     )
 
 
-def _network(supply: Supply, site: SitePlan, control: ControlPlane, inside: pulumi.ResourceOptions) -> pulumi.Resource:
+def _network(plan: MetalPlan, site: SitePlan, control: ControlPlane, inside: pulumi.ResourceOptions) -> pulumi.Resource:
     interfaces = {host.management_nic for host in site.hosts if host.pool}
     interface = next(iter(interfaces)) if len(interfaces) == 1 else None
     return Chart(
         "cilium",
         ChartArgs(
-            source=chart_source(CILIUM, supply),
+            source=chart_source(CILIUM, plan.supply),
             namespace="kube-system",
-            values=cilium_values(endpoint=site.endpoint, pod_cidr=site.pod_cidr, interface=interface),
+            values=cilium_values(
+                endpoint=site.endpoint, pod_cidr=site.pod_cidr, interface=interface, alone=own_ports(plan) is None
+            ),
             after=list(control.nodes.values()),
         ),
         inside,
     ).release
-
-
-def _pod_network(plan: MetalPlan, pool: MetalPoolPlan) -> PodNetwork:
-    """Pods of training pools reach the fabric; a service's replica lives on one node."""
-    if plan.fabric is None or pool.role != "training" or not pool.rails:
-        return PodNetwork()
-    if plan.fabric.kind == "ethernet":
-        return PodNetwork(between=plan.fabric.nccl)
-    return rdma_network(plan.fabric.nccl)
-
-
-def infiniband(plan: MetalPlan) -> bool:
-    """Whether pods use cards of InfiniBand."""
-    return plan.fabric is not None and plan.fabric.kind == "infiniband"
-
-
-def _devices(plan: MetalPlan, site: SitePlan, fabric: Fabric) -> Devices:
-    gpus = gpu_operator_values(site.driver, infiniband=infiniband(plan))
-    if not infiniband(plan):
-        return Devices(gpu_operator=gpus)
-    inside = pulumi.ResourceOptions(parent=fabric)
-    spec = NamespacesArgs(namespaces=[NamespaceSpec(name=NETWORK_NAMESPACE, pod_security="privileged")])
-    names = Namespaces("network-namespaces", spec, inside).names
-    tolerated = tolerations_of_all_pools()
-    operator = DeviceChart(
-        name="network-operator",
-        chart=NETWORK_OPERATOR,
-        namespace=names[NETWORK_NAMESPACE],
-        values=network_operator_values(tolerated),
-    )
-    policy = nic_cluster_policy(
-        device_ids=_compute_cards(plan),
-        tolerations=tolerated,
-        driver=site.driver,
-        version=f"v{NETWORK_OPERATOR.version}",
-        doca=DOCA_DRIVER,
-        repository=plan.supply.directory(MELLANOX),
-    )
-    made = DeviceObject(name=POLICY, api_version="mellanox.com/v1alpha1", kind="NicClusterPolicy", spec=policy)
-    return Devices(gpu_operator=gpus, charts=[operator], objects=[made])
-
-
-def _compute_cards(plan: MetalPlan) -> list[str]:
-    """PCI ids of the compute cards of every pool that joins the fabric."""
-    groups = [
-        group
-        for pool in plan.pools.values()
-        if pool.role == "training"
-        for group in of_role(pool.server.nics, NicRole.COMPUTE)
-        if group.nic.generation.link is Link.INFINIBAND and group.nic.pci_device_id
-    ]
-    return sorted({str(group.nic.pci_device_id) for group in groups})
 
 
 def _fabric_lines(plan: MetalPlan, site: SitePlan) -> dict[str, Any]:

@@ -26,8 +26,11 @@ def lacking(plan: Plan) -> Iterator[str]:
         )
     if plan.monitoring and plan.monitoring.log_days and site.logs is None:
         yield "gpucluster:inventory.logs: is missing, and monitoring.logs has nowhere to go; name a Loki, or remove it"
-    if plan.fabric and plan.fabric.kind == "roce":
-        yield "gpucluster:fabric.kind: roce can be planned and not deployed yet: pods need addresses on each rail"
+    if plan.fabric and plan.fabric.kind == "roce" and plan.fabric.pod_ports is None:
+        yield (
+            "gpucluster:fabric.podDevices: is sharedDevice, and pods on roce need addresses on each rail; take sriov "
+            "or hostDevice"
+        )
 
 
 MACHINE_SECRETS = {

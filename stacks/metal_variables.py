@@ -119,6 +119,7 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
     served = site.lustre
     names = ["checks", "packages", "time", "modules", "sysctls", "bmc-network"]
     names += ["rails"] if host.rails else []
+    names += ["vfs"] if _functions(plan, host) else []
     if host not in site.nodes:
         if host.storage == "nfs":
             return chosen(*names, *homes.CONCERNS)
@@ -142,6 +143,13 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
     return chosen(*names)
 
 
+def _functions(plan: MetalPlan, host: HostPlan) -> int:
+    """Virtual functions of each of a machine's ports on the fabric."""
+    own = plan.fabric.pod_ports if plan.fabric else None
+    joins = host.pool is not None and plan.pools[host.pool].role == "training" and host.rails
+    return own.per_port if own and own.mode == "sriov" and joins else 0
+
+
 def has_switches(server: Server) -> bool:
     """Whether the GPUs are joined by NVSwitches, which the fabric manager sets up: on boards with eight of them."""
     return server.gpu_count == 8
@@ -152,13 +160,16 @@ def variables(
 ) -> dict[str, pulumi.Input[str]]:
     """Every variable that the machine's concerns read."""
     pool = plan.pools[host.pool] if host.pool else None
+    functions = _functions(plan, host)
     told: dict[str, pulumi.Input[str]] = {
         "SERIAL": host.serial or "",
         "OS": _OS,
         "MIN_KERNEL": _KERNEL,
         "MIN_FREE_GIB": _FREE_GIB,
         "MEMORY_GIB": str(pool.server.memory_gib) if pool else "0",
-        "IOMMU": "off" if pool and pool.gpus_per_node else "any",
+        # Functions are devices of their own, and need the IOMMU; without them it only slows GPUs down.
+        "IOMMU": "pt" if functions else "off" if pool and pool.gpus_per_node else "any",
+        **({"VFS": str(functions)} if functions else {}),
         "PACKAGES": " ".join(packages(plan, site, host)),
         "KUBERNETES_MINOR": plan.kubernetes_version,
         "KEEP": f"{_KEPT} {lustre.KEPT}" if site.lustre and host not in site.nodes else _KEPT,
@@ -241,6 +252,7 @@ def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
         names += lustre.packages(site.lustre)
     names += ["mdadm=", "xfsprogs="] if host.pool and host.disks else []
     names += ["pciutils="] if host.pool and plan.pools[host.pool].gpus_per_node else []
+    names += ["mstflint="] if _functions(plan, host) else []
     return names
 
 

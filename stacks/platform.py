@@ -113,18 +113,25 @@ class DeviceChart:
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceObject:
-    """An object of the cluster that a chart of the devices acts on, called `name`."""
+    """An object that a chart of the devices acts on, called `name`, of the cluster or in a `namespace`. It comes after
+    the objects `after`, by their names, and where `ready` is given (a condition of pulumi.com/waitFor), is there when
+    that holds.
+    """
 
     name: str
     api_version: str
     kind: str
     spec: Mapping[str, Any]
+    namespace: pulumi.Input[str] | None = None
+    ready: str | None = None
+    after: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Devices:
     """What makes GPUs and cards schedulable here. `gpu_operator` are the values of its chart that follow from the
-    nodes: whether they own driver and toolkit or it does. `objects` come after `charts`.
+    nodes: whether they own driver and toolkit or it does. `objects` come after `charts`, and each after those before it
+    that it names.
     """
 
     gpu_operator: Mapping[str, Any]

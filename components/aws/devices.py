@@ -31,8 +31,7 @@ def efa_network(interfaces: int) -> PodNetwork:
     if not interfaces:
         return PodNetwork()
     return PodNetwork(
-        resource=EFA_RESOURCE,
-        count=interfaces,
+        resources={EFA_RESOURCE: interfaces},
         env={"FI_PROVIDER": "efa"},
         between=BETWEEN_NODES,
         capabilities=("IPC_LOCK",),

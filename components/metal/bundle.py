@@ -26,6 +26,7 @@ CONCERNS = (
     "memlock",
     "acs",
     "rails",
+    "vfs",
     "nvme",
     "ceph-disks",
     "lnet",

@@ -5,12 +5,14 @@ from typing import Any
 from components.metal.kubeadm import PORT
 
 
-def cilium_values(*, endpoint: str, pod_cidr: str, interface: str | None) -> dict[str, Any]:
+def cilium_values(*, endpoint: str, pod_cidr: str, interface: str | None, alone: bool = True) -> dict[str, Any]:
     """Values of the `cilium` chart. Agents ask the API at its own address: they make the Service's one work.
 
     An `ipBlock` of a NetworkPolicy means nodes and API server too, as in the Kubernetes documentation; by itself Cilium
     leaves out what is part of the cluster (Cilium documentation, "CIDR-based policies", policyCIDRMatchMode). Pods of
     different nodes speak through VXLAN, so that the switches need know no pod; MTU follows from the nodes' interface.
+    Unless it is `alone`, another program may write to the nodes' CNI configuration (Multus does, and Cilium would put
+    its file aside: Cilium documentation, "CNI Chaining", `cni.exclusive`).
     """
     return {
         "kubeProxyReplacement": "true",
@@ -26,4 +28,5 @@ def cilium_values(*, endpoint: str, pod_cidr: str, interface: str | None) -> dic
         "hubble": {"enabled": False},
         "envoy": {"enabled": False},
         "l7Proxy": False,
+        **({} if alone else {"cni": {"exclusive": False}}),
     }

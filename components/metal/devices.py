@@ -47,10 +47,16 @@ def gpu_operator_values(driver: Driver, *, infiniband: bool) -> dict[str, Any]:
 
 def rdma_network(nccl: Mapping[str, str]) -> PodNetwork:
     """What a pod with a whole node needs of InfiniBand: the shared resource brings every compute card, and registering
-    memory with a card locks it. NCCL says which cards it took, and takes no socket in their place.
+    memory with a card locks it.
     """
-    between = {**nccl, "NCCL_NET": "IB", "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET"}
-    return PodNetwork(resource=RDMA_RESOURCE, count=1, shares=SHARES, between=between, capabilities=("IPC_LOCK",))
+    return PodNetwork(
+        resources={RDMA_RESOURCE: 1}, shares=SHARES, between=between_nodes(nccl), capabilities=("IPC_LOCK",)
+    )
+
+
+def between_nodes(nccl: Mapping[str, str]) -> dict[str, str]:
+    """NCCL says which cards it took, and takes no socket in their place."""
+    return {**nccl, "NCCL_NET": "IB", "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET"}
 
 
 def network_operator_values(tolerations: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -65,30 +71,25 @@ def network_operator_values(tolerations: Sequence[Mapping[str, str]]) -> dict[st
     }
 
 
-def nic_cluster_policy(
-    *,
-    device_ids: Sequence[str],
-    tolerations: Sequence[Mapping[str, str]],
-    driver: Driver,
-    version: str,
-    doca: str,
-    repository: str,
-) -> dict[str, Any]:
-    """Spec of the NicClusterPolicy: compute cards, by their PCI ids, as one shared resource. Matched by vendor alone,
-    the cards of storage and management would be in it. Where machines bring their drivers there is no `ofedDriver`.
-    Images come from `repository`, the drivers' of the release `doca`.
+def shared_cards(device_ids: Sequence[str], component: Mapping[str, str]) -> dict[str, Any]:
+    """The device plugin of a NicClusterPolicy for compute cards, by their PCI ids, as one shared resource. Matched by
+    vendor alone, the cards of storage and management would be in it.
     """
     resource = {
         "resourceName": RDMA_NAME,
         "rdmaHcaMax": SHARES,
         "selectors": {"vendors": [NVIDIA], "deviceIDs": sorted(device_ids), "linkTypes": ["infiniband"]},
     }
-    component = {"repository": repository, "version": f"network-operator-{version}"}
-    plugin = {
-        "image": "k8s-rdma-shared-dev-plugin",
-        **component,
-        "config": json.dumps({"configList": [resource]}, sort_keys=True),
-    }
+    config = json.dumps({"configList": [resource]}, sort_keys=True)
+    return {"rdmaSharedDevicePlugin": {"image": "k8s-rdma-shared-dev-plugin", **component, "config": config}}
+
+
+def nic_cluster_policy(
+    parts: Mapping[str, Any], *, tolerations: Sequence[Mapping[str, str]], driver: Driver, doca: str, repository: str
+) -> dict[str, Any]:
+    """Spec of the NicClusterPolicy with `parts`. Where machines bring their drivers there is no `ofedDriver`; else they
+    come from `repository`, of the release `doca`.
+    """
     owned = {
         "image": "doca-driver",
         "repository": repository,
@@ -97,7 +98,7 @@ def nic_cluster_policy(
         "upgradePolicy": {"autoUpgrade": False},
     }
     return {
-        "rdmaSharedDevicePlugin": plugin,
+        **parts,
         "tolerations": [dict(each) for each in tolerations],
         **({"ofedDriver": owned} if driver == "container" else {}),
     }

@@ -14,13 +14,12 @@ SHM = "/dev/shm"  # noqa: S108 - where NCCL and data loaders share memory
 class PodNetwork:
     """What a pod needs to use its node's fabric; without arguments: there is none.
 
-    `count` of the extended resource, of which a node offers that of `shares` such pods, annotations that attach the
-    pod, NCCL's environment, what that is besides where ranks are on several nodes (`between`), and the capabilities
-    that the fabric's devices ask for.
+    `resources` are amounts of extended resources, of which a node offers those of `shares` such pods. Then annotations
+    that attach the pod, NCCL's environment, what that is besides where ranks are on several nodes (`between`), and the
+    capabilities that the fabric's devices ask for.
     """
 
-    resource: str | None = None
-    count: int = 0
+    resources: Mapping[str, int] = field(default_factory=dict)
     shares: int = 1
     annotations: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
@@ -48,8 +47,7 @@ class PodShape:
     def resources(self) -> dict[str, dict[str, str]]:
         """Limits equal to requests: extended resources must be, and equal memory keeps a rank from being evicted."""
         amounts = {"cpu": f"{self.cpu_millicores}m", "memory": f"{self.memory_mib}Mi", GPU_RESOURCE: str(self.gpus)}
-        if self.network.resource:
-            amounts[self.network.resource] = str(self.network.count)
+        amounts |= {name: str(count) for name, count in self.network.resources.items()}
         return {"limits": dict(amounts), "requests": dict(amounts)}
 
 

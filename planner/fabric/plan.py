@@ -11,7 +11,7 @@ from planner.fabric.nccl import Devices, InfiniBand, Preset, Roce, Sockets
 from planner.fabric.optics import optics
 from planner.fabric.ports import Radix, radix
 from planner.fabric.topology import Growth, grown
-from planner.fabric.types import FabricPlan
+from planner.fabric.types import FabricPlan, PodPorts
 from planner.pool_types import MetalPoolPlan
 from settings.metal import FabricSection
 
@@ -37,6 +37,11 @@ class Asked:
     topology: Topology | None
     oversubscription: float
     planes: int
+
+    @property
+    def ports(self) -> int:
+        """Compute ports of the widest node, in all planes."""
+        return self.demand.rails * self.planes
 
     def growth(self) -> Growth | None:
         """The fabric now and at its maximum, None where the topology cannot hold it."""
@@ -83,7 +88,21 @@ def plan_fabric(
         ),
         rail_networks=tuple(map(str, networks or ())),
         nccl=_preset(section, ask, day_one.topology).variables(),
+        pod_ports=_pod_ports(section, ask),
     )
+
+
+def per_port(section: FabricSection) -> int:
+    """Pods of a node that can have one of a port at once, where they do not share it."""
+    return section.vfs_per_port if section.pod_devices == "sriov" else 1
+
+
+def _pod_ports(section: FabricSection, ask: Asked) -> PodPorts | None:
+    if section.pod_devices == "sharedDevice":
+        return None
+    count = per_port(section)
+    networks = rail_networks(section.rail_cidr, ask.ports, ask.most * count) if section.rail_cidr else None
+    return PodPorts(mode=section.pod_devices, per_port=count, networks=tuple(map(str, networks or ())))
 
 
 def joins(pool: MetalPoolPlan) -> bool:
@@ -129,12 +148,14 @@ def compute_cards(pool: MetalPoolPlan) -> tuple[NicGroup, ...]:
 
 
 def _preset(section: FabricSection, ask: Asked, topology: Topology) -> Preset:
-    devices = Devices(ask.hcas) if ask.hcas else None
+    # A pod sees its virtual functions alone, under names that the kernel gives them.
+    devices = Devices(ask.hcas) if ask.hcas and section.pod_devices != "sriov" else None
     rails = topology is Topology.RAIL_OPTIMISED
     match section.kind:
         case "infiniband":
             return InfiniBand(devices=devices, rails=rails, sharp=section.sharp)
         case "roce":
-            return Roce(devices=devices, rails=rails)
+            # Nobody routes between the networks of pods' ports: each rail is one.
+            return Roce(devices=devices, rails=rails or section.pod_devices != "sharedDevice")
         case "ethernet":
             return Sockets()

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 
 from catalogue.units import SECONDS_PER_HOUR
 from planner.fabric.design import FabricDesign
-from planner.fabric.types import FabricPlan
+from planner.fabric.types import FabricPlan, PodPorts
 from planner.faces.layout import facts, quantity, section, table, usd
 from planner.facility.types import FacilityPlan, RackLine
 from planner.networks import NetworkPlan
@@ -40,8 +40,19 @@ def fabric_facts(plan: FabricPlan) -> Iterator[tuple[str, str | None]]:
     yield "bisection", f"{quantity(bisection)} Tb/s, oversubscription {quantity(plan.oversubscription)}"
     if later.demand.nodes > now.demand.nodes:
         yield f"at {later.demand.nodes} nodes", f"{_switches(later)}, {later.cables:,} cables"
-    yield "addresses", " to ".join(dict.fromkeys(plan.rail_networks[:1] + plan.rail_networks[-1:])) or None
+    own = plan.pod_ports
+    ranges = own.networks if own else plan.rail_networks
+    yield "addresses", " to ".join(dict.fromkeys(ranges[:1] + ranges[-1:])) or None
+    yield "pods get", _pods_get(own) if plan.kind != "ethernet" else None
     yield "NCCL", ", ".join(f"{name}={value}" for name, value in plan.nccl.items()) or None
+
+
+def _pods_get(own: PodPorts | None) -> str:
+    """What of a node's ports a pod has that takes the whole node."""
+    if own is None:
+        return "all compute ports of their node, shared with its other pods (sharedDevice)"
+    what = "each compute port of their node" if own.mode == "hostDevice" else "a virtual function of each port"
+    return f"{what}, with an address of the port's range ({own.mode}, {counted(own.per_port, 'pod')} of a node at once)"
 
 
 def networks(plans: Iterable[NetworkPlan]) -> RenderableType:

@@ -1,36 +1,36 @@
-"""NVIDIA's network operator while its pod runs, and the device plugin that it makes of a NicClusterPolicy.
+"""NVIDIA's network operator while its pod runs, and nvidia-k8s-ipam's controller, which it makes of a policy.
 
 Source: Mellanox/network-operator v26.4.1, controllers/nicclusterpolicy_controller.go (one policy, by its name; the
-label that says that nobody waits for drivers any more) and manifests/state-rdma-shared-device-plugin (names, selector,
-tolerations), state-ofed-driver; k8s-rdma-shared-dev-plugin, README (`rdma/NAME`, so often as `rdmaHcaMax` says, on a
-node with a card that every selector takes).
+label that says that nobody waits for drivers any more), controllers/hostdevicenetwork_controller.go and
+manifests/state-hostdevice-network (the network of one, in a namespace that is there); nvidia-k8s-ipam,
+pkg/ipam-controller/allocator (a block for each node that the pool selects, as long as there is one).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from ipaddress import IPv4Network
 from typing import Any
 
-from rehearsal.devices import operands
-from rehearsal.devices.daemons import FEATURES, RETRY_SECONDS, Daemon, advertise, withdraw
+from rehearsal.devices import nic_states, operands
+from rehearsal.devices.nic_states import CARDS, DRIVER, WAIT
 from rehearsal.devices.reconciling import Reconciling
-from rehearsal.kubelet.hosts import Card, Racked
-from rehearsal.kubelet.program import Launch, Program
+from rehearsal.kube.client import ApiError
+from rehearsal.kubelet.attaching import NETWORK, POOL, RESOURCE
+from rehearsal.kubelet.program import Launch
 
 Object = dict[str, Any]
 MANAGER = "network-operator"
 KIND = ("mellanox.com/v1alpha1", "NicClusterPolicy")
+HOST_DEVICE = ("mellanox.com/v1alpha1", "HostDeviceNetwork")
 POLICY = "nic-cluster-policy"
-CARDS = f"{FEATURES}pci-15b3.present"
-WAIT = "network.nvidia.com/operator.mofed.wait"
-CONFIG, FILE = "rdma-devices", "config.json"
-PLUGIN, DRIVER = "rdma-shared-dp", "mofed"
-GPU = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+PREFIX = "nvidia.com/"
+NOT_FOUND = 404
 
 
 class NetworkOperator(Reconciling):
-    """Compares the policy and the nodes with what is there, and does the rest."""
+    """Compares policy, networks and nodes with what is there, and does the rest."""
 
     NAME = MANAGER
 
@@ -39,6 +39,9 @@ class NetworkOperator(Reconciling):
         super().__init__(launch)
 
     def _reconcile(self) -> None:
+        for network in self._world.kube.list(*HOST_DEVICE):
+            if not network["metadata"].get("deletionTimestamp"):
+                self._attachable(network)
         policy = self._world.kube.get(*KIND, POLICY)
         if policy is None or policy["metadata"].get("deletionTimestamp"):
             self._said = ""
@@ -46,20 +49,31 @@ class NetworkOperator(Reconciling):
         waits = bool(policy["spec"].get("ofedDriver"))
         for node in self._world.stores["nodes"].all():
             self._label(node, waits=waits)
-        made = list(objects(policy, self._namespace))
+        made = list(nic_states.objects(policy, self._namespace))
         for each in made:
-            found = self._world.find("daemonsets", each["metadata"]["name"], self._namespace)
-            if found is None or each["kind"] != "DaemonSet" or self._said == "":
+            if each["kind"] not in ("DaemonSet", "Deployment") or self._found(each) is None or self._said == "":
                 self._world.kube.apply(each, MANAGER, force=True)
-        ready = all(
-            _ready(self._world.find("daemonsets", each["metadata"]["name"], self._namespace))
-            for each in made
-            if each["kind"] == "DaemonSet"
-        )
-        state = "ready" if ready else "notReady"
+        state = "ready" if all(nic_states.ready(each, self._found(each)) for each in made) else "notReady"
         if state != self._said:
             self._world.kube.patch(*KIND, POLICY, None, {"status": {"state": state}}, "status")
             self._said = state
+
+    def _found(self, made: Mapping[str, Any]) -> Object | None:
+        store = {"DaemonSet": "daemonsets", "Deployment": "deployments"}.get(made["kind"])
+        return self._world.find(store, made["metadata"]["name"], self._namespace) if store else None
+
+    def _attachable(self, network: Object) -> None:
+        """The network of an object, in the namespace that it says."""
+        state = "ready"
+        try:
+            self._world.kube.apply(host_device(network), MANAGER, force=True)
+        except ApiError as error:
+            if error.code != NOT_FOUND:
+                raise
+            state = "notReady"
+        if (network.get("status") or {}).get("state") != state:
+            name = network["metadata"]["name"]
+            self._world.kube.patch(*HOST_DEVICE, name, None, {"status": {"state": state}}, "status")
 
     def _label(self, node: Object, *, waits: bool) -> None:
         """Where machines bring their drivers nobody waits; else until the driver's pod runs there."""
@@ -72,98 +86,65 @@ class NetworkOperator(Reconciling):
             self._world.kube.patch("v1", "Node", name, None, {"metadata": {"labels": {WAIT: wanted}}})
 
 
-def objects(policy: Mapping[str, Any], namespace: str) -> Iterator[Object]:
-    """What the operator makes of a policy. They go with it. Pure."""
-    spec, owner = policy["spec"], operands.owner(policy)
-    tolerations = [*(spec.get("tolerations") or []), GPU]
-    if driver := spec.get("ofedDriver"):
-        yield _daemon(f"{DRIVER}-ds", namespace, owner, f"{DRIVER}-container", driver, tolerations, {CARDS: "true"})
-    if plugin := spec.get("rdmaSharedDevicePlugin"):
-        yield {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": CONFIG, "namespace": namespace, "ownerReferences": [owner]},
-            "data": {FILE: plugin.get("config") or ""},
-        }
-        selector = {CARDS: "true", WAIT: "false"}
-        made = _daemon(f"{PLUGIN}-ds", namespace, owner, PLUGIN, plugin, tolerations, selector)
-        pod = made["spec"]["template"]["spec"]
-        pod["volumes"] = [{"name": "config", "configMap": {"name": CONFIG}}]
-        pod["containers"][0]["volumeMounts"] = [{"name": "config", "mountPath": "/k8s-rdma-shared-dev-plugin"}]
-        yield made
-
-
-def _daemon(
-    name: str,
-    namespace: str,
-    owner: Object,
-    container: str,
-    part: Mapping[str, Any],
-    tolerations: list[Object],
-    selector: Mapping[str, str],
-) -> Object:
-    labels = {"app": name.removesuffix("-ds")}
-    pod = {
-        "hostNetwork": True,
-        "priorityClassName": "system-node-critical",
-        "tolerations": tolerations,
-        "nodeSelector": dict(selector),
-        "containers": [
-            {"name": container, "image": operands.image(part), "securityContext": {"privileged": True}},
-        ],
-    }
+def host_device(network: Mapping[str, Any]) -> Object:
+    """The network that the operator makes of a HostDeviceNetwork. Pure."""
+    name, spec = network["metadata"]["name"], network["spec"]
+    resource = str(spec.get("resourceName") or "")
+    config = {"cniVersion": "0.3.1", "name": name, "type": "host-device", "ipam": json.loads(spec.get("ipam") or "{}")}
     return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": namespace, "ownerReferences": [owner]},
-        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": pod}},
+        "apiVersion": NETWORK[0],
+        "kind": NETWORK[1],
+        "metadata": {
+            "name": name,
+            "namespace": spec.get("networkNamespace") or "default",
+            "annotations": {RESOURCE: resource if resource.startswith(PREFIX) else PREFIX + resource},
+            "ownerReferences": [operands.owner(network)],
+        },
+        "spec": {"config": json.dumps(config)},
     }
 
 
-def _ready(daemon: Mapping[str, Any] | None) -> bool:
-    status = (daemon or {}).get("status") or {}
-    wanted = int(status.get("desiredNumberScheduled") or 0)
-    return daemon is not None and wanted > 0 and int(status.get("numberReady") or 0) >= wanted
+class PoolController(Reconciling):
+    """nvidia-k8s-ipam's controller: gives each node that a pool selects a block of its addresses."""
+
+    NAME = "nv-ipam-controller"
+
+    def _reconcile(self) -> None:
+        nodes = self._world.stores["nodes"].all()
+        for pool in self._world.kube.list(*POOL, namespace=self._namespace):
+            before = (pool.get("status") or {}).get("allocations") or []
+            given = list(blocks(pool["spec"], nodes, before))
+            if given != before:
+                name = pool["metadata"]["name"]
+                status = {"status": {"allocations": given}}
+                self._world.kube.patch(*POOL, name, self._namespace, status, "status")
 
 
-def rdma_shared_device_plugin(launch: Launch) -> Program:
-    """Offers the cards of its node that its configuration selects, so often as that says."""
-    now: dict[str, tuple[int, int]] = {}
-
-    def begin() -> float | None:
-        host = launch.world.hosts.get(launch.node)
-        config = launch.world.find("configmaps", CONFIG, launch.namespace)
-        offered = resources(_told(config), host.cards if isinstance(host, Racked) else ())
-        if offered != now:
-            advertise(launch, {**dict.fromkeys(now, (0, 0)), **offered})
-            now.clear()
-            now.update(offered)
-        return RETRY_SECONDS
-
-    return Daemon(launch, begin, lambda: withdraw(launch, list(now)))
-
-
-def _told(config: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    try:
-        found = json.loads(((config or {}).get("data") or {}).get(FILE) or "{}")
-    except ValueError:
-        return []
-    return list(found.get("configList") or []) if isinstance(found, dict) else []
+def blocks(
+    spec: Mapping[str, Any], nodes: Iterable[Mapping[str, Any]], before: Iterable[Mapping[str, Any]]
+) -> Iterator[Object]:
+    """The blocks of a pool: a node keeps the one it has, others get free ones in order, or none. Pure."""
+    network, size = IPv4Network(spec["subnet"]), int(spec["perNodeBlockSize"])
+    wanting = {node["metadata"]["name"] for node in nodes if _selected(spec.get("nodeSelector"), node)}
+    kept = {each["nodeName"]: dict(each) for each in before if each["nodeName"] in wanting}
+    taken = {each["startIP"] for each in kept.values()}
+    # The network's own address and the broadcast are nobody's.
+    starts = range(int(network.network_address) + 1, int(network.broadcast_address) - size + 1, size)
+    free = (start for start in starts if str(network[start - int(network.network_address)]) not in taken)
+    for name in sorted(wanting):
+        if name in kept:
+            yield kept[name]
+        elif (start := next(free, None)) is not None:
+            offset = start - int(network.network_address)
+            yield {"nodeName": name, "startIP": str(network[offset]), "endIP": str(network[offset + size - 1])}
 
 
-def resources(config: Sequence[Mapping[str, Any]], cards: tuple[Card, ...]) -> dict[str, tuple[int, int]]:
-    """The resources of a configuration on a machine with these cards, with what there is and what is healthy. Pure."""
-    found = {}
-    for each in config:
-        if any(_takes(each.get("selectors") or {}, card) for card in cards):
-            count = int(each.get("rdmaHcaMax") or 0)
-            found[f"{each.get('resourcePrefix') or 'rdma'}/{each['resourceName']}"] = (count, count)
-    return found
+def _selected(selector: Mapping[str, Any] | None, node: Mapping[str, Any]) -> bool:
+    """Whether one of the terms holds for the node; without a selector all nodes are meant."""
+    labels = node["metadata"].get("labels") or {}
 
+    def holds(each: Mapping[str, Any]) -> bool:
+        return (labels.get(each["key"]) in (each.get("values") or ())) is (each["operator"] == "In")
 
-def _takes(selectors: Mapping[str, Any], card: Card) -> bool:
-    """Whether each selector that is given takes the card; one without any takes none."""
-    link = "infiniband" if card.infiniband else "ether"
-    asked = (("vendors", card.vendor), ("deviceIDs", card.device), ("linkTypes", link))
-    given = [(selectors[key], value) for key, value in asked if selectors.get(key)]
-    return bool(given) and all(value in wanted for wanted, value in given)
+    terms = (selector or {}).get("nodeSelectorTerms")
+    return terms is None or any(all(holds(each) for each in term.get("matchExpressions") or ()) for term in terms)

@@ -16,6 +16,10 @@ from rehearsal.images.contents import Inside
 EFA = "vpc.amazonaws.com/efa"
 RDMA = "rdma/"
 """Before the name of a resource that brings InfiniBand cards of the node (k8s-rdma-shared-dev-plugin, README)."""
+OWN, OF_GPUS = "nvidia.com/", ("nvidia.com/gpu", "nvidia.com/mig-")
+"""Before the names of ports and virtual functions (Network Operator, chart values and state-hostdevice-network), and of
+what is none though its name begins alike.
+"""
 IB, SOCKET = "IB", "Socket"
 OFI = frozenset({"ofi", "aws-ofi", "aws-ofi-nccl", ""})
 _OFI_NAMES = frozenset({"ofi", "libfabric", "aws libfabric"})
@@ -87,6 +91,11 @@ def _loaded(names: list[str], found: str | None, told: str) -> tuple[list[str], 
     return [f"NET/Plugin: Loaded net plugin from {file}"], why
 
 
-def cards(limits: Mapping[str, object]) -> int:
-    """Resources of InfiniBand among a container's limits. Pure."""
-    return sum(int(str(count)) for name, count in limits.items() if name.startswith(RDMA))
+def cards(limits: Mapping[str, object], attached: int | None = None) -> int:
+    """Resources of InfiniBand among a container's limits. Of ports of its own it sees those that its pod is attached
+    by, if that is known. Pure.
+    """
+    counts = {name: int(str(count)) for name, count in limits.items()}
+    own = sum(count for name, count in counts.items() if name.startswith(OWN) and not name.startswith(OF_GPUS))
+    shared = sum(count for name, count in counts.items() if name.startswith(RDMA))
+    return shared + (own if attached is None else min(own, attached))

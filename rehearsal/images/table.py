@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rehearsal.devices import (
+    card_plugins,
     ceph_csi,
     cilium,
     daemons,
@@ -13,7 +14,9 @@ from rehearsal.devices import (
     mig,
     monitoring,
     network_operator,
+    nic_states,
     rook,
+    sriov_operator,
     vector_add,
     waits,
 )
@@ -42,6 +45,7 @@ from rehearsal.images.kyverno import clearing
 from rehearsal.images.kyverno import controller as kyverno
 from rehearsal.images.oidc import proxy as oidc
 from rehearsal.kubelet.images import Absent, Images, Row
+from rehearsal.kubelet.program import Program
 
 TABLE: tuple[Row, ...] = (
     Row(r".*/k8s-device-plugin", daemons.nvidia_device_plugin, container="nvidia-device-plugin.*"),
@@ -50,8 +54,16 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/dcgm-exporter", dcgm_exporter.run),
     Row(r".*/aws-efa-k8s-device-plugin", daemons.efa_device_plugin),
     Row(r".*/cilium/cilium", cilium.agent, container="cilium-agent"),
+    Row(r".*/k8s-rdma-shared-dev-plugin", card_plugins.rdma_shared_device_plugin, container=nic_states.PLUGIN),
+    Row(r".*/sriov-network-device-plugin", card_plugins.port_plugin, container=nic_states.PORTS),
+    Row(r".*/sriov-network-device-plugin", card_plugins.function_plugin, container=sriov_operator.PLUGIN),
+    Row(r".*/sriov-network-operator-config-daemon", sriov_operator.config_daemon, container=sriov_operator.DAEMON),
+    Row(r".*/sriov-network-operator", sriov_operator.SriovNetworkOperator, command="sriov-network-operator"),
+    Row(r".*/nvidia-k8s-ipam", network_operator.PoolController, container="nv-ipam-controller"),
     Row(
-        r".*/k8s-rdma-shared-dev-plugin", network_operator.rdma_shared_device_plugin, container=network_operator.PLUGIN
+        r".*/(multus-cni|plugins|nvidia-k8s-ipam)",
+        lambda _: Program(),
+        container="kube-multus|cni-plugins|nv-ipam-node",
     ),
     Row(r".*/cloud-native/network-operator", network_operator.NetworkOperator, container="network-operator"),
     Row(r".*/local-volume-provisioner", local_volumes.provisioner),

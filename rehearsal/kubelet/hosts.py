@@ -89,17 +89,22 @@ class Host:
 
 @dataclass(frozen=True)
 class Card:
-    """A network card of an owned machine: ids of its maker and model, and whether its ports are InfiniBand."""
+    """A port of an owned machine's network card: ids of its maker and model, whether it is InfiniBand, its PCI address
+    and interface as its preparation left them, and how many virtual functions its firmware allows.
+    """
 
     vendor: str
     device: str
     infiniband: bool
+    pci: str = ""
+    name: str = ""
+    vfs: int = 0
 
 
 @dataclass(frozen=True)
 class Racked(Host):
     """An on-premises machine that has joined: what its preparation left on it, and what is in it. `empty` are the names
-    of drives that carried nothing when it joined.
+    of drives that carried nothing when it joined. `apart`: RDMA devices are of one namespace each.
     """
 
     driven: bool = False
@@ -108,6 +113,7 @@ class Racked(Host):
     block: str = ""
     mounts: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
+    apart: bool = False
 
     @property
     def driver(self) -> bool:
@@ -136,11 +142,14 @@ class Racked(Host):
 
 
 class Hosts:
-    """The machines that have joined, by node name, and the MIG profile that the GPUs of some are cut by."""
+    """The machines that have joined, by node name, the MIG profile that the GPUs of some are cut by, and the virtual
+    functions of some's ports.
+    """
 
     def __init__(self) -> None:
         self._by_node: dict[str, Host] = {}
         self._profiles: dict[str, str] = {}
+        self._functions: dict[str, dict[str, int]] = {}
         self._lock = threading.Lock()
 
     def add(self, host: Host) -> None:
@@ -151,6 +160,17 @@ class Hosts:
         with self._lock:
             self._by_node.pop(node, None)
             self._profiles.pop(node, None)
+            self._functions.pop(node, None)
+
+    def functions(self, node: str) -> dict[str, int]:
+        """Virtual functions that were made of the ports of the node's machine, by the ports' names."""
+        with self._lock:
+            return dict(self._functions.get(node, {}))
+
+    def split(self, node: str, functions: Mapping[str, int]) -> None:
+        """Make virtual functions of ports of the node's machine, and have no others."""
+        with self._lock:
+            self._functions[node] = dict(functions)
 
     def profile(self, node: str) -> str | None:
         """The MIG profile that every GPU of the node's machine is cut by, None where they are whole."""

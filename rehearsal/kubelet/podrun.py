@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rehearsal.kubelet import mounting, podstatus, pulling, suffering, volumes
+from rehearsal.kubelet import attaching, mounting, podstatus, pulling, suffering, volumes
 from rehearsal.kubelet.addresses import Addresses, ExhaustedError
 from rehearsal.kubelet.allotted import Holder
 from rehearsal.kubelet.environment import ConfigError, resolve, words
@@ -218,7 +218,10 @@ class PodRun:
             if self._find("secrets", reference["name"], self.namespace) is None:
                 text = f"Unable to retrieve some image pull secrets ({reference['name']}); attempting to pull may fail"
                 self._tell("Warning", "FailedToRetrieveImagePullSecret", text)
-        return self._handler() or (None if host_network or self._ip else self._address())
+        lacking = self._handler()
+        if lacking is not None or host_network:
+            return lacking
+        return (None if self._ip else self._address()) or attaching.attach(self._world, self.pod, self.host)
 
     def _handler(self) -> volumes.Problem | None:
         """containerd knows a RuntimeClass' handler (internal/cri/server/sandbox_run.go); `nvidia` is its toolkit's."""
@@ -304,6 +307,7 @@ class PodRun:
         for container in [*self._mains, *self._inits]:
             container.stop()
         self._addresses.give_back(self.uid)
+        self._world.attached.give_back(self.uid)
         self._world.contents.forget(f"pod:{self.uid}:")
         shutil.rmtree(self.directory / VOLUMES, ignore_errors=True)
 

@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from rehearsal.cluster.proxy import Proxy
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.kube.informer import Informer
 from rehearsal.kubelet.allotted import Allotted
+from rehearsal.kubelet.attaching import Attachments
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.hosts import Hosts
 from rehearsal.kubelet.images import Images
@@ -121,6 +122,7 @@ class World:
     allotted: Allotted
     orders: Orders
     stores: Mapping[str, Informer]
+    attached: Attachments = field(default_factory=Attachments)
 
     def find(self, store: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
         """An object from the local copies ("configmaps", "nodes", ...)."""

@@ -153,6 +153,12 @@ def _sys(sys_: Path, machine: Machine) -> None:
         (sys_ / "class/net" / card.name).mkdir(parents=True)
         if card.infiniband:
             _port(sys_ / "bus/pci/devices" / card.pci / f"infiniband/mlx5_{number}/ports/1", card)
+        if card.vfs:
+            (sys_ / "bus/pci/devices" / card.pci / "sriov_totalvfs").write_text(f"{card.vfs}\n")
+    if any(name.startswith("doca-") for name in machine.packages):
+        mode = sys_ / "module/ib_core/parameters/netns_mode"
+        mode.parent.mkdir(parents=True)
+        mode.write_text("N\n" if "ib_core.netns_mode=0" in machine.command_line else "Y\n")
 
 
 def _port(port: Path, card: Card) -> None:
@@ -202,6 +208,7 @@ MODULES = {
     "lspci": "pci",
     "setpci": "pci",
     "udevadm": "pci",
+    "mstconfig": "firmware",
     "ip": "routing",
     "chronyc": "clock",
     "curl": "web",

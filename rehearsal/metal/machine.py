@@ -38,8 +38,9 @@ class Gpu:
 @dataclass(frozen=True)
 class Card:
     """A network device by its PCI address, with the name the kernel gave it; one that is up keeps it. `vendor` and
-    `device` are PCI ids; `infiniband` says what its ports speak. `gbit_per_s` is its link's rate, 0 without one. One
-    with an `address` is an interface of the host as well, which no cable leads to.
+    `device` are PCI ids; `infiniband` says what its ports speak, and `vfs` how many virtual functions its firmware
+    allows. `gbit_per_s` is its link's rate, 0 without one. One with an `address` is an interface of the host as well,
+    which no cable leads to.
     """
 
     pci: str
@@ -50,6 +51,7 @@ class Card:
     infiniband: bool = False
     gbit_per_s: int = 400
     address: str = ""
+    vfs: int = 0
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ MIB_PER_GIB = 1024
 def racked(machine: Machine, name: str, question: Mapping[str, str], block: str) -> Racked:
     """The machine as its node `name`, whose pods have addresses of `block`; `question` is what its kubeadm told."""
     config: dict[str, Any] = yaml.safe_load(question.get("kubelet") or "") or {}
+    ports: dict[str, dict[str, Any]] = json.loads(question.get("ports") or "{}")
     mounts = [str(each["where"]) for each in json.loads(question.get("mounts") or "[]")]
     return Racked(
         node=name,
@@ -42,10 +43,14 @@ def racked(machine: Machine, name: str, question: Mapping[str, str], block: str)
         node_config={"kubelet": {"config": config}},
         driven=bool(machine.gpu and machine.gpu.driver),
         release=(machine.system, machine.release),
-        cards=tuple(Card(each.vendor, each.device, each.infiniband) for each in machine.cards),
+        cards=tuple(
+            Card(each.vendor, each.device, each.infiniband, each.pci, **ports.get(each.pci, {}))
+            for each in machine.cards
+        ),
         block=block,
         mounts=tuple(mounts),
         empty=tuple(json.loads(question.get("empty") or "[]")),
+        apart=question.get("apart") == "N",
     )
 
 

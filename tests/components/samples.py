@@ -650,7 +650,7 @@ def gate_args(**changes: Any) -> GateArgs:
             cpu_millicores=4000,
             memory_mib=30_000,
             shm_mib=2048,
-            network=PodNetwork(resource="example.com/rdma", count=8, env={"A": "1"}, capabilities=("IPC_LOCK",)),
+            network=PodNetwork(resources={"example.com/rdma": 8}, env={"A": "1"}, capabilities=("IPC_LOCK",)),
         ),
         "env": {"NCCL_NET_PLUGIN": "ofi"},
         "files": {"gate.py": "import verdicts", "verdicts.py": "# judges"},

@@ -104,8 +104,7 @@ def test_pods_without_efa_ask_for_none_and_name_no_provider_nc01() -> None:
 def test_a_pod_gets_what_its_fabric_needs_and_no_more() -> None:
     """Whatever the fabric is: resource, attachment, NCCL's words and capabilities are the platform's."""
     rails = PodNetwork(
-        resource="example.com/rdma",
-        count=4,
+        resources={"example.com/rdma": 4},
         annotations={"k8s.v1.cni.cncf.io/networks": "rails"},
         env={"NCCL_IB_HCA": "card_"},
         capabilities=("IPC_LOCK", "SYS_RESOURCE"),

@@ -84,8 +84,7 @@ ADMIN = "arn:aws-us-gov:iam::123456789012:role/ops/On-Call"
 OWN_TAINT = Taint(key="gpucluster/pool", value="serving", effect="NoExecute")
 
 OTHER_FABRIC = PodNetwork(
-    resource="example.com/rdma",
-    count=8,
+    resources={"example.com/rdma": 8},
     annotations={"k8s.v1.cni.cncf.io/networks": "rails"},
     env={"NCCL_IB_HCA": "=card_0"},
     capabilities=("IPC_LOCK", "SYS_RESOURCE"),

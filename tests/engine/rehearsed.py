@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,12 +42,12 @@ running: list["Rehearsed"] = []
 """The sites of this test run, whose logs a failure is to name."""
 
 
-def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_SECONDS) -> Any:
-    """The first true value of `condition`; fails the test, saying for what it waited."""
+def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_SECONDS, left: Sequence[str] = ()) -> Any:
+    """The first true value of `condition`; fails the test, saying for what it waited, and what is `left` by then."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:
-            pytest.fail(f"waited {seconds:.0f} s for {what}")
+            pytest.fail("; ".join([f"waited {seconds:.0f} s for {what}", *left]))
         time.sleep(LOOK_SECONDS)
     return value
 
@@ -163,7 +163,13 @@ class Rehearsed:
 
     def settled(self) -> ClusterView:
         """What the cluster runs, once all that the stack declares is there and as asked."""
-        until(lambda: not self.view().unready(), "all that is declared to be there and as asked")
+        left: list[str] = []
+
+        def done() -> bool:
+            left[:] = self.view().unready()
+            return not left
+
+        until(done, "all that is declared to be there and as asked", left=left)
         return self.view()
 
     def inventory(self) -> Mapping[str, list[str]]:

@@ -11,7 +11,14 @@ from typing import Any
 import yaml
 
 from catalogue.chart_images import CHART_IMAGES
-from catalogue.metal_versions import KUBE_VIP_IMAGE, NETWORK_OPERANDS, NETWORK_OPERATOR, RELEASES
+from catalogue.metal_versions import (
+    KUBE_VIP_IMAGE,
+    NETWORK_OPERANDS,
+    NETWORK_OPERATOR,
+    OWN_PORT_OPERANDS,
+    RELEASES,
+    SRIOV_IMAGES,
+)
 from catalogue.supply import Supply, whole_name
 from planner.stack import plan_supply
 from policy.graph import Graph
@@ -28,7 +35,9 @@ def pulled(graph: Graph, settings: Settings) -> list[str]:
     if isinstance(settings, MetalSettings):
         found |= {KUBE_VIP_IMAGE, *RELEASES[settings.platform.kubernetes_version].images}
         if any(each.inputs["chart"] == NETWORK_OPERATOR.name for each in graph.of_type("Release")):
-            found |= {*NETWORK_OPERANDS}
+            shared = settings.fabric.pod_devices == "sharedDevice"
+            found |= {*(NETWORK_OPERANDS if shared else OWN_PORT_OPERANDS)}
+            found |= {*SRIOV_IMAGES.values()} if settings.fabric.pod_devices == "sriov" else set()
     return sorted(found, key=whole_name)
 
 

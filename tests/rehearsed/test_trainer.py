@@ -12,6 +12,7 @@ from rehearsal.images import nccl
 from rehearsal.images.contents import stock
 from rehearsal.images.table import known
 from rehearsal.kubelet.allotted import Allotted
+from rehearsal.kubelet.attaching import Attachments
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.orders import Orders
 from rehearsal.kubelet.program import Launch, Mount
@@ -53,6 +54,7 @@ class Rank:
             allotted=self.allotted,
             orders=Orders(directory / "orders.json"),
             hosts=SimpleNamespace(get=lambda _: SimpleNamespace(primary=End(("sg-efa",), ("10.0.0.5",)))),
+            attached=Attachments(),
             aws=SimpleNamespace(groups=lambda: Groups.of([group])),
         )
         volume = {"name": "data", **({"configMap": {"name": "code"}} if files is not None else {})}

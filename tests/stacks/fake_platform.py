@@ -42,8 +42,7 @@ from tests.graph.harness import Recorded, config_of, record
 from tests.planner.stacks import sections
 
 RAILS = PodNetwork(
-    resource="example.com/rdma",
-    count=8,
+    resources={"example.com/rdma": 8},
     annotations={"k8s.v1.cni.cncf.io/networks": "example-rails"},
     env={"NCCL_IB_HCA": "=card_0,card_1"},
     between={"NCCL_CROSS_NIC": "0"},
@@ -203,7 +202,10 @@ def deploy_fake(planned: Plan) -> Platform:
         values={"rails": 8},
     )
     policy = DeviceObject(
-        name="example-rails", api_version="example.com/v1", kind="FabricPolicy", spec={"resource": RAILS.resource}
+        name="example-rails",
+        api_version="example.com/v1",
+        kind="FabricPolicy",
+        spec={"resource": next(iter(RAILS.resources))},
     )
     return Platform(
         cluster=KubeCluster(

@@ -87,19 +87,24 @@ def _aws(name: str) -> Deployed:
     assert isinstance(settings, AwsSettings)
     planned = plan(settings)
     efa = {pool: each.efa for pool, each in planned.pools.items()}
-    fabric = {
-        "resource": "vpc.amazonaws.com/efa",
-        "env": {"FI_PROVIDER": "efa"},
-        "between": {"NCCL_NET": "AWS Libfabric", "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET"},
-        "capabilities": ("IPC_LOCK",),
-    }
+
+    def fabric(pool: str) -> PodNetwork:
+        if not efa[pool]:
+            return PodNetwork()
+        return PodNetwork(
+            resources={"vpc.amazonaws.com/efa": efa[pool]},
+            env={"FI_PROVIDER": "efa"},
+            between={"NCCL_NET": "AWS Libfabric", "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET"},
+            capabilities=("IPC_LOCK",),
+        )
+
     return Deployed(
         plan=planned,
         graph=graph_of(name),
         ready="service-addons-coredns",
         remover="service-addons-aws-ebs-csi-driver",
         nodes=lambda pool: f"pool-{pool}-nodes",
-        network=lambda pool: PodNetwork(**fabric, count=efa[pool]) if efa[pool] else PodNetwork(),  # type: ignore[arg-type]
+        network=fabric,
         taints=lambda pool: (
             (GPU_TAINT, Taint(key="gpucluster/pool", value=pool))
             if planned.pools[pool].role == "inference"

@@ -73,7 +73,11 @@ def told(host: str, graph: Recorded | None = None) -> dict[str, str]:
 
 
 def concerns(host: str) -> list[str]:
-    return str(machines(metal())[host].inputs["stdin"]).rstrip().rpartition("\n")[2].split()[1:]
+    return concerns_of(host, metal())
+
+
+def concerns_of(host: str, graph: Recorded) -> list[str]:
+    return str(machines(graph)[host].inputs["stdin"]).rstrip().rpartition("\n")[2].split()[1:]
 
 
 def files(host: str) -> dict[str, str]:

@@ -29,7 +29,7 @@ def test_a_run_takes_whole_nodes_with_all_of_their_fabric_l07_n04(stack: str) ->
         limits = container["resources"]["limits"]
         assert limits["nvidia.com/gpu"] == str(found.plan.pools[run.pool].devices_per_node)
         fabric = {key: int(value) for key, value in limits.items() if "/" in key and key != "nvidia.com/gpu"}
-        assert fabric == ({network.resource: network.count} if network.resource else {})
+        assert fabric == network.resources
         annotations = template["metadata"].get("annotations", {})
         assert {key: value for key, value in annotations.items() if key != FILES_KEY} == network.annotations
         capabilities = container.get("securityContext", {}).get("capabilities", {}).get("add", [])
@@ -87,8 +87,7 @@ def test_nodes_offer_what_the_plan_counts_and_a_pod_of_each_pool_gets_a_gpu_j07_
         counted, smoke = (found.graph.one(f"gpu-checks-{name}-{each}") for each in ("count", "smoke"))
         asked = {each["args"][1]: each["args"][-1] for each in counted.inputs["spec"]["template"]["spec"]["containers"]}
         network = found.network(name)
-        cards = {network.resource: network.count} if network.resource else {}
-        offered = {"nvidia.com/gpu": pool.devices_per_node, **cards}
+        offered = {"nvidia.com/gpu": pool.devices_per_node, **network.resources}
         paths = {resource.replace(".", "\\."): count for resource, count in offered.items()}
         assert asked == {
             f"--for=jsonpath={{.status.allocatable.{path}}}={count}": f"-l=gpucluster/pool={name}"

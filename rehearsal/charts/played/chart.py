@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order
-from rehearsal.charts.played import definitions, names, switches
+from rehearsal.charts.played import definitions, files, names, switches
 from rehearsal.charts.played import values as values_of
 from rehearsal.charts.played.inventory import CRD, HOOK
 from rehearsal.charts.played.switches import Rules
@@ -41,7 +41,8 @@ class PlayedChart:
     def render(self, order: Order) -> list[Object]:
         """The objects of a release in the order helm installs them, then the hooks. Raises ChartError."""
         self._meet(order.values)
-        made = switches.apply(self._rules, copy.deepcopy(self._data["objects"]), order)
+        given_ones = [each for part in self._parts(order.values) for each in part["objects"]]
+        made = switches.apply(self._rules, copy.deepcopy([*self._data["objects"], *given_ones]), order)
         made = names.filled(made, order.release, order.namespace, order.values, self.name)
         return [definitions.whole(each) if each["kind"] == CRD else each for each in sorted(made, key=_place)]
 
@@ -50,7 +51,14 @@ class PlayedChart:
         switch = self._rules.definitions
         if switch and given(values or {}, switch) == (True, False):
             return []
-        return [definitions.whole(each) for each in self._data["crds"]]
+        more = [each for part in self._parts(values or {}) for each in part["crds"]]
+        return [definitions.whole(each) for each in [*self._data["crds"], *more]]
+
+    def _parts(self, values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """The data of sub-charts that the values turn on."""
+        for path, name in self._rules.parts:
+            if given(values, path) == (True, True):
+                yield files.load(name)
 
     def unknown_values(self, values: Mapping[str, Any]) -> list[str]:
         """One sentence per value that the charts' values.yaml do not have; none if they are not at hand."""
@@ -81,6 +89,7 @@ class PlayedChart:
         known = (
             {switch.path for switch in self._rules.switches}
             | {self._rules.definitions or ""}
+            | {path for path, _ in self._rules.parts}
             | {part + name for part in parts for name in _OVERRIDES}
         )
         self._without_effect.update(dict.fromkeys(_without_effect(values, known, "")))

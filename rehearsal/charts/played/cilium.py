@@ -71,6 +71,7 @@ RULES = Rules(
         Switch("ipam.operator.clusterPoolIPv4MaskSize", _entry("cluster-pool-ipv4-mask-size")),
         Switch("policyCIDRMatchMode", _entry("policy-cidr-match-mode")),
         Switch("devices", _entry("devices")),
+        Switch("cni.exclusive", _entry("cni-exclusive")),
         Switch("l7Proxy", _entry("enable-l7-proxy")),
         Switch("operator.replicas", put(_OPERATOR, "spec", "replicas")),
         Switch("envoy.enabled", only_if(_ENVOY)),

@@ -33,12 +33,14 @@ class Switch:
 class Rules:
     """What is known of a chart besides its inventory: `always` adds what it renders anyway, switches the rest.
 
-    `definitions` is the value that leaves the definitions of a sub-chart out, None where none does.
+    `definitions` is the value that leaves the definitions of a sub-chart out, None where none does. `parts` are
+    sub-charts that are off by default: the value that turns one on, and the name of its data file.
     """
 
     switches: tuple[Switch, ...] = ()
     always: Callable[[list[Object], Order], None] | None = None
     definitions: str | None = None
+    parts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import pathlib
 import re
 import sys
 
+from rehearsal.metal.tools import firmware
 from rehearsal.metal.tools.drives import empty, names
 from rehearsal.metal.tools.machine import absent, ask, called, complain, lasting, until_boot, version
 
@@ -179,6 +180,8 @@ def _prepared() -> dict[str, str]:
         "kubelet": patches[0].read_text() if patches else "",
         "mounts": json.dumps(mounts),
         "arrays": json.dumps(arrays),
+        "ports": json.dumps(firmware.ports()),
+        "apart": firmware.NAMESPACES.read_text().strip() if firmware.NAMESPACES.exists() else "",
         "empty": json.dumps([name for each in empty() for name in names(each)]),
         "containerd": version("containerd.io").partition("-")[0],
         "version": version("kubelet").partition("-")[0],

@@ -22,6 +22,7 @@ SERVED = (
     "xfsprogs",
     "mdadm",
     "pciutils",
+    "mstflint",
     "rdma-core",
     "infiniband-diags",
     "ibverbs-utils",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from rehearsal.metal.tools import drives, kernel, nfs
+from rehearsal.metal.tools import drives, firmware, kernel, nfs
 from rehearsal.metal.tools.machine import called, complain, facts, lasting, until_boot
 
 ETC = pathlib.Path("/etc/systemd/system")
@@ -213,6 +213,7 @@ def _show(unit: str, words: list[str]) -> int:
 
 def _boot() -> int:
     drives.boot()
+    firmware.boot()
     kernel.boot()
     _reload()
     names = sorted(each.name for each in (ETC / WANTS).glob("*")) if (ETC / WANTS).is_dir() else []

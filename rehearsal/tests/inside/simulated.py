@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rehearsal.cluster.backends import Backends
 from rehearsal.kubelet import orders
 from rehearsal.kubelet.allotted import Allotted, Holder, Work
+from rehearsal.kubelet.attaching import Attachments
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.hosts import Hosts
 from rehearsal.kubelet.nodeobject import capacity
@@ -46,6 +47,7 @@ class Node:
         self.world: Any = SimpleNamespace(
             hosts=hosts,
             allotted=Allotted(),
+            attached=Attachments(),
             orders=Orders(self.file),
             contents=Contents(directory / "volumes.json"),
             backends=Backends(),

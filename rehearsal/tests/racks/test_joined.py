@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from rehearsal.devices import cilium, gpus
+from rehearsal.devices.card_plugins import resources
 from rehearsal.devices.local_volumes import PROVISIONED, fnv, released
-from rehearsal.devices.network_operator import objects, resources
+from rehearsal.devices.nic_states import objects
 from rehearsal.kubelet.hosts import Card
 from rehearsal.kubelet.topology import settings
 from rehearsal.metal.machine import Card as Seated

@@ -33,6 +33,10 @@ OURS = (
     "rdma-devices",
     "cable-too-long",
     "fabric-switch-unnamed",
+    "pod-devices-cards",
+    "virtual-functions",
+    "pod-port-addresses",
+    "pod-ports-named",
 )
 
 

@@ -10,6 +10,7 @@ from tests.policy.programs.form import Program, deployment, gpus, pod, resource,
 FAST, EFA, NUMA = "collectives_take_the_fast_path", "gangs_take_their_efa", "pods_fit_a_numa_node"
 ON_EFA = gpus(8, **{"vpc.amazonaws.com/efa": "32"})
 ON_RDMA = gpus(8, **{"rdma/hca": "8"})
+ON_PORTS = gpus(8, **{"nvidia.com/rail0": "1"})
 POOL: dict[str, Any] = {"nodeSelector": {"pool": "a"}}
 
 
@@ -75,6 +76,7 @@ VARIABLES = [
     Program(FAST, (one(1, FI_PROVIDER="efa"),), "asks for no vpc.amazonaws.com/efa"),
     Program(FAST, (training(container={**ON_RDMA, **variables(NCCL_IB_HCA="mlx5_1")}),), "each name is a prefix"),
     Program(FAST, (training(container={**ON_RDMA, **variables(NCCL_NET="Socket")}),), "are then not used"),
+    Program(FAST, (training(container={**ON_PORTS, **variables(NCCL_NET="Socket")}),), "are then not used"),
     Program(
         FAST, (run({"command": ["sh", "-c", "export NCCL_IB_DISABLE=1 && torchrun x"]}),), "sets NCCL_IB_DISABLE=1"
     ),

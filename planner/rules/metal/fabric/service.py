@@ -37,7 +37,7 @@ def roce_lossless(draft: MetalDraft) -> Iterable[Observation]:
 def roce_rail_networks(draft: MetalDraft) -> Iterable[Observation]:
     """RoCE v2 is routed by IP address, and each rail has a network of its own."""
     fabric, ask = draft.settings.fabric, ask_of(draft)
-    if fabric.kind != "roce" or ask is None:
+    if fabric.kind != "roce" or ask is None or fabric.pod_devices != "sharedDevice":
         return
     rails, prefix = ask.demand.rails, prefix_for_rails(ask.demand.rails, ask.most)
     if fabric.rail_cidr is None:

@@ -1,0 +1,154 @@
+"""How pods reach the fabric of on-premises machines: they share its ports, or get some of their own."""
+
+from collections.abc import Iterator
+
+import pulumi
+
+from catalogue.metal_versions import DOCA_DRIVER, MELLANOX, NETWORK_OPERATOR, SRIOV_IMAGES
+from catalogue.network_types import Link, NicRole, of_role
+from components.layers import Fabric
+from components.metal import pod_ports
+from components.metal.devices import (
+    POLICY,
+    gpu_operator_values,
+    network_operator_values,
+    nic_cluster_policy,
+    rdma_network,
+    shared_cards,
+)
+from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.pods import PodNetwork
+from components.platform.taints import tolerations_of_all_pools
+from planner.fabric.types import PodPorts
+from planner.home import RUNS
+from planner.metal_types import MetalPlan
+from planner.pool_types import MetalPoolPlan
+from planner.site import SitePlan
+from stacks.platform import DeviceChart, DeviceObject, Devices
+
+NETWORK_NAMESPACE = "network-operator"
+READY = "jsonpath={.status.state}=ready"
+"""What the Network Operator says of its objects (api/v1alpha1, State)."""
+
+
+def own_ports(plan: MetalPlan) -> PodPorts | None:
+    """How pods get ports of their own; None where they share, or there is no fabric."""
+    return plan.fabric.pod_ports if plan.fabric else None
+
+
+def pod_network(plan: MetalPlan, pool: MetalPoolPlan) -> PodNetwork:
+    """Pods of training pools reach the fabric; a service's replica lives on one node."""
+    if plan.fabric is None or pool.role != "training" or not pool.rails:
+        return PodNetwork()
+    if plan.fabric.kind == "ethernet":
+        return PodNetwork(between=plan.fabric.nccl)
+    if own := plan.fabric.pod_ports:
+        return pod_ports.own_ports_network(pool.rails, own.per_port, plan.fabric.nccl)
+    return rdma_network(plan.fabric.nccl)
+
+
+def infiniband(plan: MetalPlan) -> bool:
+    """Whether pods use cards of InfiniBand."""
+    return plan.fabric is not None and plan.fabric.kind == "infiniband"
+
+
+def fabric_devices(plan: MetalPlan, site: SitePlan, fabric: Fabric) -> Devices:
+    """The operators of GPUs and cards, and what they are told of this fabric."""
+    own = own_ports(plan)
+    gpus = gpu_operator_values(site.driver, infiniband=infiniband(plan))
+    if not infiniband(plan) and own is None:
+        return Devices(gpu_operator=gpus)
+    inside = pulumi.ResourceOptions(parent=fabric)
+    spec = NamespacesArgs(namespaces=[NamespaceSpec(name=NETWORK_NAMESPACE, pod_security="privileged")])
+    namespace = Namespaces("network-namespaces", spec, inside).names[NETWORK_NAMESPACE]
+    tolerated = tolerations_of_all_pools()
+    functions = own is not None and own.mode == "sriov"
+    images = {name: plan.supply.image(image) for name, image in SRIOV_IMAGES.items()}
+    operator = DeviceChart(
+        name="network-operator",
+        chart=NETWORK_OPERATOR,
+        namespace=namespace,
+        values=network_operator_values(tolerated) | (pod_ports.sriov_values(images) if functions else {}),
+    )
+    repository = plan.supply.directory(MELLANOX)
+    component = {"repository": repository, "version": f"network-operator-v{NETWORK_OPERATOR.version}"}
+    parts = shared_cards(_compute_cards(plan), component)
+    if own is not None:
+        parts = pod_ports.secondary_networks(component)
+        if own.mode == "hostDevice":
+            parts |= pod_ports.port_plugin(_addresses(plan, site), component)
+    policy = DeviceObject(
+        name=POLICY,
+        api_version="mellanox.com/v1alpha1",
+        kind="NicClusterPolicy",
+        spec=nic_cluster_policy(
+            parts, tolerations=tolerated, driver=site.driver, doca=DOCA_DRIVER, repository=repository
+        ),
+        ready=READY if own else None,
+    )
+    attached = _attached(plan, own, namespace) if own else ()
+    return Devices(gpu_operator=gpus, charts=[operator], objects=[policy, *attached])
+
+
+def _attached(plan: MetalPlan, own: PodPorts, namespace: pulumi.Output[str]) -> Iterator[DeviceObject]:
+    """For each port the addresses of its pods, and its network where runs and gates are. The operator serves IPPools
+    only once its policy is ready: their definition comes with nvIpam (manifests/state-nv-ipam-cni).
+    """
+    for number, subnet in enumerate(own.networks):
+        pool = DeviceObject(
+            name=pod_ports.pool_name(number),
+            api_version="nv-ipam.nvidia.com/v1alpha1",
+            kind="IPPool",
+            namespace=namespace,
+            spec=pod_ports.address_pool(subnet, own.per_port),
+            after=[POLICY],
+        )
+        yield pool
+        if own.mode == "hostDevice":
+            yield DeviceObject(
+                name=pod_ports.rail(number),
+                api_version="mellanox.com/v1alpha1",
+                kind="HostDeviceNetwork",
+                spec=pod_ports.port_network(number, RUNS),
+                ready=READY,
+                after=[POLICY, pool.name],
+            )
+            continue
+        yield DeviceObject(
+            name=f"{pod_ports.rail(number)}-functions",
+            api_version="sriovnetwork.openshift.io/v1",
+            kind="SriovNetworkNodePolicy",
+            namespace=namespace,
+            spec=pod_ports.function_policy(number, own.per_port, infiniband=infiniband(plan)),
+            after=[POLICY],
+        )
+        yield DeviceObject(
+            name=pod_ports.rail(number),
+            api_version="sriovnetwork.openshift.io/v1",
+            kind="SriovIBNetwork" if infiniband(plan) else "SriovNetwork",
+            namespace=namespace,
+            spec=pod_ports.function_network(number, RUNS),
+            after=[POLICY, pool.name],
+        )
+
+
+def _addresses(plan: MetalPlan, site: SitePlan) -> list[list[str]]:
+    """PCI addresses of each port, in rail order, on any machine that joins the fabric."""
+    found: dict[int, set[str]] = {}
+    for host in site.hosts:
+        if host.pool and plan.pools[host.pool].role == "training":
+            for number, address in enumerate(host.rails):
+                found.setdefault(number, set()).add(address)
+    return [sorted(found[number]) for number in sorted(found)]
+
+
+def _compute_cards(plan: MetalPlan) -> list[str]:
+    """PCI ids of the compute cards of every pool that joins the fabric."""
+    groups = [
+        group
+        for pool in plan.pools.values()
+        if pool.role == "training"
+        for group in of_role(pool.server.nics, NicRole.COMPUTE)
+        if group.nic.generation.link is Link.INFINIBAND and group.nic.pci_device_id
+    ]
+    return sorted({str(group.nic.pci_device_id) for group in groups})
