@@ -23,6 +23,7 @@ from components.gateway.issuer import Acme, Issuer, IssuerArgs
 from components.gateway.page import Page
 from components.gateway.route import PublicRoute, PublicRouteArgs
 from components.gateway.sign_in import SignIn
+from components.kubeflow.experiment import Experiment, Stopping
 from components.monitoring.alerting import Mail, Receiver
 from components.monitoring.counters import NodeCounters
 from components.monitoring.stack import MonitoringStack
@@ -30,6 +31,7 @@ from components.platform.charts import Chart, ChartArgs, ChartSource
 from components.platform.crds import Crds, CrdsArgs
 from components.platform.external_secrets import ExternalSecret, OutsideValue, SecretStore, SecretStoreArgs
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
+from components.platform.image_signatures import ImageSignatures, ImageSignaturesArgs, Signer
 from components.platform.kubectl import Fetched
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.pods import PodNetwork, PodShape
@@ -50,7 +52,9 @@ from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.staged import Staged
 from components.tracking.mlflow import Mlflow
+from components.training import staging
 from components.training.backup import Backup
+from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob
 from planner.reliability.checkpoints import Saving
 from tests.components.samples import (
@@ -62,8 +66,10 @@ from tests.components.samples import (
     cluster_args,
     done,
     engine,
+    experiment_args,
     external_secret_args,
     flow_logs_args,
+    gate_args,
     home_args,
     hub_args,
     job_args,
@@ -90,6 +96,7 @@ OTHER_FABRIC = PodNetwork(
     env={"NCCL_IB_HCA": "=card_0"},
     capabilities=("IPC_LOCK", "SYS_RESOURCE"),
 )
+CACHE = "arn:aws:ecr:us-east-2:123456789012:repository"
 OTHER_COPIER = AwsCli(image="aws-cli:3", env={"AWS_Z": "last", "AWS_A": "first"})
 
 
@@ -614,6 +621,33 @@ VARIANTS: Mapping[str, Make] = {
             door=Door(image="nginx:2", keys=CallerKeys(name=pulumi.Output.from_input("speech-keys-2")), behind=TRITON),
             monitors=done("monitors"),
         ),
+        opts,
+    ),
+    "gate-whose-verdicts-end": lambda opts: Gate(
+        "sample", gate_args(after=[done()], expiry_days=29, asker="python:3"), opts
+    ),
+    "node-role-that-caches": lambda opts: NodeRole(
+        "sample",
+        NodeRoleArgs(partition="aws", session_manager=False, cached=[f"{CACHE}/nvcr/*", f"{CACHE}/ghcr/*"]),
+        opts,
+    ),
+    "image-signatures-by-key": lambda opts: ImageSignatures(
+        "sample",
+        ImageSignaturesArgs(
+            namespaces=["tracking"],
+            signer=Signer(key="-----BEGIN PUBLIC KEY-----"),
+            timeout_seconds=25,
+            providers=[],
+            after=done(),
+        ),
+        opts,
+    ),
+    "experiment-that-stops": lambda opts: Experiment(
+        "sample", experiment_args(stopping=Stopping(after_trials=4, after_reports=7)), opts
+    ),
+    "job-of-staged-shards": lambda opts: TrainingJob(
+        "sample",
+        job_args(staging="shard", local={"emptyDir": {}}, files={staging.SCRIPTS: {"stage.py": "import shards"}}),
         opts,
     ),
 }
