@@ -539,7 +539,7 @@ def experiment_args(**changes: Any) -> ExperimentArgs:
         "settings": (),
         "printed": REFERENCE_FORMAT,
     }
-    known["controller"] = known["trial"].operator
+    known["controller"] = done("controller")
     return ExperimentArgs(**{**known, **changes})
 
 
@@ -644,6 +644,7 @@ def gate_args(**changes: Any) -> GateArgs:
         "claim": "checkpoints",
         "priority": "experiments",
         "seconds": 1800,
+        "asker": "python:3",
         "weekly": True,
         "after": [],
     }

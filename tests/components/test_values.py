@@ -25,13 +25,19 @@ from components.metal.rook import driver_values, operator_values
 from components.monitoring.adapter import adapter_values
 from components.monitoring.logs import fluent_bit_values
 from components.monitoring.stack_values import Request
+from components.platform.charts import laid
 from components.platform.external_secrets import external_secrets_values
 from components.platform.gpu_operator import gpu_operator_values
 from components.platform.image_signatures import kyverno_values
 from components.platform.metrics_server import metrics_server_values
-from components.platform.taints import Taint
+from components.platform.pods import PodShape
+from components.platform.taints import Taint, pool_labels, pool_taints
 from components.platform.volcano import volcano_values
+from components.serving.arguments import compiled_path
+from components.serving.door import beside
 from components.serving.entry import Entry
+from components.serving.keys import templates
+from components.serving.smoke import questions
 from tests.components.samples import pipelines_store
 from tests.components.test_registered import opened
 
@@ -86,6 +92,11 @@ VALUES: dict[str, Callable[[], Any]] = {
     "cert-manager": lambda: cert_manager_values("certificates", records=True),
     "cilium": lambda: cilium_values(endpoint="10.0.0.9", pod_cidr="10.244.0.0/16", interface="bond0"),
     "ceph-csi-drivers": lambda: driver_values(TAINTS),
+    "charts-values-over-others": lambda: laid(
+        {"a": {"one": 1, "two": 2}, "b": {"c": 1}}, {"a": {"two": 3, "three": 4}, "b": 5, "d": {"e": 6}}
+    ),
+    "compiled-graphs": lambda: compiled_path("vllm:1", "llama", "NVIDIA-L40S", 2),
+    "door-takes-all": lambda: asdict(beside(PodShape(gpus=1, cpu_millicores=50, memory_mib=999, shm_mib=1))),
     "efa-device-plugin": lambda: efa_plugin_values(TAINTS),
     "external-secrets": lambda: external_secrets_values("reader", cpu_millicores=17, memory_mib=170),
     "fluent-bit": lambda: fluent_bit_values(
@@ -112,7 +123,11 @@ VALUES: dict[str, Callable[[], Any]] = {
     "object-store": lambda: {name: getattr(each, "secret_key_ref", each) for name, each in STORE.env.items()},
     "object-store-of-pipelines": lambda: pipelines_store(STORE.env).key(),
     "prometheus-adapter": lambda: adapter_values("http://there:9091", 45),
+    "pool-labels": lambda: pool_labels("chats", "inference"),
+    "pool-taints": lambda: [asdict(each) for each in pool_taints("chats", "inference", gpus=1)],
     "rook-ceph": operator_values,
+    "service-keys-from-outside": lambda: templates(["first", "second"]),
+    "smoke-questions": lambda: questions([f"{'m' * 51}-b"]),
     "traefik": lambda: traefik_values(TRAEFIK),
     "volcano": lambda: volcano_values("1.2.3"),
 }

@@ -24,6 +24,7 @@ from components.gateway.page import Page
 from components.gateway.route import PublicRoute, PublicRouteArgs
 from components.gateway.sign_in import SignIn
 from components.kubeflow.experiment import Experiment, Stopping
+from components.metal import object_store
 from components.monitoring.alerting import Mail, Receiver
 from components.monitoring.counters import NodeCounters
 from components.monitoring.stack import MonitoringStack
@@ -312,7 +313,8 @@ VARIANTS: Mapping[str, Make] = {
         "sample",
         monitoring_args(
             receivers=RECEIVERS,
-            secrets={each.name: pulumi.Output.secret(f"secret of {each.name}") for each in RECEIVERS},
+            secrets={each.name: pulumi.Output.secret(f"secret of {each.name}") for each in RECEIVERS[:-1]},
+            outside=pulumi.Output.from_input("kept-outside"),
             control_plane=("etcd", "proxy"),
             counters=NodeCounters(name="rails", image="rails:2", script="rails --print"),
         ),
@@ -623,9 +625,7 @@ VARIANTS: Mapping[str, Make] = {
         ),
         opts,
     ),
-    "gate-whose-verdicts-end": lambda opts: Gate(
-        "sample", gate_args(after=[done()], expiry_days=29, asker="python:3"), opts
-    ),
+    "gate-whose-verdicts-end": lambda opts: Gate("sample", gate_args(after=[done()], expiry_days=29), opts),
     "node-role-that-caches": lambda opts: NodeRole(
         "sample",
         NodeRoleArgs(partition="aws", session_manager=False, cached=[f"{CACHE}/nvcr/*", f"{CACHE}/ghcr/*"]),
@@ -649,5 +649,8 @@ VARIANTS: Mapping[str, Make] = {
         "sample",
         job_args(staging="shard", local={"emptyDir": {}}, files={staging.SCRIPTS: {"stage.py": "import shards"}}),
         opts,
+    ),
+    "mlflow-with-a-key": lambda opts: Mlflow(
+        "sample", mlflow_args(client=object_store.client("unused", "https://s3.example.com").env), opts
     ),
 }

@@ -14,6 +14,7 @@ import os
 import random
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ class _Run:
             for file, tree, found in self._drawn():
                 print(f"trying {len(found)} mutants of {file}", file=self._out, flush=True)
                 for mutant in found:
-                    cover = [ran for ran in known if _covers(ran, mutant, self._users(file))]
+                    mutant, cover = self._cover(mutant, known)
                     order = [items[test] for test in killers.order(mutant, cover)]
                     seconds = max(LEAST_SECONDS, int(TIMES * sum(ran.seconds for ran in cover)))
                     yield (
@@ -125,6 +126,14 @@ class _Run:
             lines.append(f"{lines.pop()}, {len(tried)} drawn by chance with seed {self._seed}")
         print("\n".join(lines), file=self._out)
         return 0 if well else 1
+
+    def _cover(self, mutant: Mutant, known: Sequence[Ran]) -> tuple[Mutant, list[Ran]]:
+        """The mutant and the tests of it. What no test runs is run when its file is imported, or by nobody."""
+        users = self._users(mutant.file)
+        if found := [ran for ran in known if _covers(ran, mutant, users)]:
+            return mutant, found
+        mutant = replace(mutant, static=True)
+        return mutant, [ran for ran in known if _covers(ran, mutant, users)]
 
     def _drawn(self) -> list[tuple[str, ast.Module, list[Mutant]]]:
         """Files with their mutants, or with those of the sample."""
