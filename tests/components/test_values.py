@@ -15,6 +15,7 @@ import yaml
 
 from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
 from components.aws.karpenter import karpenter_values
+from components.aws.user_data import lustre_script
 from components.gateway.cert_manager import cert_manager_values
 from components.gateway.traefik import TraefikArgs, traefik_values
 from components.metal import devices as metal
@@ -81,6 +82,7 @@ KUBELET = kubelet.KubeletSpec(
     max_pods=111, reserved_cpu_millicores=222, reserved_memory_mib=333, eviction_mib=444, grace_s=555, gpus=True
 )
 STORE = object_store.client("unused", "https://s3.example.com")
+OWN_SCRIPT = (Path(__file__).parents[2] / "node" / "lustre" / "efa.sh").read_text(encoding="utf-8")
 
 
 def read(text: str) -> list[Any]:
@@ -117,6 +119,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "karpenter": lambda: karpenter_values("maker", "events", "prod-1", cpu_millicores=350, memory_mib=700),
     "kyverno": lambda: kyverno_values("reader", ["one", "two"], replicas=3, cpu_millicores=170, memory_mib=390),
     "local-volumes": lambda: provisioner_values("/mnt/fast", {"pool": "fast"}),
+    "lustre-over-efa": lambda: lustre_script(8).replace(OWN_SCRIPT, "[its script]\n"),
     "metrics-server": lambda: metrics_server_values(140),
     "network-operator": lambda: metal.network_operator_values(TAINTS),
     "network-operator-policy": lambda: POLICY,

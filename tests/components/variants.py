@@ -653,4 +653,6 @@ VARIANTS: Mapping[str, Make] = {
     "mlflow-with-a-key": lambda opts: Mlflow(
         "sample", mlflow_args(client=object_store.client("unused", "https://s3.example.com").env), opts
     ),
+    "network-closed": lambda opts: Network("sample", network_args(nat_zone_ids=[]), opts),
+    "network-for-callers": lambda opts: Network("sample", network_args(nat_zone_ids=[], internet=True), opts),
 }
