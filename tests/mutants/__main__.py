@@ -50,7 +50,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--program", nargs="+", default=PROGRAM, help="packages that the tests are traced through")
     parser.add_argument("--tests", nargs="+", default=TESTS)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--sample", type=int, metavar="N", help="try N of the mutants, drawn by chance")
+    parser.add_argument("--sample", type=int, metavar="N", help="try N of each path's mutants, drawn by chance")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default: 1)")
     parser.add_argument("--patience", type=float, default=math.inf, metavar="SECONDS", help=PATIENCE)
     options = parser.parse_args(words)
@@ -75,7 +75,8 @@ class _Run:
         self._root, self._program, self._jobs = options.root, options.program, options.jobs
         self._sample, self._seed, self._patience = options.sample, options.seed, options.patience
         self._cache = self._root / "build" / "mutants"
-        self._files = [file for path in options.paths or self._program for file in files(self._root, path)]
+        self._places = {path: list(files(self._root, path)) for path in options.paths or self._program}
+        self._files = [file for each in self._places.values() for file in each]
         self._all = [file for package in self._program for file in files(self._root, package)]
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -122,10 +123,16 @@ class _Run:
         survivors.sort(key=lambda each: (each.file, each.line))
         excused = reasons.read(self._root / "tests" / "mutants" / "survivors.toml")
         lines, well = reasons.verdict(survivors, tried, () if self._sample else self._files, excused)
+        if len(self._places) > 1:
+            lines[-1:-1] = [self._rate(place, survivors, tried) for place in self._places]
         if self._sample:
-            lines.append(f"{lines.pop()}, {len(tried)} drawn by chance with seed {self._seed}")
+            lines.append(f"{lines.pop()}, {self._sample} of each drawn by chance with seed {self._seed}")
         print("\n".join(lines), file=self._out)
         return 0 if well else 1
+
+    def _rate(self, place: str, survivors: Sequence[Mutant], tried: Sequence[Mutant]) -> str:
+        here = self._places[place]
+        return f"{place}: {reasons.rate(*(sum(each.file in here for each in some) for some in (survivors, tried)))}"
 
     def _cover(self, mutant: Mutant, known: Sequence[Ran]) -> tuple[Mutant, list[Ran]]:
         """The mutant and the tests of it. What no test runs is run when its file is imported, or by nobody."""
@@ -137,12 +144,12 @@ class _Run:
 
     def _drawn(self) -> list[tuple[str, ast.Module, list[Mutant]]]:
         """Files with their mutants, or with those of the sample."""
-        found = [(file, *mutants(self._root, file)) for file in self._files]
-        every = [mutant for _, _, each in found for mutant in each]
-        if not self._sample or self._sample >= len(every):
-            return found
-        chosen = {id(each) for each in random.Random(self._seed).sample(every, self._sample)}  # noqa: S311 - no secret
-        rows = ((file, tree, [mutant for mutant in each if id(mutant) in chosen]) for file, tree, each in found)
+        found = {file: mutants(self._root, file) for file in self._files}
+        chance, chosen = random.Random(self._seed), set()  # noqa: S311 - no secret
+        for within in self._places.values():
+            every = [id(mutant) for file in within for mutant in found[file][1]]
+            chosen.update(chance.sample(every, min(self._sample or len(every), len(every))))
+        rows = ((file, tree, [each for each in every if id(each) in chosen]) for file, (tree, every) in found.items())
         return [row for row in rows if row[2]]
 
     @functools.cache  # noqa: B019 - there is one

@@ -120,7 +120,7 @@ def test_a_sample_says_how_many_it_drew_and_asks_nothing_of_the_rest(shop: Shop)
     """The same seed draws the same; a reason for what was not drawn is left alone."""
     once, again = shop.tried("--sample", "5", "--seed", "3"), shop.tried("--sample", "5", "--seed", "3")
     assert sorted(once[1]) == sorted(again[1])
-    assert re.fullmatch(r"\d of [1-5] survive \(\d+\.\d %\), \d drawn by chance with seed 3", once[1][-1])
+    assert re.fullmatch(r"\d of [1-5] survive \(\d+\.\d %\), 5 of each drawn by chance with seed 3", once[1][-1])
 
 
 def test_what_outlives_the_patience_survives(shop: Shop) -> None:
