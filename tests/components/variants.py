@@ -24,6 +24,7 @@ from components.gateway.page import Page
 from components.gateway.route import PublicRoute, PublicRouteArgs
 from components.gateway.sign_in import SignIn
 from components.kubeflow.experiment import Experiment, Stopping
+from components.kubeflow.pipeline_run import PipelineRun, PipelineRunArgs
 from components.metal import object_store
 from components.monitoring.alerting import Mail, Receiver
 from components.monitoring.counters import NodeCounters
@@ -655,4 +656,9 @@ VARIANTS: Mapping[str, Make] = {
     ),
     "network-closed": lambda opts: Network("sample", network_args(nat_zone_ids=[]), opts),
     "network-for-callers": lambda opts: Network("sample", network_args(nat_zone_ids=[], internet=True), opts),
+    "pipeline-run-with-files": lambda opts: PipelineRun(
+        "sample",
+        PipelineRunArgs(job=job_args(nodes=1, files={"/etc/plan": {"plan.json": "{}"}}), namespace="pipelines"),
+        opts,
+    ),
 }

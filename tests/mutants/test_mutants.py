@@ -226,6 +226,7 @@ def found_in(tmp_path: Path, source: str) -> list[str]:
         'Thing("logical-name")',
         "def f(x: Literal[3]) -> Literal[4]: pass",
         "assert x == 3, 'text'",
+        "Right = tuple[Literal[3], Sequence[Literal[4]]]",
         "y = f if a == 3 else g",
     ],
 )
