@@ -5,8 +5,9 @@ value says in both places that it is meant.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ TRAEFIK = TraefikArgs(
     leave_seconds=17,
     drain_seconds=190,
 )
-POLICY = metal.nic_cluster_policy(
+POLICY = partial(
+    metal.nic_cluster_policy,
     device_ids=["1023", "1021"],
     tolerations=TAINTS,
     driver="container",
@@ -81,7 +83,13 @@ NODE = kubeadm.NodeSpec(
 KUBELET = kubelet.KubeletSpec(
     max_pods=111, reserved_cpu_millicores=222, reserved_memory_mib=333, eviction_mib=444, grace_s=555, gpus=True
 )
-STORE = object_store.client("unused", "https://s3.example.com")
+
+
+def store() -> Mapping[str, Any]:
+    """What a client of an object store is told."""
+    return object_store.client("unused", "https://s3.example.com").env
+
+
 OWN_SCRIPT = (Path(__file__).parents[2] / "node" / "lustre" / "efa.sh").read_text(encoding="utf-8")
 
 
@@ -122,9 +130,9 @@ VALUES: dict[str, Callable[[], Any]] = {
     "lustre-over-efa": lambda: lustre_script(8).replace(OWN_SCRIPT, "[its script]\n"),
     "metrics-server": lambda: metrics_server_values(140),
     "network-operator": lambda: metal.network_operator_values(TAINTS),
-    "network-operator-policy": lambda: POLICY,
-    "object-store": lambda: {name: getattr(each, "secret_key_ref", each) for name, each in STORE.env.items()},
-    "object-store-of-pipelines": lambda: pipelines_store(STORE.env).key(),
+    "network-operator-policy": POLICY,
+    "object-store": lambda: {name: getattr(each, "secret_key_ref", each) for name, each in store().items()},
+    "object-store-of-pipelines": lambda: pipelines_store(store()).key(),
     "prometheus-adapter": lambda: adapter_values("http://there:9091", 45),
     "pool-labels": lambda: pool_labels("chats", "inference"),
     "pool-taints": lambda: [asdict(each) for each in pool_taints("chats", "inference", gpus=1)],

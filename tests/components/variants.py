@@ -26,6 +26,8 @@ from components.gateway.sign_in import SignIn
 from components.kubeflow.experiment import Experiment, Stopping
 from components.kubeflow.pipeline_run import PipelineRun, PipelineRunArgs
 from components.metal import object_store
+from components.metal.credentials import Credentials, CredentialsArgs
+from components.metal.host import Host
 from components.monitoring.alerting import Mail, Receiver
 from components.monitoring.counters import NodeCounters
 from components.monitoring.stack import MonitoringStack
@@ -62,7 +64,9 @@ from planner.reliability.checkpoints import Saving
 from tests.components.samples import (
     DEPLOYER,
     ENA,
+    HOST_KEY,
     KEY_ARN,
+    LOGIN,
     Make,
     backup_args,
     cluster_args,
@@ -73,6 +77,7 @@ from tests.components.samples import (
     flow_logs_args,
     gate_args,
     home_args,
+    host_args,
     hub_args,
     job_args,
     lustre_args,
@@ -659,6 +664,12 @@ VARIANTS: Mapping[str, Make] = {
     "pipeline-run-with-files": lambda opts: PipelineRun(
         "sample",
         PipelineRunArgs(job=job_args(nodes=1, files={"/etc/plan": {"plan.json": "{}"}}), namespace="pipelines"),
+        opts,
+    ),
+    "host-as-root": lambda opts: Host("sample", host_args(login=replace(LOGIN, user="root")), opts),
+    "credentials-as-root": lambda opts: Credentials(
+        "sample",
+        CredentialsArgs(login=replace(LOGIN, user="root"), address="10.20.0.11", host_key=HOST_KEY, after=[done()]),
         opts,
     ),
 }

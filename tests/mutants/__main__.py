@@ -9,6 +9,7 @@ import ast
 import contextlib
 import functools
 import io
+import json
 import math
 import os
 import random
@@ -52,6 +53,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--sample", type=int, metavar="N", help="try N of each path's mutants, drawn by chance")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default: 1)")
+    parser.add_argument("--again", action="store_true", help="try what survived the last time, with other tests")
     parser.add_argument("--patience", type=float, default=math.inf, metavar="SECONDS", help=PATIENCE)
     options = parser.parse_args(words)
     os.chdir(options.root)
@@ -73,8 +75,10 @@ class _Run:
         self.status: int | None = None
         self._out = sys.stdout
         self._root, self._program, self._jobs = options.root, options.program, options.jobs
+        self._again = options.again
         self._sample, self._seed, self._patience = options.sample, options.seed, options.patience
         self._cache = self._root / "build" / "mutants"
+        self._lived = self._cache / "lived.json"
         self._places = {path: list(files(self._root, path)) for path in options.paths or self._program}
         self._files = [file for each in self._places.values() for file in each]
         self._all = [file for package in self._program for file in files(self._root, package)]
@@ -120,9 +124,11 @@ class _Run:
             elif answer:
                 killers.keep(mutant, str(answer))
         killers.write()
+        self._lived.write_text(json.dumps([each.key for each in survivors]))
         survivors.sort(key=lambda each: (each.file, each.line))
         excused = reasons.read(self._root / "tests" / "mutants" / "survivors.toml")
-        lines, well = reasons.verdict(survivors, tried, () if self._sample else self._files, excused)
+        whole = not (self._sample or self._again)
+        lines, well = reasons.verdict(survivors, tried, self._files if whole else (), excused)
         if len(self._places) > 1:
             lines[-1:-1] = [self._rate(place, survivors, tried) for place in self._places]
         if self._sample:
@@ -146,8 +152,10 @@ class _Run:
         """Files with their mutants, or with those of the sample."""
         found = {file: mutants(self._root, file) for file in self._files}
         chance, chosen = random.Random(self._seed), set()  # noqa: S311 - no secret
+        lived = {tuple(each) for each in json.loads(self._lived.read_text())} if self._again else None
         for within in self._places.values():
-            every = [id(mutant) for file in within for mutant in found[file][1]]
+            known = [mutant for file in within for mutant in found[file][1]]
+            every = [id(mutant) for mutant in known if lived is None or mutant.key in lived]
             chosen.update(chance.sample(every, min(self._sample or len(every), len(every))))
         rows = ((file, tree, [each for each in every if id(each) in chosen]) for file, (tree, every) in found.items())
         return [row for row in rows if row[2]]

@@ -123,6 +123,14 @@ def test_a_sample_says_how_many_it_drew_and_asks_nothing_of_the_rest(shop: Shop)
     assert re.fullmatch(r"\d of [1-5] survive \(\d+\.\d %\), 5 of each drawn by chance with seed 3", once[1][-1])
 
 
+def test_what_lived_is_tried_again(shop: Shop) -> None:
+    """With a test more, what lived with fewer."""
+    first = shop.tried()[1][-1]
+    with (shop.root / "checks" / "test_shop.py").open("a") as file:
+        file.write(STRONG)
+    assert (first[:5], shop.tried("--again")[1][-1]) == ("8 of ", "0 of 8 survive (0.0 %)")
+
+
 def test_what_outlives_the_patience_survives(shop: Shop) -> None:
     assert re.match(r"(\d+) of \1 survive", shop.tried("--patience", "0")[1][-1])
 
