@@ -39,7 +39,8 @@ def looked_at(make: Make) -> tuple[dict[str, Any], dict[str, list[str]]]:
         match value:
             case pulumi.Output():
                 value.apply(lambda known: seen.__setitem__(path, known))
-                pulumi.Output.from_input(value.resources()).apply(lambda found: wait(path, found))
+                resources: Any = value.resources()
+                pulumi.Output.from_input(resources).apply(lambda found: wait(path, found))
             case pulumi.Resource():
                 seen[path] = value.pulumi_resource_name
             case [pulumi.Resource(), *_]:
