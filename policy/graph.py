@@ -12,7 +12,8 @@ UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 class Resource:
     """One registered resource.
 
-    `inputs` are plain values with their SDK names (camelCase); `secret` names the top-level inputs that hold a secret.
+    `inputs` are plain values with their SDK names (camelCase); `secret` names the top-level inputs that hold a secret,
+    `secret_outputs` the outputs that do.
     `provider` is the provider's URN and id, empty where none was given. `depends_on` are URNs, and so are `references`:
     what each top-level input is made of. `outputs` are what the provider added, which a preview does not know.
     """
@@ -25,6 +26,7 @@ class Resource:
     provider: str = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     secret: frozenset[str] = frozenset()
+    secret_outputs: tuple[str, ...] = ()
     protect: bool = False
     retained: bool = False
     depends_on: tuple[str, ...] = ()

@@ -10,7 +10,6 @@ from typing import Any
 OWNED = "kubernetes.io/cluster/{cluster}"
 """The tag of everything that a cluster's Karpenter makes; its value is owned."""
 POOL_TAG = "karpenter.sh/nodepool"
-NODE_CLASS_TAG = "karpenter.k8s.aws/ec2nodeclass"
 
 _MADE = ("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
 _STARTED_WITH = ("image/*", "snapshot/*", "security-group/*", "subnet/*", "capacity-reservation/*", "placement-group/*")

@@ -50,8 +50,8 @@ class NetworkArgs:
     cidr: str
     subnets: Sequence[SubnetSpec]
     nat_zone_ids: Sequence[str]
+    internet: bool
     pod_cidr: str | None = None
-    internet: bool = False
     protect: bool = False
     after: pulumi.Resource | None = None
 

@@ -8,9 +8,6 @@ from typing import Any
 
 import yaml
 
-MAX_NUMA_NODES = 8
-"""Of a machine, up to which the topology manager starts without being told that there may be more."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class KubeletSpec:

@@ -19,7 +19,6 @@ from components.platform.awaited import awaited
 ACCOUNT = "kyverno-admission-controller"
 """The service account of what checks."""
 POLICY = "signed-images"
-WEBHOOK_PORT = 9443
 READY_MINUTES = "5m"
 CONTROLLERS = (
     "cronjobs",

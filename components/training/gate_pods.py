@@ -85,7 +85,7 @@ class GateArgs:
     seconds: int
     weekly: bool
     after: Sequence[pulumi.Resource]
-    asker: str = ""
+    asker: str
     expiry_days: int | None = None
     links: int = 0
 

@@ -239,7 +239,8 @@ def network_args(**changes: Any) -> NetworkArgs:
         SubnetSpec(name="control-a", role="control-plane", zone_id="use2-az1", cidr="10.64.2.0/24"),
         SubnetSpec(name="gpu", role="gpu", zone_id="use2-az1", cidr="10.64.128.0/17"),
     ]
-    known = {"region": "us-east-2", "cidr": "10.64.0.0/16", "subnets": subnets, "nat_zone_ids": ["use2-az1"]}
+    known: dict[str, Any] = {"region": "us-east-2", "cidr": "10.64.0.0/16", "subnets": subnets}
+    known |= {"nat_zone_ids": ["use2-az1"], "internet": False}
     return NetworkArgs(**{**known, **changes})
 
 
@@ -561,7 +562,7 @@ def experiment_args(**changes: Any) -> ExperimentArgs:
         "settings": (),
         "printed": REFERENCE_FORMAT,
     }
-    known["controller"] = known["trial"].operator
+    known["controller"] = done("controller")
     return ExperimentArgs(**{**known, **changes})
 
 
@@ -666,6 +667,7 @@ def gate_args(**changes: Any) -> GateArgs:
         "claim": "checkpoints",
         "priority": "experiments",
         "seconds": 1800,
+        "asker": "python:3",
         "weekly": True,
         "after": [],
     }
@@ -756,12 +758,12 @@ def ceph_args(**changes: Any) -> CephArgs:
     return CephArgs(**{**known, **changes})
 
 
-def mlflow_args(pages: Sequence[str] = ()) -> MlflowArgs:
+def mlflow_args(pages: Sequence[str] = (), client: Mapping[str, ClientValue] | None = None) -> MlflowArgs:
     return MlflowArgs(
         namespace="tracking",
         image="mlflow:3",
         artifacts="s3://artefacts/tracking",
-        client={"AWS_REGION": "us-east-2"},
+        client=client or {"AWS_REGION": "us-east-2"},
         granted="mlflow",
         password="mlflow-database",
         database=done(),

@@ -14,17 +14,33 @@ from tests.components.samples import SAMPLES, Make, Options, built
 from tests.components.variants import VARIANTS
 
 MAKERS = {**SAMPLES, **VARIANTS}
-HANDED_ON: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("outputs.yaml").read_text(encoding="utf-8"))
+HANDED_ON, WAITS = (
+    yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    for name in ("outputs.yaml", "waits.yaml")
+)
 
 
 def handed_on(make: Make) -> dict[str, Any]:
     """The component's attributes by name; a resource as its name, a mapping's keys joined by slashes."""
+    return looked_at(make)[0]
+
+
+def looked_at(make: Make) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """The same, and the component's own resources that those wait for which wait for several."""
     seen: dict[str, Any] = {}
+    waits: dict[str, list[str]] = {}
+
+    def wait(path: str, found: set[pulumi.Resource]) -> None:
+        names = sorted(each.pulumi_resource_name for each in found)
+        if len(own := [name for name in names if name.startswith("sample-")]) > 1:
+            waits[path] = own
 
     def keep(path: str, value: Any) -> None:
         match value:
             case pulumi.Output():
                 value.apply(lambda known: seen.__setitem__(path, known))
+                resources: Any = value.resources()
+                pulumi.Output.from_input(resources).apply(lambda found: wait(path, found))
             case pulumi.Resource():
                 seen[path] = value.pulumi_resource_name
             case [pulumi.Resource(), *_]:
@@ -51,12 +67,18 @@ def handed_on(make: Make) -> dict[str, Any]:
         return component
 
     built(watched)
-    return seen
+    return seen, waits
 
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if name in HANDED_ON])
 def test_attributes_are_what_is_written(name: str) -> None:
     assert handed_on(MAKERS[name]) == HANDED_ON[name]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_is_handed_on_is_there_when_all_that_it_needs_is(name: str) -> None:
+    """A role has its rights, a file system its targets, a queue its policy: no option of what uses them says so."""
+    assert looked_at(SAMPLES[name])[1] == WAITS.get(name, {})
 
 
 def test_every_component_that_hands_something_on_is_looked_at() -> None:

@@ -19,6 +19,8 @@ from tests.components.samples import SAMPLES, Make, built
 from tests.components.variants import VARIANTS
 
 WRITTEN = Path(__file__).with_name("registered")
+SECRET_ANYWAY = {"data", "stringData", "value", "valueWo"}
+"""Outputs of Secrets and parameters of which the SDK says so by itself."""
 MAKERS = [name for name in SAMPLES if name[0].islower()]
 """All but the layers, which hold nothing of their own."""
 
@@ -35,6 +37,7 @@ def shown(resource: Resource, graph: Graph) -> dict[str, Any]:
         "replaceOnChanges": list(resource.replace_on_changes),
         "deleteBeforeReplace": resource.delete_before_replace,
         "secret": sorted(resource.secret),
+        "secretOutputs": sorted({*resource.secret_outputs} - resource.secret - SECRET_ANYWAY),
     }
     inputs = {key: value for key, value in resource.inputs.items() if key not in ("apiVersion", "kind")}
     return {

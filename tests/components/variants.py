@@ -23,6 +23,11 @@ from components.gateway.issuer import Acme, Issuer, IssuerArgs
 from components.gateway.page import Page
 from components.gateway.route import PublicRoute, PublicRouteArgs
 from components.gateway.sign_in import SignIn
+from components.kubeflow.experiment import Experiment, Stopping
+from components.kubeflow.pipeline_run import PipelineRun, PipelineRunArgs
+from components.metal import object_store
+from components.metal.credentials import Credentials, CredentialsArgs
+from components.metal.host import Host
 from components.monitoring.alerting import Mail, Receiver
 from components.monitoring.counters import NodeCounters
 from components.monitoring.stack import MonitoringStack
@@ -30,6 +35,7 @@ from components.platform.charts import Chart, ChartArgs, ChartSource
 from components.platform.crds import Crds, CrdsArgs
 from components.platform.external_secrets import ExternalSecret, OutsideValue, SecretStore, SecretStoreArgs
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
+from components.platform.image_signatures import ImageSignatures, ImageSignaturesArgs, Signer
 from components.platform.kubectl import Fetched
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.pods import PodNetwork, PodShape
@@ -50,21 +56,28 @@ from components.storage.claims import ClaimSpec
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.staged import Staged
 from components.tracking.mlflow import Mlflow
+from components.training import staging
 from components.training.backup import Backup
+from components.training.gates import Gate
 from components.training.job import RunData, TrainingJob
 from planner.reliability.checkpoints import Saving
 from tests.components.samples import (
     DEPLOYER,
     ENA,
+    HOST_KEY,
     KEY_ARN,
+    LOGIN,
     Make,
     backup_args,
     cluster_args,
     done,
     engine,
+    experiment_args,
     external_secret_args,
     flow_logs_args,
+    gate_args,
     home_args,
+    host_args,
     hub_args,
     job_args,
     lustre_args,
@@ -89,6 +102,7 @@ OTHER_FABRIC = PodNetwork(
     env={"NCCL_IB_HCA": "=card_0"},
     capabilities=("IPC_LOCK", "SYS_RESOURCE"),
 )
+CACHE = "arn:aws:ecr:us-east-2:123456789012:repository"
 OTHER_COPIER = AwsCli(image="aws-cli:3", env={"AWS_Z": "last", "AWS_A": "first"})
 
 
@@ -304,7 +318,8 @@ VARIANTS: Mapping[str, Make] = {
         "sample",
         monitoring_args(
             receivers=RECEIVERS,
-            secrets={each.name: pulumi.Output.secret(f"secret of {each.name}") for each in RECEIVERS},
+            secrets={each.name: pulumi.Output.secret(f"secret of {each.name}") for each in RECEIVERS[:-1]},
+            outside=pulumi.Output.from_input("kept-outside"),
             control_plane=("etcd", "proxy"),
             counters=NodeCounters(name="rails", image="rails:2", script="rails --print"),
         ),
@@ -614,6 +629,47 @@ VARIANTS: Mapping[str, Make] = {
             door=Door(image="nginx:2", keys=CallerKeys(name=pulumi.Output.from_input("speech-keys-2")), behind=TRITON),
             monitors=done("monitors"),
         ),
+        opts,
+    ),
+    "gate-whose-verdicts-end": lambda opts: Gate("sample", gate_args(after=[done()], expiry_days=29), opts),
+    "node-role-that-caches": lambda opts: NodeRole(
+        "sample",
+        NodeRoleArgs(partition="aws", session_manager=False, cached=[f"{CACHE}/nvcr/*", f"{CACHE}/ghcr/*"]),
+        opts,
+    ),
+    "image-signatures-by-key": lambda opts: ImageSignatures(
+        "sample",
+        ImageSignaturesArgs(
+            namespaces=["tracking"],
+            signer=Signer(key="-----BEGIN PUBLIC KEY-----"),
+            timeout_seconds=25,
+            providers=[],
+            after=done(),
+        ),
+        opts,
+    ),
+    "experiment-that-stops": lambda opts: Experiment(
+        "sample", experiment_args(stopping=Stopping(after_trials=4, after_reports=7)), opts
+    ),
+    "job-of-staged-shards": lambda opts: TrainingJob(
+        "sample",
+        job_args(staging="shard", local={"emptyDir": {}}, files={staging.SCRIPTS: {"stage.py": "import shards"}}),
+        opts,
+    ),
+    "mlflow-with-a-key": lambda opts: Mlflow(
+        "sample", mlflow_args(client=object_store.client("unused", "https://s3.example.com").env), opts
+    ),
+    "network-closed": lambda opts: Network("sample", network_args(nat_zone_ids=[]), opts),
+    "network-for-callers": lambda opts: Network("sample", network_args(nat_zone_ids=[], internet=True), opts),
+    "pipeline-run-with-files": lambda opts: PipelineRun(
+        "sample",
+        PipelineRunArgs(job=job_args(nodes=1, files={"/etc/plan": {"plan.json": "{}"}}), namespace="pipelines"),
+        opts,
+    ),
+    "host-as-root": lambda opts: Host("sample", host_args(login=replace(LOGIN, user="root")), opts),
+    "credentials-as-root": lambda opts: Credentials(
+        "sample",
+        CredentialsArgs(login=replace(LOGIN, user="root"), address="10.20.0.11", host_key=HOST_KEY, after=[done()]),
         opts,
     ),
 }

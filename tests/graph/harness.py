@@ -109,6 +109,7 @@ class RecordingMonitor(mocks.MockMonitor):
             provider=request.provider,
             inputs=provider_inputs(plain(wire)) if request.type.startswith("pulumi:providers:") else plain(wire),
             secret=frozenset(key for key, value in wire.items() if has_secret(value)),
+            secret_outputs=tuple(request.additionalSecretOutputs),
             protect=request.protect,
             retained=request.retainOnDelete,
             depends_on=self._made(request.dependencies),

@@ -9,9 +9,13 @@ import ast
 import contextlib
 import functools
 import io
+import json
+import math
 import os
+import random
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +40,8 @@ what tests/graph asks of the shipped ones."""
 LEAST_SECONDS, TIMES = 60, 10
 """How long a mutant's tests may take: at least so many seconds, and so many times what they take without it."""
 
+PATIENCE = "of the processor, after which a mutant counts as a survivor, whatever its other tests would say"
+
 
 def main(words: Sequence[str] | None = None) -> int:
     """Exit status 0 if hardly any mutant survives, each with its reason; 1 if not; 2 if the tests fail without one."""
@@ -45,10 +51,14 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--program", nargs="+", default=PROGRAM, help="packages that the tests are traced through")
     parser.add_argument("--tests", nargs="+", default=TESTS)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--sample", type=int, metavar="N", help="try N of each path's mutants, drawn by chance")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample (default: 1)")
+    parser.add_argument("--again", action="store_true", help="try what survived the last time, with other tests")
+    parser.add_argument("--patience", type=float, default=math.inf, metavar="SECONDS", help=PATIENCE)
     options = parser.parse_args(words)
     os.chdir(options.root)
     sys.path.insert(0, os.fspath(options.root))
-    run = _Run(options.root, options.paths or list(options.program), options.program, options.jobs)
+    run = _Run(options)
     words = ["-p", "no:cacheprovider", "--capture=no", "--rootdir", os.fspath(options.root), "-m", "not engine"]
     with contextlib.redirect_stdout(io.StringIO()) as said:
         pytest.main([*words, *options.tests], plugins=[run])
@@ -61,13 +71,17 @@ def main(words: Sequence[str] | None = None) -> int:
 class _Run:
     """In the place of pytest's loop over tests: one over mutants."""
 
-    def __init__(self, root: Path, paths: Sequence[str], program: Sequence[str], jobs: int) -> None:
+    def __init__(self, options: argparse.Namespace) -> None:
         self.status: int | None = None
         self._out = sys.stdout
-        self._root, self._program, self._jobs = root, program, jobs
-        self._cache = root / "build" / "mutants"
-        self._files = [file for path in paths for file in files(root, path)]
-        self._all = [file for package in program for file in files(root, package)]
+        self._root, self._program, self._jobs = options.root, options.program, options.jobs
+        self._again = options.again
+        self._sample, self._seed, self._patience = options.sample, options.seed, options.patience
+        self._cache = self._root / "build" / "mutants"
+        self._lived = self._cache / "lived.json"
+        self._places = {path: list(files(self._root, path)) for path in options.paths or self._program}
+        self._files = [file for each in self._places.values() for file in each]
+        self._all = [file for package in self._program for file in files(self._root, package)]
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items if item.name.partition("[")[0] not in NOT_KILLERS}
@@ -86,14 +100,17 @@ class _Run:
         survivors, tried, killers = [], [], Killers(self._cache / "killers.json")
 
         def works() -> Iterator[tuple[Mutant, functools.partial[str], int]]:
-            for file in self._files:
-                tree, found = mutants(self._root, file)
+            for file, tree, found in self._drawn():
                 print(f"trying {len(found)} mutants of {file}", file=self._out, flush=True)
                 for mutant in found:
-                    cover = [ran for ran in known if _covers(ran, mutant, self._users(file))]
+                    mutant, cover = self._cover(mutant, known)
                     order = [items[test] for test in killers.order(mutant, cover)]
                     seconds = max(LEAST_SECONDS, int(TIMES * sum(ran.seconds for ran in cover)))
-                    yield mutant, functools.partial(fate, mutant, tree, self._root, order, packages), seconds
+                    yield (
+                        mutant,
+                        functools.partial(fate, mutant, tree, self._root, order, packages, self._patience),
+                        seconds,
+                    )
 
         for mutant, answer in each_forked(works(), self._jobs):
             if isinstance(answer, Exception):
@@ -107,11 +124,41 @@ class _Run:
             elif answer:
                 killers.keep(mutant, str(answer))
         killers.write()
+        self._lived.write_text(json.dumps([each.key for each in survivors]))
         survivors.sort(key=lambda each: (each.file, each.line))
         excused = reasons.read(self._root / "tests" / "mutants" / "survivors.toml")
-        lines, well = reasons.verdict(survivors, tried, self._files, excused)
+        whole = not (self._sample or self._again)
+        lines, well = reasons.verdict(survivors, tried, self._files if whole else (), excused)
+        if len(self._places) > 1:
+            lines[-1:-1] = [self._rate(place, survivors, tried) for place in self._places]
+        if self._sample:
+            lines.append(f"{lines.pop()}, {self._sample} of each drawn by chance with seed {self._seed}")
         print("\n".join(lines), file=self._out)
         return 0 if well else 1
+
+    def _rate(self, place: str, survivors: Sequence[Mutant], tried: Sequence[Mutant]) -> str:
+        here = self._places[place]
+        return f"{place}: {reasons.rate(*(sum(each.file in here for each in some) for some in (survivors, tried)))}"
+
+    def _cover(self, mutant: Mutant, known: Sequence[Ran]) -> tuple[Mutant, list[Ran]]:
+        """The mutant and the tests of it. What no test runs is run when its file is imported, or by nobody."""
+        users = self._users(mutant.file)
+        if found := [ran for ran in known if _covers(ran, mutant, users)]:
+            return mutant, found
+        mutant = replace(mutant, static=True)
+        return mutant, [ran for ran in known if _covers(ran, mutant, users)]
+
+    def _drawn(self) -> list[tuple[str, ast.Module, list[Mutant]]]:
+        """Files with their mutants, or with those of the sample."""
+        found = {file: mutants(self._root, file) for file in self._files}
+        chance, chosen = random.Random(self._seed), set()  # noqa: S311 - no secret
+        lived = {tuple(each) for each in json.loads(self._lived.read_text())} if self._again else None
+        for within in self._places.values():
+            known = [mutant for file in within for mutant in found[file][1]]
+            every = [id(mutant) for mutant in known if lived is None or mutant.key in lived]
+            chosen.update(chance.sample(every, min(self._sample or len(every), len(every))))
+        rows = ((file, tree, [each for each in every if id(each) in chosen]) for file, (tree, every) in found.items())
+        return [row for row in rows if row[2]]
 
     @functools.cache  # noqa: B019 - there is one
     def _users(self, file: str) -> frozenset[str]:

@@ -5,8 +5,11 @@ import builtins
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
+import math
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -20,9 +23,17 @@ from tests.mutants.points import CHANGED, Mutant
 SURVIVED, WITHOUT_EFFECT = "survived", "without effect"
 
 
-def fate(mutant: Mutant, tree: ast.Module, root: Path, items: Sequence[pytest.Item], packages: Sequence[str]) -> str:
+def fate(
+    mutant: Mutant,
+    tree: ast.Module,
+    root: Path,
+    items: Sequence[pytest.Item],
+    packages: Sequence[str],
+    patience: float = math.inf,
+) -> str:
     """The test that fails with the mutant in place, SURVIVED, or WITHOUT_EFFECT if it changed no value.
 
+    Tests after `patience` seconds of the processor are left out: what lives so long counts as a survivor.
     Code of a function is exchanged where it is. What runs at import is imported again, by a pytest in this pytest.
     """
     changer = Changer()
@@ -31,9 +42,9 @@ def fate(mutant: Mutant, tree: ast.Module, root: Path, items: Sequence[pytest.It
     code = compile(tree, str(root / mutant.file), "exec", dont_inherit=True)
     module = sys.modules.get(_module(mutant.file))
     if not mutant.static and module is not None and _exchange(module, code, mutant.function):
-        killer = _first_failure(items)
+        killer = _first_failure(_within(patience, items))
     else:
-        killer = _first_failure_anew(code, root, mutant.file, items, packages)
+        killer = _first_failure_anew(code, root, mutant.file, items, packages, patience)
     if killer:
         return killer
     return SURVIVED if changer.worked or mutant.how == "dropped" else WITHOUT_EFFECT
@@ -63,7 +74,12 @@ def _exchange(module: ModuleType, code: CodeType, function: str) -> bool:
     return False
 
 
-def _first_failure(items: Sequence[pytest.Item]) -> str:
+def _within(patience: float, items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    end = time.process_time() + patience
+    return itertools.takewhile(lambda _: time.process_time() < end, items)
+
+
+def _first_failure(items: Iterable[pytest.Item]) -> str:
     for item in items:
         if any(report.failed for report in runtestprotocol(item, nextitem=None, log=False)):
             return item.nodeid
@@ -93,9 +109,19 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _First:
-    """Remembers the first test that failed, or whose file could not be imported."""
+    """Remembers the first test that failed, or whose file could not be imported; ends when patience does."""
 
     test: str = ""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self._left = iter(_within(self._patience, items[:]))
+
+    def pytest_runtest_logstart(self) -> None:
+        if next(self._left, None) is None:
+            pytest.exit("out of patience")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.test:
@@ -107,14 +133,14 @@ class _First:
 
 
 def _first_failure_anew(
-    code: CodeType, root: Path, file: str, items: Sequence[pytest.Item], packages: Sequence[str]
+    code: CodeType, root: Path, file: str, items: Sequence[pytest.Item], packages: Sequence[str], patience: float
 ) -> str:
     """Forget the program and its tests, and import them again with the mutant in its place."""
     ours: Callable[[str], bool] = lambda name: name.partition(".")[0] in packages and "mutants" not in name  # noqa: E731
     for name in [each for each in sys.modules if ours(each) or each == "conftest"]:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder(_module(file), root / file, code))
-    first = _First()
+    first = _First(patience)
     words = ["-x", "-p", "no:cacheprovider", "--capture=no", "--rootdir", str(root)]
     pytest.main([*words, *(item.nodeid for item in items)], plugins=[first])
     return first.test

@@ -7,6 +7,7 @@ it is there for the order alone.
 """
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +22,9 @@ SILENT = frozenset({"register_outputs", "named", "warn", "info", "debug", "error
 
 COMPOSED = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Call, ast.Lambda)
 """Values whose parts are broken, and not the whole."""
+
+ALIAS = re.compile(r"([A-Z][a-z]\w*|dict|list|tuple|type)\[")
+"""How a name for a type begins."""
 
 LONGEST = 100
 """How much of a text is shown, and known by."""
@@ -143,7 +147,7 @@ class _Finder(ast.NodeVisitor):
             self._field(node, "value", node.value)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        if not (isinstance(node.value, ast.Subscript) and self._text(node.value).startswith(("Literal[", "Callable["))):
+        if not (isinstance(node.value, ast.Subscript) and ALIAS.match(self._text(node.value))):
             self._field(node, "value", node.value)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:

@@ -22,6 +22,11 @@ def read(path: Path) -> dict[Key, str]:
     return reasons
 
 
+def rate(survivors: int, tried: int) -> str:
+    """N of M survive (P %)."""
+    return f"{survivors} of {tried} survive ({100 * survivors / tried if tried else 0:.1f} %)"
+
+
 def verdict(
     survivors: Sequence[Mutant], tried: Sequence[Mutant], files: Sequence[str], reasons: dict[Key, str]
 ) -> tuple[list[str], bool]:
@@ -41,7 +46,6 @@ def verdict(
         lines.append(f"survivors.toml has a reason for what {why}; take it out: {' | '.join(key)}")
     if bare:
         lines.append(f"{len(bare)} without a reason in survivors.toml: write a test that kills them, or the reason")
-    percent = 100 * len(survivors) / len(tried) if tried else 0.0
-    lines.append(f"{len(survivors)} of {len(tried)} survive ({percent:.1f} %)")
+    lines.append(rate(len(survivors), len(tried)))
     few = len(survivors) <= max(1, MOST_PER_HUNDRED * len(tried) // 100)
     return lines, few and not bare and not idle

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -76,11 +77,11 @@ class Shop:
 
     root: Path
 
-    def tried(self, *paths: str) -> tuple[int, list[str]]:
+    def tried(self, *words: str) -> tuple[int, list[str]]:
         """Exit status of the tool, and its lines."""
-        words = [sys.executable, "-m", "tests.mutants", *paths, "--root", os.fspath(self.root), "--program", "shop"]
+        here = [sys.executable, "-m", "tests.mutants", "--root", os.fspath(self.root), "--program", "shop"]
         done = subprocess.run(
-            [*words, "--tests", "checks", "--jobs", "2"], cwd=ROOT, capture_output=True, text=True, timeout=120
+            [*here, "--tests", "checks", "--jobs", "2", *words], cwd=ROOT, capture_output=True, text=True, timeout=120
         )
         assert not done.stderr, done.stderr
         return done.returncode, done.stdout.splitlines()
@@ -113,6 +114,33 @@ def test_survivors_are_listed_and_the_dead_are_not(shop: Shop) -> None:
     assert lines[-1].endswith(" %)")
     assert lines[-2] == "8 without a reason in survivors.toml: write a test that kills them, or the reason"
     assert status == 1
+
+
+def test_a_sample_says_how_many_it_drew_and_asks_nothing_of_the_rest(shop: Shop) -> None:
+    """The same seed draws the same; a reason for what was not drawn is left alone."""
+    once, again = shop.tried("--sample", "5", "--seed", "3"), shop.tried("--sample", "5", "--seed", "3")
+    assert sorted(once[1]) == sorted(again[1])
+    assert re.fullmatch(r"\d of [1-5] survive \(\d+\.\d %\), 5 of each drawn by chance with seed 3", once[1][-1])
+
+
+def test_what_lived_is_tried_again(shop: Shop) -> None:
+    """With a test more, what lived with fewer."""
+    first = shop.tried()[1][-1]
+    with (shop.root / "checks" / "test_shop.py").open("a") as file:
+        file.write(STRONG)
+    assert (first[:5], shop.tried("--again")[1][-1]) == ("8 of ", "0 of 8 survive (0.0 %)")
+
+
+def test_what_outlives_the_patience_survives(shop: Shop) -> None:
+    assert re.match(r"(\d+) of \1 survive", shop.tried("--patience", "0")[1][-1])
+
+
+def test_what_runs_at_import_alone_is_imported_again(shop: Shop) -> None:
+    with (shop.root / "shop" / "offers.py").open("a") as file:
+        file.write("\n\ndef made():\n    return max(9, 9)\n\n\nMADE = made()\n")
+    with (shop.root / "checks" / "test_shop.py").open("a") as file:
+        file.write("\n\ndef test_made():\n    from shop.offers import MADE, shop\n\n    assert shop() and MADE == 9\n")
+    assert not [line for line in shop.tried()[1] if " in made " in line]
 
 
 def test_one_survivor_may_stay_with_its_reason(shop: Shop) -> None:
@@ -206,6 +234,7 @@ def found_in(tmp_path: Path, source: str) -> list[str]:
         'Thing("logical-name")',
         "def f(x: Literal[3]) -> Literal[4]: pass",
         "assert x == 3, 'text'",
+        "Right = tuple[Literal[3], Sequence[Literal[4]]]",
         "y = f if a == 3 else g",
     ],
 )

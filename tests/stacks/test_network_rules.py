@@ -106,6 +106,9 @@ REFUSED = (
     ("a node's address asks a run", NODE, RUN, 23456),
     ("a run asks what watches it", RUN, WATCH, 9464),
     ("what watches runs asks a server", WATCH, SERVER, 8000),
+    ("who may ask the API asks another port of it", WATCH, API, 80),
+    ("who may ask its interfaces asks another port of them", WATCH, CONTROL_PLANE, 80),
+    ("who may have a role asks another port for it", RUN, IDENTITY, 443),
     ("another run", RUN, End(namespace="training", labels={"gpucluster/run": "other"}), 23456),
 )
 
