@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def wait(
             if not found:
                 return
             said = f"waiting for the driver to remove {', '.join(found)}"
-        except OSError as error:
+        except (OSError, HTTPException, ValueError) as error:
             said = f"the API server was not asked: {error}"
         if said != told:
             told = said

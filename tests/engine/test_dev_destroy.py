@@ -66,10 +66,10 @@ def test_destroy_removes_every_resource_and_leaves_what_was_there_before(dev: Re
     with Detaching(dev) as detaching:
         assert operations(dev.destroy()) == sorted(("delete", short_type(urn.type), urn.name) for urn in urns)
     assert state.resources(dev.engine.export()) == []
+    assert detaching.left, f"nothing waited for {before['ec2:volume']}"
+    assert set(detaching.left) <= set(before["ec2:volume"])
     assert dev.inventory() == held
     assert dev.clusters() == []
-    assert detaching.left
-    assert set(detaching.left) <= set(before["ec2:volume"])
 
 
 def test_no_process_of_a_control_plane_runs_on(dev: Rehearsed) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from http.client import HTTPException, IncompleteRead
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,11 @@ class Server(Api):
     """The API server: `answers` are what lists of volumes hold, the last one again and again."""
 
     deployment: dict[str, Any] | None
-    answers: list[list[Any] | OSError]
+    answers: list[list[Any] | OSError | HTTPException]
     asked: list[str]
 
     @classmethod
-    def of(cls, deployment: dict[str, Any] | None, *answers: list[Any] | OSError) -> Server:
+    def of(cls, deployment: dict[str, Any] | None, *answers: list[Any] | OSError | HTTPException) -> Server:
         server = cls("http://api", "token", "kube-system", None)
         for name, value in (("deployment", deployment), ("answers", list(answers)), ("asked", [])):
             object.__setattr__(server, name, value)
@@ -50,7 +51,7 @@ class Server(Api):
             return {"items": [{"metadata": {"uid": THERE}}]}
         assert path == "/api/v1/persistentvolumes"
         said = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(said, OSError):
+        if isinstance(said, Exception):
             raise said
         return {"items": said}
 
@@ -74,12 +75,16 @@ def test_only_what_a_driver_is_about_to_remove_is_left(other: Any) -> None:
 @pytest.mark.parametrize("deployment", [DELETED, None])
 def test_a_destroy_waits_until_the_last_volume_is_gone(deployment: Any, capsys: pytest.CaptureFixture[str]) -> None:
     both = [volume("a"), volume("b")]
-    server, paused = Server.of(deployment, both, OSError("no route"), both, both, [volume("b")], []), list[float]()
+    server, paused = (
+        Server.of(deployment, both, OSError("no route"), IncompleteRead(b""), both, both, [volume("b")], []),
+        list[float](),
+    )
     wait(lambda: server, "volumes-end", 2, paused.append)
-    assert paused == [2] * 5
+    assert paused == [2] * 6
     assert capsys.readouterr().err.splitlines() == [
         "waiting for the driver to remove a, b",
         "the API server was not asked: no route",
+        "the API server was not asked: IncompleteRead(0 bytes read)",
         "waiting for the driver to remove a, b",
         "waiting for the driver to remove b",
     ]
