@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from rehearsal.particulars import Content, Held, Reserved, Stored, region
-from rehearsed import machines
+from rehearsed import machines, preset
 
 S3_URI = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([^\s\"'#,{}\[\]]*))?")
 DEFAULT_VPC = "10.64.0.0/16"
@@ -53,6 +53,7 @@ def content(text: str) -> Content:
 
     A bucket that it names and does not declare is a stranger's: somebody has every good name already.
     """
+    text = preset.whole(text)
     now = datetime.now(UTC)
     booked = (Reserved(each.id, each.order(now), each.words) for each in blocks(text))
     declared = {bucket.name: bucket for bucket in sources(text)}

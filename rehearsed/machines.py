@@ -2,7 +2,9 @@
 puts on its machines by its own means (drivers, DOCA, the client of its file system).
 
 Models are known by their makers' data, and by what `nvidia-smi` and lspci show of them: NVIDIA, DGX H100/H200 user
-guide, "Hardware overview"; Dell, PowerEdge R660 and R760 technical guides; pci.ids (15b3:1021 is a ConnectX-7).
+guide, "Hardware overview"; Dell, PowerEdge R660, R760, XE8640 and XE9680 technical guides; Supermicro, product pages of
+AS-8125GS-TNHR, SYS-821GE-TNHR and SYS-421GE-TNHR2-LCC (the most memory is the buyer's choice: here the catalogue's);
+pci.ids (15b3:1021 is a ConnectX-7).
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ PARTS, PART_BYTES = 64, 1 << 30
 _DRIVER = "580.126.20"
 _H100 = Gpu("NVIDIA H100 80GB HBM3", 8, _DRIVER, 200, 700, 1980)
 _H200 = Gpu("NVIDIA H200", 8, _DRIVER, 200, 700, 1980)
+# Four of them are connected without switches (NVIDIA, HGX H100 4-GPU).
+_H100_4 = Gpu("NVIDIA H100 80GB HBM3", 4, _DRIVER, 200, 700, 1980, nvswitch=False)
+_RTX_3060 = Gpu("NVIDIA GeForce RTX 3060", 1, _DRIVER, 100, 170, 1777, nvswitch=False)
 _INFINIBAND = re.compile(r"\b(EDR|HDR|NDR|XDR)\b")
 """In the name of a server: what its storage cards speak."""
 _COUNTING = re.compile(r"\[(\d+)-(\d+)\]")
@@ -50,6 +55,13 @@ SERVERS: Mapping[str, Server] = {
     "DGX H200": Server("DGXH200", 224, 2048, _H200),
     "Dell PowerEdge R660": Server("PowerEdge R660", 128, 256, drive_gb=1920),
     "Dell PowerEdge R760": Server("PowerEdge R760", 224, 512),
+    "Dell PowerEdge XE8640": Server("PowerEdge XE8640", 224, 1024, _H100_4),
+    "Dell PowerEdge XE9680 HDR": Server("PowerEdge XE9680", 256, 1536, _H100),
+    "Supermicro AS-8125GS-TNHR": Server("AS -8125GS-TNHR", 384, 2304, _H100),
+    "Supermicro SYS-421GE-TNHR2-LCC": Server("SYS-421GE-TNHR2-LCC", 224, 2048, _H100),
+    "Supermicro SYS-821GE-TNHR H200": Server("SYS-821GE-TNHR", 256, 1536, _H200),
+    "Lab box": Server("To Be Filled By O.E.M.", 16, 32, drive_gb=1000),
+    "Lab box RTX 3060": Server("To Be Filled By O.E.M.", 16, 64, _RTX_3060, drive_gb=1000),
 }
 UNKNOWN = Server("", 64, 256)
 """A server of a model that is not known here: small, and without GPUs."""
@@ -63,7 +75,14 @@ def machines(text: str) -> tuple[Machine, ...]:
         return ()
     pools = {str(each.get("name")): each for each in _mappings(config.get(f"{PROJECT}:pools"))}
     lustre = (config.get(f"{PROJECT}:storage") or {}).get("lustre") or {}
-    site = Site(inventory, pools, infiniband=bool(_INFINIBAND.search(str(lustre.get("server")))), lustre=bool(lustre))
+    rows = _mappings((config.get(f"{PROJECT}:catalogue") or {}).get("servers"))
+    site = Site(
+        inventory,
+        pools,
+        infiniband=bool(_INFINIBAND.search(str(lustre.get("server")))),
+        lustre=bool(lustre),
+        alike={str(each.get("name")): str(each.get("like")) for each in rows},
+    )
     return tuple(machine for entry in _mappings(inventory.get("hosts")) for machine in _entry(entry, site))
 
 
@@ -98,14 +117,20 @@ def _mappings(value: Any) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Site:
-    """What machines have in common: the inventory, the pools, whether the storage network is InfiniBand, and whether
-    its file system is Lustre.
+    """What machines have in common: the inventory, the pools, whether the storage network is InfiniBand, whether its
+    file system is Lustre, and which known server each row of the stack's own is like.
     """
 
     inventory: Mapping[str, Any]
     pools: Mapping[str, Mapping[str, Any]]
     infiniband: bool
     lustre: bool
+    alike: Mapping[str, str]
+
+    def server(self, pool: str) -> Server:
+        """The model of a pool's machines."""
+        model = str((self.pools.get(pool) or {}).get("server"))
+        return SERVERS.get(self.alike.get(model, model), UNKNOWN)
 
     def disks(self, name: str) -> list[str]:
         """Disks of the machine of that name."""
@@ -116,7 +141,7 @@ class Site:
 
 def _entry(entry: Mapping[str, Any], site: Site) -> Iterator[Machine]:
     inventory = site.inventory
-    server = SERVERS.get(str((site.pools.get(str(entry.get("pool"))) or {}).get("server")), UNKNOWN)
+    server = site.server(str(entry.get("pool")))
     names, addresses = counted(str(entry.get("name"))), counted(str(entry.get("address")))
     keys, serials = list(entry.get("hostKeys") or ()), [str(each) for each in entry.get("serials") or ()]
     if not len(names) == len(addresses) == len(keys):
