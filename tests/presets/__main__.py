@@ -1,6 +1,6 @@
 """Rehearse shipped stacks and presets, one after the other, and write what they came to into docs/rehearsal.md.
 
-Exit status 1 if one of them does not pass: what is wrong is printed, and it has no row any more.
+Exit status 1 if one of them does not pass: what is wrong is printed, and its row says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
             table.write({name: table.row(rehearsed(name, screen))})
         except (RehearsalError, CommandError, EngineError) as error:
             screen.print(str(error), style="red", markup=False, soft_wrap=True)
-            table.write({name: None})
+            table.write({name: table.missing(name, "does not pass")})
             failed.append(name)
     if failed:
         screen.print(f"do not pass: {', '.join(failed)}", style="red")

@@ -34,20 +34,25 @@ def row(found: Rehearsed) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def missing(name: str, why: str = "not rehearsed whole yet") -> str:
+    """The line of a stack of which nothing is known."""
+    return f"| `{name}` | | | {why} | | | | |"
+
+
 def rows(page: str) -> dict[str, str]:
     """The lines of the table by the stack's name."""
     lines = page.partition(BEGIN)[2].partition(END)[0].splitlines()
     return {line.split("`")[1]: line for line in lines if line.startswith("| `")}
 
 
-def changed(page: str, new: Mapping[str, str | None]) -> str:
-    """The page with other rows; None takes one out."""
+def changed(page: str, new: Mapping[str, str]) -> str:
+    """The page with other rows, one for all that is shipped."""
     before, _, rest = page.partition(BEGIN)
     lines = {**rows(page), **new}
-    kept = [line for name in stacks.NAMES if (line := lines.get(name))]
-    return "\n".join([f"{before}{BEGIN}", *HEAD, *kept, END]) + rest.partition(END)[2]
+    every = [lines.get(name) or missing(name) for name in stacks.NAMES]
+    return "\n".join([f"{before}{BEGIN}", *HEAD, *every, END]) + rest.partition(END)[2]
 
 
-def write(new: Mapping[str, str | None]) -> None:
+def write(new: Mapping[str, str]) -> None:
     """Rewrite the page with other rows."""
     PAGE.write_text(changed(PAGE.read_text(encoding="utf-8"), new), encoding="utf-8")

@@ -18,15 +18,16 @@ def test_all_that_is_shipped_has_its_row_in_the_order_of_the_list() -> None:
     assert tuple(table.rows(table.PAGE.read_text(encoding="utf-8"))) == stacks.NAMES
 
 
-def test_a_row_is_put_in_its_place_replaced_and_taken_out() -> None:
-    page = f"before\n{table.BEGIN}\nold\n| `dev` | a |\n| `mid` | b |\n{table.END}\nafter\n"
+def test_a_row_is_put_in_its_place_and_replaced_and_what_has_none_says_so() -> None:
+    page = f"before\n{table.BEGIN}\nold\n| `mid` | b |\n{table.END}\nafter\n"
     assert table.row(FOUND) == LINE
     more = table.changed(page, {"lab-metal": LINE})
-    assert table.rows(more) == {"dev": "| `dev` | a |", "lab-metal": LINE, "mid": "| `mid` | b |"}
-    assert list(table.rows(more)) == ["dev", "lab-metal", "mid"]
-    assert table.changed(more, {"lab-metal": None, "dev": None}).splitlines() == [
-        *("before", table.BEGIN, *table.HEAD, "| `mid` | b |", table.END, "after")
-    ]
+    found = table.rows(more)
+    assert tuple(found) == stacks.NAMES
+    assert (found["lab-metal"], found["mid"], found["dev"]) == (LINE, "| `mid` | b |", table.missing("dev"))
+    assert more.startswith(f"before\n{table.BEGIN}\n{table.HEAD[0]}\n")
+    assert more.endswith(f"{table.END}\nafter\n")
+    assert table.rows(table.changed(more, {"mid": "| `mid` | c |"})) == {**found, "mid": "| `mid` | c |"}
 
 
 @pytest.mark.parametrize("name", stacks.NAMES)
