@@ -98,7 +98,12 @@ def files(text: str) -> Mapping[str, Mapping[str, int]]:
         return {}
     named = [str(each.get("name")) for each in _mappings((config.get(f"{PROJECT}:training") or {}).get("datasets"))]
     where = CEPHFS if "ceph" in (config.get(f"{PROJECT}:storage") or {}) else SHARED
-    return {where: {f"datasets/{name}/part-{part:04}.tar": PART_BYTES for name in named for part in range(PARTS)}}
+    return {where: {f"datasets/{name}/{part(number)}": PART_BYTES for name in named for number in range(PARTS)}}
+
+
+def part(number: int) -> str:
+    """The name of a file of a dataset."""
+    return f"part-{number:04}.tar"
 
 
 def counted(pattern: str) -> list[str]:
