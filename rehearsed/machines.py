@@ -158,7 +158,7 @@ def _entry(entry: Mapping[str, Any], site: Site) -> Iterator[Machine]:
             serial=serials[at] if at < len(serials) else f"{name}-serial",
             model=server.model,
             host_key=" ".join(str(key).split()[:2]),
-            user=str(inventory.get("user", "root")),
+            user=str(inventory.get("user", "ubuntu")),
             cores=server.threads,
             memory_gib=server.memory_gib,
             gpu=server.gpu if inventory.get("driver", "host") == "host" else _undriven(server.gpu),

@@ -11,6 +11,7 @@ import yaml
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from rehearsed import account, machines, secrets
+from settings.inventory import Inventory
 from settings.load import from_sections
 from settings.presets import preset, preset_names
 from tests.presets import stacks
@@ -56,6 +57,13 @@ def test_the_shipped_stack_has_all_of_its_hosts() -> None:
     assert [card.infiniband for card in found["dgx-01"].cards] == [True] * 8 + [False]
     assert "/dev/disk/by-path/" + found["dgx-01"].drives[1].path in SHIPPED
     assert found["oss-4"].gpu is None
+
+
+def test_who_logs_in_is_whom_the_program_takes_where_the_file_names_nobody() -> None:
+    named = yaml.safe_load(text(host()))
+    del named["config"]["gpucluster:inventory"]["user"]
+    (found,) = machines.machines(yaml.safe_dump(named))
+    assert found.user == Inventory.model_fields["user"].default == "ubuntu"
 
 
 def test_a_host_key_is_named_without_its_comment() -> None:
