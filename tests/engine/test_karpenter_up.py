@@ -33,12 +33,13 @@ SCALED = {
 
 @pytest.fixture(scope="module")
 def scaled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
-    """The dev stack with its pool of servers left to Karpenter, applied; the last test of this module ends it."""
+    """The dev stack without its run, with the pool of its servers left to Karpenter; the last test here ends it."""
     directory = tmp_path_factory.mktemp("karpenter")
     tree = Tree.copy(directory / "tree")
     stack = tree.stack("dev")
-    pool: dict[str, Any] = stack.get("gpucluster:pools[2]")
-    stack.set("gpucluster:pools[2]", {**pool, **SCALED}).set("gpucluster:budget.maxHourlyUsd", 40)
+    system, _, pool = stack.get("gpucluster:pools")
+    stack.set("gpucluster:pools", [system, {**pool, **SCALED}]).set("gpucluster:budget.maxHourlyUsd", 40)
+    stack.set("gpucluster:training", {})
     with rehearsed("karpenter", tree, directory / "state") as site:
         site.up().require()
         site.settled()
@@ -77,11 +78,13 @@ def test_a_second_up_changes_nothing_and_keeps_the_node(scaled: Rehearsed) -> No
 
 
 def test_without_the_service_the_node_goes_and_with_it_another_one_comes(scaled: Rehearsed) -> None:
-    with scaled.tree.changed() as tree:
-        tree.stack("dev").set("gpucluster:serving.services", [])
-        scaled.up().require()
-        until(lambda: not instances(scaled), "no instance without pods", 240)
-        scaled.assert_quiet()
+    stack = scaled.tree.stack("dev")
+    services = stack.get("gpucluster:serving.services")
+    stack.set("gpucluster:serving.services", [])
+    scaled.up().require()
+    until(lambda: not instances(scaled), "no instance without pods", 240)
+    scaled.assert_quiet()
+    stack.set("gpucluster:serving.services", services)
     scaled.up().require()
     scaled.settled()
     assert len(instances(scaled)) == 1

@@ -34,7 +34,7 @@ def row(found: Rehearsed) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def missing(name: str, why: str = "not rehearsed whole yet") -> str:
+def missing(name: str, why: str = "not by this command yet") -> str:
     """The line of a stack of which nothing is known."""
     return f"| `{name}` | | | {why} | | | | |"
 
