@@ -172,6 +172,9 @@ engine: toolchain ## tests that apply stacks with the real engine, three sites a
 test-scale: toolchain ## the largest rehearsals, beyond the engine tests' time: autoscaling under load, every failure in turn
 	@$(WITH_ARGS) $(RUN) pytest -n 1 -m 'engine and scale' --override-ini 'testpaths=tests/engine'
 
+presets: toolchain ## rehearse every shipped stack and preset whole, or PRESET; rewrites the table of docs/rehearsal.md (an hour)
+	@$(RUN) tests.presets $${PRESET:+"$$PRESET"}
+
 policy: setup ## the rules of policy/ over what STACK registers, without an engine
 	@$(RUN) tests.graph "$$STACK"
 

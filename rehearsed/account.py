@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from rehearsal.particulars import Content, Held, Reserved, Stored, region
-from rehearsed import machines
+from rehearsed import machines, preset
 
 S3_URI = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([^\s\"'#,{}\[\]]*))?")
 DEFAULT_VPC = "10.64.0.0/16"
@@ -53,6 +53,7 @@ def content(text: str) -> Content:
 
     A bucket that it names and does not declare is a stranger's: somebody has every good name already.
     """
+    text = preset.whole(text)
     now = datetime.now(UTC)
     booked = (Reserved(each.id, each.order(now), each.words) for each in blocks(text))
     declared = {bucket.name: bucket for bucket in sources(text)}
@@ -218,12 +219,24 @@ def _services(text: str) -> Iterator[dict[str, Any]]:
             )
 
 
+def _datasets(text: str) -> Iterator[str]:
+    """Sources of the datasets, without a slash at their end."""
+    with contextlib.suppress(yaml.YAMLError):
+        training = _section(_section(yaml.safe_load(text), "config"), "gpucluster:training")
+        found = training.get("datasets")
+        for each in found if isinstance(found, list) else ():
+            if isinstance(each, dict) and "source" in each:
+                yield str(each["source"]).rstrip("/")
+
+
 def objects(text: str) -> Iterator[Stored]:
     """What lies at the s3:// addresses a stack file names, in the order of the file; comments do not count.
 
-    One object where the address names a file, a model directory otherwise: with weights as large as those of the model
-    of the service that reads them, where its size is known here.
+    One object where the address names a file, the parts of a dataset where a dataset has it as its source, a model
+    directory otherwise: with weights as large as those of the model of the service that reads them, where its size is
+    known here.
     """
+    data = set(_datasets(text))
     models = {str(each.get("weights", "")).rstrip("/"): str(each.get("model")) for each in _services(text)}
     code = "\n".join(re.sub(r"(^|\s)#.*", "", line) for line in text.splitlines())
     for bucket, key in dict.fromkeys(S3_URI.findall(code)):
@@ -231,6 +244,10 @@ def objects(text: str) -> Iterator[Stored]:
             yield Stored(bucket, key, b"{}")
         else:
             prefix = f"{key.rstrip('/')}/" if key.strip("/") else ""
+            if f"s3://{bucket}/{prefix}".rstrip("/") in data:
+                for number in range(machines.PARTS):
+                    yield Stored(bucket, f"{prefix}{machines.part(number)}", b"rehearsed data")
+                continue
             part = BYTES.get(models.get(f"s3://{bucket}/{prefix}".rstrip("/"), ""), 0) // len(WEIGHTS)
             for name, body in FILES.items():
                 yield Stored(bucket, prefix + name, body.encode(), part if part and name in WEIGHTS else None)

@@ -2,7 +2,9 @@
 puts on its machines by its own means (drivers, DOCA, the client of its file system).
 
 Models are known by their makers' data, and by what `nvidia-smi` and lspci show of them: NVIDIA, DGX H100/H200 user
-guide, "Hardware overview"; Dell, PowerEdge R660 and R760 technical guides; pci.ids (15b3:1021 is a ConnectX-7).
+guide, "Hardware overview"; Dell, PowerEdge R660, R760, XE8640 and XE9680 technical guides; Supermicro, product pages of
+AS-8125GS-TNHR, SYS-821GE-TNHR and SYS-421GE-TNHR2-LCC (the most memory is the buyer's choice: here the catalogue's);
+pci.ids (15b3:1021 is a ConnectX-7).
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ FUNCTIONS_LINE = "root=/dev/sda2 ro iommu=pt ib_core.netns_mode=0"
 _DRIVER = "580.126.20"
 _H100 = Gpu("NVIDIA H100 80GB HBM3", 8, _DRIVER, 200, 700, 1980)
 _H200 = Gpu("NVIDIA H200", 8, _DRIVER, 200, 700, 1980)
+# Four of them are connected without switches (NVIDIA, HGX H100 4-GPU).
+_H100_4 = Gpu("NVIDIA H100 80GB HBM3", 4, _DRIVER, 200, 700, 1980, nvswitch=False)
+_RTX_3060 = Gpu("NVIDIA GeForce RTX 3060", 1, _DRIVER, 100, 170, 1777, nvswitch=False)
 _INFINIBAND = re.compile(r"\b(EDR|HDR|NDR|XDR)\b")
 """In the name of a server: what its storage cards speak."""
 _COUNTING = re.compile(r"\[(\d+)-(\d+)\]")
@@ -53,6 +58,13 @@ SERVERS: Mapping[str, Server] = {
     "DGX H200": Server("DGXH200", 224, 2048, _H200),
     "Dell PowerEdge R660": Server("PowerEdge R660", 128, 256, drive_gb=1920),
     "Dell PowerEdge R760": Server("PowerEdge R760", 224, 512),
+    "Dell PowerEdge XE8640": Server("PowerEdge XE8640", 224, 1024, _H100_4),
+    "Dell PowerEdge XE9680 HDR": Server("PowerEdge XE9680", 256, 1536, _H100),
+    "Supermicro AS-8125GS-TNHR": Server("AS -8125GS-TNHR", 384, 2304, _H100),
+    "Supermicro SYS-421GE-TNHR2-LCC": Server("SYS-421GE-TNHR2-LCC", 224, 2048, _H100),
+    "Supermicro SYS-821GE-TNHR H200": Server("SYS-821GE-TNHR", 256, 1536, _H200),
+    "Lab box": Server("To Be Filled By O.E.M.", 16, 32, drive_gb=1000),
+    "Lab box RTX 3060": Server("To Be Filled By O.E.M.", 16, 64, _RTX_3060, drive_gb=1000),
 }
 UNKNOWN = Server("", 64, 256)
 """A server of a model that is not known here: small, and without GPUs."""
@@ -68,8 +80,15 @@ def machines(text: str) -> tuple[Machine, ...]:
     fabric = config.get(f"{PROJECT}:fabric") or {}
     vfs = int(fabric.get("vfsPerPort", 1)) if fabric.get("podDevices") == "sriov" else 0
     lustre = (config.get(f"{PROJECT}:storage") or {}).get("lustre") or {}
-    speaks = bool(_INFINIBAND.search(str(lustre.get("server"))))
-    site = Site(inventory, pools, infiniband=speaks, lustre=bool(lustre), vfs=vfs)
+    rows = _mappings((config.get(f"{PROJECT}:catalogue") or {}).get("servers"))
+    site = Site(
+        inventory,
+        pools,
+        infiniband=bool(_INFINIBAND.search(str(lustre.get("server")))),
+        lustre=bool(lustre),
+        vfs=vfs,
+        alike={str(each.get("name")): str(each.get("like")) for each in rows},
+    )
     return tuple(machine for entry in _mappings(inventory.get("hosts")) for machine in _entry(entry, site))
 
 
@@ -85,7 +104,12 @@ def files(text: str) -> Mapping[str, Mapping[str, int]]:
         return {}
     named = [str(each.get("name")) for each in _mappings((config.get(f"{PROJECT}:training") or {}).get("datasets"))]
     where = CEPHFS if "ceph" in (config.get(f"{PROJECT}:storage") or {}) else SHARED
-    return {where: {f"datasets/{name}/part-{part:04}.tar": PART_BYTES for name in named for part in range(PARTS)}}
+    return {where: {f"datasets/{name}/{part(number)}": PART_BYTES for name in named for number in range(PARTS)}}
+
+
+def part(number: int) -> str:
+    """The name of a file of a dataset."""
+    return f"part-{number:04}.tar"
 
 
 def counted(pattern: str) -> list[str]:
@@ -104,8 +128,9 @@ def _mappings(value: Any) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Site:
-    """What machines have in common: the inventory, the pools, whether the storage network is InfiniBand, whether
-    its file system is Lustre, and how many virtual functions of a fabric's port are to go to pods.
+    """What machines have in common: the inventory, the pools, whether the storage network is InfiniBand, whether its
+    file system is Lustre, how many virtual functions of a fabric's port are to go to pods, and which known server each
+    row of the stack's own is like.
     """
 
     inventory: Mapping[str, Any]
@@ -113,6 +138,12 @@ class Site:
     infiniband: bool
     lustre: bool
     vfs: int
+    alike: Mapping[str, str]
+
+    def server(self, pool: str) -> Server:
+        """The model of a pool's machines."""
+        model = str((self.pools.get(pool) or {}).get("server"))
+        return SERVERS.get(self.alike.get(model, model), UNKNOWN)
 
     def disks(self, name: str) -> list[str]:
         """Disks of the machine of that name."""
@@ -123,7 +154,7 @@ class Site:
 
 def _entry(entry: Mapping[str, Any], site: Site) -> Iterator[Machine]:
     inventory = site.inventory
-    server = SERVERS.get(str((site.pools.get(str(entry.get("pool"))) or {}).get("server")), UNKNOWN)
+    server = site.server(str(entry.get("pool")))
     names, addresses = counted(str(entry.get("name"))), counted(str(entry.get("address")))
     keys, serials = list(entry.get("hostKeys") or ()), [str(each) for each in entry.get("serials") or ()]
     if not len(names) == len(addresses) == len(keys):
@@ -135,7 +166,7 @@ def _entry(entry: Mapping[str, Any], site: Site) -> Iterator[Machine]:
             serial=serials[at] if at < len(serials) else f"{name}-serial",
             model=server.model,
             host_key=" ".join(str(key).split()[:2]),
-            user=str(inventory.get("user", "root")),
+            user=str(inventory.get("user", "ubuntu")),
             cores=server.threads,
             memory_gib=server.memory_gib,
             gpu=server.gpu if inventory.get("driver", "host") == "host" else _undriven(server.gpu),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import yaml
 
-from rehearsed import machines
+from rehearsed import machines, preset
 
 PROJECT = "gpucluster"
 
@@ -15,6 +15,7 @@ def secrets(text: str) -> Sequence[str]:
     """Full keys of the secrets of the hub, of model services, of people's pages, of receivers of alerts, of the
     databases of trials and pipelines, of a tracker and of hosts, each once.
     """
+    text = preset.whole(text)
     config = (yaml.safe_load(text) or {}).get("config") or {}
     receivers = (config.get(f"{PROJECT}:monitoring") or {}).get("receivers") or ()
     serving = config.get(f"{PROJECT}:serving") or {}

@@ -42,6 +42,12 @@ OTHER_SERVICES = {
 """Kinds of services that are looked at only if something has used them: kind -> (module, attribute of its backend)."""
 
 
+PUBLIC = "/aws/"
+"""What begins so is AWS' own: nobody may make a parameter of that name (Systems Manager, PutParameter, Name). Here they
+are there from the first question on: Karpenter asks for images by them.
+"""
+
+
 def inventory() -> dict[str, list[str]]:
     """Ids by kind, sorted; a kind without any is left out."""
     found: dict[str, list[str]] = {}
@@ -147,7 +153,8 @@ def _others() -> Iterator[Row]:
     yield from (("ecr:cache-rule", prefix) for prefix in ecr_cache.rule_prefixes())
     for kind, (module_name, attribute) in OTHER_SERVICES.items():
         for backend in _used(module_name, attribute):
-            yield from ((kind, str(name)) for name in getattr(backend, attribute))
+            names = (str(name) for name in getattr(backend, attribute))
+            yield from ((kind, name) for name in names if not name.startswith(PUBLIC))
 
 
 def _used(module_name: str, attribute: str) -> Iterator[Any]:

@@ -45,6 +45,10 @@ class RefusedError(Exception):
     """The token gives no access; the text says why and never holds the token."""
 
 
+class UnansweredError(Exception):
+    """The account did not answer in time: whose the token is is not known yet."""
+
+
 @dataclass(frozen=True)
 class Token:
     """A decoded token: whose key signed it, and what was signed."""
@@ -122,13 +126,15 @@ class Access:
         self._eks = self._client()
 
     def user(self, token: str, now: datetime.datetime | None = None) -> User:
-        """The user a token stands for. Raises RefusedError."""
+        """The user a token stands for. Raises RefusedError and UnansweredError."""
         now = now or datetime.datetime.now(datetime.UTC)
         decoded = decode(token, now)
         arn = self._identity(decoded)
         try:
             found = self._found(arn, now)
-        except (botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError) as error:
+        except botocore.exceptions.BotoCoreError as error:
+            raise UnansweredError(f"EKS does not answer for {arn}: {error}") from error
+        except botocore.exceptions.ClientError as error:
             raise RefusedError(f"EKS does not answer for {arn}: {error}") from error
         if found is None:
             raise RefusedError(f"cluster {self._cluster} has no access entry for {arn}")
@@ -163,7 +169,7 @@ class Access:
         try:
             answer = urllib3.request("GET", url, headers=headers, timeout=10.0, retries=False)
         except urllib3.exceptions.HTTPError as error:
-            raise RefusedError(f"STS does not answer: {error}") from error
+            raise UnansweredError(f"STS does not answer: {error}") from error
         found = _ARN.search(answer.data.decode(errors="replace"))
         if answer.status != HTTPStatus.OK or found is None:
             code = _CODE.search(answer.data.decode(errors="replace"))

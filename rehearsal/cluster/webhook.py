@@ -8,11 +8,12 @@ import logging
 import ssl
 import threading
 from collections.abc import Callable
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from rehearsal import places
-from rehearsal.cluster.access import RefusedError, User
+from rehearsal.cluster.access import RefusedError, UnansweredError, User
 from rehearsal.cluster.layout import Layout
 from rehearsal.cluster.tls import TlsServer
 
@@ -39,6 +40,18 @@ def review(request: dict[str, Any], authenticate: Authenticate) -> dict[str, Any
     return {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "status": status}
 
 
+def answered(request: dict[str, Any], authenticate: Authenticate) -> tuple[HTTPStatus, dict[str, Any]]:
+    """The status and the answer. After a 500 the API server asks again (apiserver, util/webhook, DefaultShouldRetry):
+    an account that runs late on a busy machine has refused nobody.
+    """
+    try:
+        return HTTPStatus.OK, review(request, authenticate)
+    except UnansweredError as error:
+        log.warning("unanswered: %s", error)
+        reason = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "InternalError"}
+        return HTTPStatus.INTERNAL_SERVER_ERROR, {**reason, "message": str(error), "code": 500}
+
+
 class Webhook:
     """Serves `review` over TLS on a port of loopback; `url` is valid after `start()`."""
 
@@ -61,8 +74,9 @@ class Webhook:
 
             def do_POST(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
-                answer = json.dumps(review(json.loads(self.rfile.read(length)), authenticate)).encode()
-                self.send_response(200)
+                status, found = answered(json.loads(self.rfile.read(length)), authenticate)
+                answer = json.dumps(found).encode()
+                self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()

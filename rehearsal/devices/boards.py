@@ -1,9 +1,9 @@
 """What GPU boards draw, clock and move, by the product's name (`devices/gpus.py`).
 
 Sources: NVIDIA's data sheets (V100 SXM2, T4, A10, A100 SXM4, L4, L40S, H100 SXM5, H200 SXM, B200 and B300 of HGX, RTX
-PRO 6000 Blackwell Server Edition; the A10G of EC2 G5 has none of its own): board power in W, memory in GB/s, dense
-BF16 (FP16 before Ampere) in TFLOPS, NVLinks and GB/s of each in one direction. Clocks are the highest that
-`nvidia-smi -q` names ("Max Clocks") in MHz.
+PRO 6000 Blackwell Server Edition; the A10G of EC2 G5 has none of its own) and its page of the GeForce RTX 3060: board
+power in W, memory in GB/s, dense BF16 (FP16 before Ampere) in TFLOPS, NVLinks and GB/s of each in one direction. Clocks
+are the highest that `nvidia-smi -q` names ("Max Clocks") in MHz, of the GeForce the boost of its page.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ BOARDS: dict[str, Board] = {
     "NVIDIA-H200": Board(700, 1980, 3201, 4800, 989, 18, 25, hbm=True),
     "NVIDIA-B200": Board(1000, 1965, 3996, 8000, 2250, 18, 50, hbm=True),
     "NVIDIA-B300-SXM6-AC": Board(1100, 2032, 3996, 8000, 2250, 18, 50, hbm=True),
+    "NVIDIA-GeForce-RTX-3060": Board(170, 1777, 7501, 360, 25.5),
     "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition": Board(600, 2430, 12481, 1597, 503),
 }
 

@@ -1,4 +1,5 @@
-"""What NVIDIA's tools call the GPUs that EC2 sells, what MIG makes of them, and the node labels and resources of it.
+"""What NVIDIA's tools call the GPUs that EC2 sells and one that labs own, what MIG makes of them, and the node labels
+and resources of it.
 
 Product strings are those of `nvidia-smi -q` ("Product Name") with blanks as dashes, as k8s-device-plugin's GFD writes
 them; memory is the total in MiB that the driver reports, which differs from EC2's figure. Recorded from vendors'
@@ -62,6 +63,8 @@ _BY_NAME_AND_EC2_MEMORY: dict[tuple[str, int], Gpu] = {
         (12, 0),
         {"1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1},
     ),
+    # Of no EC2 type, so the name and the memory are the driver's.
+    ("RTX 3060", 12288): Gpu("NVIDIA-GeForce-RTX-3060", 12288, "ampere", (8, 6)),
 }
 
 

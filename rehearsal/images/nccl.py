@@ -95,7 +95,8 @@ def cards(limits: Mapping[str, object], attached: int | None = None) -> int:
     """Resources of InfiniBand among a container's limits. Of ports of its own it sees those that its pod is attached
     by, if that is known. Pure.
     """
-    counts = {name: int(str(count)) for name, count in limits.items()}
-    own = sum(count for name, count in counts.items() if name.startswith(OWN) and not name.startswith(OF_GPUS))
-    shared = sum(count for name, count in counts.items() if name.startswith(RDMA))
+    own = sum(
+        int(str(count)) for name, count in limits.items() if name.startswith(OWN) and not name.startswith(OF_GPUS)
+    )
+    shared = sum(int(str(count)) for name, count in limits.items() if name.startswith(RDMA))
     return shared + (own if attached is None else min(own, attached))

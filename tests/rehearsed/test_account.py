@@ -47,6 +47,21 @@ config:
     assert sizes["b/model-00001-of-00002.safetensors"] is None
 
 
+def test_a_dataset_lies_there_in_enough_files_for_a_gang_of_64_to_share() -> None:
+    text = """
+config:
+  gpucluster:training:
+    datasets:
+      - {name: web-text, gb: 2000, source: s3://acme-datasets/web-text/}
+      - {name: index, gb: 1, source: s3://acme-datasets/index.json}
+      - {name: brought-by-hand, gb: 1}
+    starts: s3://acme-models/llama
+"""
+    found = [each.key for each in account.objects(text) if each.bucket == "acme-datasets"]
+    assert sorted(found) == ["index.json", *(f"web-text/part-{number:04}.tar" for number in range(64))]
+    assert {each.key for each in account.objects(text) if each.bucket == "acme-models"} > {"llama/config.json"}
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("platform:\n  region: us-west-2\n", "us-west-2"), ("region: 'ap-south-1'", "ap-south-1"), ("x: 1", "us-east-1")],

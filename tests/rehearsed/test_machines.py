@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
+from planner.metal_types import MetalPlan
+from planner.plan import plan
 from rehearsed import account, machines, secrets
+from settings.inventory import Inventory
+from settings.load import from_sections
+from settings.presets import preset, preset_names
+from tests.presets import stacks
 from tests.stacks.lustre_stack import paired, with_lustre
 
 SHIPPED = (Path(__file__).parents[2] / "Pulumi.metal.yaml").read_text()
@@ -51,6 +57,13 @@ def test_the_shipped_stack_has_all_of_its_hosts() -> None:
     assert [card.infiniband for card in found["dgx-01"].cards] == [True] * 8 + [False]
     assert "/dev/disk/by-path/" + found["dgx-01"].drives[1].path in SHIPPED
     assert found["oss-4"].gpu is None
+
+
+def test_who_logs_in_is_whom_the_program_takes_where_the_file_names_nobody() -> None:
+    named = yaml.safe_load(text(host()))
+    del named["config"]["gpucluster:inventory"]["user"]
+    (found,) = machines.machines(yaml.safe_dump(named))
+    assert found.user == Inventory.model_fields["user"].default == "ubuntu"
 
 
 def test_a_host_key_is_named_without_its_comment() -> None:
@@ -108,3 +121,18 @@ def test_what_somebody_else_serves_is_reached_by_its_name() -> None:
     (found,) = machines.machines(text(host(), sharedFiles={"kind": "nfs", "source": "nas:/x"}))
     assert found.file_systems == ("nas:/x",)
     assert machines.machines(SHIPPED)[0].file_systems == ("10.22.0.11@o2ib:10.22.0.12@o2ib:/shared",)
+
+
+@pytest.mark.parametrize("name", [each for each in preset_names() if preset(each)["platform"]["kind"] == "metal"])
+def test_servers_of_presets_are_what_the_plan_takes_them_for(name: str) -> None:
+    """Two tables of makers' data, written apart."""
+    planned = plan(from_sections(stacks.sections(name)))
+    assert isinstance(planned, MetalPlan)
+    found = {each.name: each for each in account.content(stacks.text(name)).machines}
+    for host in stacks.sections(name)["inventory"]["hosts"]:
+        machine, pool = found[host["name"]], planned.pools.get(str(host.get("pool")))
+        if pool is None:
+            continue
+        assert (machine.cores, machine.memory_gib) == (pool.server.cpu.threads, pool.server.memory_gib), host["name"]
+        gpu = machine.gpu and (machine.gpu.product.replace(" ", "-"), machine.gpu.count)
+        assert gpu == (pool.server.gpu and (pool.server.gpu.product, pool.server.gpu_count))

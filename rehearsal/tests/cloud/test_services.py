@@ -165,3 +165,14 @@ def test_a_log_groups_key_must_let_the_service_in(cloud: Cloud, kms: Any) -> Non
     logs.delete_log_group(logGroupName="/g")
     for key in (closed, opened):
         kms.schedule_key_deletion(KeyId=key)
+
+
+def test_parameters_of_aws_are_nobodys_to_leave_behind(cloud: Cloud) -> None:
+    """They come with the first question about one."""
+    ssm = cloud.client("ssm")
+    release = "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/nvidia/recommended/release_version"
+    assert ssm.get_parameter(Name=release)["Parameter"]["Value"]
+    ssm.put_parameter(Name="/own/parameter", Value="1", Type="String")
+    assert cloud.inventory()["ssm:parameter"] == ["/own/parameter"]
+    ssm.delete_parameter(Name="/own/parameter")
+    assert "ssm:parameter" not in cloud.inventory()

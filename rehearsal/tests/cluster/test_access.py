@@ -9,10 +9,11 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore.credentials import Credentials
+from botocore.exceptions import ReadTimeoutError
 from botocore.signers import RequestSigner
 
 from rehearsal.cluster import awsauth
-from rehearsal.cluster.access import SETTLING, Access, RefusedError, decode, same_principal
+from rehearsal.cluster.access import SETTLING, Access, RefusedError, UnansweredError, decode, same_principal
 from rehearsal.keys import Account, Keys
 from rehearsal.tests.cloud.conftest import Cloud, start
 
@@ -268,3 +269,17 @@ def test_a_token_must_name_a_cluster() -> None:
 )
 def test_a_session_matches_the_role_it_assumed(principal: str, arn: str, same: bool) -> None:
     assert same_principal(principal, arn) is same
+
+
+def test_who_is_not_told_in_time_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine makes STS and EKS run late; nobody listens at the first port."""
+    away = replace(OWN, url="http://127.0.0.1:1")
+    with pytest.raises(UnansweredError, match="STS does not answer"):
+        Access(away, "us-east-1", "prod").user(token(account=away))
+
+    def late(*_: Any, **__: Any) -> dict[str, Any]:
+        raise ReadTimeoutError(endpoint_url="eks")
+
+    monkeypatch.setattr(FakeAws, "describe_cluster", late)
+    with pytest.raises(UnansweredError, match="EKS does not answer"):
+        access(monkeypatch).user(token())

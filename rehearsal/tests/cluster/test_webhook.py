@@ -14,7 +14,7 @@ import pytest
 import urllib3
 
 from rehearsal.cluster import layout
-from rehearsal.cluster.access import RefusedError, User
+from rehearsal.cluster.access import RefusedError, UnansweredError, User
 from rehearsal.cluster.layout import Layout
 from rehearsal.cluster.webhook import Webhook, review
 
@@ -74,6 +74,25 @@ def test_a_refusal_is_logged_with_the_arn_and_without_the_token(caplog: pytest.L
     }
     assert "arn:aws:iam::1:user/x" in caplog.text
     assert TOKEN not in caplog.text
+
+
+def test_an_account_that_runs_late_refuses_nobody_and_is_asked_again(tmp_path: Path) -> None:
+    """The API server asks again after a 500; a refusal it keeps, and its client gives up."""
+
+    def late(token: str) -> User:
+        raise UnansweredError("STS does not answer: timed out")
+
+    files = Layout(tmp_path)
+    layout.write_keys(files)
+    webhook = Webhook(files, late)
+    webhook.start()
+    try:
+        with caller(files) as pool:
+            answer = pool.request("POST", webhook.url, json={"spec": {"token": TOKEN}}, timeout=5)
+        assert (answer.status, answer.json()["reason"]) == (500, "InternalError")
+        assert "authenticated" not in answer.json().get("status", {})
+    finally:
+        webhook.stop()
 
 
 def test_it_is_served_over_tls_on_loopback_and_gone_after_stop(tmp_path: Path) -> None:

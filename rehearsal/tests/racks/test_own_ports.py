@@ -305,6 +305,6 @@ def test_annotations_are_lists_by_commas_or_json() -> None:
 
 def test_cards_that_a_pod_is_not_attached_by_are_none_of_its() -> None:
     limits = {"nvidia.com/gpu": "8", "nvidia.com/rail0": "1", "nvidia.com/rail1": "1"}
-    assert nccl.cards(limits) == 2
+    assert nccl.cards({**limits, "memory": "223Gi", "cpu": "500m"}) == 2
     assert nccl.cards(limits, 0) == 0
     assert nccl.cards({"rdma/compute": "1", "nvidia.com/mig-1g.10gb": "2"}, 0) == 1

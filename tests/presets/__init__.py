@@ -1,0 +1,1 @@
+"""`python -m tests.presets`: shipped stacks and presets as whole rehearsals; writes the table of docs/rehearsal.md."""

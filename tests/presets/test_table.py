@@ -1,0 +1,40 @@
+"""Every shipped stack and preset has been rehearsed whole, and plans as it was."""
+
+import pytest
+
+from planner.plan import plan
+from settings.load import from_sections
+from settings.presets import preset
+from tests.presets import stacks, table
+from tests.presets.rehearsing import Rehearsed
+
+FOUND = Rehearsed(
+    name="lab-metal", nodes=3, gpus=2, hosts=5, resources=165, ran="", up=61.4, preview=4.6, down=20.0, peak_gib=2.04
+)
+LINE = "| `lab-metal` | 3 nodes with 2 GPUs, 5 hosts over SSH | 165 | the platform alone | 61 | 5 | 20 | 2.0 |"
+
+
+def test_all_that_is_shipped_has_its_row_in_the_order_of_the_list() -> None:
+    assert tuple(table.rows(table.PAGE.read_text(encoding="utf-8"))) == stacks.NAMES
+
+
+def test_a_row_is_put_in_its_place_and_replaced_and_what_has_none_says_so() -> None:
+    page = f"before\n{table.BEGIN}\nold\n| `mid` | b |\n{table.END}\nafter\n"
+    assert table.row(FOUND) == LINE
+    more = table.changed(page, {"lab-metal": LINE})
+    found = table.rows(more)
+    assert tuple(found) == stacks.NAMES
+    assert (found["lab-metal"], found["mid"], found["dev"]) == (LINE, "| `mid` | b |", table.missing("dev"))
+    assert more.startswith(f"before\n{table.BEGIN}\n{table.HEAD[0]}\n")
+    assert more.endswith(f"{table.END}\nafter\n")
+    assert table.rows(table.changed(more, {"mid": "| `mid` | c |"})) == {**found, "mid": "| `mid` | c |"}
+
+
+@pytest.mark.parametrize("name", stacks.NAMES)
+def test_what_is_rehearsed_has_no_error_and_as_many_machines_as_are_shipped(name: str) -> None:
+    sections = stacks.sections(name)
+    found = plan(from_sections(sections))
+    assert list(found.errors) == []
+    if (built_on := sections.get("preset")) is not None:
+        counts = {each["name"]: each["count"] for each in preset(str(built_on))["pools"]}
+        assert {name: pool.count for name, pool in found.pools.items()} == counts
