@@ -57,10 +57,9 @@ TRAEFIK = TraefikArgs(
 )
 POLICY = partial(
     metal.nic_cluster_policy,
-    device_ids=["1023", "1021"],
+    metal.shared_cards(["1023", "1021"], {"repository": "nvcr.io/mellanox", "version": "network-operator-v26"}),
     tolerations=TAINTS,
     driver="container",
-    version="v26",
     doca="doca-3",
     repository="nvcr.io/mellanox",
 )

@@ -79,3 +79,11 @@ def stored(associations: list[Any], *, protect: bool = False, sources: list[Any]
     lustre = {"deploymentType": "PERSISTENT_2", "capacityGib": 2400, "throughputMbpsPerTib": 125}
     storage = {"lustre": {**lustre, "associations": associations}, "sources": sources or list(SOURCES)}
     return planned(changes={"storage": storage, "lifecycle.protect": protect})
+
+
+def test_prefixes_beside_others_addresses_are_warned_of() -> None:
+    """F02: in subnets of the stack's own nothing else has addresses."""
+    on = {"platform.network.prefixDelegation": True}
+    assert "prefixes-scattered" in rules(in_vpc(changes=on))
+    assert "prefixes-scattered" not in rules(planned(changes=on))
+    assert "prefixes-scattered" not in rules(in_vpc())

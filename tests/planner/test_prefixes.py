@@ -10,6 +10,7 @@ from catalogue.tables import SHIPPED
 from components.aws.addons import node_addons
 from planner.addressing import AWS_RESERVED_ADDRESSES
 from planner.aws import aws_draft
+from planner.draft import registry
 from planner.interfaces import addressed_pods, addresses_per_node, layout, max_pods, pod_addresses_per_node
 from planner.rules.network import prefixes_need_nitro
 from planner.types import AwsPlan
@@ -77,6 +78,7 @@ def test_older_instances_are_refused() -> None:
     pools = {**draft.pools, "training": replace(draft.pools["training"], instance=old)}
     (found,) = prefixes_need_nitro(replace(draft, pools=pools))
     assert found.path == "pools[1].instanceType"
+    assert [each.id for each in registry.rules if each.look is prefixes_need_nitro] == ["prefixes-need-nitro"]
     assert list(prefixes_need_nitro(draft)) == []
 
 

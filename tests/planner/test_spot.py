@@ -132,3 +132,12 @@ def test_what_is_meaningless_is_refused(changes: Mapping[str, Any], path: str, w
         planned("dev", {**SPOT, **changes})
     assert path in str(refused.value)
     assert why in str(refused.value)
+
+
+def test_what_is_sold_in_blocks_alone_falls_back_on_nothing() -> None:
+    pool = {"pools.1.instanceType": "p6e-gb200.36xlarge", "pools.1.capacity": "spot"}
+    (said,) = of_rule(
+        planned("dev", {**pool, "pools.1.spot": {"onDemandMinutes": 15}, "keeper": {}}), "spot-fallback-sold"
+    )
+    assert said == "gpucluster:pools[1].spot.onDemandMinutes: EC2 does not sell p6e-gb200.36xlarge on demand"
+    assert of_rule(spot(), "spot-fallback-sold") == []

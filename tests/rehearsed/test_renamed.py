@@ -12,6 +12,7 @@ import pytest
 from rehearsal.cluster.backends import Backends
 from rehearsal.images.table import known
 from rehearsal.kubelet.allotted import Allotted
+from rehearsal.kubelet.attaching import Attachments
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.environment import words
 from rehearsal.kubelet.hosts import Hosts
@@ -50,6 +51,7 @@ def played(template: Mapping[str, Any], name: str, directory: Path) -> tuple[str
     contents.add("csi:fsx.csi.aws.com:fs-1", {path.removeprefix("/models/") + "/model.safetensors": BYTES})
     fsx = SimpleNamespace(describe_file_systems=lambda **_: SCRATCH)
     world: Any = SimpleNamespace(
+        attached=Attachments(),
         contents=contents,
         aws=SimpleNamespace(fsx=fsx),
         find=lambda *_: None,

@@ -538,6 +538,14 @@ REGISTERED: Mapping[str, Callable[..., Any]] = {
     ),
     "measured.*.weekly": lambda graph, pool: f"gate-{pool}-weekly" in {each.name for each in graph.of_type("CronJob")},
     "measured.*.writeGbPerS": lambda graph, pool: _demanded(graph, pool)["storage"]["write_gb_per_s"],
+    "pipelines.sandbox": lambda graph: (
+        "podSpecPatch" in json.loads(graph.one("pipelines-argo-config").inputs["data"]["workflowDefaults"])["spec"]
+    ),
+    "pools.*.fallsBack": lambda graph, pool: f"{pool}-on-demand" in _pools(graph),
+    "pools.*.sandboxed": lambda graph, pool: b"runsc" in base64.b64decode(template(graph, pool).get("userData") or ""),
+    "vpc.prefixes": lambda graph: (
+        "ENABLE_PREFIX_DELEGATION" in graph.one("node-addons-vpc-cni").inputs["configurationValues"]
+    ),
     "pipelines.gib": lambda graph: int(
         graph.one("pipelines-mysql")
         .inputs["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"]
@@ -601,6 +609,7 @@ ONLY_PLANNED: Mapping[str, str] = {
     "ownership.maxHourlyUsd": "the planner refuses what costs more; where dashboards are, a line in them",
     "pools.*.addressedPods": "what the VPC CNI can give addresses to",
     "pools.*.addressesPerNode": "the subnets are sized by it; they are registered by their ranges",
+    "pools.*.prefixes": "vpc.prefixes: the VPC CNI is told it once for all nodes",
     "pools.*.podAddressesPerNode": "the subnets of pods are sized by it; they are registered by their ranges",
     "pools.*.allocatableCpuMillicores": "what the kubelet leaves; pods get their parts of it",
     "pools.*.allocatableMemoryMib": "what the kubelet leaves; pods get their parts of it",

@@ -41,7 +41,6 @@ def config(**people: Any) -> dict[str, Any]:
     found["gpucluster:pools"][0]["count"] += 1
     gateway = {"domain": DOMAIN, "issuer": {"kind": "private-ca"}, "callers": ["10.0.0.0/8"]}
     found["gpucluster:serving"]["gateway"] = {**gateway, "people": {**PEOPLE, **people}}
-    found["gpucluster:serving"]["services"][0]["tokenGroups"] = ["callers"]
     found["gpucluster:training"] |= {"tracking": {"kind": "mlflow"}, "pipelines": {}}
     return found
 
@@ -311,9 +310,9 @@ _OTHERS = {f"gpucluster:{each}": "secret-of-a-test" for each in ("trackingDataba
 
 def test_a_service_that_is_open_to_groups_has_their_tokens_judged() -> None:
     """By its door, which reaches who judges; for a service of keys alone nobody judges tokens."""
-    found, closed = graph(), config()
-    closed["gpucluster:serving"]["services"][0].pop("tokenGroups")
-    without = run_program(closed, stack="dev")
+    opened, without = config(), graph()
+    opened["gpucluster:serving"]["services"][0]["tokenGroups"] = ["callers"]
+    found = run_program(opened, stack="dev")
     server = End(namespace="inference", labels={"app": "llama-3-8b"})
 
     def door(of: Recorded) -> str:

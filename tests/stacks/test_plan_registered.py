@@ -19,6 +19,7 @@ from settings.load import from_sections
 from settings.model import AwsSettings
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import graph_of, run_program, stack_config, stack_names
+from tests.planner.test_sandbox import SANDBOX
 from tests.stacks.registered import ONLY_PLANNED, REGISTERED, command, gang, run_spec, server, template, told
 
 NAMED = ("datasets", "pools", "runs", "services", "triton", "gates", "measured", "sharing")
@@ -50,6 +51,7 @@ def _everything() -> dict[str, Any]:
         "flowLogs": {"retentionDays": 60},
         "endpoints": ["logs", "sts", "kms"],
         "endpointsPerZone": True,
+        "prefixDelegation": True,
     }
     config["gpucluster:scheduling"]["queues"][0] |= {"gpus": 16, "reclaimable": False}
     config["gpucluster:training"]["runs"][0] |= {
@@ -83,7 +85,8 @@ def _everything() -> dict[str, Any]:
     }
     config["gpucluster:training"]["tracking"] = {"gib": 44, "backupHours": 8}
     config["gpucluster:externalSecrets"] = {"refreshMinutes": 77, "secrets": {"hfToken": {"id": "hub"}}}
-    config["gpucluster:training"]["pipelines"] = {"gib": 46}
+    config["gpucluster:training"]["pipelines"] = {"gib": 46, "sandbox": True}
+    config["gpucluster:pools"][0]["sandbox"] = SANDBOX
     config["gpucluster:serving"]["services"][0] |= {
         "minReplicas": 2,
         "maxReplicas": 3,

@@ -159,3 +159,9 @@ def test_who_asks_people_has_room_on_the_system_pools() -> None:
     assert without is not None
     assert with_pages.room.asked_cpu_millicores - without.room.asked_cpu_millicores == 100
     assert with_pages.room.asked_memory_mib - without.room.asked_memory_mib == 128
+
+
+def test_tokens_need_somebody_who_says_whose_they_are() -> None:
+    open_to_groups = {"serving.services.0.tokenGroups": ["ml"]}
+    assert "tokens-without-issuer" in rules(planned("dev", open_to_groups))
+    assert "tokens-without-issuer" not in rules(planned("dev", {**opened(), **open_to_groups}))
