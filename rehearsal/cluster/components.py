@@ -126,7 +126,7 @@ def scheduler(tools: Tools) -> Command:
 
 
 def kwok(tools: Tools) -> Command:
-    """The nodes' heartbeats and the end of deleted pods (`stages.yaml`)."""
+    """The nodes' heartbeats (`stages.yaml`)."""
     return _command(
         tools,
         KWOK,
