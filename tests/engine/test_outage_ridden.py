@@ -151,7 +151,9 @@ def test_a_killed_api_server_fails_what_is_under_way_and_the_next_up_goes_on_lf2
     """Pulumi's provider has no patience with a server that is away. `up` takes the additions back meanwhile."""
     pid = api_server(site)
     site.tree.restore()
-    outcome = site.engine.up("--continue-on-error", watch=at_first("kubernetes:", lambda: os.kill(pid, signal.SIGKILL)))
+    # Not with --continue-on-error: where it is the end of a replaced resource that fails, Pulumi 3.259 waits with the
+    # program for each other.
+    outcome = site.engine.up(watch=at_first("kubernetes:", lambda: os.kill(pid, signal.SIGKILL)))
     broken = [str(each) for each in outcome.record.errors() if each.urn and each.urn.type.startswith("kubernetes:")]
     assert broken or not outcome.status, outcome.explain()
     assert all(re.search(r"does not answer|unreachable", each) for each in broken), broken
