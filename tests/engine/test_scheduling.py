@@ -62,7 +62,7 @@ def of_pool(kube: Kube, pool: str) -> list[dict[str, Any]]:
 def serve(kube: Kube, name: str, pool: str, gpus: int, replicas: int = 1, *, spread: bool = False) -> None:
     """The Deployment that the component makes, as far as the scheduler looks; waits until it has looked at its pods."""
     changes: dict[str, Any] = {
-        "service": name,
+        "name": name,
         "engine": engine(tensor_parallel=gpus),
         "shape": PodShape(gpus=gpus, cpu_millicores=10_000 * gpus, memory_mib=1024 * 90 * gpus, shm_mib=1),
         "pool": pool,

@@ -59,7 +59,7 @@ def ready(kube: Kube, name: str) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
-def test_a_node_becomes_ready_keeps_its_lease_and_its_capacity_and_pods_go_when_deleted(kube: Kube) -> None:
+def test_a_node_becomes_ready_keeps_its_lease_and_its_capacity_and_the_life_of_pods_is_the_kubelets(kube: Kube) -> None:
     kube.create(node("one"))
     eventually(lambda: ready(kube, "one"))
     found = kube.get("v1", "Node", "one")
@@ -75,9 +75,10 @@ def test_a_node_becomes_ready_keeps_its_lease_and_its_capacity_and_pods_go_when_
     kube.create(pod)
     placed = eventually(lambda: (kube.get("v1", "Pod", "p", "default") or {})["spec"].get("nodeName"))
     assert placed == "one"
-    assert (kube.get("v1", "Pod", "p", "default") or {})["status"]["phase"] == "Pending", "its life is the kubelet's"
+    assert (kube.get("v1", "Pod", "p", "default") or {})["status"]["phase"] == "Pending"
     kube.delete(pod)
-    eventually(lambda: kube.get("v1", "Pod", "p", "default") is None)
+    asked = eventually(lambda: (kube.get("v1", "Pod", "p", "default") or {})["metadata"].get("deletionTimestamp"))
+    assert asked, "and it has the time that its deletion gives it"
 
 
 @pytest.mark.parametrize(
