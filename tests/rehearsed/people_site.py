@@ -28,7 +28,7 @@ from rehearsal.tests.inside.account import until
 from tests.rehearsed.browser import Browser
 from tests.rehearsed.kinds_served import Object, Served, stored
 from tests.rehearsed.test_gateway_alone import KINDS, chart
-from tests.stacks.test_people import graph
+from tests.stacks.test_people import with_tokens
 
 HOSTS = {
     "grafana": "grafana.llm.example.com",
@@ -53,7 +53,7 @@ PEOPLE = [
 
 
 def registered(kind: str) -> list[Object]:
-    return [dict(each.inputs) for each in graph().of_type(kind) if each.custom]
+    return [dict(each.inputs) for each in with_tokens().of_type(kind) if each.custom]
 
 
 class Cluster:
@@ -173,7 +173,7 @@ class Site:
 
     def ask_people(self, **changed: str) -> RealProcess:
         """oauth2-proxy as it is registered, but for arguments that are `changed`."""
-        spec = graph().one("sign-in-deployment").inputs["spec"]["template"]["spec"]
+        spec = with_tokens().one("sign-in-deployment").inputs["spec"]["template"]["spec"]
         (container,) = spec["containers"]
         flags = {f"--{name.replace('_', '-')}": value for name, value in changed.items()}
         words = [word.partition("=") for word in container["args"]]
@@ -200,7 +200,7 @@ class Site:
 
     def _find(self, store: str, name: str, _: str | None) -> Object | None:
         """The Secret as it is registered, with what seals sessions now."""
-        secret = graph().one("sign-in-secret").inputs
+        secret = with_tokens().one("sign-in-secret").inputs
         if store != "secrets" or name != secret["metadata"]["name"]:
             return None
         told = {**secret["stringData"]}

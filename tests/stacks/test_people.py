@@ -51,6 +51,14 @@ def graph() -> Recorded:
 
 
 @cache
+def with_tokens() -> Recorded:
+    """A service is open to a group, by tokens of its members."""
+    found = config()
+    found["gpucluster:serving"]["services"][0]["tokenGroups"] = ["callers"]
+    return run_program(found, stack="dev")
+
+
+@cache
 def inside() -> Recorded:
     """The issuer is in a network of the site, at a port of its own."""
     return run_program(
@@ -310,9 +318,7 @@ _OTHERS = {f"gpucluster:{each}": "secret-of-a-test" for each in ("trackingDataba
 
 def test_a_service_that_is_open_to_groups_has_their_tokens_judged() -> None:
     """By its door, which reaches who judges; for a service of keys alone nobody judges tokens."""
-    opened, without = config(), graph()
-    opened["gpucluster:serving"]["services"][0]["tokenGroups"] = ["callers"]
-    found = run_program(opened, stack="dev")
+    found, without = with_tokens(), graph()
     server = End(namespace="inference", labels={"app": "llama-3-8b"})
 
     def door(of: Recorded) -> str:
