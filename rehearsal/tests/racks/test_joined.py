@@ -58,8 +58,9 @@ def test_a_machine_without_the_driver_has_gpus_that_nobody_offers() -> None:
     assert racked(machine(gpu=None), "cp-1", {}, "").machine.gpu_count == 0
 
 
-def test_a_gpu_that_ec2_does_not_sell_keeps_its_name() -> None:
-    assert gpus.called("NVIDIA GeForce RTX 3060") == ("NVIDIA GeForce RTX 3060", 0)
+def test_a_gpu_that_nobody_knows_keeps_its_name() -> None:
+    assert gpus.called("NVIDIA GeForce RTX 2080") == ("NVIDIA GeForce RTX 2080", 0)
+    assert gpus.called("NVIDIA GeForce RTX 3060") == ("RTX 3060", 12288)
     assert gpus.called("NVIDIA H200") == ("H200", 144384)
 
 
