@@ -90,17 +90,23 @@ def test_stop_asks_first(log: Path) -> None:
     assert process.last_words() == "up\nbye"
 
 
+def parent(name: str, program: str, log: Path) -> tuple[Process, Identity]:
+    """A process that has started another one and printed its number, and that other one."""
+    process = Process(name, [sys.executable, "-c", program], log=log)
+    process.start()
+    assert eventually(lambda: process.last_words().isdigit())
+    grandchild = Identity.of(int(process.last_words()))
+    assert grandchild is not None
+    return process, grandchild
+
+
 def test_stop_kills_what_does_not_listen_and_what_it_started(log: Path) -> None:
     program = (
         "import signal,subprocess,sys,time; signal.signal(15, signal.SIG_IGN);"
         "c = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
         "print(c.pid, flush=True); time.sleep(600)"
     )
-    process = Process("deaf", [sys.executable, "-c", program], log=log)
-    process.start()
-    assert eventually(lambda: process.last_words().isdigit())
-    grandchild = Identity.of(int(process.last_words()))
-    assert grandchild is not None
+    process, grandchild = parent("deaf", program, log)
     process.stop(0.2)
     assert process.exit_status() == -signal.SIGKILL
     assert eventually(lambda: not grandchild.alive())
@@ -112,11 +118,7 @@ def test_a_process_that_was_asked_has_its_own_time_and_takes_along_what_it_start
         "c = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
         "signal.signal(15, lambda *_: (time.sleep(0.5), sys.exit(7))); print(c.pid, flush=True); time.sleep(600)"
     )
-    process = Process("slow", [sys.executable, "-c", program], log=log)
-    process.start()
-    assert eventually(lambda: process.last_words().isdigit())
-    grandchild = Identity.of(int(process.last_words()))
-    assert grandchild is not None
+    process, grandchild = parent("slow", program, log)
     process.ask()
     process.ask()
     assert process.running()
