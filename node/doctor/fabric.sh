@@ -5,25 +5,37 @@
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-# told WORD TOOL GOOD...: the tool's lines, if it ends with a status that means it read everything.
+# whole STATUS END: the tool read everything: its status is 0, or it printed the line that begins with END.
+whole() {
+    if [ -n "$2" ]; then grep -q "^$2" "$work/said"; else [ "$1" -eq 0 ]; fi
+}
+
+# told WORD TOOL [END]: the tool's lines, if it read everything. A busy fabric drops questions, so it is asked three times.
 told() {
-    local word=$1 tool=$2 status=0
+    local word=$1 tool=$2 end=${3-} status=0 last try
     if ! command -v "$tool" >/dev/null; then
         printf 'why %s is not installed\n' "$tool"
         return
     fi
-    timeout 240 "$tool" >"$work/said" 2>"$work/why" || status=$?
-    shift 2
-    case " $* " in
-    *" $status "* | *" any "*) sed "s/^/$word /" "$work/said" ;;
-    *) printf 'why %s: %s\n' "$tool" "$(grep -v '^$' "$work/why" | tail -n 1)" ;;
-    esac
+    for try in 1 2 3; do
+        status=0
+        timeout 240 "$tool" >"$work/said" 2>"$work/why" || status=$?
+        if whole "$status" "$end"; then
+            sed "s/^/$word /" "$work/said"
+            return
+        fi
+        # One that hung does so again.
+        if [ "$status" -eq 124 ] || [ "$try" -eq 3 ]; then break; fi
+        sleep 1
+    done
+    last=$(grep -v '^$' "$work/why" | tail -n 1)
+    printf 'why %s: %s\n' "$tool" "${last:-ended with status $status before its report was whole}"
 }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-told link ibnetdiscover 0
-told manager sminfo 0
+told link ibnetdiscover
+told manager sminfo
 # Its status is how many ports have errors.
-told down ibqueryerrors any
+told down ibqueryerrors '## Summary:'
 printf 'end\n'

@@ -141,7 +141,11 @@ def _verbose(command: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Ctrl-C, a request to end and a closed terminal are one thing: what runs is ended in order."""
+    """Ctrl-C, a request to end and a closed terminal are one thing: what runs is ended in order.
+
+    Who ignores them on the way out goes on to: the last moments of a process are Python's own, and a signal then would
+    take the place of its status.
+    """
 
     def interrupt(number: int, _: object) -> None:
         raise KeyboardInterrupt(signal.Signals(number).name)
@@ -151,4 +155,5 @@ def _ended_by_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, handler)

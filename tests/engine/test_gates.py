@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from isolate import WHY
+from isolate import QUERY, WHY
 
 from components.platform.taints import GATE_KEY, POOL_KEY
 from rehearsal.command import ordering
@@ -23,6 +23,7 @@ from rehearsal.kube.client import Kube
 from rehearsal.kube.errors import ApiError, Unreachable
 
 from .rehearsed import Rehearsed, rehearsed, until
+from .test_gateway import asked
 from .test_scale_live import told
 from .trees import Tree
 
@@ -327,6 +328,8 @@ def test_what_an_alert_says_of_a_node_keeps_pods_off_it_until_it_is_well_and_mea
     stack.set("gpucluster:pools[1].repair", False)
     site.up().require()
     site.settled()
+    until(lambda: not asked(site, QUERY), "nothing to be said any more of what the tests before this one broke", 420)
+    until(lambda: _open(site) == set(nodes(site)), "every node to take pods", 420)
     everyone = _open(site)
     sick = max(name for name, state in states(site).items() if state in ("pass", "warn"))
     measured = verdict(site, sick)["at"]
