@@ -166,7 +166,7 @@ test: export FUZZ ?= 5000
 test: lint types contracts quick engine ## everything CI runs, with 5,000 random stack files (FUZZ)
 
 engine: toolchain ## tests that apply stacks with the real engine, three sites at a time
-	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup --no-loadscope-reorder -m 'engine and not scale' \
+	@$(WITH_ARGS) $(RUN) tests.again -n 3 --dist loadgroup --no-loadscope-reorder -m 'engine and not scale' \
 	  --override-ini 'testpaths=tests/engine tests/rehearsed rehearsal/tests'
 
 test-scale: toolchain ## the largest rehearsals, beyond the engine tests' time: autoscaling under load, every failure in turn
