@@ -19,6 +19,7 @@ CHECKS: dict[str, Check] = {
     reservations.CHECK: reservations.held,
     "kubernetes": versions.kubernetes,
     "image": versions.images,
+    versions.OWN: versions.own_images,
     "source": sources.buckets,
     objects.CHECK: objects.prefixes,
     network.CHECK: network.existing,

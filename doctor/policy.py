@@ -19,6 +19,7 @@ ACTIONS = {
     "ec2:DescribeAvailabilityZones": "*",
     "ec2:DescribeCapacityBlockOfferings": "*",
     "ec2:DescribeCapacityReservations": "*",
+    "ec2:DescribeImages": "*",
     "ec2:DescribeInstanceTypeOfferings": "*",
     "ec2:DescribeInstanceTypes": "*",
     "ec2:DescribeInstances": "*",

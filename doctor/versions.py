@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from catalogue.prices import SERVICES
 from catalogue.types import Architecture
@@ -12,6 +13,10 @@ from doctor.results import Result, Status, judged
 from planner.pool_types import AwsPoolPlan
 
 _SOON = timedelta(days=60)
+OWN = "own-image"
+ROOT_DEVICE = "/dev/xvda"
+"""As the program's launch templates name it (components/aws/nodes.py)."""
+
 _IMAGES = "/aws/service/eks/optimized-ami"
 
 
@@ -50,12 +55,47 @@ def images(case: Case, account: Account) -> Iterable[Result]:
         yield Result(check="image", status=Status.FAIL, subject=minor, sentence=sentence, remedy=remedy)
         return
     release = KUBERNETES[minor].ami_release
-    kinds = list(dict.fromkeys(_kind(pool) for pool in case.plan.pools.values()))
+    kinds = list(dict.fromkeys(_kind(pool) for pool in case.plan.pools.values() if pool.ami is None))
+    if not kinds:
+        return
     names = [name for kind in kinds for name in (_image(minor, kind, release), _newest(minor, kind))]
     told = account.get("ssm", "GetParameters", Names=names)
     values = {row["Name"]: row["Value"] for row in told["Parameters"]}
     for kind in kinds:
         yield _judged(minor, kind, release, values)
+
+
+def own_images(case: Case, account: Account) -> Iterable[Result]:
+    """The images of the user's own are there, for their pools' processor, and their volume fits."""
+    for pool in case.plan.pools.values():
+        if pool.ami is None:
+            continue
+        found = account.every("ec2", "DescribeImages", "Images", Filters=[{"Name": "image-id", "Values": [pool.ami]}])
+        if not found:
+            sentence = f"{case.region} shows this account no image {pool.ami}"
+            remedy = "copy it to the region, or let the account that owns it share it (aws ec2 copy-image)"
+            yield Result(check=OWN, status=Status.FAIL, subject=pool.name, sentence=sentence, remedy=remedy)
+            continue
+        yield judged(OWN, pool.name, f"{pool.ami} is {found[0].get('Name')}", list(_unfit(pool, found[0])))
+
+
+def _unfit(pool: AwsPoolPlan, image: Mapping[str, Any]) -> Iterable[tuple[Status, str, str]]:
+    wanted = _kind(pool)[0]
+    if image["State"] != "available":
+        yield Status.FAIL, f"{pool.ami} is {image['State']}", "wait until it is available, or name another one"
+    if image["Architecture"] != wanted:
+        sentence = f"{pool.ami} is for {image['Architecture']}, and a {pool.instance.type} is {wanted}"
+        yield Status.FAIL, sentence, f"name an image for {wanted}"
+    if (device := image.get("RootDeviceName")) != ROOT_DEVICE:
+        sentence = f"the root volume of {pool.ami} is {device}, and nodes get {ROOT_DEVICE} beside it"
+        yield Status.FAIL, sentence, "build it from EKS' image, whose root volume has that name"
+    sizes = [(each.get("Ebs") or {}).get("VolumeSize", 0) for each in image.get("BlockDeviceMappings") or ()]
+    if max(sizes, default=0) > pool.root_volume_gib:
+        sentence = f"{pool.ami} holds {max(sizes)} GiB and its nodes get {pool.root_volume_gib}"
+        yield Status.FAIL, sentence, f"set rootVolumeGib of {pool.name} to {max(sizes)} or more"
+    if ends := image.get("DeprecationTime"):
+        sentence = f"{pool.ami} is marked as deprecated from {str(ends)[:10]} on"
+        yield Status.WARN, sentence, "build the next one"
 
 
 def _judged(minor: str, kind: tuple[str, str], release: str, values: Mapping[str, str]) -> Result:

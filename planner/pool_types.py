@@ -96,7 +96,8 @@ class AwsPoolPlan(PoolPlan):
     `capacity_reservation` is the id of what is held for them on demand, or `held` what the stack holds itself, and
     `idle` how many of it nobody here runs. The Lustre client takes `lustre_efa` of a node's EFA interfaces. Where
     `scaled`, Karpenter makes its nodes as pods need them, and `count` is how many there may be. `spot` says what its
-    node groups may take beside its own type on spot. With `prefixes` addresses come in blocks of 16.
+    node groups may take beside its own type on spot. With `prefixes` addresses come in blocks of 16. `ami` is the image
+    of the user's own that its nodes boot, None for EKS'.
     """
 
     instance: Instance
@@ -122,6 +123,7 @@ class AwsPoolPlan(PoolPlan):
     spot: SpotPlan | None = None
     sandbox: SandboxPlan | None = None
     prefixes: bool = False
+    ami: str | None = None
 
     @property
     def offers(self) -> Offers:

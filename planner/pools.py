@@ -111,6 +111,7 @@ def _on_aws(
     fabric = pool.role == "training" and instance.efa_max > 0
     interfaces = layout(instance, fabric)
     efa = efa_count(interfaces)
+    addressed = addressed_pods(instance, interfaces, apart=apart, prefixes=prefixes)
     held = pool.capacity_reservation
     full = usage is UsageClass.CAPACITY_BLOCK or held is not None
     strategy = update_strategy(training=pool.role == "training", block=full)
@@ -126,8 +127,9 @@ def _on_aws(
         instance=instance,
         interfaces=interfaces,
         efa=efa,
-        max_pods=max_pods(instance),
-        addressed_pods=addressed_pods(instance, interfaces, apart=apart, prefixes=prefixes),
+        # EKS' own number wins on its images only.
+        max_pods=min(max_pods(instance), addressed) if pool.ami else max_pods(instance),
+        addressed_pods=addressed,
         addresses_per_node=max(addresses_per_node(each, interfaces, apart=apart, prefixes=prefixes) for each in types),
         pod_addresses_per_node=max(pod_addresses_per_node(each, interfaces, prefixes=prefixes) for each in types)
         if apart
@@ -150,6 +152,7 @@ def _on_aws(
         idle=idle,
         scaled=scaled,
         spot=spot,
+        ami=pool.ami,
         sandbox=SandboxPlan(**pool.sandbox.model_dump()) if pool.sandbox else None,
         sandboxed=pool.sandbox is not None,
     )

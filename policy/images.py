@@ -11,6 +11,9 @@ SCRIPT = "text/x-shellscript"
 LAUNCHERS = re.compile(r"/etc/eks/bootstrap\.sh")
 """What started nodes on Amazon Linux 2."""
 
+CLUSTER = ("apiServerEndpoint", "certificateAuthority", "cidr")
+"""Without one of them nodeadm refuses to start (amazon-eks-ami, nodeadm/internal/api/validator.go)."""
+
 IS_NODE_CONFIG = (
     re.compile(r'"?apiVersion"?\s*:\s*"?node\.eks\.aws/v1'),
     re.compile(r'"?kind"?\s*:\s*"?NodeConfig\b'),
@@ -24,6 +27,13 @@ def boots(ami: str, text: str) -> str:
     if ami.startswith("AL2023_"):
         return _al2023(ami, text)
     return ""
+
+
+def joins(text: str) -> bool:
+    """Whether the NodeConfigs of an image of your own name a cluster. Without any the node joins in some other way."""
+    parts = [each for each in message_from_string(text).walk() if each.get_content_type() == NODE_CONFIG]
+    told = "".join(str(each.get_payload()) for each in parts)
+    return not parts or all(re.search(rf'"?{member}"?\s*:', told) for member in CLUSTER)
 
 
 def _bottlerocket(ami: str, text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from policy.graph import UNKNOWN, Graph
-from policy.images import boots
+from policy.images import boots, joins
 from policy.pools import NODE_GROUP, Pool, pools
 from policy.rule import Finding, rule
 
@@ -169,6 +169,8 @@ def ami_takes_user_data(graph: Graph) -> Iterator[Finding]:
             yield pool.name, "names no image although its node group says amiType CUSTOM"
         if image and pool.ami not in ("", "CUSTOM"):
             yield pool.name, f"names an image of its own beside amiType {pool.ami} of its node group"
+        if image and pool.user_data is not None and not joins(pool.user_data):
+            yield pool.name, "names an image of its own, and its NodeConfig no cluster to join"
         for instance in pool.instances:
             if not custom and pool.ami and ("ARM" in pool.ami) is not (instance.architecture == "arm64"):
                 yield pool.group.name, f"boots {pool.ami} on {instance.type}, which is {instance.architecture}"

@@ -93,6 +93,8 @@ class Content:
     """ARNs of roles and users whom the stack lets into its cluster and does not make."""
     secrets: Mapping[str, str] = field(default_factory=dict)
     """Values that Secrets Manager has, by the secret's name or ARN."""
+    images: Mapping[str, str] = field(default_factory=dict)
+    """AMIs of the account's own: names by id, such as EKS gives those that they were built from."""
 
 
 def region(text: str) -> str:

@@ -69,10 +69,28 @@ def content(text: str) -> Content:
         tuple({**named, **declared}.values()),
         people=people(text),
         secrets=secrets(text),
+        images=images(text),
         machines=racked,
         files=machines.files(text),
         login=machines.LOGIN if racked else "",
     )
+
+
+def images(text: str) -> dict[str, str]:
+    """The AMIs that pools name, each built from the release of EKS' that fits the pool."""
+    named = [each for each in _pools(yaml.safe_load(text)) if "ami" in each]
+    if not named:
+        return {}
+    # Half a second, which no other stack file waits for.
+    from moto.ec2.models.instance_types import INSTANCE_TYPES
+
+    built: dict[str, str] = {}
+    for pool in named:
+        if facts := INSTANCE_TYPES.get(str(pool.get("instanceType"))):
+            architecture = "arm64" if "arm64" in facts["ProcessorInfo"]["SupportedArchitectures"] else "x86_64"
+            variant = "nvidia" if facts.get("GpuInfo") else "standard"
+            built[str(pool["ami"])] = f"own-node-al2023-{architecture}-{variant}-v20260728"
+    return built
 
 
 def secrets(text: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from settings.sandbox import Sandbox, wrong_place
 from settings.sections import Path, Section, SectionError
 from settings.spot import Spot
 from settings.types import (
+    AmiId,
     Day,
     ReservationId,
     ZoneId,
@@ -70,6 +71,12 @@ class AwsPool(Pool):
         Sandbox | None,
         Field(description="CPU pods of the RuntimeClass gvisor run here; None = none of this pool's nodes has gVisor"),
     ] = None
+    ami: Annotated[
+        AmiId | None,
+        Field(
+            description="your own image, built from EKS' AL2023 one for such nodes; None = EKS' recorded release"
+        ),
+    ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
     repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
         True
@@ -97,6 +104,10 @@ class AwsPool(Pool):
         if scaled := self.karpenter:
             problems += scaled.beside(
                 capacity=self.capacity, nodes=self.count, own=self.instance_type, reserved=held is not None
+            )
+        if self.ami and self.karpenter:
+            problems.append(
+                (("ami",), "is for node groups, and Karpenter takes EKS' images; remove one of the two")
             )
         if self.sandbox:
             problems += wrong_place(self.role)

@@ -259,6 +259,7 @@ ZoneId = Annotated[
 ReservationId = Annotated[
     str, Matching(r"cr-[0-9a-f]{8,17}", "the id of a capacity reservation such as cr-0123456789abcdef0")
 ]
+AmiId = Annotated[str, Matching(r"ami-[0-9a-f]{8,17}", "the id of an AMI such as ami-0123456789abcdef0")]
 MigProfile = Annotated[str, Matching(r"\d+g\.\d+gb(\+me(\.all)?)?", "a MIG profile such as 1g.10gb")]
 Stripes = Annotated[str, Matching(r"[1-9]\d?\+[1-9]", "data and parity pieces such as 8+2")]
 KubernetesMinor = Annotated[str, Matching(r"1\.\d\d", "a Kubernetes minor such as 1.36")]

@@ -15,7 +15,7 @@ from components.aws.karpenter_pool import KarpenterPool
 from components.aws.node_role import NodeRole, NodeRoleArgs
 from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, NodePoolArgs, Repair, RepairOverride
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
-from components.aws.user_data import SandboxSource
+from components.aws.user_data import OwnImage, SandboxSource
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan
@@ -84,6 +84,7 @@ def node_pools(
             lustre_efa=pool.lustre_efa,
             further_types=[each.type for each in pool.spot.types[1:]] if pool.spot else (),
             sandbox=SandboxSource(**asdict(pool.sandbox)) if pool.sandbox else None,
+            own=_own_image(pool.ami, pool.max_pods, cluster) if pool.ami else None,
             after=after,
         )
 
@@ -97,6 +98,17 @@ def node_pools(
         return NodePool(f"pool-{pool.name}", args(pool, *pool.shares), inside)
 
     return {name: made(pool) for name, pool in plan.pools.items() if pool.scaled is None}
+
+
+def _own_image(ami: str, max_pods: int, cluster: Cluster) -> OwnImage:
+    return OwnImage(
+        ami=ami,
+        cluster=cluster.name,
+        endpoint=cluster.endpoint,
+        authority=cluster.authority,
+        services=cluster.services,
+        max_pods=max_pods,
+    )
 
 
 def _held(plan: AwsPlan, pool: AwsPoolPlan, hardware: HardwarePool) -> HeldCapacity | None:

@@ -131,11 +131,15 @@ class ClusterArgs:
 
 
 class Cluster(Component):
-    """An EKS cluster. `kubeconfig` resolves when the API server has let the deployer in."""
+    """An EKS cluster. `kubeconfig` resolves when the API server has let the deployer in, `authority` is the certificate
+    of its authority in base64, and `services` the range of its Services.
+    """
 
     arn: pulumi.Output[str]
     name: pulumi.Output[str]
     endpoint: pulumi.Output[str]
+    authority: pulumi.Output[str]
+    services: pulumi.Output[str]
     security_group_id: pulumi.Output[str]
     kubeconfig: pulumi.Output[str]
     access: aws.eks.AccessPolicyAssociation
@@ -147,6 +151,8 @@ class Cluster(Component):
         self.arn = cluster.arn
         self.name = cluster.name
         self.endpoint = cluster.endpoint
+        self.authority = cluster.certificate_authority.data.apply(str)
+        self.services = cluster.kubernetes_network_config.service_ipv4_cidr.apply(str)
         self.security_group_id = cluster.vpc_config.cluster_security_group_id.apply(str)
         self._ways_in = [self._open(args, cidr) for cidr in args.private_access_cidrs]
         self.access = self._admit("deployer", args, args.deployer_arn)

@@ -6,13 +6,14 @@ It names neither a subnet nor an instance profile, which EKS refuses in a manage
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
 from catalogue.types import Interface, InterfaceType
 from components._base import Component, physical_name
-from components.aws.user_data import SandboxSource, user_data
+from components.aws.user_data import OwnImage, SandboxSource, own_user_data, user_data
 from components.platform.taints import Taint
 
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
@@ -76,6 +77,7 @@ class NodePoolArgs:
     a node's EFA interfaces, 0 where it speaks TCP. With `further_types` EC2 takes any of them, and a change of them
     replaces the group. `kept`: somebody else says how many nodes there are, from none to `count`. It starts in the
     placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor comes from.
+    Nodes boot the image `own`, where it is named, and else EKS' release of the type.
     """
 
     pool: str
@@ -107,6 +109,7 @@ class NodePoolArgs:
     further_types: Sequence[str] = ()
     kept: bool = False
     sandbox: SandboxSource | None = None
+    own: OwnImage | None = None
     beside: pulumi.Input[str] | None = None
     after: Sequence[pulumi.Resource] = ()
 
@@ -176,6 +179,7 @@ class NodePool(Component):
                 instance_type=None if args.further_types else args.instance_type,
                 instance_market_options=_BLOCK_MARKET if args.block else None,
                 capacity_reservation_specification=_reservation(reservation),
+                image_id=args.own.ami if args.own else None,
                 update_default_version=True,
                 block_device_mappings=[_root_volume(args.root_volume_gib)],
                 metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
@@ -183,7 +187,7 @@ class NodePool(Component):
                 ),
                 network_interfaces=[self._interface(each, args) for each in args.interfaces],
                 placement=aws.ec2.LaunchTemplatePlacementArgs(group_name=placement) if placement else None,
-                user_data=user_data(raid=args.local_nvme, lustre_efa=args.lustre_efa, sandbox=args.sandbox),
+                user_data=_user_data(args),
                 tag_specifications=[
                     aws.ec2.LaunchTemplateTagSpecificationArgs(
                         resource_type=kind, tags={**args.tags, **self.tags("node")}
@@ -219,9 +223,10 @@ class NodePool(Component):
                 node_group_name=physical_name(args.pool, limit=63),
                 node_role_arn=args.node_role_arn,
                 subnet_ids=list(args.subnet_ids),
-                version=args.kubernetes_version,
-                ami_type=args.ami_type,
-                release_version=args.ami_release,
+                # EKS takes none of the three beside an image of the template's own.
+                version=None if args.own else args.kubernetes_version,
+                ami_type=None if args.own else args.ami_type,
+                release_version=None if args.own else args.ami_release,
                 capacity_type=args.capacity_type,
                 instance_types=[args.instance_type, *args.further_types] if args.further_types else None,
                 scaling_config=aws.eks.NodeGroupScalingConfigArgs(
@@ -250,6 +255,15 @@ class NodePool(Component):
                 custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
             ),
         )
+
+
+def _user_data(args: NodePoolArgs) -> pulumi.Input[str] | None:
+    further: dict[str, Any] = {"raid": args.local_nvme, "lustre_efa": args.lustre_efa, "sandbox": args.sandbox}
+    if args.own is None:
+        return user_data(**further)
+    group = {"eks.amazonaws.com/nodegroup": physical_name(args.pool, limit=63)}
+    group["eks.amazonaws.com/nodegroup-image"] = args.own.ami
+    return own_user_data(args.own, {**args.labels, **group}, args.taints, **further)
 
 
 def _repair(repair: Repair | None) -> aws.eks.NodeGroupNodeRepairConfigArgs:

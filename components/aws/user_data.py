@@ -6,10 +6,15 @@ nodeadm-run.service comes after cloud-final.service); what it is to do after a r
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import pulumi
+
+from components.platform.taints import Taint
 
 BOUNDARY = "gpucluster-node-config"
 LUSTRE_EFA = "gpucluster-lustre-efa"
@@ -40,6 +45,41 @@ def raid_config() -> dict[str, object]:
     """
     spec = {"instance": {"localStorage": {"strategy": "RAID0"}}}
     return {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnImage:
+    """An AMI of the user's own, and what its nodes join: EKS merges nothing into the user data of such a node.
+
+    `authority` is in base64. The kubelet takes `max_pods`.
+    """
+
+    ami: str
+    cluster: pulumi.Input[str]
+    endpoint: pulumi.Input[str]
+    authority: pulumi.Input[str]
+    services: pulumi.Input[str]
+    max_pods: int
+
+
+def join_config(
+    *, cluster: str, endpoint: str, authority: str, services: str, kubelet: Mapping[str, object]
+) -> dict[str, object]:
+    """NodeConfig of nodeadm by which a node finds its cluster: without one of the four it does not start
+    (amazon-eks-ami, nodeadm/internal/api/validator.go).
+    """
+    where = {"name": cluster, "apiServerEndpoint": endpoint, "certificateAuthority": authority, "cidr": services}
+    spec = {"cluster": where, "kubelet": kubelet}
+    return {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+
+
+def join_kubelet(max_pods: int, labels: Mapping[str, str], taints: Sequence[Taint]) -> dict[str, object]:
+    """What a kubelet registers with. EKS adds labels and taints of a node group half a minute after the node is there
+    where the image is not its own (aws/containers-roadmap, issue 1962), and meanwhile any pod may come.
+    """
+    said = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    kept = [{"key": each.key, "value": each.value, "effect": each.effect} for each in taints]
+    return {"config": {"maxPods": max_pods, "registerWithTaints": kept}, "flags": [f"--node-labels={said}"]}
 
 
 def sandbox_config() -> dict[str, object]:
@@ -100,19 +140,36 @@ def user_data(*, raid: bool = True, lustre_efa: int = 0, sandbox: SandboxSource 
     JSON is YAML, and does not depend on a YAML writer.
     """
     parts = list(_parts(raid=raid, lustre_efa=lustre_efa, sandbox=sandbox))
-    if not parts:
-        return None
+    return _message(parts) if parts else None
+
+
+def own_user_data(
+    own: OwnImage, labels: Mapping[str, str], taints: Sequence[Taint], **further: Any
+) -> pulumi.Output[str]:
+    """The same for nodes of an image of the user's own, with how they join; `further` is as user_data takes it."""
+    known = {"cluster": own.cluster, "endpoint": own.endpoint, "authority": own.authority, "services": own.services}
+    kubelet = join_kubelet(own.max_pods, labels, taints)
+    return pulumi.Output.all(**known).apply(
+        lambda told: _message([_config(join_config(kubelet=kubelet, **told)), *_parts(**further)])
+    )
+
+
+def _message(parts: Iterable[tuple[str, str]]) -> str:
     lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{BOUNDARY}"', ""]
     for kind, text in parts:
         lines += [f"--{BOUNDARY}", f"Content-Type: {kind}", "", text, ""]
     return base64.b64encode("\r\n".join([*lines, f"--{BOUNDARY}--", ""]).encode()).decode()
 
 
+def _config(document: Mapping[str, object]) -> tuple[str, str]:
+    return "application/node.eks.aws", json.dumps(document, indent=2, sort_keys=True)
+
+
 def _parts(*, raid: bool, lustre_efa: int, sandbox: SandboxSource | None) -> Iterator[tuple[str, str]]:
     if raid:
-        yield "application/node.eks.aws", json.dumps(raid_config(), indent=2, sort_keys=True)
+        yield _config(raid_config())
     if sandbox:
-        yield "application/node.eks.aws", json.dumps(sandbox_config(), indent=2, sort_keys=True)
+        yield _config(sandbox_config())
         yield 'text/x-shellscript; charset="us-ascii"', sandbox_script(sandbox)
     if lustre_efa:
         yield 'text/x-shellscript; charset="us-ascii"', lustre_script(lustre_efa)

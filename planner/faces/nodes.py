@@ -41,6 +41,8 @@ def _hardware(pool: PoolPlan) -> Iterator[str]:
         yield str(pool.usage)
     if isinstance(pool, AwsPoolPlan):
         yield from _further(pool.offers)
+    if isinstance(pool, AwsPoolPlan) and pool.ami:
+        yield f"boots {pool.ami}"
     if isinstance(pool, AwsPoolPlan) and pool.scaled:
         yield "as pods ask for them, by Karpenter"
     if isinstance(pool, MetalPoolPlan) and pool.most > pool.count:

@@ -25,6 +25,7 @@ from rehearsal.cloud.secrets import set_secrets
 from rehearsal.cloud.service import Refusal
 from rehearsal.eks.api import lifecycle
 from rehearsal.eks.api.calendar import advance
+from rehearsal.eks.api.published import set_images
 from rehearsal.eks.api.store import all_clusters
 
 Reply = tuple[int, Any]
@@ -58,6 +59,7 @@ class Control:
             ("PUT", "offerings"): (2, lambda path, order: set_offering(path[0], path[1], order)),
             ("PUT", "calendar"): (1, lambda path, order: advance(path[0], datetime.fromisoformat(order["now"]))),
             ("PUT", "secrets"): (1, lambda path, order: set_secrets(path[0], order)),
+            ("PUT", "images"): (1, lambda path, order: set_images(path[0], order)),
             ("PUT", "people"): (0, lambda _path, order: set_people([str(each) for each in order["arns"]])),
             ("PUT", "buckets"): (2, lambda path, order: set_bucket(path[0], path[1], order)),
             ("GET", "keys"): (3, lambda path, _order: key_told(path[0], path[1], path[2])),

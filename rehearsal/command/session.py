@@ -107,6 +107,7 @@ class Session:
             self.control("PUT", f"reservations/{content.region}/{each.id}", each.order)
         self.control("PUT", "people", {"arns": list(content.people)})
         self.control("PUT", f"secrets/{content.region}", dict(content.secrets))
+        self.control("PUT", f"images/{content.region}", dict(content.images))
         self.control("PUT", f"granted/{content.region}", content.instances)
         self.control("PUT", "caller", {"address": content.caller})
         if hosts:

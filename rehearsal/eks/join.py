@@ -48,6 +48,31 @@ class Situation:
         return End(tuple(group for group in groups if group), self.control_plane_addresses)
 
 
+def configured(it: Situation) -> str | None:
+    """Into user data beside an image of somebody's own EKS merges nothing, and nodeadm wants to know the cluster.
+
+    Source: EKS user guide, "Customize managed nodes with launch templates", Specifying an AMI; awslabs/amazon-eks-ami,
+    nodeadm/internal/api/validator.go.
+    """
+    if it.host.ami_type != "CUSTOM":
+        return None
+    told = it.host.node_config.get("cluster") or {}
+    for member, words in _CLUSTER.items():
+        if not told.get(member):
+            return f"nodeadm: {words} is missing in cluster configuration"
+    if told["name"] != it.cluster["name"] or told["apiServerEndpoint"] != it.cluster["endpoint"]:
+        return f"nodeadm joins {told['name']} at {told['apiServerEndpoint']}, which is another cluster"
+    return None
+
+
+_CLUSTER = {
+    "name": "Name",
+    "apiServerEndpoint": "Apiserver endpoint",
+    "certificateAuthority": "Certificate authority",
+    "cidr": "CIDR",
+}
+
+
 def registers(it: Situation) -> str | None:
     """The kubelet must reach the API server on 443: inside the VPC if the private endpoint is on."""
     if it.vpc_config.get("endpointPrivateAccess"):
@@ -121,9 +146,9 @@ def may_authenticate(it: Situation) -> str | None:
 
 def runs_the_image(it: Situation) -> str | None:
     """The AMI type must be built for the instance's architecture."""
-    arm = "ARM_64" in it.host.ami_type or "arm64" in it.host.ami_type
+    arm = any(word in it.host.ami_type + it.host.image_name for word in ("ARM_64", "arm64"))
     wanted = "arm64" if arm else "x86_64"
-    if it.host.ami_type == "CUSTOM" or it.host.machine.architecture == wanted:
+    if it.host.machine.architecture == wanted:
         return None
     machine = it.host.machine
     return f"AMI type {it.host.ami_type} does not run on {machine.instance_type} ({machine.architecture})"
@@ -131,6 +156,7 @@ def runs_the_image(it: Situation) -> str | None:
 
 RULES: tuple[Callable[[Situation], str | None], ...] = (
     runs_the_image,
+    configured,
     resolves,
     pulls,
     registers,

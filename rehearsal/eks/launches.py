@@ -72,6 +72,8 @@ class Launcher:
             arguments["InstanceMarketOptions"] = {"MarketType": "spot"}
         if described.get("amiType") != "CUSTOM":
             arguments["ImageId"] = image(described)
+        else:
+            self.image_name(described, self.template_data(str(template["id"]), str(template["version"]))["ImageId"])
         tags = {**self._tags, f"kubernetes.io/cluster/{self._world.cluster}": "owned"}
         listed = [{"Key": key, "Value": value} for key, value in tags.items()]
         arguments["TagSpecifications"] = [{"ResourceType": "instance", "Tags": listed}]
@@ -92,6 +94,15 @@ class Launcher:
                 if error.response["Error"]["Code"] not in _NONE_LEFT:
                     raise
         return self._world.aws.ec2.run_instances(**arguments, **({"InstanceType": types[-1]} if types else {}))
+
+    def image_name(self, described: Described, identity: str) -> str:
+        """What an image of somebody's own is called, empty for EKS'. Raises ClientError if there is none of this id."""
+        if described.get("amiType") != "CUSTOM":
+            return ""
+        found = self._world.aws.cached(
+            ("image", identity), lambda: self._world.aws.ec2.describe_images(ImageIds=[identity])["Images"]
+        )
+        return str(found[0]["Name"])
 
     def _names_groups(self, template: Described) -> bool:
         """EKS adds the cluster security group only to a template that names no security group at all."""

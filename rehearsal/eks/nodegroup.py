@@ -133,7 +133,8 @@ class NodeGroup:
         subnet = self._world.aws.subnets()[instance["SubnetId"]]
         try:
             config = hosts.node_config(data.get("UserData"))
-            found = hosts.host(instance, self._world.aws.machine(instance["InstanceType"]), described, subnet, config)
+            named = {**described, "imageName": self._launcher.image_name(described, instance["ImageId"])}
+            found = hosts.host(instance, self._world.aws.machine(instance["InstanceType"]), named, subnet, config)
         except UserDataError as error:
             self._note(identity, [str(error)])
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -16,12 +17,16 @@ from rehearsal.kube.client import ApiError
 from rehearsal.kubelet import faults, nodeobject
 from rehearsal.kubelet.hosts import Host
 from rehearsal.kubelet.liveness import Liveness
+from rehearsal.kubelet.registering import registering
 from rehearsal.kubelet.world import World
 
 log = logging.getLogger(__name__)
 
 Described = Mapping[str, Any]
 NETWORK_CONTAINER = "aws-node"
+LATE_SECONDS = 30.0
+"""Until EKS gives a node whose kubelet it did not configure the labels and taints of the group (aws/containers-roadmap,
+issue 1962)."""
 
 
 class Registration:
@@ -32,6 +37,7 @@ class Registration:
         self._begun: set[str] = set()
         self._life = Liveness(world, NETWORK_CONTAINER)
         self._applied: dict[str, tuple[dict[str, str], list[dict[str, str]]]] = {}
+        self._joined: dict[str, float] = {}
 
     def situation(self, host: Host) -> Situation:
         """Everything that decides whether the machine joins."""
@@ -87,6 +93,8 @@ class Registration:
 
     def _register(self, host: Host, nodegroup: Described) -> None:
         """Makes the node and what belongs to it; what an outage of the API server cut short is taken up again."""
+        if host.ami_type == "CUSTOM":
+            nodegroup = {**nodegroup, **registering(host.node_config)}
         resumed = host.node in self._begun
         self._begun.add(host.node)
         self._life.hold(host.node)
@@ -107,6 +115,7 @@ class Registration:
         self._life.tell(host, nodeobject.status(host, disk, version))
         self._life.begin(host.node)
         self._applied[host.node] = self._wanted(nodegroup)
+        self._joined[host.node] = time.monotonic()
         self._begun.discard(host.node)
         log.info("%s joined as %s (%s)", host.instance_id, host.node, host.machine.instance_type)
 
@@ -130,6 +139,8 @@ class Registration:
 
     def _follow(self, host: Host, nodegroup: Described, node: Described) -> None:
         """Labels and taints of the node group reach nodes that run already (UpdateNodegroupConfig)."""
+        if host.ami_type == "CUSTOM" and time.monotonic() - self._joined.get(host.node, 0.0) < LATE_SECONDS:
+            return
         wanted = self._wanted(nodegroup)
         before = self._applied.setdefault(host.node, wanted)
         if before == wanted:

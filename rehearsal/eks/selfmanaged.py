@@ -8,7 +8,7 @@ awslabs/amazon-eks-ami, nodeadm, NodeConfig v1alpha1 (kubelet.config, kubelet.fl
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rehearsal.eks import join
@@ -18,13 +18,12 @@ from rehearsal.eks.launches import Launcher
 from rehearsal.eks.registration import Registration
 from rehearsal.kubelet import hosts
 from rehearsal.kubelet.hosts import Host, UserDataError
+from rehearsal.kubelet.registering import registering
 from rehearsal.kubelet.world import World
 
 log = logging.getLogger(__name__)
 
 INTERVAL = 1.0
-_LABELS = "--node-labels="
-_EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 
 
 class SelfManaged(Controller):
@@ -74,8 +73,7 @@ class SelfManaged(Controller):
             "nodegroupName": "",
             "amiType": _ami_type(str(instance["ImageId"])),
             "nodeRole": self._role(instance),
-            "labels": dict(labels(config)),
-            "taints": list(taints(config)),
+            **registering(config),
         }
         subnet = self._world.aws.subnets()[instance["SubnetId"]]
         machine = self._world.aws.machine(instance["InstanceType"])
@@ -95,22 +93,6 @@ class SelfManaged(Controller):
             for problem in problems:
                 log.warning("%s does not join: %s", identity, problem)
         self._said[identity] = problems
-
-
-def labels(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The labels that the kubelet is to register with. Pure."""
-    for flag in (config.get("kubelet") or {}).get("flags") or ():
-        if str(flag).startswith(_LABELS):
-            for each in str(flag).removeprefix(_LABELS).strip('"').split(","):
-                key, _, value = each.partition("=")
-                if key:
-                    yield key, value
-
-
-def taints(config: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """The taints that the kubelet is to register with, as a node group writes them. Pure."""
-    for each in ((config.get("kubelet") or {}).get("config") or {}).get("registerWithTaints") or ():
-        yield {"key": each["key"], "value": each.get("value") or "", "effect": _EFFECTS[each["effect"]]}
 
 
 def _tags(instance: Mapping[str, Any]) -> dict[str, str]:

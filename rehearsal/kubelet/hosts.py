@@ -45,6 +45,8 @@ class Host:
     hop_limit: int
     pod_interfaces: int
     node_config: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    image_name: str = ""
+    """What an image of somebody's own is called; those of EKS say all by their type."""
 
     @property
     def address(self) -> str:
@@ -53,8 +55,11 @@ class Host:
 
     @property
     def driver(self) -> bool:
-        """Whether NVIDIA's driver is on the AMI (source: EKS user guide, NVIDIA variants of the optimised AMIs)."""
-        return "NVIDIA" in self.ami_type or self.ami_type.endswith("_GPU")
+        """Whether NVIDIA's driver is on the AMI (source: EKS user guide, NVIDIA variants of the optimised AMIs).
+
+        An image of somebody's own has what it was built from, which its name says as EKS' names do.
+        """
+        return "NVIDIA" in self.ami_type or self.ami_type.endswith("_GPU") or "-nvidia-" in self.image_name
 
     @property
     def toolkit(self) -> bool:
@@ -222,6 +227,7 @@ def host(
         hop_limit=int((instance.get("MetadataOptions") or {}).get("HttpPutResponseHopLimit") or 2),
         pod_interfaces=machine.interfaces - _without_addresses(interfaces),
         node_config=node_config,
+        image_name=nodegroup.get("imageName", ""),
     )
 
 

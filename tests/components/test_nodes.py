@@ -13,7 +13,7 @@ from catalogue.types import Interface, InterfaceType
 from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs
 from components.aws.node_role import NodeRole, NodeRoleArgs
 from components.aws.nodes import CapacityBlock, NodePool, Repair, RepairOverride
-from components.aws.user_data import lustre_script, user_data
+from components.aws.user_data import OwnImage, lustre_script, user_data
 from components.platform.taints import Taint, pool_taints, tolerations, tolerations_of_all_pools
 from planner.interfaces import layout
 from tests.components.samples import ENA, built, pool_args
@@ -253,3 +253,45 @@ def test_only_a_blocks_size_is_left_to_others_pf10() -> None:
     assert (
         not {"instanceMarketOptions", "capacityReservationSpecification"} & graph.one("sample-template").inputs.keys()
     )
+
+
+OWN = OwnImage(
+    ami="ami-0123456789abcdef0",
+    cluster="acme",
+    endpoint="https://acme.eks",
+    authority="Q0E=",
+    services="172.20.0.0/16",
+    max_pods=50,
+)
+
+
+def test_an_image_of_the_users_own_is_the_templates_and_eks_chooses_none() -> None:
+    """EKS API, CreateNodegroup: neither amiType nor version nor releaseVersion beside an image of the template's."""
+    made = pool(own=OWN)
+    assert made.one("sample-template").inputs["imageId"] == "ami-0123456789abcdef0"
+    assert not {"amiType", "version", "releaseVersion"} & made.one("sample-nodes").inputs.keys()
+
+
+def test_a_node_of_such_an_image_is_told_its_cluster_and_comes_with_labels_and_taints() -> None:
+    taint = Taint(key="nvidia.com/gpu", value="present")
+    data = template(own=OWN, labels={"gpucluster/pool": "training"}, taints=(taint,))["userData"]
+    join, raid = list(message_from_bytes(base64.b64decode(data)).walk())[1:]
+    assert json.loads(str(raid.get_payload()))["spec"] == {"instance": {"localStorage": {"strategy": "RAID0"}}}
+    assert json.loads(str(join.get_payload()))["spec"] == {
+        "cluster": {
+            "name": "acme",
+            "apiServerEndpoint": "https://acme.eks",
+            "certificateAuthority": "Q0E=",
+            "cidr": "172.20.0.0/16",
+        },
+        "kubelet": {
+            "config": {
+                "maxPods": 50,
+                "registerWithTaints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}],
+            },
+            "flags": [
+                "--node-labels=eks.amazonaws.com/nodegroup=training,"
+                "eks.amazonaws.com/nodegroup-image=ami-0123456789abcdef0,gpucluster/pool=training"
+            ],
+        },
+    }

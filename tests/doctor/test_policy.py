@@ -58,6 +58,7 @@ def test_every_call_reads(cloud: Cloud, whole: Case, calls: list[Call]) -> None:
     looked = Wanted(pool="training", instance=INSTANCES["p5.48xlarge"], count=2, days=7, first=whole.now.date())
     offers(account, looked, 2, {})
     list(run("network", case(in_existing(ec2)), account))
+    list(run("own-image", case({"pools.1.ami": "ami-0123456789abcdef0"}), account))
     sent = {f"{service}:{operation}" for service, operation, _ in calls}
     counted = {label.replace(".", ":") for label in cloud.call("GET", "requests")}
     client(cloud, "efs").delete_file_system(FileSystemId=home)

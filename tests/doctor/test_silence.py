@@ -38,8 +38,10 @@ ACTIONS = {
 }
 
 
-ELSEWHERE = {"home", "network", "reservation"}
-"""Checks that ask something of some stacks only: test_home.py, test_existing_vpc.py and test_reservations.py here."""
+ELSEWHERE = {"home", "network", "own-image", "reservation"}
+"""Checks that ask something of some stacks only: test_home.py, test_existing_vpc.py, test_versions.py and
+test_reservations.py here.
+"""
 
 
 def test_each_check_is_denied_below() -> None:

@@ -1,13 +1,15 @@
 """Kubernetes' minor and node images beside what EKS has."""
 
 from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 
-from catalogue import versions
+from catalogue import versions as recorded
 from catalogue.versions import KUBERNETES, Kubernetes
+from doctor import versions
 from doctor.results import Status
-from tests.doctor.conftest import Run, case
+from tests.doctor.conftest import REGION, Cloud, Run, case
 
 
 def test_a_minor_in_standard_support(examined: Run) -> None:
@@ -40,11 +42,11 @@ def test_a_minor_that_eks_does_not_offer(examined: Run) -> None:
 
 def test_another_day_than_the_catalogue_has(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The catalogue's is what the planner warns by."""
-    monkeypatch.setitem(versions.STANDARD_SUPPORT_ENDS, "1.36", date(2027, 8, 3))
+    monkeypatch.setitem(recorded.STANDARD_SUPPORT_ENDS, "1.36", date(2027, 8, 3))
     (told,) = examined("kubernetes", case())
     assert told.status is Status.WARN
     assert "2027-08-02, and the catalogue has 2027-08-03" in told.sentence
-    monkeypatch.delitem(versions.STANDARD_SUPPORT_ENDS, "1.36")
+    monkeypatch.delitem(recorded.STANDARD_SUPPORT_ENDS, "1.36")
     assert "the catalogue has no day" in examined("kubernetes", case())[0].sentence
 
 
@@ -77,7 +79,7 @@ def test_an_arm_pool_takes_an_arm_image(examined: Run) -> None:
 @pytest.mark.parametrize("release", ["1.36.2-20250101", "1.36.9-19991231"])
 def test_a_release_that_does_not_exist(examined: Run, monkeypatch: pytest.MonkeyPatch, release: str) -> None:
     """The recommended one is named."""
-    monkeypatch.setitem(versions.KUBERNETES, "1.36", Kubernetes(minor="1.36", ami_release=release, source="nowhere"))
+    monkeypatch.setitem(recorded.KUBERNETES, "1.36", Kubernetes(minor="1.36", ami_release=release, source="nowhere"))
     told = examined("image", case())
     assert {result.status for result in told} == {Status.FAIL}
     assert all(release in result.sentence for result in told)
@@ -87,7 +89,7 @@ def test_a_release_that_does_not_exist(examined: Run, monkeypatch: pytest.Monkey
 def test_the_recommended_release_is_told_as_such(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing newer exists."""
     newest = Kubernetes(minor="1.36", ami_release="1.36.2-20260818", source="EKS")
-    monkeypatch.setitem(versions.KUBERNETES, "1.36", newest)
+    monkeypatch.setitem(recorded.KUBERNETES, "1.36", newest)
     assert all(result.sentence.endswith(", the recommended one") for result in examined("image", case()))
 
 
@@ -96,3 +98,48 @@ def test_a_minor_without_a_recorded_release(examined: Run) -> None:
     (told,) = examined("image", case({"platform.kubernetesVersion": "1.34"}))
     assert told.status is Status.FAIL
     assert "1.34" in told.sentence
+
+
+AMI = "ami-0123456789abcdef0"
+
+
+def shown(cloud: Cloud, name: str) -> None:
+    """The account has the image, of this name."""
+    cloud.call("PUT", f"images/{REGION}", {AMI: name})
+
+
+def test_an_image_of_ones_own_is_looked_at_instead_of_eks_one(examined: Run, cloud: Cloud) -> None:
+    shown(cloud, "own-node-al2023-x86_64-nvidia-v20260728")
+    changed = case({"pools.1.ami": AMI})
+    (told,) = examined("own-image", changed)
+    assert (told.status, told.subject) == (Status.OK, "training")
+    assert told.sentence == f"{AMI} is own-node-al2023-x86_64-nvidia-v20260728"
+    assert list(examined("own-image", case())) == []
+
+
+def test_an_image_that_the_account_does_not_see(examined: Run) -> None:
+    (told,) = examined("own-image", case({"pools.1.ami": "ami-0fedcba9876543210"}))
+    assert (told.status, "no image ami-0fedcba9876543210" in told.sentence) == (Status.FAIL, True)
+
+
+def test_an_image_for_another_processor(examined: Run, cloud: Cloud) -> None:
+    shown(cloud, "own-node-al2023-arm64-nvidia-v20260728")
+    (told,) = examined("own-image", case({"pools.1.ami": AMI}))
+    assert (told.status, f"{AMI} is for arm64" in told.sentence) == (Status.FAIL, True)
+
+
+UNFIT = {
+    "pending": ({"State": "pending"}, "is pending"),
+    "device": ({"RootDeviceName": "/dev/sda1"}, "is /dev/sda1"),
+    "size": ({"BlockDeviceMappings": [{"Ebs": {"VolumeSize": 500}}, {"VirtualName": "ephemeral0"}]}, "holds 500 GiB"),
+    "old": ({"DeprecationTime": "2027-01-01T00:00:00.000Z"}, "deprecated from 2027-01-01 on"),
+}
+
+
+@pytest.mark.parametrize(("changes", "words"), UNFIT.values(), ids=UNFIT)
+def test_an_image_that_does_not_fit_the_pool(changes: dict[str, Any], words: str) -> None:
+    pool = case({"pools.1.ami": AMI}).plan.pools["training"]
+    image = {"State": "available", "Architecture": "x86_64", "RootDeviceName": "/dev/xvda"}
+    assert list(versions._unfit(pool, image)) == []
+    ((_, sentence, remedy),) = versions._unfit(pool, {**image, **changes})
+    assert (words in sentence, bool(remedy)) == (True, True)

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.engine
 
 POOL, RUN, WHERE = "training", "llama-3-8b-sft", "training"
 WORKERS = {f"{RUN}-worker-{each}" for each in range(3)}
+AMI = "ami-0123456789abcdef0"
 JOB_LABEL = "batch.kubernetes.io/job-name"
 
 
@@ -90,6 +91,7 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearsed,
     stack = tree.stack("dev")
     stack.set("gpucluster:pools[1].count", 3)
     stack.set("gpucluster:budget.maxHourlyUsd", 40)
+    stack.set("gpucluster:pools[1].ami", AMI)
     with rehearsed("gated", tree, directory / "state") as site, ThreadPoolExecutor(1) as pool:
         applied = pool.submit(site.up)
         sick = until(lambda: applied.done() or _with_gpus(site), "a training node that offers GPUs", 600)
@@ -114,6 +116,15 @@ def test_a_slow_node_is_named_and_tainted_and_the_run_keeps_away_from_it(gated: 
     assert any(each["why"].startswith("GPU 0 at 990 of 1980 MHz") for each in kept["lines"])
     site.settled()
     assert where_the_run_is(site) == well
+
+
+def test_the_nodes_of_a_pool_with_an_image_of_its_own_joined_by_what_they_were_told(
+    gated: tuple[Rehearsed, str],
+) -> None:
+    site, _ = gated
+    assert {each["metadata"]["labels"]["eks.amazonaws.com/nodegroup-image"] for each in nodes(site).values()} == {AMI}
+    reservations = site.aws("ec2").describe_instances(Filters=[{"Name": "image-id", "Values": [AMI]}])["Reservations"]
+    assert sum(len(each["Instances"]) for each in reservations) == 3
 
 
 def test_the_run_was_made_when_its_nodes_had_been_measured(gated: tuple[Rehearsed, str]) -> None:

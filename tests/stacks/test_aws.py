@@ -1,5 +1,6 @@
 """How settings, plan and catalogue reach the components (A08, F02, F05, J10, L07, R07, Z16)."""
 
+import base64
 from copy import deepcopy
 from typing import Any
 
@@ -8,6 +9,7 @@ import yaml
 
 from catalogue import versions
 from catalogue.tables import SHIPPED
+from planner.interfaces import addressed_pods, layout
 from stacks.aws_pools import ami_type
 from tests.graph.harness import Recorded
 from tests.graph.outputs import ACCOUNT
@@ -228,6 +230,24 @@ def test_arm_nodes_get_an_arm_image() -> None:
     pool = plan(settings).pools["training"]
     arm = replace(pool, instance=replace(SHIPPED.instances["p5.4xlarge"], architecture=Architecture.ARM64))
     assert ami_type(arm) == "AL2023_ARM_64_NVIDIA"
+
+
+def test_a_pool_with_an_image_of_its_own_joins_by_the_clusters_coordinates() -> None:
+    """Of the training pool alone; its kubelet lets in as many pods as have addresses (LF10)."""
+    training = {"name": "training", "role": "training", "instanceType": "p5.4xlarge", "count": 2}
+    inference = {"name": "inference", "role": "inference", "instanceType": "g6e.xlarge", "count": 1}
+    graph = dev(pools=pools({**training, "ami": "ami-0123456789abcdef0"}, inference))
+    groups = {each.name: each.inputs.get("amiType") for each in graph.of_type("NodeGroup")}
+    assert groups["pool-training-nodes"] is None
+    assert groups["pool-inference-nodes"] == "AL2023_x86_64_NVIDIA"
+    template = graph.one("pool-training-template").inputs
+    assert template["imageId"] == "ami-0123456789abcdef0"
+    text = base64.b64decode(template["userData"]).decode()
+    cluster = graph.one("cluster-control-plane")
+    assert f'"name": "{cluster.inputs["name"]}"' in text
+    instance = SHIPPED.instances["p5.4xlarge"]
+    fits = addressed_pods(instance, layout(instance, True), apart=False, prefixes=False)
+    assert f'"maxPods": {fits}' in text
 
 
 def test_what_a_person_wants_is_in_the_outputs() -> None:

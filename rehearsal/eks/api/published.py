@@ -5,11 +5,14 @@ Source: EC2 API reference, DescribeImages and Image; awslabs/amazon-eks-ami, rel
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from moto.ec2.models import ec2_backends
 from moto.ec2.models.amis import Ami, AmiBackend
 
+from rehearsal.cloud.account import ACCOUNT
 from rehearsal.cloud.amend import Amendments
 from rehearsal.eks.api.images import parameters
 
@@ -35,7 +38,15 @@ def published() -> dict[str, str]:
     return {each["image_id"]: each["image_name"] for each in known.values()}
 
 
-def _image(backend: Any, identity: str, name: str) -> Ami:
+def set_images(region: str, names: Mapping[str, str]) -> list[str]:
+    """Have images of the account's own by their ids, named as EKS names those that they were built from; all ids."""
+    backend = ec2_backends[ACCOUNT][region]
+    for identity, name in names.items():
+        backend.amis[identity] = _image(backend, identity, name, owner=ACCOUNT)
+    return sorted(names)
+
+
+def _image(backend: Any, identity: str, name: str, owner: str = OWNER) -> Ami:
     architecture = "arm64" if "-arm64-" in name else "x86_64"
     day = datetime.strptime(name.rpartition("-v")[2], "%Y%m%d").replace(tzinfo=UTC)
     return Ami(
@@ -43,15 +54,15 @@ def _image(backend: Any, identity: str, name: str) -> Ami:
         identity,
         name=name,
         description="EKS Kubernetes Worker AMI with AmazonLinux2023 image",
-        owner_id=OWNER,
-        owner_alias="amazon",
-        public=True,
+        owner_id=owner,
+        owner_alias="amazon" if owner == OWNER else None,
+        public=owner == OWNER,
         virtualization_type="hvm",
         architecture=architecture,
         creation_date=day,
         root_device_type="ebs",
         root_device_name="/dev/xvda",
         hypervisor="xen",
-        image_location=f"amazon/{name}",
+        image_location=f"{owner}/{name}" if owner != OWNER else f"amazon/{name}",
         region_name=f"{backend.region_name}a",
     )

@@ -158,3 +158,39 @@ def test_another_template_version_or_release_is_outdated() -> None:
     assert not launches.outdated(made("2", "1"), group)
     assert launches.outdated(made("1", "1"), group)
     assert launches.outdated(made("2", "0"), group)
+
+
+OWN = {
+    "name": "acme",
+    "apiServerEndpoint": "https://acme.eks",
+    "certificateAuthority": "Q0E=",
+    "cidr": "172.20.0.0/16",
+}
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (OWN, None),
+        ({}, "Name is missing"),
+        ({**OWN, "apiServerEndpoint": ""}, "Apiserver endpoint is missing"),
+        ({**OWN, "certificateAuthority": ""}, "Certificate authority is missing"),
+        ({**OWN, "cidr": ""}, "CIDR is missing"),
+        ({**OWN, "name": "another"}, "which is another cluster"),
+    ],
+)
+def test_an_image_of_somebodys_own_has_to_be_told_its_cluster(told: dict[str, str], words: str | None) -> None:
+    made = facts.host(ami_type="CUSTOM", node_config={"cluster": told})
+    cluster = {**facts.CLUSTER, "name": "acme", "endpoint": "https://acme.eks"}
+    problems = join.problems(facts.situation(host=made, cluster=cluster))
+    assert [words in each for each in problems if words] == [True] * bool(words)
+    assert bool(problems) is bool(words)
+
+
+def test_the_name_of_such_an_image_says_what_it_was_built_from() -> None:
+    arm = facts.host(ami_type="CUSTOM", node_config={"cluster": OWN}, image_name="own-al2023-arm64-nvidia-v20260728")
+    assert arm.driver
+    assert not facts.host(ami_type="CUSTOM", image_name="own-al2023-x86_64-standard-v20260728").driver
+    cluster = {**facts.CLUSTER, "name": "acme", "endpoint": "https://acme.eks"}
+    (problem,) = join.problems(facts.situation(host=arm, cluster=cluster))
+    assert "does not run on p5.4xlarge" in problem

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rehearsal.eks.api.published import published
-from rehearsal.eks.selfmanaged import _ami_type, labels, taints
+from rehearsal.eks.selfmanaged import _ami_type
 from rehearsal.kubelet import nodeobject
+from rehearsal.kubelet.registering import labels, taints
 from rehearsal.tests.inside.facts import host
 
 CONFIG = {

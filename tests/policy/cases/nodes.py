@@ -13,6 +13,9 @@ INTERFACE = "networkInterfaces"
 TARGET = "capacityReservationSpecification.capacityReservationTarget.capacityReservationId"
 
 CONFIG = '{"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": {}}'
+OWN_CONFIG = CONFIG.replace(
+    "{}}", '{"cluster": {"name": "a", "apiServerEndpoint": "b", "certificateAuthority": "c", "cidr": "d"}}}'
+)
 YAML = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {}\n"
 
 
@@ -136,6 +139,8 @@ BOOTING = [
     Case("ami_takes_user_data", boots(BOTTLEROCKET, mime(CONFIG)), "not TOML"),
     Case("ami_takes_user_data", boots(BOTTLEROCKET, "max-pods = 110\n"), "without [settings]"),
     Case("ami_takes_user_data", boots("CUSTOM", "anything", put(TEMPLATE, "imageId", "ami-0")), None),
+    Case("ami_takes_user_data", boots("CUSTOM", mime(OWN_CONFIG), put(TEMPLATE, "imageId", "ami-0")), None),
+    Case("ami_takes_user_data", boots("CUSTOM", mime(CONFIG), put(TEMPLATE, "imageId", "ami-0")), "no cluster to join"),
     Case("ami_takes_user_data", boots("CUSTOM", "anything"), "names no image"),
     Case("ami_takes_user_data", put(TEMPLATE, "imageId", "ami-0"), "an image of its own beside amiType"),
     Case("ami_takes_user_data", put(NODES, "amiType", "AL2023_ARM_64_NVIDIA"), "which is x86_64"),
