@@ -219,7 +219,7 @@ WORDS: Mapping[str, str] = {
 """A sentence for each key."""
 
 EXAMPLES: Mapping[str, object] = {
-    "ami": "ami-0123456789abcdef0",
+    "AwsPool.ami": "ami-0123456789abcdef0",
     "Aws.region": "us-east-2",
     "Aws.gpuZone": "use2-az1",
     "Aws.kubernetesVersion": "1.36",

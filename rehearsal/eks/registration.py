@@ -114,7 +114,7 @@ class Registration:
         disk = int(nodegroup.get("diskSize") or nodeobject.DEFAULT_DISK_GIB)
         self._life.tell(host, nodeobject.status(host, disk, version))
         self._life.begin(host.node)
-        self._applied[host.node] = self._wanted(nodegroup)
+        self._applied[host.node] = ({}, []) if host.ami_type == "CUSTOM" else self._wanted(nodegroup)
         self._joined[host.node] = time.monotonic()
         self._begun.discard(host.node)
         log.info("%s joined as %s (%s)", host.instance_id, host.node, host.machine.instance_type)

@@ -9,7 +9,8 @@ from catalogue import versions as recorded
 from catalogue.versions import KUBERNETES, Kubernetes
 from doctor import versions
 from doctor.results import Status
-from tests.doctor.conftest import REGION, Cloud, Run, case
+from rehearsal.tests.cloud.conftest import Cloud
+from tests.doctor.conftest import REGION, Run, case
 
 
 def test_a_minor_in_standard_support(examined: Run) -> None:
