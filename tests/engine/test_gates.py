@@ -349,6 +349,8 @@ def test_what_an_alert_says_of_a_node_keeps_pods_off_it_until_it_is_well_and_mea
     assert _open(site) == everyone - {sick}
     assert nodes(site)[sick]["metadata"]["annotations"][WHY] == "gpu-driver"
     until(lambda: ("gpu-driver", sick) in told(site), "people to be told of the same")
+    # As the runbook says: a pod that stays keeps its GPU, and nothing is measured beside it.
+    site.kubectl("drain", sick, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=300s")
     order(site, ordering.heal, node=sick, kind=None)
     until(lambda: sick in _open(site), f"{sick} to come back")
     assert WHY not in nodes(site)[sick]["metadata"].get("annotations", {})
