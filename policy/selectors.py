@@ -41,6 +41,7 @@ NO_MAKERS = frozenset(
         "ClusterIssuer",
         "ExternalSecret",
         "HTTPRoute",
+        "HyperNode",
         "Issuer",
         "PodMonitor",
         "Probe",

@@ -24,7 +24,7 @@ from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.metal_ceph import CephFiles, ceph_spec, deploy_ceph, objects_of
 from stacks.metal_etcd import etcd_snapshots
-from stacks.metal_fabric import fabric_devices, own_ports, pod_network
+from stacks.metal_fabric import fabric_devices, hyper_nodes, own_ports, pod_network
 from stacks.metal_home import NfsHomes
 from stacks.metal_lacking import lacking
 from stacks.metal_machines import ControlPlane, FileServers, Machines, control_plane, file_servers, pools, storage_nodes
@@ -99,6 +99,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
             if pool.gpu is not None and pool.role != "system"
         },
         devices=fabric_devices(plan, site, fabric),
+        hyper_nodes=hyper_nodes(plan),
         block=block,
         remover=remover,
         shared=CephFiles(capacity_gib=capacity_gib, shared=ceph.shared, opts=storage)

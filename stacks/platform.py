@@ -15,6 +15,7 @@ from components.monitoring.counters import NodeCounters
 from components.monitoring.monitors import Target
 from components.monitoring.stack_values import ControlPlanePart
 from components.platform.copying import Copier, StoreAddress
+from components.platform.hyper_nodes import HyperNodeSpec
 from components.platform.network_rules import Reach
 from components.platform.pods import PodNetwork
 from components.platform.sandbox import CLASS, SANDBOX_KEY
@@ -321,7 +322,8 @@ class Platform:
     `block` is the storage class of single volumes, `remover` what removes those whose claims are gone, None where what
     they lie on waits for that by itself when it is destroyed. `entry` is what a gateway is published by, `people` None
     where only groups are known, `zones` None where pods have no right to any, `home` None where people have no files of
-    their own, `vault` None where nothing keeps secrets, `images` None where images are read without signing in. `layer`
+    their own, `vault` None where nothing keeps secrets, `images` None where images are read without signing in.
+    `hyper_nodes` are the parts of the fabric whose nodes are near each other, none where all are equally near. `layer`
     is the parent of what else runs the cluster, `providers` are those that the workloads' resources need, `outputs` the
     platform's own lines in the stack's outputs, by layer.
     """
@@ -345,3 +347,4 @@ class Platform:
     vault: Vault | None = None
     images: Images | None = None
     remover: pulumi.Resource | None = None
+    hyper_nodes: Sequence[HyperNodeSpec] = ()

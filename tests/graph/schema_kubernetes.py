@@ -34,6 +34,7 @@ CUSTOM = {
 }
 ELSEWHERE = {
     "ReferenceGrant": "gateway.networking.k8s.io_referencegrants.yaml",
+    "HyperNode": "topology.volcano.sh_hypernodes.yaml",
     "MPIJob": "kubeflow.org_mpijobs.mpi-operator-v2beta1.yaml",
     "ExternalSecret": "external-secrets.io_externalsecrets.yaml",
     "SecretStore": "external-secrets.io_secretstores.yaml",
