@@ -38,6 +38,7 @@ _OF_OPERATORS = "training.kubeflow.org/"
 NO_MAKERS = frozenset(
     {
         "Certificate",
+        "CiliumClusterwideNetworkPolicy",
         "ClusterIssuer",
         "ExternalSecret",
         "HTTPRoute",

@@ -12,7 +12,7 @@ from catalogue.metal_versions import CILIUM
 from catalogue.versions import AWS_CLI_IMAGE
 from components._base import physical_name
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
-from components.metal.cilium import cilium_values
+from components.metal.cilium import cilium_values, controllers_denied
 from components.metal.host import Login
 from components.metal.kubeadm import PORT
 from components.platform.charts import Chart, ChartArgs
@@ -64,6 +64,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     fabric = Fabric("fabric", through_kubernetes)
     storage = pulumi.ResourceOptions(parent=Storage("storage", through_kubernetes))
     system = next(nodes[name].nodes for name, pool in plan.pools.items() if pool.role == "system")
+    controllers_denied("controllers-denied", site.bmc_cidr, after=system, opts=in_cluster)
     usable_tb = plan.storage.usable_tb if plan.storage else 0.0
     capacity_gib = max(1, int(usable_tb * GIB_PER_TB))
     key_id, key = config.require_secret("objectStoreKeyId"), config.require_secret("objectStoreKey")

@@ -2,7 +2,13 @@
 
 from typing import Any
 
+import pulumi
+import pulumi_kubernetes as k8s
+
 from components.metal.kubeadm import PORT
+
+CONTROLLERS = "gpucluster-controllers"
+"""The policy that keeps pods from management controllers."""
 
 
 def cilium_values(*, endpoint: str, pod_cidr: str, interface: str | None, alone: bool = True) -> dict[str, Any]:
@@ -30,3 +36,27 @@ def cilium_values(*, endpoint: str, pod_cidr: str, interface: str | None, alone:
         "l7Proxy": False,
         **({} if alone else {"cni": {"exclusive": False}}),
     }
+
+
+def controllers_denied(
+    name: str, cidr: str, *, after: pulumi.Resource, opts: pulumi.ResourceOptions
+) -> k8s.apiextensions.CustomResource:
+    """No pod of any namespace speaks with `cidr`, whatever other policies let it: denials come first. It denies nothing
+    else. Pods in their machine's network are no endpoints of Cilium's, and are kept by the machine's routing.
+
+    Cilium's operator makes the definition, and agents wait for it before their node is ready: `after` are such nodes.
+    Source: Cilium documentation, "Deny Policies"; cilium v1.20, pkg/policy/api/rule.go (enableDefaultDeny),
+    pkg/k8s/synced/crd.go.
+    """
+    return k8s.apiextensions.CustomResource(
+        name,
+        api_version="cilium.io/v2",
+        kind="CiliumClusterwideNetworkPolicy",
+        metadata=k8s.meta.v1.ObjectMetaArgs(name=CONTROLLERS),
+        spec={
+            "endpointSelector": {},
+            "egressDeny": [{"toCIDR": [cidr]}],
+            "enableDefaultDeny": {"egress": False, "ingress": False},
+        },
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[after])),
+    )

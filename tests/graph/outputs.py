@@ -189,6 +189,7 @@ CUSTOM_KINDS = (
     "kubernetes:crd.k8s.amazonaws.com/v1alpha1:ENIConfig",
     "kubernetes:scheduling.volcano.sh/v1beta1:Queue",
     "kubernetes:topology.volcano.sh/v1alpha1:HyperNode",
+    "kubernetes:cilium.io/v2:CiliumClusterwideNetworkPolicy",
     "kubernetes:kubeflow.org/v1:PyTorchJob",
     "kubernetes:kubeflow.org/v2beta1:MPIJob",
     "kubernetes:trainer.kubeflow.org/v1alpha1:TrainJob",

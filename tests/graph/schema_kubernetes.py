@@ -25,6 +25,7 @@ CUSTOM = {
     "PodMonitor": "monitoring.coreos.com_podmonitors.yaml",
     "ServiceMonitor": "monitoring.coreos.com_servicemonitors.yaml",
     "NicClusterPolicy": "mellanox.com_nicclusterpolicies.yaml",
+    "CiliumClusterwideNetworkPolicy": "cilium.io_ciliumclusterwidenetworkpolicies.yaml",
     "Gateway": "gateway.networking.k8s.io_gateways.yaml",
     "HTTPRoute": "gateway.networking.k8s.io_httproutes.yaml",
     "Middleware": "traefik.io_middlewares.yaml",
@@ -76,9 +77,9 @@ def generated_crds() -> list[Path]:
 
 @cache
 def crd_file(kind: str) -> Path | None:
-    """The CRD of a custom kind, generated or the vendor's; None if neither is at hand."""
+    """The CRD of a custom kind: generated, the vendor's, or what we know of it; None if none is at hand."""
     vendor, name = upstream(), KINDS[kind]
-    places = [*generated_crds(), *([vendor / "crds"] if vendor else [])]
+    places = [*generated_crds(), *([vendor / "crds"] if vendor else []), Path(__file__).with_name("crds")]
     return next((place / name for place in places if (place / name).is_file()), None)
 
 
