@@ -39,6 +39,7 @@ NO_MAKERS = frozenset(
     {
         "Certificate",
         "CiliumClusterwideNetworkPolicy",
+        "CiliumNetworkPolicy",
         "ClusterIssuer",
         "ExternalSecret",
         "HTTPRoute",

@@ -219,6 +219,7 @@ WORDS: Mapping[str, str] = {
 """A sentence for each key."""
 
 EXAMPLES: Mapping[str, object] = {
+    "Team.reaches": ["pypi.org", "*.pypi.org"],
     "Aws.region": "us-east-2",
     "Aws.gpuZone": "use2-az1",
     "Aws.kubernetesVersion": "1.36",

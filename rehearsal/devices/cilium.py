@@ -1,5 +1,5 @@
 """Cilium's agent, which makes the network of its node's pods once it reaches the API server, and its operator, which
-makes the definition of clusterwide policies when it starts.
+makes the definitions of policies when it starts.
 
 Source: Cilium documentation, "Kubernetes Without kube-proxy": where no kube-proxy stands in for the Service of the API
 server, agents must be told its address (k8sServiceHost), since it is they who make Services work; cilium v1.20,
@@ -19,17 +19,10 @@ from rehearsal.kubelet.program import Ends, Exit, Launch, Program
 from rehearsal.kubelet.world import World
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
-_POLICIES = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "ciliumclusterwidenetworkpolicies.cilium.io"},
-    "spec": {
-        "group": "cilium.io",
-        "names": {"kind": "CiliumClusterwideNetworkPolicy", "plural": "ciliumclusterwidenetworkpolicies"},
-        "scope": "Cluster",
-        "versions": [{"name": "v2"}],
-    },
-}
+_POLICIES = (
+    ("CiliumClusterwideNetworkPolicy", "ciliumclusterwidenetworkpolicies", "Cluster"),
+    ("CiliumNetworkPolicy", "ciliumnetworkpolicies", "Namespaced"),
+)
 HOST, PORT = "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"
 
 
@@ -46,12 +39,20 @@ def agent(launch: Launch) -> Program:
 
 
 class Operator(Reconciling):
-    """The definition is made once, when it starts."""
+    """The definitions are made once, when it starts."""
 
     NAME = "cilium-operator"
 
     def _reconcile(self) -> None:
-        self._world.kube.apply(definitions.whole(_POLICIES), self.NAME, force=True)
+        for kind, plural, scope in _POLICIES:
+            names = {"kind": kind, "plural": plural}
+            definition = {
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": f"{plural}.cilium.io"},
+                "spec": {"group": "cilium.io", "names": names, "scope": scope, "versions": [{"name": "v2"}]},
+            }
+            self._world.kube.apply(definitions.whole(definition), self.NAME, force=True)
         self.stop()
 
 

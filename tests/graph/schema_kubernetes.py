@@ -25,6 +25,7 @@ CUSTOM = {
     "PodMonitor": "monitoring.coreos.com_podmonitors.yaml",
     "ServiceMonitor": "monitoring.coreos.com_servicemonitors.yaml",
     "NicClusterPolicy": "mellanox.com_nicclusterpolicies.yaml",
+    "CiliumNetworkPolicy": "cilium.io_ciliumnetworkpolicies.yaml",
     "CiliumClusterwideNetworkPolicy": "cilium.io_ciliumclusterwidenetworkpolicies.yaml",
     "Gateway": "gateway.networking.k8s.io_gateways.yaml",
     "HTTPRoute": "gateway.networking.k8s.io_httproutes.yaml",
