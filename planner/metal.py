@@ -10,6 +10,7 @@ from planner.alike import numbers, workloads
 from planner.bom import Bom
 from planner.cost.comparison import Comparison, against_cloud
 from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
+from planner.fabric.near import switches_above
 from planner.fabric.plan import plan_fabric
 from planner.fabric.types import FabricPlan
 from planner.facility.plan import inventory, plan_facility
@@ -66,6 +67,7 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
         return plan_runs(wanted, pools, catalogue, storage, switching, price, failures)
 
     nodes = client_rates(settings.storage, pools, rows)
+    site = plan_site(settings, pools, storage.lnet if storage else None)
     return MetalDraft(
         **workloads(
             settings, pools, catalogue.models, storage, planned, read_mb_per_s=read_mb_per_s, node_gb_per_s=nodes
@@ -79,7 +81,8 @@ def metal_draft(settings: MetalSettings, shipped: Catalogue, today: date) -> Met
         facility=facility,
         bom=bom,
         owned=cost,
-        site=plan_site(settings, pools, storage.lnet if storage else None),
+        site=site,
+        above=switches_above(fabric, site, pools),
     )
 
 

@@ -7,6 +7,7 @@ from planner.bom import Bom
 from planner.charts import metal_charts
 from planner.cost.owned import OwnedCost
 from planner.draft import Draft, registry
+from planner.fabric.near import Above
 from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
 from planner.networks import NetworkPlan
@@ -30,6 +31,7 @@ class MetalDraft(Draft):
     bom: Bom
     owned: OwnedCost
     site: SitePlan | None
+    above: Above
 
 
 metal_rule = registry.about(MetalDraft)

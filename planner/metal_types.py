@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from planner.bom import Bom
 from planner.cost.comparison import Comparison
 from planner.cost.owned import OwnedCost
+from planner.fabric.near import Above
 from planner.fabric.types import FabricPlan
 from planner.facility.types import FacilityPlan
 from planner.networks import NetworkPlan
@@ -20,7 +21,7 @@ from planner.types import Plan
 class MetalPlan(Plan):
     """The plan of a stack on on-premises racks. `fabric` is None where no nodes join one or it cannot be built,
     `networks` are those beside it; `storage` is None where the row of its servers is not known, `cloud` where AWS rents
-    no such nodes, and `site` where the stack file names no machines.
+    no such nodes, and `site` where the stack file names no machines. `above` are switches over machines that are named.
     """
 
     pools: Mapping[str, MetalPoolPlan]
@@ -33,3 +34,4 @@ class MetalPlan(Plan):
     owned: OwnedCost
     cloud: Comparison | None
     site: SitePlan | None
+    above: Above

@@ -17,7 +17,8 @@ class TeamPlan:
     """A team: its namespace, its Volcano queue, the GPUs and GiB of volumes that it may hold, and its people.
 
     `groups` are those that RBAC binds, by role: the identity provider's own, and one for those who are known to the
-    platform as `principals` (by their ARN on AWS), each with the group that it is admitted to.
+    platform as `principals` (by their ARN on AWS), each with the group that it is admitted to. Its pods speak with the
+    hosts of `reaches` outside, None with all.
     """
 
     name: str
@@ -28,6 +29,7 @@ class TeamPlan:
     monthly_usd: float | None
     groups: Mapping[Role, tuple[str, ...]]
     principals: Mapping[str, str]
+    reaches: tuple[str, ...] | None = None
 
 
 def plan_teams(settings: Settings) -> tuple[TeamPlan, ...]:
@@ -53,6 +55,7 @@ def _plan(team: Team) -> TeamPlan:
         monthly_usd=team.monthly_usd,
         groups={role: tuple(groups[role]) for role in ROLES if role in groups},
         principals=principals,
+        reaches=team.reaches,
     )
 
 

@@ -38,9 +38,12 @@ _OF_OPERATORS = "training.kubeflow.org/"
 NO_MAKERS = frozenset(
     {
         "Certificate",
+        "CiliumClusterwideNetworkPolicy",
+        "CiliumNetworkPolicy",
         "ClusterIssuer",
         "ExternalSecret",
         "HTTPRoute",
+        "HyperNode",
         "Issuer",
         "PodMonitor",
         "Probe",

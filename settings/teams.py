@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.sections import Path, Section, SectionError
-from settings.types import Arn, Matching, Name
+from settings.types import Arn, HostPattern, Matching, Name
 
 GroupName = Annotated[
     str,
@@ -45,6 +45,13 @@ class Team(Section):
         float | None,
         Field(gt=0, le=100_000_000, description="what its GPUs may cost in a month; None = as the quota has it"),
     ] = None
+    reaches: Annotated[
+        tuple[HostPattern, ...] | None,
+        Field(
+            max_length=100,
+            description="hosts outside that its pods may ask at port 443, on-premises; None = every public one",
+        ),
+    ] = None
     members: Annotated[tuple[Member, ...], Field(min_length=1, max_length=100)]
 
     @model_validator(mode="after")
@@ -69,6 +76,9 @@ def about_teams(data: Mapping[str, Any], teams: Mapping[int, Mapping[str, Any]])
         queue, name = team.get("queue"), str(team.get("name"))
         if isinstance(queue, str) and owners.setdefault(queue, name) != name:
             yield ("teams", index, "queue"), f"{queue} is team {owners[queue]}'s; give each team a queue of its own"
+        if team.get("reaches") is not None and platform.get("kind") != "metal":
+            sentence = "the VPC CNI's policies know no names (EKS has those in Auto Mode alone); remove it"
+            yield ("teams", index, "reaches"), sentence
         for place, member in enumerate(_list(team, "members")):
             arn = member.get("arn") if isinstance(member, Mapping) else None
             if arn is not None and platform.get("kind") == "metal":

@@ -218,6 +218,11 @@ Hostname = Annotated[
     Matching(rf"({_LABEL}\.)+{_LABEL}", "a host's full name in small letters, such as llm.example.com"),
     Field(max_length=253),
 ]
+HostPattern = Annotated[
+    str,
+    Matching(rf"(\*\.)?({_LABEL}\.)+{_LABEL}", "a host's full name such as pypi.org, or *.pypi.org for those below it"),
+    Field(max_length=253),
+]
 Arn = Annotated[
     str,
     Matching(

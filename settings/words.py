@@ -220,6 +220,7 @@ WORDS: Mapping[str, str] = {
 
 EXAMPLES: Mapping[str, object] = {
     "AwsPool.ami": "ami-0123456789abcdef0",
+    "Team.reaches": ["pypi.org", "*.pypi.org"],
     "Aws.region": "us-east-2",
     "Aws.gpuZone": "use2-az1",
     "Aws.kubernetesVersion": "1.36",

@@ -1,5 +1,7 @@
 """A GPU cluster on on-premises machines: control plane, network, nodes and storage, in the order of their needs."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +14,7 @@ from catalogue.metal_versions import CILIUM
 from catalogue.versions import AWS_CLI_IMAGE
 from components._base import physical_name
 from components.layers import Fabric, HardwarePool, KubePlatform, Storage
-from components.metal.cilium import cilium_values
+from components.metal.cilium import cilium_values, controllers_denied, hosts_reached
 from components.metal.host import Login
 from components.metal.kubeadm import PORT
 from components.platform.charts import Chart, ChartArgs
@@ -24,7 +26,7 @@ from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.metal_ceph import CephFiles, ceph_spec, deploy_ceph, objects_of
 from stacks.metal_etcd import etcd_snapshots
-from stacks.metal_fabric import fabric_devices, own_ports, pod_network
+from stacks.metal_fabric import fabric_devices, hyper_nodes, own_ports, pod_network
 from stacks.metal_home import NfsHomes
 from stacks.metal_lacking import lacking
 from stacks.metal_machines import ControlPlane, FileServers, Machines, control_plane, file_servers, pools, storage_nodes
@@ -33,6 +35,18 @@ from stacks.metal_watching import sensors, watching
 from stacks.platform import Connections, KubeCluster, Platform, gpu_pool
 
 GIB_PER_TB = 1e12 / 2**30
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedHosts:
+    """Hosts by their names, in policies of Cilium's. `after` is a node whose agent knows them."""
+
+    after: pulumi.Resource
+    opts: pulumi.ResourceOptions
+
+    def reach(self, name: str, namespace: pulumi.Input[str], hosts: Sequence[str]) -> None:
+        """As in the contract of platforms."""
+        hosts_reached(name, namespace, hosts, after=self.after, opts=self.opts)
 
 
 def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
@@ -64,6 +78,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     fabric = Fabric("fabric", through_kubernetes)
     storage = pulumi.ResourceOptions(parent=Storage("storage", through_kubernetes))
     system = next(nodes[name].nodes for name, pool in plan.pools.items() if pool.role == "system")
+    controllers_denied("controllers-denied", site.bmc_cidr, after=system, opts=in_cluster)
     usable_tb = plan.storage.usable_tb if plan.storage else 0.0
     capacity_gib = max(1, int(usable_tb * GIB_PER_TB))
     key_id, key = config.require_secret("objectStoreKeyId"), config.require_secret("objectStoreKey")
@@ -99,6 +114,8 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
             if pool.gpu is not None and pool.role != "system"
         },
         devices=fabric_devices(plan, site, fabric),
+        hosts=NamedHosts(after=system, opts=in_cluster),
+        hyper_nodes=hyper_nodes(plan),
         block=block,
         remover=remover,
         shared=CephFiles(capacity_gib=capacity_gib, shared=ceph.shared, opts=storage)
@@ -169,7 +186,11 @@ def _network(plan: MetalPlan, site: SitePlan, control: ControlPlane, inside: pul
             source=chart_source(CILIUM, plan.supply),
             namespace="kube-system",
             values=cilium_values(
-                endpoint=site.endpoint, pod_cidr=site.pod_cidr, interface=interface, alone=own_ports(plan) is None
+                endpoint=site.endpoint,
+                pod_cidr=site.pod_cidr,
+                interface=interface,
+                alone=own_ports(plan) is None,
+                names=any(team.reaches is not None for team in plan.teams),
             ),
             after=list(control.nodes.values()),
         ),

@@ -1,6 +1,7 @@
 """How pods reach the fabric of on-premises machines: they share its ports, or get some of their own."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pulumi
 
@@ -16,14 +17,16 @@ from components.metal.devices import (
     rdma_network,
     shared_cards,
 )
+from components.platform.hyper_nodes import LEAF_KEY, RACK_KEY, TIER_KEYS, HyperNodeSpec
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.pods import PodNetwork
-from components.platform.taints import tolerations_of_all_pools
-from planner.fabric.types import PodPorts
+from components.platform.taints import label_value, tolerations_of_all_pools
+from planner.fabric.near import domains
+from planner.fabric.types import FabricPlan, PodPorts
 from planner.home import RUNS
 from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
-from planner.site import SitePlan
+from planner.site import HostPlan, SitePlan
 from stacks.platform import DeviceChart, DeviceObject, Devices
 
 NETWORK_NAMESPACE = "network-operator"
@@ -40,11 +43,26 @@ def pod_network(plan: MetalPlan, pool: MetalPoolPlan) -> PodNetwork:
     """Pods of training pools reach the fabric; a service's replica lives on one node."""
     if plan.fabric is None or pool.role != "training" or not pool.rails:
         return PodNetwork()
-    if plan.fabric.kind == "ethernet":
-        return PodNetwork(between=plan.fabric.nccl)
-    if own := plan.fabric.pod_ports:
-        return pod_ports.own_ports_network(pool.rails, own.per_port, plan.fabric.nccl)
-    return rdma_network(plan.fabric.nccl)
+    return replace(_devices(plan.fabric, pool), near=LEAF_KEY if domains(plan.above) else None)
+
+
+def hyper_nodes(plan: MetalPlan) -> list[HyperNodeSpec]:
+    """The fabric's parts, as Volcano knows them."""
+    return [HyperNodeSpec(name=each.name, tier=each.tier, members=each.members) for each in domains(plan.above)]
+
+
+def place_labels(plan: MetalPlan, host: HostPlan) -> dict[str, str]:
+    """Where a machine stands: its rack, and the switches above it."""
+    rack = {RACK_KEY: label_value(host.rack)} if host.rack else {}
+    return rack | dict(zip(TIER_KEYS, plan.above.get(host.name, ()), strict=False))
+
+
+def _devices(fabric: FabricPlan, pool: MetalPoolPlan) -> PodNetwork:
+    if fabric.kind == "ethernet":
+        return PodNetwork(between=fabric.nccl)
+    if own := fabric.pod_ports:
+        return pod_ports.own_ports_network(pool.rails, own.per_port, fabric.nccl)
+    return rdma_network(fabric.nccl)
 
 
 def infiniband(plan: MetalPlan) -> bool:

@@ -12,6 +12,7 @@ from components.metal.host import Host, HostArgs, Login
 from components.metal.pool import Overseer, Pool, PoolArgs
 from planner.metal_types import MetalPlan
 from planner.site import HostPlan, SitePlan
+from stacks.metal_fabric import place_labels
 from stacks.metal_lustre import in_order
 from stacks.metal_variables import Known, concerns, variables
 
@@ -119,6 +120,7 @@ def pools(
             overseer=machines.overseer,
             network=network,
             standing={host.name: control.nodes[host.name] for host in here if host.control_plane},
+            labels={host.name: place_labels(machines.plan, host) for host in here},
         )
 
     return {name: Pool(f"pool-{name}", args(name), inside) for name in machines.plan.pools}

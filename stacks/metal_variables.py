@@ -1,7 +1,6 @@
 """What a machine is told: the variables of its bundle, out of the plan and the catalogue."""
 
 import base64
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from catalogue.metal_versions import KUBE_VIP_IMAGE, KUBERNETES_IMAGES, RELEASES
 from components.metal import kube_vip, kubeadm, kubelet, secrets
 from components.metal.bundle import chosen
 from components.metal.kubeadm import ClusterSpec, NodeSpec
+from components.platform.taints import label_value
 from components.storage.mounted_claims import MOUNTED_KEY
 from planner.metal_types import MetalPlan
 from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
@@ -20,6 +20,7 @@ from planner.site import HostPlan, SitePlan
 from stacks import metal_home as homes
 from stacks import metal_lustre as lustre
 from stacks import metal_storage_node as storage_node
+from stacks.metal_fabric import place_labels
 from stacks.platform import node_labels, node_taints
 
 SERIAL_KEY = "gpucluster/serial"
@@ -100,14 +101,12 @@ def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
     return NodeSpec(
         name=host.name,
         address=host.address,
-        labels=node_labels(pool) | mounted | ({SERIAL_KEY: serial_label(host.serial)} if host.serial else {}),
+        labels=node_labels(pool)
+        | place_labels(plan, host)
+        | mounted
+        | ({SERIAL_KEY: label_value(host.serial)} if host.serial else {}),
         taints=None if alone else node_taints(pool),
     )
-
-
-def serial_label(serial: str) -> str:
-    """A serial number as the value of a label: 63 letters, digits, `-`, `_` and `.`, the first and last no signs."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", serial)[:63].rstrip("-_.")
 
 
 def _system_nodes(plan: MetalPlan) -> int:
@@ -286,11 +285,11 @@ def _of_cluster(
         }
     guests = [each for each in site.nodes if each != first]
     if host.control_plane:
-        told["LEAVING"] = " ".join(serial_label(each) for each in site.leaving)
+        told["LEAVING"] = " ".join(label_value(each) for each in site.leaving)
         told["INVITATIONS"] = known.key.apply(
             lambda key: "".join(
                 f"{each.name} {token(key, each)} {'control-plane' if each.control_plane else 'worker'} "
-                f"{serial_label(each.serial) if each.serial else '-'}\n"
+                f"{label_value(each.serial) if each.serial else '-'}\n"
                 for each in guests
             )
         )

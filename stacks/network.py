@@ -119,8 +119,15 @@ def network_rules(
     return {name: [*rules.get(name, ()), *pages.get(name, ())] for name in {**rules, **pages}}
 
 
-def team_rules(known: Connections) -> Sequence[Rule]:
-    """What pods of a team reach: each other, name service and object stores; Prometheus reads their metrics."""
+def team_rules(known: Connections, *, named: bool = False) -> Sequence[Rule]:
+    """What pods of a team reach: each other, name service and object stores; Prometheus reads their metrics.
+
+    Where hosts outside are `named`, the platform lets pods to them, and to the name service, which it has to overhear:
+    a rule of here for the same port would keep it from that (Cilium documentation, "Layer 7 Policies").
+    """
+    if named:
+        near = [_at(each) for each in dict.fromkeys(map(_frozen, [known.objects, *_platform(known)]))]
+        return [DENY, _scraped(), Rule(name="object-store", egress=near), _among_themselves()]
     return [DENY, NAMES, _scraped(), _objects(known, Pods()), _among_themselves()]
 
 

@@ -15,6 +15,7 @@ from components.monitoring.counters import NodeCounters
 from components.monitoring.monitors import Target
 from components.monitoring.stack_values import ControlPlanePart
 from components.platform.copying import Copier, StoreAddress
+from components.platform.hyper_nodes import HyperNodeSpec
 from components.platform.network_rules import Reach
 from components.platform.pods import PodNetwork
 from components.platform.sandbox import CLASS, SANDBOX_KEY
@@ -314,6 +315,13 @@ class People(Protocol):
         """Let people into the cluster, each principal as a member of groups that RBAC binds."""
 
 
+class Hosts(Protocol):
+    """A network that knows hosts outside by their names."""
+
+    def reach(self, name: str, namespace: pulumi.Input[str], hosts: Sequence[str]) -> None:
+        """Let pods of a namespace ask the name service, and these hosts at port 443; *.HOST are those below HOST."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Platform:
     """A platform with a running cluster, its pools and its storage. `pools` are those with GPUs, by name.
@@ -321,9 +329,10 @@ class Platform:
     `block` is the storage class of single volumes, `remover` what removes those whose claims are gone, None where what
     they lie on waits for that by itself when it is destroyed. `entry` is what a gateway is published by, `people` None
     where only groups are known, `zones` None where pods have no right to any, `home` None where people have no files of
-    their own, `vault` None where nothing keeps secrets, `images` None where images are read without signing in. `layer`
-    is the parent of what else runs the cluster, `providers` are those that the workloads' resources need, `outputs` the
-    platform's own lines in the stack's outputs, by layer.
+    their own, `vault` None where nothing keeps secrets, `images` None where images are read without signing in.
+    `hosts` is None where the network knows addresses only. `hyper_nodes` are the parts of the fabric whose nodes are
+    near each other, none where all are equally near. `layer` is the parent of what else runs the cluster, `providers`
+    are those that the workloads' resources need, `outputs` the platform's own lines in the stack's outputs, by layer.
     """
 
     cluster: KubeCluster
@@ -340,8 +349,10 @@ class Platform:
     providers: Sequence[pulumi.ProviderResource]
     outputs: Mapping[str, Mapping[str, Any]]
     people: People | None = None
+    hosts: Hosts | None = None
     zones: Zones | None = None
     home: SharedFiles | None = None
     vault: Vault | None = None
     images: Images | None = None
     remover: pulumi.Resource | None = None
+    hyper_nodes: Sequence[HyperNodeSpec] = ()

@@ -13,6 +13,7 @@ from components.kubeflow.pipelines import NAMESPACE as PIPELINES
 from components.layers import Scheduling
 from components.platform.charts import Chart, ChartArgs
 from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
+from components.platform.hyper_nodes import HyperNodes, HyperNodesArgs
 from components.platform.metrics_server import metrics_server_values
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs
@@ -168,6 +169,8 @@ def deploy_services(plan: Plan, platform: Platform) -> Services:
         ),
         at_scheduling,
     )
+    if platform.hyper_nodes:
+        HyperNodes("hyper-nodes", HyperNodesArgs(nodes=platform.hyper_nodes, scheduler=volcano), at_scheduling)
     if platform.home:
         platform.home.claims("home-claims", [home_claim("training", namespaces["training"])])
     return Services(
@@ -200,7 +203,7 @@ def _volcano(
     supply: Supply, platform: Platform, namespace: pulumi.Output[str], inside: pulumi.ResourceOptions
 ) -> pulumi.Resource:
     """The gang scheduler; returns what shows that it takes queues and gangs."""
-    values = volcano_values(versions.VOLCANO.version)
+    values = volcano_values(versions.VOLCANO.version, near=bool(platform.hyper_nodes))
     chart = ChartArgs(
         source=chart_source(versions.VOLCANO, supply), namespace=namespace, values=values, after=platform.cluster.ready
     )

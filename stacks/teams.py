@@ -1,5 +1,6 @@
 """Teams on any platform: namespaces, rights, queues and who is let in."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -26,8 +27,9 @@ def deploy_teams(plan: Plan, platform: Platform, services: Services) -> dict[str
     specs = [_spec(team, services) for team in plan.teams]
     made = Teams("teams", TeamsArgs(teams=specs, roles=rights.roles), inside)
     names = {team.namespace: made.namespaces[team.name] for team in plan.teams}
-    rules = {namespace: team_rules(platform.connections) for namespace in names}
+    rules = {team.namespace: team_rules(platform.connections, named=team.reaches is not None) for team in plan.teams}
     NetworkRules("team-network", NetworkRulesArgs(rules=rules, names=names), inside)
+    _name_hosts(plan.teams, names, platform)
     if platform.home:
         platform.home.claims("team-homes", [home_claim(namespace, there) for namespace, there in names.items()])
     principals = admissions(plan.teams)
@@ -45,6 +47,15 @@ def deploy_teams(plan: Plan, platform: Platform, services: Services) -> dict[str
         }
         for team in plan.teams
     }
+
+
+def _name_hosts(teams: Sequence[TeamPlan], names: Mapping[str, pulumi.Input[str]], platform: Platform) -> None:
+    for team in teams:
+        if team.reaches is None:
+            continue
+        if platform.hosts is None:
+            raise ValueError("the plan names hosts that teams reach, and the platform's network knows addresses only")
+        platform.hosts.reach(f"{team.namespace}-hosts", names[team.namespace], team.reaches)
 
 
 def _spec(team: TeamPlan, services: Services) -> TeamSpec:

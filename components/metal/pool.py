@@ -1,7 +1,7 @@
 """The machines of a node pool."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_command as command
@@ -23,13 +23,15 @@ class Overseer:
 @dataclass(frozen=True, kw_only=True)
 class PoolArgs:
     """`hosts` by name. No node is Ready before the pods' `network` is there. `standing` machines are nodes of the pool
-    that something else has prepared, such as those of the control plane.
+    that something else has prepared, such as those of the control plane. `labels` are given to nodes by name, also to
+    those that joined when they were others.
     """
 
     hosts: Mapping[str, HostArgs]
     overseer: Overseer
     network: pulumi.Resource
     standing: Mapping[str, pulumi.Resource]
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     timeout_minutes: int = 20
 
 
@@ -42,13 +44,15 @@ class Pool(Component):
         super().__init__(name, opts)
         prepared = [Host(self.named(host), each, self.child()).prepared for host, each in args.hosts.items()]
         names = " ".join(f"node/{each}" for each in sorted([*args.hosts, *args.standing]))
-        words = f"kubectl --kubeconfig {ADMIN} wait --for=condition=Ready --timeout={args.timeout_minutes}m {names}"
+        calls = [f"wait --for=condition=Ready --timeout={args.timeout_minutes}m {names}", *_labelling(args.labels)]
         overseer, time = args.overseer, f"{args.timeout_minutes + 2}m"
         self.nodes = command.remote.Command(
             self.named("nodes"),
             command.remote.CommandArgs(
                 connection=connection(overseer.login, address=overseer.address, host_key=overseer.host_key),
-                create=as_root(overseer.login.user, words),
+                create=" && ".join(
+                    as_root(overseer.login.user, f"kubectl --kubeconfig {ADMIN} {each}") for each in calls
+                ),
                 add_previous_output_in_env=False,
             ),
             self.child(
@@ -57,3 +61,15 @@ class Pool(Component):
             ),
         )
         self.register_outputs({"nodes": sorted([*args.hosts, *args.standing])})
+
+
+def _labelling(labels: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """One call for the nodes of the same labels."""
+    alike: dict[str, list[str]] = {}
+    for name, given in sorted(labels.items()):
+        if given:
+            alike.setdefault(" ".join(f"{key}={value}" for key, value in sorted(given.items())), []).append(
+                f"node/{name}"
+            )
+    for words, names in alike.items():
+        yield f"label --overwrite {' '.join(names)} {words}"

@@ -16,7 +16,8 @@ class PodNetwork:
 
     `resources` are amounts of extended resources, of which a node offers those of `shares` such pods. Then annotations
     that attach the pod, NCCL's environment, what that is besides where ranks are on several nodes (`between`), and the
-    capabilities that the fabric's devices ask for.
+    capabilities that the fabric's devices ask for. Nodes with the same label `near` are next to each other on the
+    fabric; None where all are.
     """
 
     resources: Mapping[str, int] = field(default_factory=dict)
@@ -25,6 +26,7 @@ class PodNetwork:
     env: Mapping[str, str] = field(default_factory=dict)
     between: Mapping[str, str] = field(default_factory=dict)
     capabilities: Sequence[str] = ()
+    near: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

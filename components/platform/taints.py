@@ -4,6 +4,7 @@ GPU nodes carry `nvidia.com/gpu=present:NoSchedule`, which the GPU Operator does
 their pool's own taint as well, so that a gang does not take the GPUs kept for serving.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -45,6 +46,13 @@ def pool_taints(name: str, role: str, *, gpus: int) -> tuple[Taint, ...]:
 def pool_labels(name: str, role: str) -> dict[str, str]:
     """Labels of a pool's nodes."""
     return {POOL_KEY: name, ROLE_KEY: role}
+
+
+def label_value(words: str) -> str:
+    """Words, such as a serial number, as the value of a label: 63 letters, digits, `-`, `_` and `.`, the first and last
+    no signs.
+    """
+    return re.sub(r"[^A-Za-z0-9._-]", "_", words)[:63].strip("-_.")
 
 
 def tolerations(taints: Sequence[Taint]) -> list[dict[str, str]]:

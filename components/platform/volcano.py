@@ -13,8 +13,20 @@ training operator waits before it makes pods.
 """
 
 
-def scheduler_config() -> str:
-    """The scheduler's configuration. Bin packing counts GPUs above all, so that whole nodes stay free for gangs."""
+NEAR = [
+    "  - name: network-topology-aware",
+    "    arguments:",
+    "      hypernode.binpack.normal-pod.enable: false",
+]
+"""Reads HyperNodes for PodGroups that have a networkTopology. Pods of others it would bring to the fullest switch, one
+after the other: the first of a gang would go where the rest has no room (volcano v1.14.1,
+pkg/scheduler/plugins/network-topology-aware, batchNodeOrderFnForNormalPods)."""
+
+
+def scheduler_config(*, near: bool = False) -> str:
+    """The scheduler's configuration. Bin packing counts GPUs above all, so that whole nodes stay free for gangs. Where
+    there are HyperNodes (`near`), gangs may ask for a part of the fabric.
+    """
     return "\n".join(
         [
             f'actions: "{", ".join(ACTIONS)}"',
@@ -37,14 +49,15 @@ def scheduler_config() -> str:
             "      binpack.memory: 1",
             f"      binpack.resources: {GPU_RESOURCE}",
             f"      binpack.resources.{GPU_RESOURCE}: 10",
+            *(NEAR if near else []),
             "",
         ]
     )
 
 
-def volcano_values(version: str) -> dict[str, Any]:
+def volcano_values(version: str, *, near: bool = False) -> dict[str, Any]:
     """Values of the `volcano` chart of `version`. The images are named, since the chart's own tag can move."""
     return {
         "basic": {"image_tag_version": f"v{version.removeprefix('v')}", "image_pull_policy": "IfNotPresent"},
-        "custom": {"scheduler_config_override": scheduler_config()},
+        "custom": {"scheduler_config_override": scheduler_config(near=near)},
     }

@@ -38,6 +38,17 @@ RUN_KEY = "gpucluster/run"
 """Label of a run's pods: its name."""
 
 
+def affinity(run: str, *, measured: bool, near: str | None) -> dict[str, Any]:
+    """Where the pods of a run belong: on nodes that passed their gate, and by a label of nodes `near` each other.
+
+    The training operator writes all of its PodGroups' specs and knows no networkTopology (training-operator v1.9.3,
+    pkg/controller.v1/common/job.go), nor does mpi-operator. So each pod prefers the nodes near those that the run has.
+    """
+    pods: dict[str, Any] = {"topologyKey": near, "labelSelector": {"matchLabels": {RUN_KEY: run}}}
+    together = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": pods}]}
+    return {**(MEASURED if measured else {}), **({"podAffinity": together} if near else {})}
+
+
 def telling(port: int | None) -> dict[str, pulumi.Input[str]]:
     """What the script finds in its environment of where to tell of itself."""
     return {} if port is None else {PORT_VARIABLE: str(port)}
@@ -103,6 +114,7 @@ def pod_template(
     if staged:
         worker, script = not first, (config_maps or {})[SCRIPTS]
         before = [container(args.image, args.shape, staged.path, args.staging, args.nodes, script, worker=worker)]
+    placed = affinity(args.run, measured=args.measured, near=network.near if args.nodes > 1 else None)
     return {
         "metadata": {
             "labels": {RUN_KEY: args.run},
@@ -113,7 +125,7 @@ def pod_template(
             "priorityClassName": args.priority,
             "serviceAccountName": account,
             "nodeSelector": {POOL_KEY: args.pool, GPU_PRODUCT_KEY: args.gpu_product},
-            **({"affinity": MEASURED} if args.measured else {}),
+            **({"affinity": placed} if placed else {}),
             "tolerations": tolerations(args.taints),
             **({"terminationGracePeriodSeconds": grace_seconds(args.saving)} if args.saving else {}),
             **({"initContainers": before} if before else {}),

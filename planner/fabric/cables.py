@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from planner.fabric.cabling import links, port_name
 from planner.fabric.names import Names, names
+from planner.fabric.near import machines
 from planner.fabric.plan import compute_cards, on_fabric
 from planner.fabric.types import FabricPlan
 from planner.metal_types import MetalPlan
-from planner.pool_types import MetalPoolPlan
 
 
 class Port(NamedTuple):
@@ -73,16 +73,10 @@ def wired(plan: MetalPlan, fabric: FabricPlan) -> Wired:
 
 def planes(plan: MetalPlan, fabric: FabricPlan) -> Iterator[Names]:
     """Names of each plane's devices. Nodes are called as the inventory calls them; without it, by pool and number."""
-    nodes = [name for pool in on_fabric(plan.pools.values()) for name in _machine_names(plan, pool)]
+    nodes = [name for pool in on_fabric(plan.pools.values()) for name in machines(plan.site, pool)]
     design = fabric.growth.day_one
     for plane in range(design.planes):
         yield names(design, plane=plane, nodes=nodes)
-
-
-def _machine_names(plan: MetalPlan, pool: MetalPoolPlan) -> list[str]:
-    """The pool's machines, as many as it counts."""
-    racked = [host.name for host in plan.site.of_pool(pool.name)] if plan.site else []
-    return racked if len(racked) == pool.count else [f"{pool.name}-{number}" for number in range(pool.count)]
 
 
 def _cables(plan: MetalPlan, fabric: FabricPlan) -> Iterator[Cable]:
@@ -105,7 +99,7 @@ def _cards(plan: MetalPlan) -> Mapping[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     for pool in on_fabric(plan.pools.values()):
         devices = [hca for group in compute_cards(pool) for hca in group.hcas]
-        for machine in _machine_names(plan, pool):
+        for machine in machines(plan.site, pool):
             found.update({(machine, hca): number for number, hca in enumerate(devices)})
     return found
 

@@ -1,7 +1,9 @@
-"""Cilium's agent: it makes the network of its node's pods, once it reaches the API server.
+"""Cilium's agent, which makes the network of its node's pods once it reaches the API server, and its operator, which
+makes the definitions of policies when it starts.
 
 Source: Cilium documentation, "Kubernetes Without kube-proxy": where no kube-proxy stands in for the Service of the API
-server, agents must be told its address (k8sServiceHost), since it is they who make Services work.
+server, agents must be told its address (k8sServiceHost), since it is they who make Services work; cilium v1.20,
+pkg/k8s/apis/cilium.io/client/register.go (CreateCustomResourceDefinitions).
 """
 
 from __future__ import annotations
@@ -11,10 +13,16 @@ from typing import Any
 
 import yaml
 
+from rehearsal.charts.played import definitions
+from rehearsal.devices.reconciling import Reconciling
 from rehearsal.kubelet.program import Ends, Exit, Launch, Program
 from rehearsal.kubelet.world import World
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+_POLICIES = (
+    ("CiliumClusterwideNetworkPolicy", "ciliumclusterwidenetworkpolicies", "Cluster"),
+    ("CiliumNetworkPolicy", "ciliumnetworkpolicies", "Namespaced"),
+)
 HOST, PORT = "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"
 
 
@@ -28,6 +36,24 @@ def agent(launch: Launch) -> Program:
         launch.log(text)
         return Ends(launch.now, Exit(1, text))
     return Program()
+
+
+class Operator(Reconciling):
+    """The definitions are made once, when it starts."""
+
+    NAME = "cilium-operator"
+
+    def _reconcile(self) -> None:
+        for kind, plural, scope in _POLICIES:
+            names = {"kind": kind, "plural": plural}
+            definition = {
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": f"{plural}.cilium.io"},
+                "spec": {"group": "cilium.io", "names": names, "scope": scope, "versions": [{"name": "v2"}]},
+            }
+            self._world.kube.apply(definitions.whole(definition), self.NAME, force=True)
+        self.stop()
 
 
 def endpoints(world: World) -> set[tuple[str, str]]:

@@ -54,6 +54,7 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/dcgm-exporter", dcgm_exporter.run),
     Row(r".*/aws-efa-k8s-device-plugin", daemons.efa_device_plugin),
     Row(r".*/cilium/cilium", cilium.agent, container="cilium-agent"),
+    Row(r".*/cilium/operator.*", cilium.Operator, container="cilium-operator"),
     Row(r".*/k8s-rdma-shared-dev-plugin", card_plugins.rdma_shared_device_plugin, container=nic_states.PLUGIN),
     Row(r".*/sriov-network-device-plugin", card_plugins.port_plugin, container=nic_states.PORTS),
     Row(r".*/sriov-network-device-plugin", card_plugins.function_plugin, container=sriov_operator.PLUGIN),

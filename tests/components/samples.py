@@ -86,6 +86,7 @@ from components.platform.gpu_checks import GpuChecks, GpuChecksArgs
 from components.platform.gpu_operator import GpuCounters, GpuCountersArgs
 from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCrdsArgs
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
+from components.platform.hyper_nodes import HyperNodes, HyperNodesArgs, HyperNodeSpec
 from components.platform.image_signatures import ImageSignatures, ImageSignaturesArgs, Signer
 from components.platform.kubectl import Fetched
 from components.platform.mpi_operator import MpiOperator, MpiOperatorArgs
@@ -991,6 +992,17 @@ SAMPLES: Mapping[str, Make] = {
     "queues": lambda opts: Queues(
         "sample",
         QueuesArgs(queues=[QueueSpec(name="research", weight=4, gpus=8, reclaimable=False)], scheduler=done()),
+        opts,
+    ),
+    "hyper-nodes": lambda opts: HyperNodes(
+        "sample",
+        HyperNodesArgs(
+            nodes=[
+                HyperNodeSpec(name="leaf-r0-01", tier=1, members=["dgx-01", "dgx-02"]),
+                HyperNodeSpec(name="spine-01", tier=2, members=["leaf-r0-01"]),
+            ],
+            scheduler=done(),
+        ),
         opts,
     ),
     "crds": lambda opts: Crds(

@@ -140,6 +140,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "smoke-questions": lambda: questions([f"{'m' * 51}-b"]),
     "traefik": lambda: traefik_values(TRAEFIK),
     "volcano": lambda: volcano_values("1.2.3"),
+    "volcano-near": lambda: volcano_values("1.2.3", near=True),
 }
 
 

@@ -28,6 +28,7 @@ from components.kubeflow.pipeline_run import PipelineRun, PipelineRunArgs
 from components.metal import object_store
 from components.metal.credentials import Credentials, CredentialsArgs
 from components.metal.host import Host
+from components.metal.pool import Pool
 from components.monitoring.alerting import Mail, Receiver
 from components.monitoring.counters import NodeCounters
 from components.monitoring.stack import MonitoringStack
@@ -81,6 +82,7 @@ from tests.components.samples import (
     hub_args,
     job_args,
     lustre_args,
+    machines_args,
     mlflow_args,
     monitoring_args,
     network_args,
@@ -327,6 +329,11 @@ VARIANTS: Mapping[str, Make] = {
     ),
     "queues-without-cap": lambda opts: Queues(
         "sample", QueuesArgs(queues=[QueueSpec(name="nights", weight=9)], scheduler=done()), opts
+    ),
+    "machines-labelled": lambda opts: Pool(
+        "sample",
+        machines_args(labels={"dgx-01": {"example.com/leaf": "a", "b": "c"}, "cp-1": {}}),
+        opts,
     ),
     "crds-after": lambda opts: Crds(
         "sample",

@@ -188,6 +188,9 @@ BUILT_IN_GROUPS = (
 CUSTOM_KINDS = (
     "kubernetes:crd.k8s.amazonaws.com/v1alpha1:ENIConfig",
     "kubernetes:scheduling.volcano.sh/v1beta1:Queue",
+    "kubernetes:topology.volcano.sh/v1alpha1:HyperNode",
+    "kubernetes:cilium.io/v2:CiliumClusterwideNetworkPolicy",
+    "kubernetes:cilium.io/v2:CiliumNetworkPolicy",
     "kubernetes:kubeflow.org/v1:PyTorchJob",
     "kubernetes:kubeflow.org/v2beta1:MPIJob",
     "kubernetes:trainer.kubeflow.org/v1alpha1:TrainJob",

@@ -25,6 +25,8 @@ CUSTOM = {
     "PodMonitor": "monitoring.coreos.com_podmonitors.yaml",
     "ServiceMonitor": "monitoring.coreos.com_servicemonitors.yaml",
     "NicClusterPolicy": "mellanox.com_nicclusterpolicies.yaml",
+    "CiliumNetworkPolicy": "cilium.io_ciliumnetworkpolicies.yaml",
+    "CiliumClusterwideNetworkPolicy": "cilium.io_ciliumclusterwidenetworkpolicies.yaml",
     "Gateway": "gateway.networking.k8s.io_gateways.yaml",
     "HTTPRoute": "gateway.networking.k8s.io_httproutes.yaml",
     "Middleware": "traefik.io_middlewares.yaml",
@@ -34,6 +36,7 @@ CUSTOM = {
 }
 ELSEWHERE = {
     "ReferenceGrant": "gateway.networking.k8s.io_referencegrants.yaml",
+    "HyperNode": "topology.volcano.sh_hypernodes.yaml",
     "MPIJob": "kubeflow.org_mpijobs.mpi-operator-v2beta1.yaml",
     "ExternalSecret": "external-secrets.io_externalsecrets.yaml",
     "SecretStore": "external-secrets.io_secretstores.yaml",
@@ -75,9 +78,9 @@ def generated_crds() -> list[Path]:
 
 @cache
 def crd_file(kind: str) -> Path | None:
-    """The CRD of a custom kind, generated or the vendor's; None if neither is at hand."""
+    """The CRD of a custom kind: generated, the vendor's, or what we know of it; None if none is at hand."""
     vendor, name = upstream(), KINDS[kind]
-    places = [*generated_crds(), *([vendor / "crds"] if vendor else [])]
+    places = [*generated_crds(), *([vendor / "crds"] if vendor else []), Path(__file__).with_name("crds")]
     return next((place / name for place in places if (place / name).is_file()), None)
 
 

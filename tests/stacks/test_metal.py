@@ -24,6 +24,7 @@ from policy.graph import Resource
 from rehearsal.charts.values import not_in
 from settings.load import from_file
 from tests.graph.harness import Recorded
+from tests.graph.schema_kubernetes import problems
 from tests.graph.stackfiles import ROOT, graph_of, run_program, stack_config
 from tests.graph.test_charts import vendor_values
 
@@ -325,6 +326,18 @@ def test_management_controllers_are_out_of_the_pods_reach() -> None:
                 block = peer.get("ipBlock")
                 if block and IPv4Network(block["cidr"]).overlaps(bmc):
                     assert any(bmc.subnet_of(IPv4Network(cut)) for cut in block.get("except") or ()), each.name
+
+
+def test_no_policy_lets_a_pod_speak_with_a_management_controller_y14() -> None:
+    """A denial that makes no pod speak with less than before; in a cluster whose agents have its definition."""
+    denied = metal().one("controllers-denied")
+    assert denied.inputs["spec"] == {
+        "endpointSelector": {},
+        "egressDeny": [{"toCIDR": [site().bmc_cidr]}],
+        "enableDefaultDeny": {"egress": False, "ingress": False},
+    }
+    assert metal().one("pool-system-nodes").urn in denied.depends_on
+    assert not problems(denied)
 
 
 def test_machines_send_nothing_to_management_controllers() -> None:

@@ -13,7 +13,8 @@ from policy.graph import Graph
 from policy.pods import pods
 from stacks.deploy import deploy_on
 from tests.graph.harness import Recorded, config_of, record
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.schema_kubernetes import problems
+from tests.graph.stackfiles import graph_of, run_program, stack_config
 from tests.stacks import fake_platform as fake
 from tests.stacks.connections import End, Network
 
@@ -182,3 +183,47 @@ def test_a_stack_without_teams_registers_nothing_of_them() -> None:
 def test_no_pod_is_made_for_a_team() -> None:
     made: Graph = aws()
     assert not [pod for pod in pods(made) if str(pod.namespace).startswith("team-")]
+
+
+@cache
+def on_premises() -> Recorded:
+    config = deepcopy(stack_config("metal"))
+    config["gpucluster:scheduling"]["queues"] += [{"name": "vision", "gpus": 2}]
+    people = [{"role": "trainer", "group": "vision-people"}]
+    team = {"name": "vision", "queue": "vision", "gpus": 2, "members": people, "reaches": ["pypi.org", "*.pypi.org"]}
+    return run_program({**config, "gpucluster:teams": [team]}, stack="metal")
+
+
+def test_a_team_may_reach_named_hosts_alone() -> None:
+    """By Cilium, which overhears what the name service answers: no other policy may let pods ask it."""
+    policy = on_premises().one("team-vision-hosts")
+    assert not problems(policy)
+    assert policy.inputs["metadata"] == {"name": "hosts", "namespace": "team-vision"}
+    asks, speaks = policy.inputs["spec"]["egress"]
+    assert asks["toPorts"][0]["rules"] == {"dns": [{"matchPattern": "*"}]}
+    assert speaks == {
+        "toFQDNs": [{"matchName": "pypi.org"}, {"matchPattern": "*.pypi.org"}],
+        "toPorts": [{"ports": [{"port": "443", "protocol": "TCP"}]}],
+    }
+    network, name_service = Network(on_premises()), End(namespace="kube-system", labels={"k8s-app": "kube-dns"})
+    assert not network.passes(OF_A_TEAM, End(address="52.219.96.10"), 443), "the whole Internet"
+    assert not network.passes(OF_A_TEAM, name_service, 53), "a rule without names for the same port"
+    assert network.passes(OF_A_TEAM, End(namespace="team-vision", labels={"app": "rank"}), 23456)
+    values = [each.one("cilium-release").inputs["values"] for each in (on_premises(), graph_of("metal"))]
+    assert [each["l7Proxy"] for each in values] == [True, False], "what overhears is there for teams with names alone"
+
+
+def test_a_platform_whose_network_knows_no_names_takes_none() -> None:
+    team = TeamPlan(
+        name="a",
+        namespace="team-a",
+        queue="training",
+        gpus=1,
+        storage_gib=1,
+        monthly_usd=None,
+        groups={"viewer": ("g",)},
+        principals={},
+        reaches=("pypi.org",),
+    )
+    with pytest.raises(ValueError, match="knows addresses only"):
+        on_the_fake(team)
