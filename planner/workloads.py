@@ -132,6 +132,7 @@ def _run(
         commit=run.commit,
         launcher=run.launcher,
         api=run.api,
+        within=run.within,
         follow_ups=plan_follow_ups(run, pools),
     )
 

@@ -132,6 +132,13 @@ class TrainingRun(Section):
         Literal["v1", "v2"],
         Field(description="v1: a PyTorchJob; v2: a TrainJob of Kubeflow Trainer, which this program does not install"),
     ] = "v1"
+    within: Annotated[
+        Literal["leaf", "spine", "core"] | None,
+        Field(
+            description="switches of the fabric that the gang stays below, or waits for; with api v2, and such a run "
+            "takes no nodes from experiments (Volcano 1.14); None = pods go near each other where there is room"
+        ),
+    ] = None
     launcher: Annotated[
         Literal["torchrun", "mpi"], Field(description="mpi: mpirun over SSH by mpi-operator, a rank for each GPU")
     ] = "torchrun"

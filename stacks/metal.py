@@ -78,7 +78,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     fabric = Fabric("fabric", through_kubernetes)
     storage = pulumi.ResourceOptions(parent=Storage("storage", through_kubernetes))
     system = next(nodes[name].nodes for name, pool in plan.pools.items() if pool.role == "system")
-    controllers_denied("controllers-denied", site.bmc_cidr, after=system, opts=in_cluster)
+    controllers_denied("kube-platform-controllers-denied", site.bmc_cidr, after=system, opts=in_cluster)
     usable_tb = plan.storage.usable_tb if plan.storage else 0.0
     capacity_gib = max(1, int(usable_tb * GIB_PER_TB))
     key_id, key = config.require_secret("objectStoreKeyId"), config.require_secret("objectStoreKey")

@@ -19,6 +19,7 @@ from components.training.pod import RUN_KEY
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
 from components.training.run_watch import RunWatch, RunWatchArgs, watch_files
 from planner.datasets import DatasetPlan
+from planner.fabric.near import TIERS
 from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.copies import Copy, stage
@@ -120,6 +121,7 @@ def _train(
             operator=operators[run.launcher],
             launcher=run.launcher,
             api=run.api,
+            tier=TIERS.index(run.within) + 1 if run.within and platform.hyper_nodes else None,
             nodes_ready=[
                 pool.nodes_ready,
                 *services.gpus[pool.name],

@@ -64,7 +64,8 @@ class TrainingJobArgs:
     tells of the run (monitoring/run_metrics.py); None where it does not. It is ended `deadline_seconds` after it was
     made. With `launcher` mpi it is an MPIJob, and `operator` accepts those; by `api` v2 a TrainJob. `lineage` are
     words about what it is made of, kept with the job, `labels` those of them by which it is found. `secrets` are
-    variables by name, out of Secrets.
+    variables by name, out of Secrets. With `tier` the gang stays in one HyperNode of that tier, which by `api` v1
+    nobody can say.
     """
 
     run: str
@@ -98,6 +99,7 @@ class TrainingJobArgs:
     launcher: Literal["torchrun", "mpi"] = "torchrun"
     api: Literal["v1", "v2"] = "v1"
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    tier: int | None = None
 
     def __post_init__(self) -> None:
         if self.nodes < 1:
@@ -108,6 +110,8 @@ class TrainingJobArgs:
             raise ValueError(f"{self.run}: saves go to the nodes' own disks first; give local, a volume there")
         if self.staging != "none" and (self.data is None or self.local is None):
             raise ValueError(f"{self.run}: staging brings data to the nodes' own disks; give data, and local for it")
+        if self.tier is not None and self.api == "v1":
+            raise ValueError(f"{self.run}: tier is said to groups of api v2 alone; remove it")
         if self.staging == "shard" and self.elastic is not None:
             raise ValueError(f"{self.run}: staging is shard, and an elastic run has no fixed number of nodes")
         for name in (*self.env, *self.secrets):

@@ -32,10 +32,11 @@ def training_runtime(
     template = pod_template(args, account, config_maps, first=True)
     (container,) = template["spec"]["containers"]
     node = {key: value for key, value in container.items() if key not in _OF_THE_JOB}
+    topology = {"mode": "hard", "highestTierAllowed": args.tier} if args.tier is not None else None
     template["spec"] |= {"containers": [{**node, "name": "node"}], "restartPolicy": "Never"}
     return {
         "mlPolicy": {"numNodes": args.nodes, "torch": {}},
-        "podGroupPolicy": {"volcano": {}},
+        "podGroupPolicy": {"volcano": {"networkTopology": topology} if topology else {}},
         "template": {
             "metadata": {"annotations": {QUEUE_KEY: args.queue}},
             "spec": {

@@ -1,6 +1,7 @@
 """Which machines are near each other on the compute fabric, by the cables that the plan has."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,6 +15,9 @@ from planner.site import SitePlan
 
 Above = Mapping[str, tuple[str, ...]]
 """By machine the switches above it, its leaf first, then a spine and a core where the fabric has them."""
+
+TIERS = ("leaf", "spine", "core")
+"""Kinds of switches, from machines upwards: the first is tier 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,3 +69,11 @@ def domains(above: Above) -> tuple[Domain, ...]:
     if sum(tier == 1 for tier, _ in found) < 2:
         return ()
     return tuple(Domain(name=name, tier=tier, members=tuple(found[tier, name])) for tier, name in sorted(found))
+
+
+def most_within(above: Above, machines: Iterable[str], kind: str) -> int:
+    """The most of these machines that are below one switch of a kind; all where the fabric has none so high."""
+    tier = TIERS.index(kind)
+    paths = [above.get(machine, ()) for machine in machines]
+    counted = Counter(path[tier] if tier < len(path) else "" for path in paths)
+    return max(counted.values(), default=0)

@@ -52,4 +52,5 @@ from planner.rules import (  # noqa: F401 - each registers its rules
     triton,
     versions,
     waivers,
+    within,
 )

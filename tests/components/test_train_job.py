@@ -51,6 +51,14 @@ def test_all_nodes_are_a_gang_of_the_queue() -> None:
     assert job(nodes=8)["trainer"]["numNodes"] == 8
 
 
+def test_a_gang_within_a_tier_says_so_to_volcano() -> None:
+    found = runtime(nodes=8, tier=1)["podGroupPolicy"]
+    assert found == {"volcano": {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}}
+    assert not [each for made in graph(tier=1).resources.values() for each in schema_kubernetes.problems(made)]
+    with pytest.raises(ValueError, match="tier is said to groups of api v2 alone"):
+        graph(api="v1", tier=1)
+
+
 def test_one_pod_that_fails_begins_the_gang_anew() -> None:
     found = runtime(restarts=5)["template"]["spec"]
     (replicated,) = found["replicatedJobs"]

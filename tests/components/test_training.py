@@ -12,7 +12,7 @@ import pytest
 from components.platform.pods import PodNetwork, PodShape
 from components.training import run_monitor
 from components.training.job import RunData, TrainingJob
-from components.training.pod import recorder
+from components.training.pod import affinity, recorder
 from components.training.staging import SCRIPTS, staging_files
 from planner.reliability.checkpoints import Saving
 from tests.components.samples import built, job_args
@@ -359,3 +359,19 @@ def test_a_run_ends_at_its_deadline_and_keeps_what_it_is_made_of() -> None:
     assert job(deadline_seconds=7200)["runPolicy"]["activeDeadlineSeconds"] == 7200
     made = built(lambda opts: TrainingJob("sample", job_args(lineage={"owner": "ml"}), opts)).one("sample-job")
     assert made.inputs["metadata"]["annotations"]["gpucluster/owner"] == "ml"
+
+
+def test_pods_of_several_nodes_prefer_those_near_the_others() -> None:
+    near = "network.topology.nvidia.com/leaf"
+    found = affinity("pretrain", measured=True, near=near)
+    (term,) = found["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert term == {
+        "weight": 100,
+        "podAffinityTerm": {"topologyKey": near, "labelSelector": {"matchLabels": {"gpucluster/run": "pretrain"}}},
+    }
+    assert "nodeAffinity" in found
+    assert affinity("pretrain", measured=False, near=None) == {}
+    shape = PodShape(gpus=8, cpu_millicores=1, memory_mib=2, shm_mib=1, network=PodNetwork(near=near))
+    for nodes, there in ((1, False), (2, True)):
+        text = str(job(nodes=nodes, shape=shape))
+        assert ("podAffinity" in text) is there

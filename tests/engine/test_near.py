@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def kube(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kube]:
             for name in names:
                 made.create(node(name, leaf))
         for each in tree():
-            until(lambda each=each: taken(made, each), f"{each['metadata']['name']} to be taken")
+            until(partial(taken, made, each), f"{each['metadata']['name']} to be taken")
         account = ("v1", "ServiceAccount", "default", "default")
         until(lambda: made.get(*account), "the account that pods have by themselves")
         with volcano(home, Path(tools["vc-scheduler"]), plane.admin_kubeconfig):

@@ -330,7 +330,7 @@ def test_management_controllers_are_out_of_the_pods_reach() -> None:
 
 def test_no_policy_lets_a_pod_speak_with_a_management_controller_y14() -> None:
     """A denial that makes no pod speak with less than before; in a cluster whose agents have its definition."""
-    denied = metal().one("controllers-denied")
+    denied = metal().one("kube-platform-controllers-denied")
     assert denied.inputs["spec"] == {
         "endpointSelector": {},
         "egressDeny": [{"toCIDR": [site().bmc_cidr]}],

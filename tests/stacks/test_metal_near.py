@@ -15,8 +15,13 @@ LEAVES = {"leaf-r0-01": 4, "leaf-r0-02": 4}
 
 
 @cache
-def graph(*, apart: bool = True) -> Recorded:
+def graph(*, apart: bool = True, within: str | None = None) -> Recorded:
     config = deepcopy(stack_config("metal"))
+    if within:
+        (run,) = config["gpucluster:training"]["runs"]
+        run |= {"within": within, "api": "v2", "followUps": [], "dataset": None}
+        known = {"subject": run["name"], "reason": "kubeflow-trainer 2.3 is there", "until": "2999-01-01"}
+        config["gpucluster:waivers"] = [{"rule": "trainer-not-served", **known}]
     if apart:
         config["gpucluster:fabric"] |= {"spareLeafPorts": 28}
         # More leaves take more room.
@@ -71,3 +76,11 @@ def test_where_all_are_at_one_leaf_nobody_is_told() -> None:
     assert not one.of_type("HyperNode")
     assert "podAffinity" not in str(one.one("run-llama-3-70b-pretrain-job").inputs)
     assert "network-topology-aware" not in str(one.one("volcano-release").inputs["values"])
+
+
+def test_a_run_within_a_kind_of_switch_is_of_its_tier() -> None:
+    name = "run-llama-3-70b-pretrain-runtime"
+    made = {apart: graph(apart=apart, within="spine").one(name).inputs["spec"] for apart in (True, False)}
+    policies = {apart: spec["podGroupPolicy"] for apart, spec in made.items()}
+    assert policies[True] == {"volcano": {"networkTopology": {"mode": "hard", "highestTierAllowed": 2}}}
+    assert policies[False] == {"volcano": {}}

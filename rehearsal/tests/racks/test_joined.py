@@ -17,6 +17,7 @@ from rehearsal.kubelet.topology import settings
 from rehearsal.metal.machine import Card as Seated
 from rehearsal.metal.machine import Drive, Gpu, Machine
 from rehearsal.racks.joined import racked
+from rehearsal.tests.inside.account import until
 
 COMPUTE = Card("15b3", "1021", infiniband=True)
 STORAGE = Card("15b3", "1021", infiniband=False)
@@ -153,6 +154,17 @@ def test_an_agent_runs_only_where_it_reaches_the_api_server(host: str, runs: boo
     ended = cilium.agent(launch).exited(1.0)  # type: ignore[arg-type]
     assert (ended is None) is runs
     assert runs or "Unable to contact k8s api-server" in said[0]
+
+
+def test_the_operator_makes_the_definition_of_clusterwide_policies_once() -> None:
+    made: list[dict[str, Any]] = []
+    kube = SimpleNamespace(apply=lambda each, *_, **__: made.append(each))
+    operator = cilium.Operator(SimpleNamespace(world=SimpleNamespace(kube=kube), namespace="kube-system"))  # type: ignore[arg-type]
+    until(lambda: made, 10, "the definition")
+    operator.close()
+    (definition,) = made
+    assert definition["metadata"]["name"] == "ciliumclusterwidenetworkpolicies.cilium.io"
+    assert definition["spec"]["versions"][0]["served"]
 
 
 def test_a_cluster_that_kubeadm_has_not_made_is_asked_anywhere() -> None:
