@@ -1,4 +1,4 @@
-"""A pool on spot that may fall back, under its real function and a clock of the test's: sizes only, no instance comes."""
+"""A pool on spot that may fall back, under its real function and a test's clock: sizes only, no instance comes."""
 
 from __future__ import annotations
 
