@@ -12,6 +12,8 @@ from policy.rule import Finding, rule
 GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 PRODUCT = "nvidia.com/gpu.product"
 COUNTS = ("replicas", "parallelism")
+LEFT = "scalingConfig"
+"""Where an `up` leaves all sizes alone, they stand as they were once, whatever the program says now."""
 SCALERS = ("cluster-autoscaler", "karpenter")
 """Charts of what adds nodes where pods wait for them."""
 
@@ -94,7 +96,8 @@ def pools_hold_what_selects_them(graph: Graph) -> Iterator[Finding]:
         names = ", ".join(pool.group.name for pool in fitting)
         if all(_most(pool, now=True) == 0 for pool in fitting):
             yield owner, f"selects {names}, where there is no node and nobody adds one"
-        room = [_most(pool) * (devices(pool, GPU) or 0) for pool in fitting if devices(pool, GPU) is not None]
+        known = [pool for pool in fitting if devices(pool, GPU) is not None and LEFT not in pool.group.ignore_changes]
+        room = [_most(pool) * (devices(pool, GPU) or 0) for pool in known]
         if len(room) == len(fitting) and wanted[owner] > sum(room):
             yield owner, f"takes {wanted[owner]} GPUs at a time; {names} have {sum(room)} at most"
 

@@ -83,6 +83,7 @@ def node_pools(
             held=_held(plan, pool, hardware),
             lustre_efa=pool.lustre_efa,
             further_types=[each.type for each in pool.spot.types[1:]] if pool.spot else (),
+            kept=share is not None and plan.keeper is not None and bool(plan.keeper.blocks),
             sandbox=SandboxSource(**asdict(pool.sandbox)) if pool.sandbox else None,
             own=_own_image(pool.ami, pool.max_pods, cluster) if pool.ami else None,
             after=after,

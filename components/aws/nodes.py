@@ -75,9 +75,9 @@ class NodePoolArgs:
     sick nodes alone. `reservation_id` names what is held for them on demand, `held` makes it: they start there and
     nowhere else. It is held in the pool's placement group, where there is one. The Lustre client takes `lustre_efa` of
     a node's EFA interfaces, 0 where it speaks TCP. With `further_types` EC2 takes any of them, and a change of them
-    replaces the group. `kept`: somebody else says how many nodes there are, from none to `count`. It starts in the
-    placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor comes from.
-    Nodes boot the image `own`, where it is named, and else EKS' release of the type.
+    replaces the group. `kept`: the keeper says how many nodes there are and may be, whatever `count` becomes. It
+    starts in the placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor
+    comes from. Nodes boot the image `own`, where it is named, and else EKS' release of the type.
     """
 
     pool: str
@@ -250,7 +250,7 @@ class NodePool(Component):
             ),
             self.child(
                 depends_on=list(args.after) or None,
-                ignore_changes=["scalingConfig.desiredSize"] if kept else None,
+                ignore_changes=_left_alone(args),
                 delete_before_replace=bool(args.further_types) or None,
                 custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
             ),
@@ -264,6 +264,16 @@ def _user_data(args: NodePoolArgs) -> pulumi.Input[str] | None:
     group = {"eks.amazonaws.com/nodegroup": physical_name(args.pool, limit=63)}
     group["eks.amazonaws.com/nodegroup-image"] = args.own.ami
     return own_user_data(args.own, {**args.labels, **group}, args.taints, **further)
+
+
+def _left_alone(args: NodePoolArgs) -> list[str] | None:
+    """Sizes that an `up` does not touch. A change of one of them sends all three, an ignored one as it stands in the
+    state, which is what the group was made with (terraform-provider-aws, internal/service/eks/node_group.go): the
+    keeper has them all. Where a person fills a block, the most is the program's.
+    """
+    if args.kept:
+        return ["scalingConfig"]
+    return ["scalingConfig.desiredSize"] if args.block else None
 
 
 def _repair(repair: Repair | None) -> aws.eks.NodeGroupNodeRepairConfigArgs:

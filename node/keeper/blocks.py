@@ -66,10 +66,11 @@ class Reserved:
 
 @dataclass(frozen=True)
 class Group:
-    """What a block's node group asks for, and whether it carries the signal."""
+    """What a block's node group asks for, the most that it may, and whether it carries the signal."""
 
     least: int
     wanted: int
+    most: int
     signalled: bool
 
 
@@ -135,7 +136,8 @@ def ending(block: Block, reserved: Reserved | None) -> datetime:
 def turn(block: Block, reserved: Reserved | None, group: Group | None, done: Done, now: datetime) -> Turn:
     """What to do about a block now. `group` None is being made or changed: its turn comes with a later look.
 
-    A group is filled once for each end of its block: nodes that somebody took away stay away.
+    A group is filled once for each end of its block: nodes that somebody took away stay away, until the stack file has
+    another number of them.
     """
     at, until = stage(block, reserved, now), ending(block, reserved)
     name, when = f"block {block.reservation} ({block.group})", f"{until:%Y-%m-%d %H:%M} UTC"
@@ -166,7 +168,8 @@ def _running(block: Block, group: Group, done: Done, until: datetime, now: datet
     wanted, first = f"{until:{_MOMENT}}", not done.filled
     before = datetime.strptime(done.filled, _MOMENT).replace(tzinfo=UTC) if done.filled else until
     moved = before < until and now >= before
-    fill = (first or (before < until and _emptied(block, group, before, now))) and group.wanted != block.nodes
+    due = first or (before < until and _emptied(block, group, before, now))
+    fill = (due and group.wanted != block.nodes) or group.most != block.nodes
     news = f"block {block.reservation} ({block.group}) has begun: {block.nodes} nodes are asked for, until {wanted}"
     return Turn(
         stage=Stage.RUNS,

@@ -40,4 +40,4 @@ def _seen(account: Account, task: Task, group: Mapping[str, Any]) -> Seen:
     filters.append({"Name": "instance-state-name", "Values": ["pending", "running"]})
     pages = account.pages("ec2", "describe_instances", Filters=filters)
     there = sum(len(each["Instances"]) for page in pages for each in page["Reservations"])
-    return Seen(group["scalingConfig"]["desiredSize"], there)
+    return Seen(group["scalingConfig"]["desiredSize"], there, group["scalingConfig"]["maxSize"])

@@ -135,11 +135,11 @@ def _keep_blocks(account: Account, task: Task, record: Record, now: datetime) ->
 
 
 def _keep_spots(account: Account, task: Task, record: Record, now: datetime) -> tuple[dict[str, object], Record]:
-    """One look at the pools on spot, by day only. Of two groups the one that asks for less is told first, so that
-    there are never more nodes than the pool has.
+    """One look at the pools on spot, by day only: who waited in the evening waits anew in the morning. Of two groups
+    the one that asks for less is told first, so that there are never more nodes than the pool has.
     """
-    if not task.spots or (task.off_hours and task.off_hours.asleep(now)):
-        return {}, record
+    if task.off_hours and task.off_hours.asleep(now):
+        return {}, replace(record, spots={})
     sizes: dict[str, list[int]] = {}
     for pool in task.spots:
         groups = seen(account, task, pool)
@@ -147,17 +147,18 @@ def _keep_spots(account: Account, task: Task, record: Record, now: datetime) -> 
             continue
         known = record.spots.get(pool.spot, Waits())
         made = move(pool, *groups, known, now)
-        told = zip((pool.spot, pool.on_demand), groups, made.sizes or (), strict=False)
+        asked = made.sizes or tuple(each.wanted for each in groups)
+        told = zip((pool.spot, pool.on_demand), groups, asked, strict=True)
         for name, before, wanted in sorted(told, key=lambda each: each[2] - each[1].wanted):
-            if wanted != before.wanted:
+            if (before.wanted, before.most) != (wanted, pool.nodes):
                 _scale(account, task, name, Sizes(0, wanted))
         if made.news:
             _tell(account, task, "spot capacity", made.news)
         if made.waits != known:
             record = replace(record, spots={**record.spots, pool.spot: made.waits})
             _write(account, task, record)
-        sizes[pool.spot] = list(made.sizes or (each.wanted for each in groups))
-    return {"spots": sizes}, record
+        sizes[pool.spot] = list(asked)
+    return ({"spots": sizes} if task.spots else {}), record
 
 
 def _reserved(account: Account, block: Block) -> Reserved | None:
@@ -178,13 +179,14 @@ def _group(account: Account, task: Task, block: Block) -> Group | None:
     if group is None:
         return None
     signalled = any(each["key"] == SIGNAL["key"] for each in group.get("taints") or ())
-    return Group(group["scalingConfig"]["minSize"], group["scalingConfig"]["desiredSize"], signalled)
+    sizes = group["scalingConfig"]
+    return Group(sizes["minSize"], sizes["desiredSize"], sizes["maxSize"], signalled)
 
 
 def _change(account: Account, task: Task, block: Block, change: Change) -> None:
     asked: dict[str, object] = {}
     if change.wanted is not None:
-        asked["scalingConfig"] = {"minSize": 0, "desiredSize": change.wanted}
+        asked["scalingConfig"] = {"minSize": 0, "desiredSize": change.wanted, "maxSize": block.nodes}
     if change.signal is not None:
         asked["taints"] = {"addOrUpdateTaints" if change.signal else "removeTaints": [SIGNAL]}
     account.call("eks", "update_nodegroup_config", clusterName=task.cluster, nodegroupName=block.group, **asked)
@@ -207,7 +209,13 @@ def _sizes(account: Account, task: Task) -> dict[str, Sizes]:
 
 
 def _scale(account: Account, task: Task, name: str, sizes: Sizes) -> None:
+    """Groups of a pool that may fall back get its number as their most, too: EKS refuses to ask for more than that,
+    and an `up` leaves it alone.
+    """
+    most = {group: pool.nodes for pool in task.spots for group in (pool.spot, pool.on_demand)}
     scaling = {"minSize": sizes.least, "desiredSize": sizes.wanted}
+    if name in most:
+        scaling["maxSize"] = most[name]
     account.call("eks", "update_nodegroup_config", clusterName=task.cluster, nodegroupName=name, scalingConfig=scaling)
 
 

@@ -31,10 +31,11 @@ class Spot:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a node group asks for, and the instances that it has."""
+    """What a node group asks for, the instances that it has, and the most that it may ask for."""
 
     wanted: int
     there: int
+    most: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +68,13 @@ class Move:
 
 
 def move(pool: Spot, spot: Seen, paid: Seen, waits: Waits, now: datetime) -> Move:
-    """Which group is to ask for what, `spot` first. A new number of nodes is asked for on spot."""
+    """Which group is to ask for what, `spot` first. Of a new number of nodes those that are there stay, on spot before
+    those on demand, and what is more is asked for on spot.
+    """
     if not paid.wanted:
         waits = replace(waits, paid=None)  # off hours, or somebody, took them
     if spot.wanted + paid.wanted != pool.nodes:
-        kept = min(paid.wanted, pool.nodes)
+        kept = min(paid.wanted, max(0, pool.nodes - spot.there))
         return Move(sizes=(pool.nodes - kept, kept), waits=replace(waits, missing=now))
     if paid.wanted and waits.paid and pool.again_hours and now >= waits.paid + timedelta(hours=pool.again_hours):
         news = f"pool {pool.spot}: {paid.wanted} nodes on demand go, and are asked for on spot again"

@@ -1,7 +1,8 @@
 """The account's schedules under the test's clock: what they call is the real code, from the archive in the account.
 
-Calls run in a process with the function's environment, kept warm as a Lambda runtime is. A call that fails, or
-that is throttled, is made again with the same event (Scheduler user guide, "Configuring a retry policy").
+Calls run in a process with the function's environment, kept warm as a Lambda runtime is, until the function's code or
+configuration is updated (Lambda developer guide, "Lambda function states": calls go to the new ones then). A call that
+fails, or that is throttled, is made again with the same event (Scheduler user guide, "Configuring a retry policy").
 """
 
 from __future__ import annotations
@@ -66,14 +67,17 @@ class Schedules:
     throttle: int = 0
     die_after: int = 0
     calls: list[Call] = field(default_factory=list)
-    _warm: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+    _warm: dict[str, tuple[dict[str, Any], subprocess.Popen[str]]] = field(default_factory=dict)
 
     def close(self) -> None:
         """End what is kept warm."""
-        for process in self._warm.values():
-            process.kill()
-            process.communicate()
-        self._warm.clear()
+        for arn in list(self._warm):
+            self._end(arn)
+
+    def _end(self, arn: str) -> None:
+        _, process = self._warm.pop(arn)
+        process.kill()
+        process.communicate()
 
     def run(self, until: datetime, between: Callable[[], object] = lambda: None) -> list[Call]:
         """Let the clock run; `between` is called before each round of the schedules. Returns the calls of this time."""
@@ -115,19 +119,23 @@ class Schedules:
                 return
 
     def _call(self, arn: str, event: dict[str, Any]) -> bool:
-        process = self._warm.get(arn) or self._warm.setdefault(arn, self._start(arn.rpartition(":")[2]))
+        function = self.account.ask("GET", f"functions/{self.region}/{arn.rpartition(':')[2]}").json()
+        if arn in self._warm and self._warm[arn][0] != function:
+            self._end(arn)
+        if arn not in self._warm:
+            self._warm[arn] = function, self._start(function)
+        process = self._warm[arn][1]
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("the function's process has no pipes")
         process.stdin.write(json.dumps({"event": event, "requests": self.die_after}) + "\n")
         process.stdin.flush()
         line = process.stdout.readline()
         if not line:
-            self._warm.pop(arn).communicate()
+            self._end(arn)
         self.calls.append(Call(self.now, json.loads(line) if line else None))
         return bool(line)
 
-    def _start(self, name: str) -> subprocess.Popen[str]:
-        function = self.account.ask("GET", f"functions/{self.region}/{name}").json()
+    def _start(self, function: dict[str, Any]) -> subprocess.Popen[str]:
         archive = Path(tempfile.mkdtemp(prefix="function-"), "function.zip")
         archive.write_bytes(base64.b64decode(function["archive"]))
         return subprocess.Popen(

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Object = Mapping[str, Any]
+SILENT = "timed out"
+"""How the words end of a probe that got no answer in time (Python documentation, socket.timeout)."""
 
 
 @dataclass
@@ -23,8 +25,13 @@ class Probing:
 
     @property
     def budget(self) -> float:
-        """Seconds of life a container may fail the probe before something happens."""
-        return float(self.spec.get("failureThreshold", 3)) * float(self.spec.get("periodSeconds", 10))
+        """Seconds of life a container may fail the probe before something happens. Where it does not answer, each
+        failure takes `timeoutSeconds`, and a kubelet asks no sooner again (pkg/kubelet/prober/worker.go, run).
+        """
+        each = float(self.spec.get("periodSeconds", 10))
+        if self.why.endswith(SILENT):
+            each = max(each, float(self.spec.get("timeoutSeconds", 1)))
+        return float(self.spec.get("failureThreshold", 3)) * each
 
     @property
     def delay(self) -> float:

@@ -246,6 +246,12 @@ def test_a_block_may_be_empty_before_its_start_and_at_its_end_pf10(now: int, siz
     assert nodes.ignore_changes == ("scalingConfig.desiredSize",)
 
 
+def test_what_the_keeper_scales_is_left_to_it_whole_z01() -> None:
+    """Z01, PF10: an update of the most would send what is wanted along, as the state has it: none."""
+    for kept in (pool(kept=True), block_pool(kept=True)):
+        assert kept.one("sample-nodes").ignore_changes == ("scalingConfig",)
+
+
 def test_only_a_blocks_size_is_left_to_others_pf10() -> None:
     """PF10: a pool without a block keeps its size, and its template names no market and no reservation."""
     graph = pool()

@@ -1,5 +1,5 @@
 """A pool on spot that finds none falls back on demand and its workload runs, with nobody at a laptop (Z01); a spot
-notice then empties a node, and what it loses is asked for again.
+notice then empties a node, and what it loses is asked for again. Another count moves its groups and empties none.
 
 Engine, cluster and its controllers are the real ones; the function comes from the account, its clock from the test.
 """
@@ -12,7 +12,7 @@ import pytest
 
 from rehearsal.cloud.schedules import Schedules
 
-from .rehearsed import Rehearsed, rehearsed, until
+from .rehearsed import Rehearsed, operations, rehearsed, until
 from .trees import Tree
 
 pytestmark = [pytest.mark.engine, pytest.mark.scale]
@@ -99,4 +99,29 @@ def test_what_a_spot_notice_takes_is_asked_for_on_demand_too(short: tuple[Rehear
     until(lambda: markets(site) == ["ON_DEMAND"], "the spot node to go")
     after(short, 18)
     until(lambda: markets(site) == ["ON_DEMAND"] * 2, "another one on demand")
+    until(lambda: len(gang(site)) == 2, "the gang to run again")
+
+
+def test_another_count_brings_a_node_and_those_that_run_stay(short: tuple[Rehearsed, Schedules]) -> None:
+    """An `up` tells the keeper alone; EC2 has a spot instance again."""
+    site, _ = short
+    before = {pod["metadata"]["uid"] for pod in gang(site)}
+    limit(site, 1)
+    site.tree.stack("dev").set("gpucluster:pools[1].count", 3)
+    changed = operations(site.up())
+    assert [name for _, token, name in changed if token == "aws:eks:NodeGroup"] == []
+    assert "keeper-function" in [name for _, _, name in changed]
+    assert len(markets(site)) == 2
+    after(short, 2)
+    until(lambda: markets(site) == ["ON_DEMAND", "ON_DEMAND", "SPOT"], "the third node, on spot")
+    assert {pod["metadata"]["uid"] for pod in gang(site)} == before, "the run was not touched"
+    site.assert_quiet()
+
+
+def test_a_smaller_count_lets_nodes_on_demand_go(short: tuple[Rehearsed, Schedules]) -> None:
+    site, _ = short
+    site.tree.stack("dev").set("gpucluster:pools[1].count", 2)
+    site.up().require()
+    after(short, 2)
+    until(lambda: markets(site) == ["ON_DEMAND", "SPOT"], "one node on demand to go")
     until(lambda: len(gang(site)) == 2, "the gang to run again")

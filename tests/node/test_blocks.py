@@ -10,7 +10,7 @@ from decide import Record, Task
 START, END = datetime(2026, 12, 1, 11, 30, tzinfo=UTC), datetime(2026, 12, 8, 11, 30, tzinfo=UTC)
 BLOCK = Block(group="training", reservation="cr-1", start=START, end=END, nodes=8, save_minutes=45, empty_minutes=40)
 ACTIVE = Reserved("active", END)
-EMPTY, FULL = Group(0, 0, False), Group(0, 8, False)
+EMPTY, FULL = Group(0, 0, 8, False), Group(0, 8, 8, False)
 FILLED = Done(filled="2026-12-08T11:30:00Z")
 
 
@@ -79,26 +79,35 @@ def test_pods_are_told_to_save_once_and_so_are_people() -> None:
     told = turn(BLOCK, ACTIVE, FULL, FILLED, before_end(45))
     assert told.change == Change(signal=True)
     assert "told to save" in told.news
-    again = turn(BLOCK, ACTIVE, Group(0, 8, True), told.done, before_end(43))
+    again = turn(BLOCK, ACTIVE, Group(0, 8, 8, True), told.done, before_end(43))
     assert (bool(again.change), again.news) == (False, "")
 
 
 def test_it_is_emptied_and_then_cleaned() -> None:
-    emptied = turn(BLOCK, ACTIVE, Group(0, 8, True), FILLED, before_end(40))
+    emptied = turn(BLOCK, ACTIVE, Group(0, 8, 8, True), FILLED, before_end(40))
     assert emptied.change == Change(wanted=0)
-    over = turn(BLOCK, Reserved("expired", END), Group(0, 0, True), emptied.done, END)
+    over = turn(BLOCK, Reserved("expired", END), Group(0, 0, 8, True), emptied.done, END)
     assert over.change == Change(signal=False)
     assert "name the next block" in over.news
     assert turn(BLOCK, Reserved("expired", END), EMPTY, over.done, END).news == ""
 
 
+@pytest.mark.parametrize("wanted", [0, 6])
+def test_another_number_in_the_stack_file_is_asked_for_once_the_block_runs(wanted: int) -> None:
+    """What it may have at most is the number that it was last told, by the keeper alone."""
+    told = turn(BLOCK, ACTIVE, Group(0, wanted, 6, False), FILLED, START + timedelta(days=1))
+    assert (told.change, told.done, told.news) == (Change(wanted=8), FILLED, "")
+    assert not turn(BLOCK, Reserved("scheduled"), Group(0, 0, 6, False), Done(), START).change
+    assert not turn(BLOCK, ACTIVE, Group(0, 6, 6, True), FILLED, before_end(43)).change
+
+
 def test_a_group_that_eks_has_emptied_is_left_so() -> None:
-    assert not turn(BLOCK, ACTIVE, Group(0, 0, True), FILLED, before_end(39)).change
+    assert not turn(BLOCK, ACTIVE, Group(0, 0, 8, True), FILLED, before_end(39)).change
 
 
 def test_an_extension_takes_the_signal_back_and_fills_again_what_was_emptied() -> None:
     longer = Reserved("active", END + timedelta(days=7))
-    back = turn(BLOCK, longer, Group(0, 8, True), FILLED, before_end(42))
+    back = turn(BLOCK, longer, Group(0, 8, 8, True), FILLED, before_end(42))
     assert back.change == Change(signal=False)
     assert back.done.filled == FILLED.filled
     refilled = turn(BLOCK, longer, EMPTY, back.done, before_end(39))

@@ -77,6 +77,8 @@ def test_the_keeper_is_told_of_every_block_and_looks_every_minute() -> None:
         ("training-1", IDS[0], 64),
         ("training-2", IDS[1], 8),
     ]
+    left = {graph.one(f"pool-training-{number}-nodes").ignore_changes for number in (1, 2)}
+    assert left == {("scalingConfig",)}
     start = date.today() + timedelta(days=3)
     assert {each["start"] for each in told} == {f"{start}T11:30:00Z"}
     assert {(each["save_minutes"], each["empty_minutes"]) for each in told} == {(45, 40)}
@@ -89,4 +91,5 @@ def test_the_keeper_is_told_of_every_block_and_looks_every_minute() -> None:
 def test_a_keeper_without_blocks_is_what_it_was() -> None:
     graph = deployed(keeper={"offHours": {"timeZone": "UTC"}})
     assert "blocks" not in keeper_task(graph)
+    assert graph.one("pool-training-1-nodes").ignore_changes == ("scalingConfig.desiredSize",)
     assert graph.one("keeper-schedule").inputs["scheduleExpression"] == "rate(10 minutes)"

@@ -31,6 +31,9 @@ def test_there_is_a_group_on_spot_and_an_equal_one_on_demand_both_empty_at_first
         assert each["instanceTypes"] == ["g6.2xlarge", "g6.4xlarge"]
         assert each["labels"]["gpucluster/pool"] == "inference"
     assert spot["taints"] == paid["taints"]
+    for kind in ("spot", "on-demand"):
+        left = deployed(onDemandMinutes=15).one(f"pool-inference-{kind}-nodes").ignore_changes
+        assert left == ("scalingConfig",), "another count moves nothing by itself: the keeper does"
     assert "instanceType" not in deployed(onDemandMinutes=15).one("pool-inference-spot-template").inputs
 
 

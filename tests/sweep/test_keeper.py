@@ -52,6 +52,7 @@ class Kept:
         told, self.stop = (sns.create_topic(Name=f"{stack}-{name}")["TopicArn"] for name in ("told", "stop"))
         given = {"project": "gpucluster", "stack": stack, "cluster": f"gpucluster-{stack}", "topic": told}
         given |= {"ends_parameter": self.ends, "record_parameter": self.record, "warn_hours": 1, "hourly_usd": 4}
+        self._task = given | task
         function = cloud.client("lambda").create_function(
             FunctionName=f"gpucluster-{stack}-keeper",
             Role=f"arn:aws:iam::123456789012:role/keeper-{stack}",
@@ -59,7 +60,7 @@ class Kept:
             Handler="handler.handle",
             Code={"ZipFile": CODE},
             Timeout=300,
-            Environment={"Variables": {"KEEPER": json.dumps(given | task)}},
+            Environment=self._environment(),
         )["FunctionArn"]
         sns.subscribe(TopicArn=self.stop, Protocol="lambda", Endpoint=function)
         target = {"Arn": function, "RoleArn": f"arn:aws:iam::123456789012:role/keeper-{stack}"}
@@ -73,6 +74,15 @@ class Kept:
                 "RetryPolicy": {"MaximumEventAgeInSeconds": 600, "MaximumRetryAttempts": 3},
             },
         )
+
+    def _environment(self) -> dict[str, Any]:
+        return {"Variables": {"KEEPER": json.dumps(self._task)}}
+
+    def change(self, **task: Any) -> None:
+        """What an `up` after another stack file tells the function."""
+        self._task |= task
+        name = f"gpucluster-{self.stack}-keeper"
+        self.cloud.client("lambda").update_function_configuration(FunctionName=name, Environment=self._environment())
 
     def extend(self, until: datetime) -> None:
         value = f"{until:%Y-%m-%dT%H:%M:%SZ}"

@@ -34,7 +34,7 @@ class Blocks:
             network,
             stack,
             rate="rate(1 minute)",
-            blocks=[self._task(number, block) for number, block in enumerate((FIRST, SECOND), 1)],
+            blocks=[self.task(number, block) for number, block in enumerate((FIRST, SECOND), 1)],
         )
         self.kept.extend(END + timedelta(days=30))
         self.kept.clock.now = START - timedelta(minutes=3)
@@ -65,7 +65,7 @@ class Blocks:
             taints=[{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}],
         )
 
-    def _task(self, number: int, block: str) -> dict[str, Any]:
+    def task(self, number: int, block: str) -> dict[str, Any]:
         times = {"start": f"{START:%Y-%m-%dT%H:%M:%SZ}", "end": f"{OVER:%Y-%m-%dT%H:%M:%SZ}"}
         minutes = {"save_minutes": 45.0, "empty_minutes": 40.0}
         return {"group": f"training-{number}", "reservation": block, "nodes": 4, **times, **minutes}
@@ -122,6 +122,14 @@ def test_one_that_starts_late_is_filled_when_it_does(blocks: Blocks) -> None:
     assert blocks.news() == ["late"]
     blocks.order(SECOND, state="active")
     assert blocks.at(START + minutes(33)) == [(4, False), (4, False)]
+
+
+def test_another_number_of_nodes_comes_while_the_block_runs(blocks: Blocks) -> None:
+    """Nobody else tells the group its most: EKS would refuse five nodes where it is four (UpdateNodegroupConfig)."""
+    assert blocks.at(START + minutes(1)) == [(4, False)] * 2
+    first, second = (blocks.task(number, block) for number, block in enumerate((FIRST, SECOND), 1))
+    blocks.kept.change(blocks=[first | {"nodes": 5}, second | {"nodes": 3}])
+    assert blocks.at(START + minutes(3)) == [(5, False), (3, False)]
 
 
 def test_calls_that_fail_at_the_start_are_made_good(blocks: Blocks, cloud: Cloud) -> None:

@@ -15,7 +15,7 @@ def minutes(count: float) -> timedelta:
 
 
 def at(spot: tuple[int, int], paid: tuple[int, int], waits: Waits, after: float = 0) -> Move:
-    return move(POOL, Seen(*spot), Seen(*paid), waits, NOW + minutes(after))
+    return move(POOL, Seen(*spot, most=4), Seen(*paid, most=4), waits, NOW + minutes(after))
 
 
 def test_empty_groups_are_filled_on_spot_and_the_clock_runs() -> None:
@@ -56,9 +56,17 @@ def test_hours_on_demand_are_counted_anew_when_there_were_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spot", "paid", "wanted"), [((2, 2), (0, 0), (4, 0)), ((6, 6), (0, 0), (4, 0)), ((1, 1), (6, 6), (0, 4))]
+    ("spot", "paid", "wanted"),
+    [
+        ((2, 2), (0, 0), (4, 0)),
+        ((1, 1), (1, 1), (3, 1)),
+        ((6, 6), (0, 0), (4, 0)),
+        ((1, 1), (6, 6), (1, 3)),
+        ((6, 1), (0, 0), (4, 0)),
+        ((6, 5), (2, 2), (4, 0)),
+    ],
 )
-def test_another_number_of_nodes_is_asked_for_at_once(
+def test_another_number_of_nodes_is_asked_for_at_once_and_what_is_there_stays(
     spot: tuple[int, int], paid: tuple[int, int], wanted: tuple[int, int]
 ) -> None:
     assert at(spot, paid, Waits()).sizes == wanted

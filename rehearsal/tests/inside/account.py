@@ -157,17 +157,24 @@ class Account:
 
     def reader(self, name: str, bucket: str, service_account: tuple[str, str], settled: bool = True) -> None:
         """A role that may read a bucket, by pod identity of a service account: if `settled`, its next pod has it."""
-        actions = ("sts:AssumeRole", "sts:TagSession")
-        arn = self.role(name, "pods.eks.amazonaws.com", (), actions)
+        arn = self.role_of_pods(name)
         statements = [
             {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": f"arn:aws:s3:::{bucket}"},
             {"Effect": "Allow", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{bucket}/*"},
         ]
         policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
         self.iam.put_role_policy(RoleName=name, PolicyName="read", PolicyDocument=policy)
+        self.associate(arn, service_account, settled)
+
+    def role_of_pods(self, name: str) -> str:
+        """A role that pod identity may assume, without rights."""
+        return self.role(name, "pods.eks.amazonaws.com", (), ("sts:AssumeRole", "sts:TagSession"))
+
+    def associate(self, role: str, service_account: tuple[str, str], settled: bool = True) -> None:
+        """Pod identity of a service account (namespace, name): if `settled`, its next pod has it."""
         namespace, account = service_account
         self.eks.create_pod_identity_association(
-            clusterName=self.name, namespace=namespace, serviceAccount=account, roleArn=arn
+            clusterName=self.name, namespace=namespace, serviceAccount=account, roleArn=role
         )
         effective = datetime.now(UTC) + SETTLING + timedelta(seconds=1)
         assert not settled or until(lambda: datetime.now(UTC) > effective, 10, "the association is effective")

@@ -58,6 +58,15 @@ class Deaf(Program):
         return "connection refused"
 
 
+class Slow(Deaf):
+    """Listens, and does not answer in time."""
+
+    time_scale = 1.0
+
+    def refuses(self, probe: Mapping[str, Any], port: int | None, now: float) -> str | None:  # noqa: ARG002
+        return "Get http://:8081/healthz: timed out"
+
+
 def container(**probes: Any) -> Container:
     return Container({"name": "main", "image": "a:1", **probes}, "main")
 
@@ -78,6 +87,17 @@ def test_a_startup_budget_that_runs_out_kills_and_restarts() -> None:
     assert made.phase == "terminated"
     assert made.exit == Exit(137, reason="Error")
     assert [note.reason for note in made.notes] == ["Started", "Unhealthy", "Killing"]
+
+
+def test_who_does_not_answer_is_waited_for_as_long_as_the_probe_says() -> None:
+    """Karpenter's chart waits 30 seconds for each answer: a machine that is short of CPUs does not kill it."""
+    made = container(livenessProbe={"tcpSocket": {"port": 1}, "initialDelaySeconds": 30, "timeoutSeconds": 30})
+    made.begin(Slow(), 0.0)
+    made.look(0.0)
+    made.look(119.0)
+    assert made.phase == "running"
+    made.look(120.0)
+    assert made.phase == "terminated"
 
 
 def test_a_readiness_probe_alone_never_kills() -> None:

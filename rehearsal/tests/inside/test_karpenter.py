@@ -64,11 +64,7 @@ def images() -> Images:
 def _admit(site: Site) -> None:
     """What a program makes in the account for Karpenter: its role, its nodes' profile and entry, the queue."""
     account = site.account
-    actions = ("sts:AssumeRole", "sts:TagSession")
-    role = account.role("controller", "pods.eks.amazonaws.com", (), actions)
-    account.eks.create_pod_identity_association(
-        clusterName="scaled", namespace="kube-system", serviceAccount="karpenter", roleArn=role
-    )
+    account.associate(account.role_of_pods("controller"), ("kube-system", "karpenter"))
     nodes = account.role("scaled-nodes", "ec2.amazonaws.com", NODE_POLICIES)
     account.iam.create_instance_profile(InstanceProfileName="scaled-nodes")
     account.iam.add_role_to_instance_profile(InstanceProfileName="scaled-nodes", RoleName="scaled-nodes")

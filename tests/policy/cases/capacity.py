@@ -22,6 +22,12 @@ def handed_over(graph: Graph) -> Graph:
     return replace(graph, resources={**graph.resources, pool.urn: pool})
 
 
+def left_alone(graph: Graph) -> Graph:
+    """The pool's sizes are those of another day: an `up` leaves them alone."""
+    pool = replace(graph.one(NODES), ignore_changes=("scalingConfig",))
+    return replace(graph, resources={**graph.resources, pool.urn: pool})
+
+
 def tolerates(**toleration: str) -> Change:
     """The EFA plugin with one toleration of the GPUs' taint."""
     return put(EFA_PLUGIN, "values.tolerations", [{"key": "nvidia.com/gpu", **toleration}])
@@ -41,6 +47,7 @@ ROOM = [
     Case("pools_hold_what_selects_them", both(EMPTY, handed_over), None),
     Case("pools_hold_what_selects_them", both(EMPTY, more("scaler", EFA_PLUGIN, chart="karpenter")), None),
     Case("pools_hold_what_selects_them", put(NODES, "scalingConfig.maxSize", 7), "takes 64 GPUs at a time"),
+    Case("pools_hold_what_selects_them", both(put(NODES, "scalingConfig.maxSize", 7), left_alone), None),
     Case("pools_hold_what_selects_them", put(RUN, f"{ROLE.format('Worker')}.replicas", 8), "takes 72 GPUs"),
     Case("pools_hold_what_selects_them", put(RUN, f"{ROLE.format('Worker')}.replicas", 3), None),
     Case("pools_hold_what_selects_them", put(SERVER, "spec.replicas", 3), "takes 12 GPUs"),
