@@ -16,7 +16,6 @@ _ECR = re.compile(r"\d{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\
 
 
 @aws_rule(
-    "closed-without-endpoint",
     "F02",
     formula="every service of AWS that the stack's nodes and pods ask has an endpoint, if nothing leads out",
     source=f"{_GUIDE}; Systems Manager user guide, VPC endpoints; Service endpoints of what the add-ons ask",
@@ -71,7 +70,6 @@ def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
 
 
 @aws_rule(
-    "closed-network",
     "F02",
     by_name=True,
     formula="nothing that the stack pulls, copies or tells is on the Internet, if nothing leads out",

@@ -8,9 +8,7 @@ from planner.metal_draft import MetalDraft, metal_rule
 
 
 @metal_rule(
-    "kubernetes-ended",
-    "KJ30",
-    "I03",
+    "KJ30 I03",
     formula="today <= end of life of kubernetesVersion",
     source="kubernetes.io, Releases: patch releases and end of life of each minor",
 )

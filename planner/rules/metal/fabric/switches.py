@@ -10,7 +10,6 @@ from planner.rules.metal.fabric.joined import growth_of
 
 
 @metal_rule(
-    "fabric-switch-unnamed",
     "E15",
     formula="names and GUIDs of inventory.switches are each of one switch of the cable list",
     source="make plan TABLE=cables: what is printed on the cables' labels",
