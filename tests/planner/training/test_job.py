@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from catalogue.models import MODELS
 from planner.training.job import Job, Layout, global_batch, tokens_per_step
 from planner.training.layout import (
-    sequence_divides,
     covers,
     expert_degrees,
     layout_on,
+    sequence_divides,
     tensor_degrees,
     within_nvlink,
 )
