@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from catalogue.types import Price, Rate, UsageClass
 from catalogue.units import HOURS_PER_MONTH
 from planner.cost.amounts import NOTHING, Amount
-from planner.cost.stack import Around, Purchase, stack_prices
+from planner.cost.stack import Around, stack_prices
+from planner.pool_types import AwsPoolPlan
 
 COMMODITY = Amount(usd=750, low=500, high=1000)
 """A second-hand workstation with a consumer GPU and 10GbE, bought once; approximate."""
@@ -25,8 +26,8 @@ class Lab:
 
 
 def labs(
-    gpu: Purchase,
-    system: Purchase,
+    gpu: AwsPoolPlan,
+    system: AwsPoolPlan,
     around: Around,
     services: Mapping[str, Price],
     rates: Mapping[str, Rate],
