@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from catalogue.network_types import NicGroup, NicRole, Switch, of_role
+from planner.fabric import nccl
 from planner.fabric.addresses import rail_networks
 from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.design import Demand, Topology
-from planner.fabric.nccl import Devices, InfiniBand, Preset, Roce, Sockets
 from planner.fabric.optics import optics
 from planner.fabric.ports import Radix, radix
 from planner.fabric.topology import Growth, grown
@@ -87,7 +87,7 @@ def plan_fabric(
             node_ports_per_cage=ask.cards.ports_per_cage,
         ),
         rail_networks=tuple(map(str, networks or ())),
-        nccl=_preset(section, ask, day_one.topology).variables(),
+        nccl=_variables(section, ask, day_one.topology),
         pod_ports=_pod_ports(section, ask),
     )
 
@@ -147,15 +147,10 @@ def compute_cards(pool: MetalPoolPlan) -> tuple[NicGroup, ...]:
     return of_role(pool.server.nics, NicRole.COMPUTE)
 
 
-def _preset(section: FabricSection, ask: Asked, topology: Topology) -> Preset:
+def _variables(section: FabricSection, ask: Asked, topology: Topology) -> dict[str, str]:
     # A pod sees its virtual functions alone, under names that the kernel gives them.
-    devices = Devices(ask.hcas) if ask.hcas and section.pod_devices != "sriov" else None
-    rails = topology is Topology.RAIL_OPTIMISED
-    match section.kind:
-        case "infiniband":
-            return InfiniBand(devices=devices, rails=rails, sharp=section.sharp)
-        case "roce":
-            # Nobody routes between the networks of pods' ports: each rail is one.
-            return Roce(devices=devices, rails=rails or section.pod_devices != "sharedDevice")
-        case "ethernet":
-            return Sockets()
+    devices = ask.hcas if section.pod_devices != "sriov" else ()
+    # Nobody routes between the networks of pods' ports on RoCE: each rail is one.
+    apart = section.kind == "roce" and section.pod_devices != "sharedDevice"
+    rails = topology is Topology.RAIL_OPTIMISED or apart
+    return nccl.variables(section.kind, devices, rails=rails, sharp=section.sharp)
