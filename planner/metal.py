@@ -15,13 +15,13 @@ from planner.fabric.types import FabricPlan
 from planner.facility.plan import inventory, plan_facility
 from planner.forecast import GpuHour
 from planner.interconnect import Switching
+from planner.inventory import plan_site
 from planner.metal_draft import MetalDraft
 from planner.metal_types import MetalPlan
 from planner.networks import plan_networks
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
-from planner.site import plan_site
 from planner.storage.plan import client_rates, plan_metal_storage
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs
