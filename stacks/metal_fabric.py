@@ -19,7 +19,7 @@ from components.metal.devices import (
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.pods import PodNetwork
 from components.platform.taints import tolerations_of_all_pools
-from planner.fabric.types import PodPorts
+from planner.fabric.plan import PodPorts
 from planner.home import RUNS
 from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan

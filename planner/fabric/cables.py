@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from planner.fabric.cabling import links, port_name
-from planner.fabric.names import Names, names
-from planner.fabric.plan import compute_cards, on_fabric
-from planner.fabric.types import FabricPlan
+from planner.fabric.design import Names, names
+from planner.fabric.plan import FabricPlan, compute_cards, on_fabric
 from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from catalogue.endpoints import ENDPOINTS
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
-from planner.own_images import images_of
 from planner.rules.known import followed, services, workloads
 from planner.serving.sources import HubSource, source_of
+from planner.signatures import images_of
 from planner.stack import plan_supply
 
 _GUIDE = 'EKS user guide, "Deploy private clusters with limited internet access"'

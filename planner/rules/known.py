@@ -5,10 +5,9 @@ from typing import Any, NamedTuple, overload
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
-from planner.draft import AwsDraft, Draft
+from planner.draft import AwsDraft, Draft, MetalDraft
 from planner.findings import Observation
 from planner.forecast import Forecast
-from planner.metal_draft import MetalDraft
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import RunStorage, StoragePlan
 from planner.training.plan import TrainingPlan

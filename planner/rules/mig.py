@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from planner.draft import Draft, rule
 from planner.findings import Observation
-from planner.mig import profile
-from planner.pool_types import PoolPlan
+from planner.pool_types import PoolPlan, profile
 from planner.rules.known import known_pools, services
 from settings.pools import Pool
 from settings.serving import Service

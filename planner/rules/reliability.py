@@ -10,8 +10,7 @@ from planner.findings import Observation, Severity
 from planner.forecast import Forecast
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.reliability.checkpoints import overhead
-from planner.reliability.losses import SPOT_MOST_LOST_MINUTES, covered_hours, failure_cost
-from planner.reliability.mttf import Mttf, failure_rate, mttf
+from planner.reliability.mttf import SPOT_MOST_LOST_MINUTES, Mttf, covered_hours, failure_cost, failure_rate, mttf
 from planner.rules.known import Seen, known_runs, placed_runs, timed_runs
 from settings.workloads import TrainingRun
 

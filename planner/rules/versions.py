@@ -6,8 +6,8 @@ from catalogue.images import is_pinned
 from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
-from planner.own_images import images_of
 from planner.rules.known import followed, workloads
+from planner.signatures import images_of
 from planner.wording import one_of
 
 

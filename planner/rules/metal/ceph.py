@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.storage.ceph import CephServers
 from planner.storage.local import NODE_READ_WARNING_GB_PER_S
 from planner.storage.plan import ceph_servers

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.machines import ranges
 from planner.site import CephPlan, HostPlan
 from settings.inventory import Hosts

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.machines import ranges
 from settings.inventory import Hosts
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from math import ceil
 
-from planner.facility.cooling import carried_kw
+from planner.draft import MetalDraft, metal_rule
+from planner.facility.power import carried_kw
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from settings.facility import MOST_FLOW_LPM
 
 _WARM_LOOP_K = 15.0

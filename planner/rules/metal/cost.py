@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from planner.bom import Part
 from planner.cost.owned import LIFE_YEARS
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 
 
 @metal_rule(

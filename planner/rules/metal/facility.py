@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from math import ceil
 
+from planner.draft import MetalDraft, metal_rule
 from planner.facility.power import ups_minutes
 from planner.facility.racks import CROWDED_NODES, FILL, nodes_per_rack
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 
 _NEC = "NEC 210.20 and 215.3: continuous load at most 80 % of a breaker"
 _MARGIN = 1e-9

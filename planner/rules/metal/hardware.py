@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from catalogue.echo import echo
 from catalogue.site import meant
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 
 
 @metal_rule("B01", formula="server in the catalogue's servers", source="Definition of the stack file")

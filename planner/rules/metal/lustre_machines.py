@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
 
 from catalogue.network_types import NicRole
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.machines import machines, ranges
 from planner.site import HostPlan
 from planner.storage.limits import in_use

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from catalogue.network_types import NicRole, of_role
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.machines import ranges
 from settings.inventory import Hosts
 

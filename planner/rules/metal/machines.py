@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.site import HostPlan
 from settings.inventory import Hosts, Member
 from settings.switches import SwitchMember

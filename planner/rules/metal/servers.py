@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from catalogue.metal_types import Cooling, Server
 from catalogue.processors import CORES
 from catalogue.units import gb
+from planner.draft import MetalDraft, metal_rule
 from planner.facility.power import supplied_w, survives_a_feed
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.pool_types import MetalPoolPlan
 from planner.rules.known import known_pools
 from settings.metal import MetalPool

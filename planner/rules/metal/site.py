@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network
 from itertools import combinations
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.nodes import METAL_MAX_PODS
 from planner.wording import counted
 

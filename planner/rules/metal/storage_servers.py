@@ -6,8 +6,8 @@ from math import ceil
 from catalogue.metal_types import Media, StorageServer
 from catalogue.network_types import NicRole, of_role
 from catalogue.storage_servers import NVME_TB, SSD_TB
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.known import known_pools
 from planner.storage.limits import client_gb_per_s, ports_needed, storage_link
 from planner.storage.lustre import LustreServers

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from catalogue.versions import END_OF_LIFE, KUBERNETES
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 
 
 @metal_rule(

@@ -16,10 +16,9 @@ from planner.bom import Part
 from planner.bom_metal import amount
 from planner.cost.amounts import Amount, total
 from planner.cost.comparison import break_even, break_even_months, twin, years
-from planner.cost.labs import labs
+from planner.cost.labs import labs, tier_costs
 from planner.cost.owned import OwnedCost, owned, people_for, with_premium
 from planner.cost.stack import Around
-from planner.cost.tiers import tier_costs
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from settings.load import from_sections

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 
 from catalogue.network_types import Link, NicGroup, Switch
 from catalogue.units import gbyte_per_s
-from planner.fabric.bandwidth import node_gbyte_per_s
+from planner.draft import MetalDraft, metal_rule
 from planner.fabric.cabling import Span
+from planner.fabric.design import node_gbyte_per_s
 from planner.fabric.optics import kinds, longest_m
 from planner.fabric.plan import compute_cards
 from planner.fabric.ports import radix
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.pool_types import MetalPoolPlan
 from planner.rules.known import placed_runs
 from planner.rules.metal.fabric.joined import cards_of, joined, switch_of

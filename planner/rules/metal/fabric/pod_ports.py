@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network
 
-from planner.fabric.addresses import prefix_for_rails, rail_networks
-from planner.fabric.plan import joins, per_port
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.plan import joins, per_port, prefix_for_rails, rail_networks
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.fabric.joined import ask_of, cards_of
 from planner.rules.metal.machines import ranges
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from planner.fabric.addresses import prefix_for_rails, rail_networks
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.plan import prefix_for_rails, rail_networks
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.fabric.joined import ask_of, switch_of
 
 

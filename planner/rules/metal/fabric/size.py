@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 
 from catalogue.network_types import NicRole
-from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
-from planner.fabric.design import Topology
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.design import Topology, bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.plan import Asked, compute_cards
 from planner.fabric.ports import leaf_split
 from planner.fabric.topology import most_nodes
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.pool_types import MetalPoolPlan
 from planner.rules.metal.fabric.joined import ask_of, growth_of, joined
 from planner.storage.limits import in_use

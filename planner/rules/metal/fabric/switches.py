@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
-from planner.fabric.design import FabricDesign
-from planner.fabric.names import names
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.design import FabricDesign, names
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.fabric.joined import growth_of
 
 
