@@ -27,7 +27,7 @@ from planner.alike import numbers, workloads
 from planner.bom_aws import aws_bom
 from planner.caching import plan_cache
 from planner.cost.lines import Prices
-from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
+from planner.cost.stack import Around, fsx_service, stack_prices
 from planner.draft import AwsDraft
 from planner.external_secrets import plan_external_secrets
 from planner.home import plan_home
@@ -36,7 +36,7 @@ from planner.monitoring.types import MonitoringPlan
 from planner.pool_types import AwsPoolPlan
 from planner.pools import aws_totals, plan_aws_pools
 from planner.procurement import bill_checks, block_checks, quota_checks
-from planner.quotas import Fleet, QuotaNeed, quota_needs
+from planner.quotas import QuotaNeed, quota_needs
 from planner.scaled import is_scaled
 from planner.stack import (
     api_endpoint,
@@ -165,22 +165,6 @@ def _prices(
 ) -> Prices:
     lustre = settings.storage.lustre
     supported_until = STANDARD_SUPPORT_ENDS.get(settings.platform.kubernetes_version)
-    purchases = [
-        Purchase(
-            pool=pool.name,
-            role=pool.role,
-            instance=pools[pool.name].instance,
-            count=pools[pool.name].count,
-            usage=pools[pool.name].usage,
-            root_volume_gib=pool.root_volume_gib,
-            scaled=pools[pool.name].scaled,
-            spot=pools[pool.name].spot,
-            blocks=tuple((block.start, block.end, count) for block, count in pool.booked),
-            idle=pools[pool.name].idle,
-        )
-        for pool in settings.pools
-        if pool.name in pools
-    ]
     around = Around(
         traffic=traffic(settings, plan_home(settings)),
         nat_gateways=len(_nat_zones(settings)),
@@ -193,30 +177,15 @@ def _prices(
     )
     region = settings.platform.region
     return replace(
-        stack_prices(purchases, around, catalogue.services, catalogue.rates),
+        stack_prices(pools.values(), around, catalogue.services, catalogue.rates),
         region=region,
         offers_recorded=is_recorded(region, catalogue.offerings),
     )
 
 
 def _quotas(settings: AwsSettings, pools: Mapping[str, AwsPoolPlan], vpc: VpcPlan) -> tuple[QuotaNeed, ...]:
-    fleets = [
-        Fleet(
-            instance=pools[pool.name].instance,
-            count=pools[pool.name].count,
-            surge=pools[pool.name].surge,
-            held=pools[pool.name].idle if pools[pool.name].held else 0,
-            usage=pools[pool.name].usage,
-            scaled=pools[pool.name].scaled,
-            spot=pools[pool.name].spot,
-            interfaces=pools[pool.name].interfaces_per_node,
-            root_volume_gib=pool.root_volume_gib,
-        )
-        for pool in settings.pools
-        if pool.name in pools
-    ]
     return quota_needs(
-        fleets,
+        pools.values(),
         zones=len(settings.platform.zones),
         own_vpc=vpc.existing is None,
         nat_gateways=len(_nat_zones(settings)),

@@ -13,7 +13,7 @@ from planner.bom import Bom, BomLine, Part, bought, included, spares
 from planner.cost.amounts import Amount
 from planner.fabric.cabling import Span
 from planner.fabric.optics import cable_for, optics
-from planner.fabric.types import FabricPlan
+from planner.fabric.plan import FabricPlan
 from planner.networks import NetworkPlan
 
 _NODE_LEAF_M = 5.0

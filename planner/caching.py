@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from catalogue.caching import UPSTREAMS, prefix_of
 from catalogue.chart_images import CHART_IMAGES
 from catalogue.supply import whole_name
-from planner.own_images import images_of
+from planner.signatures import images_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

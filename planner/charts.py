@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from catalogue import metal_versions, versions
 
 if TYPE_CHECKING:
-    from planner.draft import AwsDraft, Draft
-    from planner.metal_draft import MetalDraft
+    from planner.draft import AwsDraft, Draft, MetalDraft
 
 
 def aws_charts(draft: AwsDraft) -> tuple[str, ...]:

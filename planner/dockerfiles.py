@@ -13,8 +13,7 @@ from pathlib import Path
 
 from catalogue.image_types import OFI_PLUGIN, ContainerImage, find
 from catalogue.images import DIGESTS, TRAINER_BASE, is_pinned, pinned
-from planner.draft import Draft
-from planner.metal_draft import MetalDraft
+from planner.draft import Draft, MetalDraft
 from planner.plan import draft
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import placed_runs

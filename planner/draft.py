@@ -7,21 +7,28 @@ from typing import Any, ClassVar
 
 from catalogue.site import Problem
 from catalogue.whole import Catalogue
-from planner.charts import aws_charts
+from planner.bom import Bom
+from planner.charts import aws_charts, metal_charts
 from planner.cost.lines import Prices
+from planner.cost.owned import OwnedCost
 from planner.datasets import DatasetPlan
 from planner.experiments import ExperimentPlan
+from planner.fabric.near import Above
+from planner.fabric.plan import FabricPlan
+from planner.facility.plan import FacilityPlan
 from planner.findings import Registry
 from planner.monitoring.types import MonitoringPlan
-from planner.pool_types import AwsPoolPlan, PoolPlan
+from planner.networks import NetworkPlan
+from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.quotas import QuotaNeed
 from planner.serving.gateway import GatewayPlan
+from planner.site import SitePlan
 from planner.stack import ApiEndpoint
 from planner.storage.types import StoragePlan
 from planner.types import Subnet
 from planner.vpc import VpcPlan
 from planner.workload_types import RunPlan, ServicePlan, TritonPlan
-from settings.model import AwsSettings, Settings
+from settings.model import AwsSettings, MetalSettings, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,3 +86,24 @@ registry = Registry()
 
 rule = registry.about(Draft)
 aws_rule = registry.about(AwsDraft)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetalDraft(Draft):
+    """A draft of a stack on on-premises racks."""
+
+    hardware_key = "server"
+    installs = metal_charts
+
+    settings: MetalSettings
+    pools: Mapping[str, MetalPoolPlan]
+    fabric: FabricPlan | None
+    networks: tuple[NetworkPlan, ...]
+    facility: FacilityPlan
+    bom: Bom
+    owned: OwnedCost
+    site: SitePlan | None
+    above: Above
+
+
+metal_rule = registry.about(MetalDraft)

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from functools import wraps
+from typing import Any, Generic, TypeVar, TypeVarTuple, overload
 
 from catalogue.echo import echo
 from settings.model import Waiver
 
 Draft = TypeVar("Draft")
+Things = TypeVarTuple("Things")
 Look = Callable[[Draft], Iterable["Observation"]]
+LookAtOne = Callable[[Draft, *Things], Iterable["Observation"]]
+Each = Callable[[Draft], Iterable[tuple[str, *Things]]]
 
 
 class Severity(StrEnum):
@@ -67,8 +71,8 @@ class Rule(Generic[Draft]):
     by_name: bool
     about: type[Draft]
     look: Look[Draft]
-    formula: str | None = None
-    source: str | None = None
+    formula: str
+    source: str
 
     def findings(self, draft: Draft) -> Iterable[Finding]:
         """Everything this rule finds in `draft`."""
@@ -151,35 +155,72 @@ class Registry:
 
 
 class Decorator(Generic[Draft]):
-    """`@rule("some-id", "KJ01")` above a function that looks at a draft and yields observations."""
+    """`@rule("KJ01 N03", formula=..., source=...)` above a function that looks at a draft and yields observations.
+
+    The rule is called as the function is, with hyphens. With `each` the function looks at one thing after the other:
+    `each(draft)` gives them as (path, thing, ...), and the function gets the draft and all but the path, at which the
+    paths of its observations begin. Their subject is the first thing's name, where they have no other.
+    """
 
     def __init__(self, rules: dict[str, Rule[Any]], about: type[Draft]) -> None:
         self._rules, self._about = rules, about
 
+    @overload
+    def __call__(
+        self, guards: str, *, formula: str, source: str, severity: Severity = ..., by_name: bool = ...
+    ) -> Callable[[Look[Draft]], Look[Draft]]: ...
+    @overload
     def __call__(
         self,
-        id_: str,
-        *guards: str,
+        guards: str,
+        *,
+        each: Each[Draft, *Things],
+        formula: str,
+        source: str,
+        severity: Severity = ...,
+        by_name: bool = ...,
+    ) -> Callable[[LookAtOne[Draft, *Things]], LookAtOne[Draft, *Things]]: ...
+    def __call__(
+        self,
+        guards: str,
+        *,
+        formula: str,
+        source: str,
         severity: Severity = Severity.ERROR,
         by_name: bool = False,
-        formula: str | None = None,
-        source: str | None = None,
-    ) -> Callable[[Look[Draft]], Look[Draft]]:
-        """Register the decorated function as rule `id_`. Raises ValueError if the id is taken."""
-        if id_ in self._rules:
-            raise ValueError(f"two rules are called {id_}")
+        each: Callable[[Draft], Iterable[tuple[Any, ...]]] | None = None,
+    ) -> Callable[[Any], Any]:
+        """Register the decorated function as a rule that `guards` codes. Raises ValueError if its name is taken."""
 
-        def register(look: Look[Draft]) -> Look[Draft]:
+        def register(look: Callable[..., Iterable[Observation]]) -> Any:
+            id_ = look.__name__.replace("_", "-")
+            if id_ in self._rules:
+                raise ValueError(f"two rules are called {id_}")
             self._rules[id_] = Rule(
                 id=id_,
-                guards=guards,
+                guards=tuple(guards.split()),
                 severity=severity,
                 by_name=by_name,
                 about=self._about,
-                look=look,
+                look=_of_each(each, look) if each else look,
                 formula=formula,
                 source=source,
             )
             return look
 
         return register
+
+
+def _of_each(
+    each: Callable[[Draft], Iterable[tuple[Any, ...]]], look: Callable[..., Iterable[Observation]]
+) -> Look[Draft]:
+    """What looks at all things of a draft, by what looks at one of them."""
+
+    @wraps(look)
+    def at_all(draft: Draft) -> Iterable[Observation]:
+        for path, *things in each(draft):
+            for seen in look(draft, *things):
+                below = f"{path}.{seen.path}" if seen.path else path
+                yield replace(seen, path=below, subject=seen.subject or getattr(things[0], "name", None))
+
+    return at_all

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from catalogue.units import HOURS_PER_DAY
 from planner.reliability.checkpoints import Saving, effective_part
-from planner.reliability.losses import FailureCost, expected_failures, failure_cost, restarts_for
+from planner.reliability.mttf import FailureCost, expected_failures, failure_cost, restarts_for
 from planner.step import StepTime
 from planner.throughput import TrainingBudget, training_budget
 

@@ -10,19 +10,18 @@ from planner.alike import numbers, workloads
 from planner.bom import Bom
 from planner.cost.comparison import Comparison, against_cloud
 from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
+from planner.draft import MetalDraft
 from planner.fabric.near import switches_above
-from planner.fabric.plan import plan_fabric
-from planner.fabric.types import FabricPlan
+from planner.fabric.plan import FabricPlan, plan_fabric
 from planner.facility.plan import inventory, plan_facility
 from planner.forecast import GpuHour
 from planner.interconnect import Switching
-from planner.metal_draft import MetalDraft
+from planner.inventory import plan_site
 from planner.metal_types import MetalPlan
 from planner.networks import plan_networks
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
 from planner.purchase import plan_purchase
-from planner.site import plan_site
 from planner.storage.plan import client_rates, plan_metal_storage
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs

@@ -7,8 +7,8 @@ from planner.bom import Bom
 from planner.cost.comparison import Comparison
 from planner.cost.owned import OwnedCost
 from planner.fabric.near import Above
-from planner.fabric.types import FabricPlan
-from planner.facility.types import FacilityPlan
+from planner.fabric.plan import FabricPlan
+from planner.facility.plan import FacilityPlan
 from planner.networks import NetworkPlan
 from planner.pool_types import MetalPoolPlan
 from planner.procurement import Check

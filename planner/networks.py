@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Literal
 from catalogue.network_types import Generation, Nic, NicGroup, NicRole, Switch, of_role
 from catalogue.whole import Catalogue
 from planner.fabric.cabling import Link, Span, links
-from planner.fabric.design import Demand, FabricDesign, Topology, Wiring
-from planner.fabric.names import names
+from planner.fabric.design import Demand, FabricDesign, Topology, Wiring, names
+from planner.fabric.plan import FabricPlan
 from planner.fabric.ports import radix
 from planner.fabric.topology import design
-from planner.fabric.types import FabricPlan
 from planner.pool_types import MetalPoolPlan
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from typing import overload
 from catalogue.tables import SHIPPED
 from catalogue.whole import Catalogue
 from planner.aws import aws_draft, plan_aws
-from planner.draft import AwsDraft
+from planner.draft import AwsDraft, MetalDraft
 from planner.metal import metal_draft, plan_metal
-from planner.metal_draft import MetalDraft
 from planner.metal_types import MetalPlan
 from planner.types import AwsPlan, Plan
 from settings.model import AwsSettings, MetalSettings

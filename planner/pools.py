@@ -16,7 +16,6 @@ from planner.interfaces import (
     max_pods,
     pod_addresses_per_node,
 )
-from planner.mig import profile
 from planner.nodes import (
     METAL_MAX_PODS,
     allocatable_cpu_millicores,
@@ -24,7 +23,7 @@ from planner.nodes import (
     metal_allocatable_memory_mib,
 )
 from planner.placement import wants_placement_group
-from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan, SandboxPlan
+from planner.pool_types import AwsPoolPlan, HeldPlan, MetalPoolPlan, PoolPlan, SandboxPlan, profile
 from planner.replacement import repair, surge, update_strategy
 from planner.scaled import plan_scaled, plan_spot
 from planner.storage.fsx import efa_interfaces

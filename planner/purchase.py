@@ -6,8 +6,8 @@ from catalogue.metal_types import Cooling, StorageServer
 from catalogue.whole import Catalogue
 from planner.bom import Bom
 from planner.bom_metal import CableRuns, RoomOrder, metal_bom
-from planner.fabric.types import FabricPlan
-from planner.facility.types import FacilityPlan
+from planner.fabric.plan import FabricPlan
+from planner.facility.plan import FacilityPlan
 from planner.networks import NetworkPlan
 from planner.pool_types import MetalPoolPlan
 from settings.model import MetalSettings

@@ -7,48 +7,10 @@ from catalogue import quotas
 from catalogue.quotas import Quota
 from catalogue.types import Instance, UsageClass
 from catalogue.units import GIB_PER_TIB
-from planner.scaled import ScaledPlan, SpotPlan
+from planner.pool_types import AwsPoolPlan
 
 _PLATFORM_INTERFACES_PER_ZONE = 2
 """Those of the EKS control plane in each of its zones; NAT and FSx are counted apart."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fleet:
-    """Equal instances: so many, bought in this way, with `interfaces` network interfaces each at most.
-
-    An update of their node group runs `surge` more of them for a while; `held` more are reserved on demand, which count
-    for the quota of their vCPU as if they ran. Those that are `scaled` have no node group, and may all be of any type
-    and way to buy that it names; so may those of `spot`, which has a second node group where it falls back.
-    """
-
-    instance: Instance
-    count: int
-    usage: UsageClass
-    interfaces: int
-    root_volume_gib: int
-    surge: int = 0
-    held: int = 0
-    scaled: ScaledPlan | None = None
-    spot: SpotPlan | None = None
-
-    @property
-    def groups(self) -> int:
-        """Node groups that keep them."""
-        return 0 if self.scaled else 2 if self.spot and self.spot.falls_back else 1
-
-    @property
-    def bought(self) -> tuple[tuple[Instance, UsageClass], ...]:
-        """What takes most of a quota, in each way to buy it."""
-        offers = self.scaled or self.spot
-        if offers is None:
-            return ((self.instance, self.usage),)
-        return tuple((offers.quota_instance, usage) for usage in offers.usages)
-
-    @property
-    def most(self) -> int:
-        """Instances that may run at once."""
-        return self.count + self.surge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +34,7 @@ def instance_quota(instance: Instance, usage: UsageClass) -> Quota:
 
 
 def quota_needs(
-    fleets: Iterable[Fleet],
+    pools: Iterable[AwsPoolPlan],
     *,
     zones: int,
     nat_gateways: int,
@@ -88,20 +50,20 @@ def quota_needs(
 
     vCPU are summed per quota. What an update runs beside the pools' own nodes counts too. Instances of a capacity block
     do not count against On-Demand quotas (EC2 user guide, "Capacity Blocks for ML", considerations) but against those
-    of the blocks.
+    of the blocks. Nodes that Karpenter makes have no node group; a pool on spot that falls back has two.
     """
-    named = list(fleets)
-    placed = [fleet for fleet in named if fleet.count]
-    grouped = [fleet for fleet in placed if fleet.scaled is None]
-    nodes = sum(fleet.most for fleet in placed)
-    interfaces = sum(fleet.most * fleet.interfaces for fleet in placed)
+    named = list(pools)
+    placed = [pool for pool in named if pool.count]
+    grouped = [pool for pool in placed if pool.scaled is None]
+    nodes = sum(_most(pool) for pool in placed)
+    interfaces = sum(_most(pool) * pool.interfaces_per_node for pool in placed)
     around = nat_gateways + fsx_interfaces + endpoint_interfaces + home_interfaces
     around += zones * _PLATFORM_INTERFACES_PER_ZONE
     inside = (", EFS" if home_interfaces else "") + (", endpoints" if endpoints else "")
-    volumes_tib = sum(fleet.most * fleet.root_volume_gib for fleet in placed) / GIB_PER_TIB
+    volumes_tib = sum(_most(pool) * pool.root_volume_gib for pool in placed) / GIB_PER_TIB
     storage = quotas.FSX_STORAGE[fsx_type]
     return (
-        *_vcpu(fleet for fleet in named if fleet.count or fleet.held),
+        *_vcpu(pool for pool in named if pool.count or _held(pool)),
         *(_of_own_vpc(nat_gateways) if own_vpc else ()),
         QuotaNeed(
             quota=quotas.INTERFACES,
@@ -114,10 +76,10 @@ def quota_needs(
             else []
         ),
         QuotaNeed(quota=quotas.CLUSTERS, need=1, basis="the stack's own cluster"),
-        QuotaNeed(quota=quotas.NODE_GROUPS, need=sum(fleet.groups for fleet in grouped), basis="one per pool"),
+        QuotaNeed(quota=quotas.NODE_GROUPS, need=sum(1 + pool.falls_back for pool in grouped), basis="one per pool"),
         QuotaNeed(
             quota=quotas.NODES_PER_GROUP,
-            need=max((fleet.count for fleet in grouped), default=0),
+            need=max((pool.count for pool in grouped), default=0),
             basis="the largest pool",
         ),
         QuotaNeed(quota=quotas.GP3_STORAGE, need=volumes_tib, basis="root volumes"),
@@ -131,16 +93,32 @@ def _of_own_vpc(nat_gateways: int) -> Iterable[QuotaNeed]:
     yield QuotaNeed(quota=quotas.NAT_GATEWAYS, need=min(nat_gateways, 1), basis="one in a zone at most")
 
 
-def _vcpu(fleets: Iterable[Fleet]) -> Iterable[QuotaNeed]:
+def _most(pool: AwsPoolPlan) -> int:
+    """Instances that may run at once."""
+    return pool.count + pool.surge
+
+
+def _held(pool: AwsPoolPlan) -> int:
+    """Instances that the stack reserves on demand and does not run: they count as if they ran."""
+    return pool.idle if pool.held else 0
+
+
+def _taken(pool: AwsPoolPlan) -> Iterable[tuple[Instance, UsageClass]]:
+    """What takes most of a quota, in each way to buy it: all nodes may be of it."""
+    offers = pool.scaled or pool.spot
+    return ((offers.quota_instance, usage) for usage in offers.usages) if offers else ((pool.instance, pool.usage),)
+
+
+def _vcpu(pools: Iterable[AwsPoolPlan]) -> Iterable[QuotaNeed]:
     summed: dict[str, tuple[Quota, int, list[str]]] = {}
-    for fleet in fleets:
-        for instance, usage in fleet.bought:
-            quota = instance_quota(instance, usage)
+    for pool in pools:
+        for instance, usage in _taken(pool):
+            quota, idle = instance_quota(instance, usage), _held(pool)
             _, vcpu, parts = summed.get(quota.name, (quota, 0, []))
-            update = f" and {fleet.surge} more in an update" if fleet.surge else ""
-            held = f" and {fleet.held} more held" if fleet.held else ""
-            part = f"{fleet.count} x {instance.vcpu} of {instance.type}{update}{held}"
-            summed[quota.name] = (quota, vcpu + (fleet.most + fleet.held) * instance.vcpu, [*parts, part])
+            update = f" and {pool.surge} more in an update" if pool.surge else ""
+            held = f" and {idle} more held" if idle else ""
+            part = f"{pool.count} x {instance.vcpu} of {instance.type}{update}{held}"
+            summed[quota.name] = (quota, vcpu + (_most(pool) + idle) * instance.vcpu, [*parts, part])
     for quota, vcpu, parts in summed.values():
         yield QuotaNeed(quota=quota, need=vcpu, basis=", ".join(parts))
 

@@ -3,9 +3,24 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from planner.own_images import images_of
+from catalogue.images import own_images
 from planner.teams import plan_teams
+from planner.tracking import has_mlflow
 from settings.model import Settings
+from settings.serving import Serving
+from settings.workloads import Training
+
+
+def images_of(training: Training, serving: Serving | None = None) -> tuple[str, ...]:
+    """Each once; without `serving` those for runs alone."""
+    return own_images(
+        experiments=bool(training.experiments),
+        mpi=training.by_mpi,
+        mlflow=has_mlflow(training),
+        pipelines=training.pipelines is not None,
+        people=serving is not None and serving.gateway is not None and serving.gateway.people is not None,
+    )
+
 
 CONTROLLER_REQUEST = (100, 384)
 """Millicores and MiB of a pod that checks (Kyverno, charts/kyverno/values.yaml, admissionController.container)."""

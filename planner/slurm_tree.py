@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.fabric.cabling import links
-from planner.fabric.design import FabricDesign, Topology
-from planner.fabric.names import names
+from planner.fabric.design import FabricDesign, Topology, names
 from planner.fabric.plan import on_fabric
 from planner.metal_types import MetalPlan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from planner.cost.traffic import Traffic
+from planner.cost.stack import Traffic
 from planner.home import READ_PARTS, WRITTEN_PARTS
 
 if TYPE_CHECKING:

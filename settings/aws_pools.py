@@ -73,9 +73,7 @@ class AwsPool(Pool):
     ] = None
     ami: Annotated[
         AmiId | None,
-        Field(
-            description="your own image, built from EKS' AL2023 one for such nodes; None = EKS' recorded release"
-        ),
+        Field(description="your own image, built from EKS' AL2023 one for such nodes; None = EKS' recorded release"),
     ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
     repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
@@ -106,9 +104,7 @@ class AwsPool(Pool):
                 capacity=self.capacity, nodes=self.count, own=self.instance_type, reserved=held is not None
             )
         if self.ami and self.karpenter:
-            problems.append(
-                (("ami",), "is for node groups, and Karpenter takes EKS' images; remove one of the two")
-            )
+            problems.append((("ami",), "is for node groups, and Karpenter takes EKS' images; remove one of the two"))
         if self.sandbox:
             problems += wrong_place(self.role)
         if self.spot:

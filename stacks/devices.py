@@ -14,7 +14,7 @@ from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCr
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.taints import GPU_RESOURCE, tolerations_of_all_pools
 from monitoring.counters import dcgm_csv
-from planner.mig import plugin_config
+from planner.pool_types import plugin_config
 from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.platform import DeviceObject, GpuPool, Platform

@@ -6,8 +6,8 @@ from catalogue.metal_versions import KUBERNETES_IMAGES
 from components.metal.etcd_snapshots import NAMESPACE, EtcdSnapshots, EtcdSnapshotsArgs
 from components.metal.object_store import StoreKey, StoreKeyArgs
 from planner.metal_types import MetalPlan
+from stacks.metal_joining import release
 from stacks.metal_storage import SiteObjects
-from stacks.metal_variables import release
 
 SNAPSHOTS = "etcd"
 """Where they lie in the bucket."""

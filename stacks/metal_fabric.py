@@ -22,7 +22,7 @@ from components.platform.namespaces import Namespaces, NamespacesArgs, Namespace
 from components.platform.pods import PodNetwork
 from components.platform.taints import label_value, tolerations_of_all_pools
 from planner.fabric.near import domains
-from planner.fabric.types import FabricPlan, PodPorts
+from planner.fabric.plan import FabricPlan, PodPorts
 from planner.home import RUNS
 from planner.metal_types import MetalPlan
 from planner.pool_types import MetalPoolPlan

@@ -13,8 +13,9 @@ from components.metal.pool import Overseer, Pool, PoolArgs
 from planner.metal_types import MetalPlan
 from planner.site import HostPlan, SitePlan
 from stacks.metal_fabric import place_labels
+from stacks.metal_joining import Known
 from stacks.metal_lustre import in_order
-from stacks.metal_variables import Known, concerns, variables
+from stacks.metal_variables import concerns, variables
 
 
 @dataclass(frozen=True, kw_only=True)

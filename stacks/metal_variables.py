@@ -1,18 +1,12 @@
 """What a machine is told: the variables of its bundle, out of the plan and the catalogue."""
 
-import base64
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import pulumi
 
 from catalogue.metal_types import Server
-from catalogue.metal_versions import KUBE_VIP_IMAGE, KUBERNETES_IMAGES, RELEASES, Release
-from components.metal import kube_vip, kubeadm, kubelet, secrets
+from components.metal import kubelet
 from components.metal.bundle import chosen
-from components.metal.kubeadm import ClusterSpec, NodeSpec
-from components.platform.taints import label_value
-from components.storage.mounted_claims import MOUNTED_KEY
 from planner.metal_types import MetalPlan
 from planner.nodes import EVICTION_MIB, METAL_MAX_PODS, kubelet_memory_mib, reserved_cpu_millicores
 from planner.pool_types import MetalPoolPlan
@@ -20,11 +14,7 @@ from planner.site import HostPlan, SitePlan
 from stacks import metal_home as homes
 from stacks import metal_lustre as lustre
 from stacks import metal_storage_node as storage_node
-from stacks.metal_fabric import place_labels
-from stacks.platform import node_labels, node_taints
-
-SERIAL_KEY = "gpucluster/serial"
-"""Label of a node: the machine that registered it. Another machine under its name is another node."""
+from stacks.metal_joining import Known, membership, release
 
 SHARED_PATH = "/mnt/shared"
 """Where every node has the shared file system."""
@@ -61,56 +51,6 @@ _SYSCTLS: Mapping[str, str] = {
     "vm.max_map_count": "262144",
 }
 """What kubeadm and containers ask of the kernel (kubeadm, "Before you begin"; Kubernetes, container runtimes)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Known:
-    """What machines are told beside the plan, both secret: the cluster's key, and by what those who join know it."""
-
-    key: pulumi.Output[str]
-    discovery: pulumi.Output[str] | None = None
-
-
-def release(plan: MetalPlan) -> Release:
-    """The packages of the plan's minor. Raises KeyError for one that machines cannot be given."""
-    return RELEASES[plan.kubernetes_version]
-
-
-def cluster_spec(plan: MetalPlan, site: SitePlan, name: str) -> ClusterSpec:
-    """The cluster as kubeadm makes it."""
-    return ClusterSpec(
-        name=name,
-        version=release(plan).version,
-        endpoint=site.endpoint,
-        pod_cidr=site.pod_cidr,
-        service_cidr=site.service_cidr,
-        control_plane=[host.address for host in site.control_plane],
-        images=plan.supply.directory(KUBERNETES_IMAGES) if plan.supply.registry else None,
-    )
-
-
-def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
-    """The node that a machine registers. Where the control plane's nodes are all of the system pools, they run ordinary
-    pods too; otherwise nothing but the control plane.
-    """
-    if host.pool is None:
-        return storage_node.spec(host)
-    pool = plan.pools[host.pool]
-    mounted = {MOUNTED_KEY: "true"} if site.shared_files else {}
-    alone = host.control_plane and _system_nodes(plan) > len(site.control_plane)
-    return NodeSpec(
-        name=host.name,
-        address=host.address,
-        labels=node_labels(pool)
-        | place_labels(plan, host)
-        | mounted
-        | ({SERIAL_KEY: label_value(host.serial)} if host.serial else {}),
-        taints=None if alone else node_taints(pool),
-    )
-
-
-def _system_nodes(plan: MetalPlan) -> int:
-    return sum(pool.count for pool in plan.pools.values() if pool.role == "system")
 
 
 def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]:
@@ -194,7 +134,7 @@ def variables(
             return told | homes.variables(site, host)
         return told | (lustre.variables(site.lustre, host) if site.lustre else {})
     own = _of_node(site, host, pool) if pool else storage_node.variables(host)
-    return told | _of_any_node(plan) | own | _of_cluster(plan, site, host, cluster, known)
+    return told | _of_any_node(plan) | own | membership(plan, site, host, cluster, known)
 
 
 def _of_any_node(plan: MetalPlan) -> dict[str, pulumi.Input[str]]:
@@ -253,69 +193,3 @@ def packages(plan: MetalPlan, site: SitePlan, host: HostPlan) -> list[str]:
     names += ["pciutils="] if host.pool and plan.pools[host.pool].gpus_per_node else []
     names += ["mstflint="] if _functions(plan, host) else []
     return names
-
-
-def _of_cluster(
-    plan: MetalPlan, site: SitePlan, host: HostPlan, cluster: str, known: Known
-) -> dict[str, pulumi.Input[str]]:
-    """The files of kubeadm. Every one has a secret in it, or may have."""
-    spec, node = cluster_spec(plan, site, cluster), node_spec(plan, site, host)
-    first = site.control_plane[0]
-
-    def token(key: str, of: HostPlan) -> str:
-        return secrets.join_token(key, of.name, of.serial)
-
-    if host == first:
-        told: dict[str, pulumi.Input[str]] = {
-            "KUBEADM": known.key.apply(
-                lambda key: kubeadm.init(
-                    spec, node, token=token(key, host), certificate_key=secrets.certificate_key(key)
-                )
-            )
-        }
-    else:
-        told = {
-            "JOIN": known.key.apply(
-                lambda key: kubeadm.join(
-                    node,
-                    token=token(key, host),
-                    certificate_key=secrets.certificate_key(key) if host.control_plane else None,
-                )
-            )
-        }
-    guests = [each for each in site.nodes if each != first]
-    if host.control_plane:
-        told["LEAVING"] = " ".join(label_value(each) for each in site.leaving)
-        told["INVITATIONS"] = known.key.apply(
-            lambda key: "".join(
-                f"{each.name} {token(key, each)} {'control-plane' if each.control_plane else 'worker'} "
-                f"{label_value(each.serial) if each.serial else '-'}\n"
-                for each in guests
-            )
-        )
-    discovery = known.discovery if known.discovery is not None else pulumi.Output.from_input("")
-    told["CONTROL_PLANE_FILES"] = pulumi.Output.all(known.key, discovery).apply(
-        lambda values: files(plan, site, host, key=values[0], discovery=values[1])
-    )
-    return told
-
-
-def files(plan: MetalPlan, site: SitePlan, host: HostPlan, *, key: str, discovery: str) -> str:
-    """Files that kubeadm reads, and those of the control plane's own pods: a line MODE PATH BASE64 for each."""
-    given: list[tuple[str, str, str]] = []
-    if discovery:
-        given.append(("600", kubeadm.DISCOVERY_FILE, discovery))
-    if host.control_plane:
-        first = host == site.control_plane[0]
-        image = plan.supply.image(KUBE_VIP_IMAGE)
-        held = kube_vip.manifest(image, address=site.endpoint, interface=host.management_nic, first=first)
-        given += [
-            ("600", kubeadm.ENCRYPTION_FILE, kubeadm.encryption(secrets.encryption_key(key))),
-            ("600", kubeadm.AUDIT_FILE, kubeadm.audit()),
-            ("600", "/etc/kubernetes/manifests/kube-vip.yaml", held),
-        ]
-    return _lines(given)
-
-
-def _lines(given: Iterable[Sequence[str]]) -> str:
-    return "".join(f"{mode} {path} {base64.b64encode(content.encode()).decode()}\n" for mode, path, content in given)

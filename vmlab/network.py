@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from planner.fabric.cabling import Link, links
-from planner.fabric.names import names
+from planner.fabric.design import names
 from planner.fabric.plan import on_fabric
 from planner.metal_types import MetalPlan
 

@@ -1,12 +1,14 @@
-"""What ways to learn on a small cluster cost: a lab in the cloud, virtual machines, second-hand parts, or a mixture."""
+"""First guesses of cost: tiers of racks for a GPU, and ways to learn on a small cluster."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from catalogue.tiers import Tier
 from catalogue.types import Price, Rate, UsageClass
 from catalogue.units import HOURS_PER_MONTH
 from planner.cost.amounts import NOTHING, Amount
-from planner.cost.stack import Around, Purchase, stack_prices
+from planner.cost.stack import Around, stack_prices
+from planner.pool_types import AwsPoolPlan
 
 COMMODITY = Amount(usd=750, low=500, high=1000)
 """A second-hand workstation with a consumer GPU and 10GbE, bought once; approximate."""
@@ -25,8 +27,8 @@ class Lab:
 
 
 def labs(
-    gpu: Purchase,
-    system: Purchase,
+    gpu: AwsPoolPlan,
+    system: AwsPoolPlan,
     around: Around,
     services: Mapping[str, Price],
     rates: Mapping[str, Rate],
@@ -69,3 +71,32 @@ def _lab(name: str, hourly: Amount, hours_per_month: float, gpus: int, about: st
         gpus=gpus,
         about=about,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TierCost:
+    """A tier beside the others. `times_cheapest` is its price for a GPU over that of the cheapest tier."""
+
+    name: str
+    gpus: int
+    usd: float
+    usd_per_gpu: float
+    times_cheapest: float
+    dearest: bool
+
+
+def tier_costs(tiers: Iterable[Tier]) -> Mapping[str, TierCost]:
+    """The tiers by name, with their price for each GPU."""
+    each = list(tiers)
+    prices = [tier.usd_per_gpu for tier in each]
+    return {
+        tier.name: TierCost(
+            name=tier.name,
+            gpus=tier.gpus,
+            usd=tier.usd,
+            usd_per_gpu=tier.usd_per_gpu,
+            times_cheapest=tier.usd_per_gpu / min(prices),
+            dearest=tier.usd_per_gpu == max(prices),
+        )
+        for tier in each
+    }

@@ -2,46 +2,34 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
 
-from catalogue.types import Instance, Price, Rate, UsageClass
+from catalogue.types import Price, Rate
 from catalogue.units import HOURS_PER_MONTH
 from planner.blocks import hours, whole_price
 from planner.cost.amounts import Amount
 from planner.cost.lines import BlockPrice, PriceLine, Prices
-from planner.cost.traffic import Traffic
-from planner.pool_types import Role
-from planner.scaled import Offers, ScaledPlan, SpotPlan
+from planner.pool_types import AwsPoolPlan
+from planner.scaled import Offers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Purchase:
-    """Instances of a pool and how they are bought: `blocks` by first day, last day and instances. `idle` more of them
-    are held by a reservation, which cost the same (EC2 user guide, "Capacity Reservation pricing and billing"). Where
-    `scaled`, there are `count` at most, each of what is dearest of it, or none; with `spot` each may be the dearest.
+class Traffic:
+    """Use of a month, in decimal GB. The defaults are assumptions; S3 of the region never passes the NAT gateway.
+
+    Images of a node: PyTorch, vLLM and the operators, pulled once and renewed once in a month. Across zones go the API
+    server's and the metrics' traffic of the system nodes; collectives and Lustre stay in the GPU zone. `home` is what
+    people keep in EFS, whose GB is the console's GiB.
     """
 
-    pool: str
-    role: Role
-    instance: Instance
-    count: int
-    usage: UsageClass
-    root_volume_gib: int
-    blocks: tuple[tuple[date, date, int], ...] = ()
-    idle: int = 0
-    scaled: ScaledPlan | None = None
-    spot: SpotPlan | None = None
-
-    @property
-    def price(self) -> Price | None:
-        """Of one instance, by the hour: the dearest of what it may be."""
-        offers = self.scaled or self.spot
-        return offers.dearest if offers else self.instance.price(self.usage)
-
-    @property
-    def block_hours(self) -> int:
-        """Hours of its instances together in their blocks."""
-        return sum(count * hours(start, end) for start, end, count in self.blocks)
+    nat_gb_per_node: float = 60
+    cross_zone_gb_per_system_node: float = 200
+    object_gb: float = 1000
+    log_gb: float = 20
+    flow_log_gb_per_node: float = 0
+    home_gb: float = 0
+    home_read_gb: float = 0
+    home_written_gb: float = 0
+    home_backed_up: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +57,13 @@ def fsx_service(deployment_type: str, mb_per_s_per_tib: int | None) -> str:
 
 
 def stack_prices(
-    pools: Iterable[Purchase], around: Around, services: Mapping[str, Price], rates: Mapping[str, Rate]
+    pools: Iterable[AwsPoolPlan], around: Around, services: Mapping[str, Price], rates: Mapping[str, Rate]
 ) -> Prices:
     """Every line of the bill that stands for itself, with the assumptions that the lines of use rest on.
 
-    A pool without a recorded price is named in `unpriced`, so that a sum is never mistaken for the whole. A block's
-    nodes count at their price per hour, for the hours that the block has; what is paid in advance stands in `blocks`.
+    A pool without a recorded price is named in `unpriced`, so that a sum is never mistaken for the whole. Instances
+    that are held and not run cost the same (EC2 user guide, "Capacity Reservation pricing and billing"). Nodes of a
+    block count at their price per hour, for the hours that the block has; what is paid in advance stands in `blocks`.
     """
     bought = list(pools)
     placed = [pool for pool in bought if pool.count]
@@ -93,7 +82,7 @@ def stack_prices(
         monthly=round(sum(monthly), 2),
         by_purpose=_sums(lines, lambda line: line.purpose),
         by_layer=_sums(lines, lambda line: line.layer),
-        unpriced=tuple(pool.pool for pool in placed if pool.price is None),
+        unpriced=tuple(pool.name for pool in placed if _price(pool) is None),
         blocks=tuple(block for pool in placed for block in _blocks(pool)),
         assumptions=tuple(line.basis for line in lines if line.basis),
     )
@@ -107,19 +96,26 @@ def _sums(lines: Iterable[PriceLine], of: Callable[[PriceLine], str]) -> Mapping
     return shares
 
 
-def _pool_line(pool: Purchase) -> PriceLine | None:
-    price = pool.price
+def _price(pool: AwsPoolPlan) -> Price | None:
+    """Of one node by the hour: the dearest of what it may be."""
+    offers = pool.scaled or pool.spot
+    return offers.dearest if offers else pool.instance.price(pool.usage)
+
+
+def _pool_line(pool: AwsPoolPlan) -> PriceLine | None:
+    price = _price(pool)
     if price is None:
         return None
-    name = f"pool {pool.pool}: {pool.instance.type}, {pool.usage}"
+    name = f"pool {pool.name}: {pool.instance.type}, {pool.usage}"
     if pool.scaled:
-        name = f"pool {pool.pool}: up to {pool.count} of {_either(pool.scaled)}"
+        name = f"pool {pool.name}: up to {pool.count} of {_either(pool.scaled)}"
         # There may be none of them.
-        return replace(_line(name, pool.role, "hardware", pool.count, price, pool=pool.pool), low=0.0)
+        return replace(_line(name, pool.role, "hardware", pool.count, price, pool=pool.name), low=0.0)
     if pool.spot:
-        name = f"pool {pool.pool}: {_either(pool.spot)}"
-    standing = min(HOURS_PER_MONTH, pool.block_hours / pool.count) if pool.blocks else HOURS_PER_MONTH
-    return _line(name, pool.role, "hardware", pool.count, price, hours_per_month=standing, pool=pool.pool)
+        name = f"pool {pool.name}: {_either(pool.spot)}"
+    in_blocks = sum(share.count * hours(share.times.start, share.times.end) for share in pool.shares)
+    standing = min(HOURS_PER_MONTH, in_blocks / pool.count) if pool.shares else HOURS_PER_MONTH
+    return _line(name, pool.role, "hardware", pool.count, price, hours_per_month=standing, pool=pool.name)
 
 
 def _either(scaled: Offers) -> str:
@@ -127,24 +123,25 @@ def _either(scaled: Offers) -> str:
     return f"{types}, {usages}"
 
 
-def _idle_line(pool: Purchase) -> PriceLine | None:
+def _idle_line(pool: AwsPoolPlan) -> PriceLine | None:
     price = pool.instance.price(pool.usage)
     if price is None or not pool.idle:
         return None
-    name = f"reservation of pool {pool.pool}: {pool.instance.type}, held and not run"
+    name = f"reservation of pool {pool.name}: {pool.instance.type}, held and not run"
     return _line(name, pool.role, "hardware", pool.idle, price)
 
 
-def _blocks(pool: Purchase) -> Iterator[BlockPrice]:
+def _blocks(pool: AwsPoolPlan) -> Iterator[BlockPrice]:
     price = pool.instance.price(pool.usage)
     if price is None:
         return
-    for start, end, count in pool.blocks:
-        whole: Amount = whole_price(price, count, start, end)
-        yield BlockPrice(pool=pool.pool, hours=hours(start, end), usd=whole.usd, low=whole.low, high=whole.high)
+    for share in pool.shares:
+        start, end = share.times.start, share.times.end
+        whole: Amount = whole_price(price, share.count, start, end)
+        yield BlockPrice(pool=pool.name, hours=hours(start, end), usd=whole.usd, low=whole.low, high=whole.high)
 
 
-def _standing(pools: Iterable[Purchase], around: Around, services: Mapping[str, Price]) -> Iterable[PriceLine]:
+def _standing(pools: Iterable[AwsPoolPlan], around: Around, services: Mapping[str, Price]) -> Iterable[PriceLine]:
     volume_gib = sum(pool.count * pool.root_volume_gib for pool in pools)
     cluster = "eks-extended" if around.extended_support else "eks"
     support = "EKS control plane, extended support" if around.extended_support else "EKS control plane"
@@ -165,7 +162,7 @@ def _standing(pools: Iterable[Purchase], around: Around, services: Mapping[str, 
     yield _line(f"FSx for Lustre, GiB of {kind}", "storage", "storage", around.fsx_gib, services[around.fsx])
 
 
-def _use(pools: Iterable[Purchase], around: Around, rates: Mapping[str, Rate]) -> Iterable[PriceLine]:
+def _use(pools: Iterable[AwsPoolPlan], around: Around, rates: Mapping[str, Rate]) -> Iterable[PriceLine]:
     placed, traffic = list(pools), around.traffic
     nodes = sum(pool.count for pool in placed)
     system = sum(pool.count for pool in placed if pool.role == "system")

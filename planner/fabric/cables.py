@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from planner.fabric.cabling import links, port_name
-from planner.fabric.names import Names, names
+from planner.fabric.design import Names, names
 from planner.fabric.near import machines
-from planner.fabric.plan import compute_cards, on_fabric
-from planner.fabric.types import FabricPlan
+from planner.fabric.plan import FabricPlan, compute_cards, on_fabric
 from planner.metal_types import MetalPlan
 
 

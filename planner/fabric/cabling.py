@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from planner.fabric.design import FabricDesign, Topology, Wiring
-from planner.fabric.names import Names
+from planner.fabric.design import FabricDesign, Names, Topology, Wiring
 from planner.fabric.room import Position, length_m
 
 

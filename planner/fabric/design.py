@@ -1,8 +1,10 @@
 """What a fabric is asked to carry, and what it is made of. Counts are of one plane unless they say otherwise."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from catalogue.units import gbyte_per_s
 from planner.fabric.ports import even_shares, uplinks
 
 
@@ -166,3 +168,68 @@ class FabricDesign:
     def pod_leaves(self, pod: int) -> range:
         """Numbers of a pod's leaves."""
         return range(pod * self.leaves_per_pod, min(self.leaves, (pod + 1) * self.leaves_per_pod))
+
+
+def injection_gbit_per_s(design: FabricDesign, nic_gbit_per_s: int) -> int:
+    """What all nodes' cards can send at once."""
+    return design.planes * design.demand.node_ports * nic_gbit_per_s
+
+
+def bisection_gbit_per_s(design: FabricDesign, nic_gbit_per_s: int, switch_gbit_per_s: int) -> float:
+    """What half of the nodes can send to the other half: half of what each leaf's cards send or its wired uplinks
+    carry, whichever is less; free uplinks of one leaf help no other. With an oversubscription of r it is the
+    injection / 2r."""
+    sent = injection_gbit_per_s(design, nic_gbit_per_s)
+    if not design.spines:
+        return sent / 2
+    leaves = zip(design.leaf_loads(), design.leaf_uplinks(), strict=True)
+    carried = design.planes * sum(min(load * nic_gbit_per_s, up * switch_gbit_per_s) for load, up in leaves)
+    return min(sent, carried) / 2
+
+
+def oversubscription(design: FabricDesign) -> float:
+    """Used ports down to wired ports up of the leaf where it is worst; 1 on a single switch."""
+    pairs = zip(design.leaf_loads(), design.leaf_uplinks(), strict=True)
+    return max((down / up for down, up in pairs if up), default=1.0)
+
+
+def node_gbyte_per_s(rails: int, nic_gbit_per_s: int) -> float:
+    """GB/s one way between a node and the fabric: 8 x 400 Gb/s are 400, 1 x 200 Gb/s are 25."""
+    return gbyte_per_s(rails * nic_gbit_per_s)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """Names of a plane's devices by their number in the fabric."""
+
+    nodes: Sequence[str]
+    others: Sequence[str]
+    leaves: Sequence[str]
+    spines: Sequence[str]
+    cores: Sequence[str]
+
+    def __iter__(self) -> Iterator[str]:
+        for group in (self.nodes, self.others, self.leaves, self.spines, self.cores):
+            yield from group
+
+
+def names(design: FabricDesign, *, plane: int = 0, nodes: Sequence[str] | None = None) -> Names:
+    """Names of the devices: leaf-r3-02 is the leaf of rail 3 in the second group. A second plane's end in b."""
+    suffix = "" if design.planes == 1 else "abcdefgh"[plane]
+    demand, rails = design.demand, design.demand.rails
+    if design.topology is Topology.RAIL_OPTIMISED:
+        leaves = [f"leaf-r{leaf % rails}-{leaf // rails + 1:02}{suffix}" for leaf in range(design.leaves)]
+    else:
+        leaves = _numbered("leaf", design.leaves, suffix)
+    return Names(
+        nodes=nodes or _numbered("node", demand.nodes),
+        others=[*_numbered("storage", demand.storage_ports), *_numbered("manager", demand.manager_ports)],
+        leaves=leaves,
+        spines=_numbered("spine", design.spines, suffix),
+        cores=_numbered("core", design.cores, suffix),
+    )
+
+
+def _numbered(word: str, count: int, suffix: str = "") -> list[str]:
+    width = max(2, len(str(count)))
+    return [f"{word}-{number:0{width}}{suffix}" for number in range(1, count + 1)]

@@ -6,8 +6,8 @@ Sources: NVIDIA NCCL user guide, "Environment Variables"; NCCL 2.30 sources (net
 graph/topo.cc).
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Literal
 
 from catalogue.network_types import RDMA_DEVICE
 
@@ -18,69 +18,24 @@ _ROCE_TIMEOUT = 22
 """4.096 us x 2^22: what OCI sets for RoCE, where congestion control may hold packets back longer."""
 
 
-class Preset(Protocol):
-    """Something that knows the variables of a job."""
+def variables(
+    kind: Literal["infiniband", "roce", "ethernet"], devices: Sequence[str] = (), *, rails: bool, sharp: bool = False
+) -> dict[str, str]:
+    """Environment variables by name, of ranks on such a fabric; over Ethernet without RDMA they talk TCP.
 
-    def variables(self) -> dict[str, str]:
-        """Environment variables by name."""
-        ...
-
-
-@dataclass(frozen=True)
-class Devices:
-    """RDMA devices in rail order, each by its whole name. Raises ValueError for a prefix, a double or none."""
-
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        wrong = [name for name in self.names if not RDMA_DEVICE.fullmatch(name)]
-        if wrong or not self.names or len(set(self.names)) < len(self.names):
-            raise ValueError(f"{self.names} are no distinct device names such as mlx5_0")
-
-    def __str__(self) -> str:
-        """NCCL's exact list. Without `=` each name is a prefix, and mlx5_1 would stand for mlx5_10 as well."""
-        return f"={','.join(self.names)}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class InfiniBand:
-    """Ranks on InfiniBand. None of `devices` leaves the choice to NCCL, which takes storage cards as well.
-
-    `sharp`: the switches add up.
+    `devices` are those for RDMA in rail order; without any the choice is NCCL's, which takes storage cards as well. On
+    rails a GPU's traffic stays on its card's rail, which NCCL's own choice (2) may cross. NCCL finds the RoCE v2 GID
+    itself. `sharp`: the switches of InfiniBand add up. Raises ValueError for a prefix of devices' names, or a double.
     """
-
-    devices: Devices | None
-    rails: bool
-    sharp: bool = False
-
-    def variables(self) -> dict[str, str]:
-        """On rails a GPU's traffic stays on its card's rail; NCCL's own choice (2) may cross them."""
-        return {
-            "NCCL_DEBUG": "WARN",
-            "NCCL_SOCKET_IFNAME": POD_INTERFACE,
-            **({"NCCL_IB_HCA": str(self.devices)} if self.devices else {}),
-            **({"NCCL_CROSS_NIC": "0"} if self.rails else {}),
-            **({"NCCL_COLLNET_ENABLE": "1"} if self.sharp else {}),
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Roce:
-    """Ranks on RoCE. NCCL finds the RoCE v2 GID itself."""
-
-    devices: Devices | None
-    rails: bool
-
-    def variables(self) -> dict[str, str]:
-        """InfiniBand's, and the timeout that Ethernet needs."""
-        verbs = InfiniBand(devices=self.devices, rails=self.rails).variables()
-        return {**verbs, "NCCL_IB_TIMEOUT": str(_ROCE_TIMEOUT)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sockets:
-    """Ranks on TCP: Ethernet without RDMA."""
-
-    def variables(self) -> dict[str, str]:
-        """NCCL looks for no RDMA device."""
-        return {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": POD_INTERFACE, "NCCL_IB_DISABLE": "1"}
+    wrong = [name for name in devices if not RDMA_DEVICE.fullmatch(name)]
+    if wrong or len(set(devices)) < len(devices):
+        raise ValueError(f"{tuple(devices)} are no distinct device names such as mlx5_0")
+    told = {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": POD_INTERFACE}
+    if kind == "ethernet":
+        return told | {"NCCL_IB_DISABLE": "1"}
+    # Without `=` each name is a prefix, and mlx5_1 would stand for mlx5_10 as well.
+    told |= {"NCCL_IB_HCA": f"={','.join(devices)}"} if devices else {}
+    told |= {"NCCL_CROSS_NIC": "0"} if rails else {}
+    if kind == "roce":
+        return told | {"NCCL_IB_TIMEOUT": str(_ROCE_TIMEOUT)}
+    return told | ({"NCCL_COLLNET_ENABLE": "1"} if sharp else {})

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from planner.fabric.cabling import links
-from planner.fabric.design import FabricDesign
-from planner.fabric.names import Names, names
-from planner.fabric.plan import on_fabric
-from planner.fabric.types import FabricPlan
+from planner.fabric.design import FabricDesign, Names, names
+from planner.fabric.plan import FabricPlan, on_fabric
 from planner.pool_types import MetalPoolPlan
 from planner.site import SitePlan
 

@@ -2,18 +2,79 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network
+from typing import Literal
 
 from catalogue.network_types import NicGroup, NicRole, Switch, of_role
-from planner.fabric.addresses import rail_networks
-from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
-from planner.fabric.design import Demand, Topology
-from planner.fabric.nccl import Devices, InfiniBand, Preset, Roce, Sockets
-from planner.fabric.optics import optics
+from planner.fabric import nccl
+from planner.fabric.design import Demand, Topology, bisection_gbit_per_s, injection_gbit_per_s, oversubscription
+from planner.fabric.optics import Optics, optics
 from planner.fabric.ports import Radix, radix
 from planner.fabric.topology import Growth, grown
-from planner.fabric.types import FabricPlan, PodPorts
 from planner.pool_types import MetalPoolPlan
 from settings.metal import FabricSection
+
+_NOT_HOSTS = 2
+"""Addresses of a network that no host has: its own, and the broadcast."""
+
+
+def rail_prefix(nodes: int) -> int:
+    """The longest prefix of a network in which every node has a host address."""
+    return 32 - (nodes + _NOT_HOSTS - 1).bit_length()
+
+
+def rail_networks(cidr: str, rails: int, nodes: int) -> tuple[IPv4Network, ...] | None:
+    """A network for each rail, carved from `cidr` in order, each with a host address for every node.
+
+    Ports of one host that share a network answer for each other, so RoCE keeps rails apart. None if `cidr` is too
+    small.
+    """
+    whole, prefix = IPv4Network(cidr), rail_prefix(nodes)
+    if prefix < whole.prefixlen or 1 << (prefix - whole.prefixlen) < rails:
+        return None
+    networks = whole.subnets(new_prefix=prefix)
+    return tuple(next(networks) for _ in range(rails))
+
+
+def prefix_for_rails(rails: int, nodes: int) -> int:
+    """The longest prefix of a range that holds a network for each rail."""
+    return rail_prefix(nodes) - (rails - 1).bit_length()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodPorts:
+    """How pods get ports of their own: themselves (`hostDevice`), or a virtual function of each (`sriov`).
+
+    `per_port` pods of a node can have one of a port at once. `networks` are the addresses of pods on each port, in rail
+    order, of which a node has `per_port`; there are none where the range is too small for them.
+    """
+
+    mode: Literal["sriov", "hostDevice"]
+    per_port: int
+    networks: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FabricPlan:
+    """The fabric as it is bought and as it grows. Rates in Gb/s one way, of all nodes on the first day.
+
+    `oversubscription` is that of the ports in use. `nccl` are the variables of a job over several nodes. `pod_ports` is
+    None where pods share all ports of their node.
+    """
+
+    kind: Literal["infiniband", "roce", "ethernet"]
+    switch: Switch
+    cards: NicGroup
+    radix: Radix
+    growth: Growth
+    injection_gbit_per_s: int
+    bisection_gbit_per_s: float
+    oversubscription: float
+    optics: Optics
+    rail_networks: tuple[str, ...]
+    nccl: Mapping[str, str]
+    pod_ports: PodPorts | None
+
 
 UFM_PORTS = 4
 """Ports of a pair of UFM appliances (NVIDIA DGX SuperPOD reference architecture, compute fabric). The subnet manager
@@ -87,7 +148,7 @@ def plan_fabric(
             node_ports_per_cage=ask.cards.ports_per_cage,
         ),
         rail_networks=tuple(map(str, networks or ())),
-        nccl=_preset(section, ask, day_one.topology).variables(),
+        nccl=_variables(section, ask, day_one.topology),
         pod_ports=_pod_ports(section, ask),
     )
 
@@ -147,15 +208,10 @@ def compute_cards(pool: MetalPoolPlan) -> tuple[NicGroup, ...]:
     return of_role(pool.server.nics, NicRole.COMPUTE)
 
 
-def _preset(section: FabricSection, ask: Asked, topology: Topology) -> Preset:
+def _variables(section: FabricSection, ask: Asked, topology: Topology) -> dict[str, str]:
     # A pod sees its virtual functions alone, under names that the kernel gives them.
-    devices = Devices(ask.hcas) if ask.hcas and section.pod_devices != "sriov" else None
-    rails = topology is Topology.RAIL_OPTIMISED
-    match section.kind:
-        case "infiniband":
-            return InfiniBand(devices=devices, rails=rails, sharp=section.sharp)
-        case "roce":
-            # Nobody routes between the networks of pods' ports: each rail is one.
-            return Roce(devices=devices, rails=rails or section.pod_devices != "sharedDevice")
-        case "ethernet":
-            return Sockets()
+    devices = ask.hcas if section.pod_devices != "sriov" else ()
+    # Nobody routes between the networks of pods' ports on RoCE: each rail is one.
+    apart = section.kind == "roce" and section.pod_devices != "sharedDevice"
+    rails = topology is Topology.RAIL_OPTIMISED or apart
+    return nccl.variables(section.kind, devices, rails=rails, sharp=section.sharp)

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from planner.fabric.design import FabricDesign, Topology
-from planner.fabric.names import Names
+from planner.fabric.design import FabricDesign, Names, Topology
 
 _UNIT_M = 0.04445
 """A rack unit, 1.75 inches (IEC 60297)."""

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from catalogue.echo import echo
-from planner.draft import AwsDraft, Draft, registry
+from planner.draft import AwsDraft, Draft, MetalDraft, registry
 from planner.faces.reading import read_by
 from planner.findings import Finding, Rule, Severity
-from planner.metal_draft import MetalDraft
 from settings.errors import meant
 
 

@@ -8,9 +8,8 @@ from itertools import chain
 from planner.cost.amounts import Amount
 from planner.fabric.cables import planes
 from planner.fabric.cabling import HEADING, links, row
-from planner.fabric.plan import on_fabric
+from planner.fabric.plan import FabricPlan, on_fabric
 from planner.fabric.room import Racking, arranged
-from planner.fabric.types import FabricPlan
 from planner.metal_types import MetalPlan
 from planner.types import AwsPlan
 

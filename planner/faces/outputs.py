@@ -7,7 +7,7 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from planner.experiments import ExperimentPlan
-from planner.fabric.types import FabricPlan
+from planner.fabric.plan import FabricPlan
 from planner.metal_types import MetalPlan
 from planner.monitoring.types import MonitoringPlan
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan

@@ -7,9 +7,9 @@ from rich.console import RenderableType
 
 from catalogue.units import SECONDS_PER_HOUR
 from planner.fabric.design import FabricDesign
-from planner.fabric.types import FabricPlan, PodPorts
+from planner.fabric.plan import FabricPlan, PodPorts
 from planner.faces.layout import facts, quantity, section, table, usd
-from planner.facility.types import FacilityPlan, RackLine
+from planner.facility.plan import FacilityPlan, RackLine
 from planner.networks import NetworkPlan
 from planner.storage.limits import Limits
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan

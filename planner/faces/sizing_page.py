@@ -7,9 +7,8 @@ from catalogue.models import MODELS
 from catalogue.prices import RATES, SERVICES
 from catalogue.tiers import TIERS
 from planner.cost.amounts import Amount
-from planner.cost.labs import Lab, labs
-from planner.cost.stack import Around, Purchase, fsx_service
-from planner.cost.tiers import tier_costs
+from planner.cost.labs import Lab, labs, tier_costs
+from planner.cost.stack import Around, fsx_service
 from planner.plan import plan
 from planner.pool_types import AwsPoolPlan
 from planner.training.minimum import FILL, needs
@@ -66,7 +65,7 @@ def _labs() -> Iterable[str]:
     if not isinstance(settings, AwsSettings):
         raise TypeError(f"preset {LAB} is a stack on AWS")
     pools, lustre = plan(settings).pools, settings.storage.lustre
-    rented = {pool.role: _rented(pools[pool.name], pool.root_volume_gib) for pool in settings.pools}
+    rented = {pool.role: pool for pool in pools.values()}
     gpu, system = rented["training"], rented["system"]
     around = Around(
         nat_gateways=1,
@@ -87,18 +86,7 @@ def _labs() -> Iterable[str]:
     yield from map(_lab, ways)
 
 
-def _rented(pool: AwsPoolPlan, root_volume_gib: int) -> Purchase:
-    return Purchase(
-        pool=pool.name,
-        role=pool.role,
-        instance=pool.instance,
-        count=pool.count,
-        usage=pool.usage,
-        root_volume_gib=root_volume_gib,
-    )
-
-
-def _nodes(bought: Purchase) -> str:
+def _nodes(bought: AwsPoolPlan) -> str:
     return f"{bought.count} {bought.instance.type} ({bought.usage})"
 
 

@@ -1,18 +1,72 @@
-"""From settings and rows to the numbers of the room."""
+"""The room of a stack in numbers: from settings and rows to what the machines need of it, rack by rack."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from catalogue.metal_types import Cooling, StorageServer
 from catalogue.network_types import Switch
-from planner.facility.circuits import RackCircuits, circuits
-from planner.facility.cooling import heat, litres_per_minute, tons
 from planner.facility.machines import Kind, Machines, kw, servers, storage_servers, switches
-from planner.facility.power import Circuit, Power, facility_kw, power, ups_kwh, usd_per_hour, yearly_mwh, yearly_usd
-from planner.facility.racks import Rack, RackPlan, pack
-from planner.facility.types import FacilityPlan, RackLine
+from planner.facility.power import (
+    Circuit,
+    Heat,
+    Power,
+    facility_kw,
+    heat,
+    litres_per_minute,
+    power,
+    tons,
+    ups_kwh,
+    usd_per_hour,
+    yearly_mwh,
+    yearly_usd,
+)
+from planner.facility.racks import Rack, RackCircuits, RackPlan, circuits, pack
 from planner.pool_types import MetalPoolPlan
 from settings.facility import Facility
 from settings.metal_storage import MetalStorage
+
+
+@dataclass(frozen=True, kw_only=True)
+class RackLine:
+    """A rack of the plan, of `height` units: its machines from the bottom up, and what they take.
+
+    `circuits` counts those of one feed, and `on_circuits` has the machines on each; with two feeds both are alike.
+    `overloads` are the machines that draw more than circuits of this kind can bring to their cords.
+    """
+
+    height: int
+    machines: tuple[str, ...]
+    nodes: int
+    units: int
+    kw: float
+    circuits: int
+    on_circuits: tuple[tuple[str, ...], ...]
+    overloads: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FacilityPlan:
+    """What the machines need of the room. `litres_per_minute` is None where nothing is cooled by liquid, or where no
+    warming of it is given.
+
+    `misfits` are machines that are too large for any rack. `ups_load_kw` is what the batteries cover, and `ups_kwh` the
+    energy for the minutes that are asked for; both None without batteries.
+    """
+
+    machines: tuple[Machines, ...]
+    power: Power
+    heat: Heat
+    cooling_tons: float
+    litres_per_minute: float | None
+    racks: tuple[RackLine, ...]
+    misfits: tuple[str, ...]
+    circuit_kw: float
+    facility_kw: float
+    yearly_mwh: float
+    usd_per_hour: float
+    yearly_usd: float
+    ups_load_kw: float | None
+    ups_kwh: float | None
 
 
 def inventory(

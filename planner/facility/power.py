@@ -1,13 +1,14 @@
-"""Power: what the machines draw at most, what a circuit carries, what batteries and power supplies must hold.
+"""Power and heat: what the machines draw at most, what a circuit carries, what batteries and power supplies must hold.
 
-A cluster's power is the sum of whole machines at full load; GPUs alone are little more than half of it.
+A cluster's power is the sum of whole machines at full load; GPUs alone are little more than half of it. All power
+becomes heat: tons of refrigeration, and litres per minute of a water loop.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from catalogue.metal_types import PowerSupplies
+from catalogue.metal_types import Cooling, PowerSupplies
 from catalogue.units import HOURS_PER_YEAR
 from planner.facility.machines import Kind, Machines, kw
 
@@ -125,3 +126,41 @@ def usd_per_hour(it_kw: float, pue: float, usd_per_kwh: float) -> float:
 def yearly_usd(it_kw: float, pue: float, usd_per_kwh: float) -> float:
     """Price of the energy of a year at full load."""
     return usd_per_hour(it_kw, pue, usd_per_kwh) * HOURS_PER_YEAR
+
+
+KW_PER_TON = 3.517
+WATER_KJ_PER_LITRE_K = 4.18
+_SECONDS_PER_MINUTE = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heat:
+    """kW that go into a liquid and kW that go into the room's air.
+
+    Cold plates leave a part of a node's heat to the air, which depends on the model: the loop is sized for all of it.
+    """
+
+    liquid_kw: float
+    air_kw: float
+
+
+def heat(machines: Sequence[Machines], cooling: Cooling) -> Heat:
+    """Where the heat goes in a room that cools its nodes in that way. Only nodes are cooled by liquid."""
+    total, nodes = kw(machines), kw(machines, Kind.NODE)
+    liquid = nodes if cooling is not Cooling.AIR else 0.0
+    return Heat(liquid_kw=liquid, air_kw=total - liquid)
+
+
+def tons(heat_kw: float) -> float:
+    """Tons of refrigeration."""
+    return heat_kw / KW_PER_TON
+
+
+def litres_per_minute(heat_kw: float, delta_k: float) -> float:
+    """Flow of water that carries `heat_kw` when it warms by `delta_k` kelvin."""
+    return heat_kw * _SECONDS_PER_MINUTE / (WATER_KJ_PER_LITRE_K * delta_k)
+
+
+def carried_kw(litres_per_minute_: float, delta_k: float) -> float:
+    """Heat that such a flow carries when it warms by `delta_k` kelvin."""
+    return litres_per_minute_ * WATER_KJ_PER_LITRE_K * delta_k / _SECONDS_PER_MINUTE

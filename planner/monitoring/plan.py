@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 
 from catalogue.units import MIB_PER_GIB
+from planner.inventory import asked_for_sensors
 from planner.monitoring.room import optional, requests, system_room
 from planner.monitoring.series import exporters, fleet
 from planner.monitoring.types import AlertsPlan, IsolationPlan, MailPlan, MonitoringPlan, ReceiverPlan, ThresholdPlan
 from planner.pool_types import PoolPlan
 from planner.serving.gateway import GatewayPlan
-from planner.site import asked_for_sensors
 from planner.workload_types import RunPlan, ServicePlan
 from settings.alerts import Alerts
 from settings.model import MetalSettings, Settings

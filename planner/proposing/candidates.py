@@ -17,8 +17,7 @@ from planner.proposing.offers import COUNTS, LONGEST_BLOCK_DAYS, Offer
 from planner.proposing.question import Serving, Training
 from planner.proposing.requests import Replica, replicas
 from planner.reliability.checkpoints import effective_part, young_seconds
-from planner.reliability.losses import SPOT_MOST_LOST_MINUTES
-from planner.reliability.mttf import failure_rate, mttf
+from planner.reliability.mttf import SPOT_MOST_LOST_MINUTES, failure_rate, mttf
 from planner.storage import fsx
 from planner.storage.need import checkpoint_gb
 

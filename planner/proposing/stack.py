@@ -17,8 +17,7 @@ from planner.new import owner, zones_of
 from planner.proposing.candidates import KEPT, Candidate, Files, block_days, own_saving
 from planner.proposing.question import Serving, Training
 from planner.proposing.requests import UTILIZATION
-from planner.reliability.losses import expected_failures, restarts_for
-from planner.reliability.mttf import failure_rate, mttf
+from planner.reliability.mttf import expected_failures, failure_rate, mttf, restarts_for
 from planner.storage.limits import client_gb_per_s, storage_link
 from settings.errors import NAMESPACE
 from settings.facility import MOST_FLOW_LPM

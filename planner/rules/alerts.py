@@ -9,9 +9,7 @@ from planner.findings import Observation
 
 
 @rule(
-    "alert-threshold",
-    "ST17",
-    "X02",
+    "ST17 X02",
     formula="(failure, limit) is a threshold of the table of failures, and stands there once",
     source="monitoring/failures: the limits of each failure; its page in docs/runbooks names them",
 )

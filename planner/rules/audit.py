@@ -7,7 +7,6 @@ from planner.findings import Observation, Severity
 
 
 @aws_rule(
-    "audit-log-goes",
     "Y10",
     severity=Severity.WARNING,
     formula="security.auditLog is set, if lifecycle.protect",

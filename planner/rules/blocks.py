@@ -5,20 +5,17 @@ from datetime import timedelta
 
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
+from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools, placed_runs
+from settings.aws_pools import AwsPool
+from settings.workloads import TrainingRun
 
 _BLOCKS = "EC2 user guide, Capacity Blocks for ML"
 _STOP_S = 30
 """For the ranks to end after their last save, as a pod's grace period has it."""
 
 
-@aws_rule(
-    "keeper-without-block",
-    "PF10",
-    "Z15",
-    formula="a pool is in a capacity block, if keeper.blocks",
-    source="Definition of the stack file",
-)
+@aws_rule("PF10 Z15", formula="a pool is in a capacity block, if keeper.blocks", source="Definition of the stack file")
 def keeper_without_block(draft: AwsDraft) -> Iterable[Observation]:
     """The keeper fills only capacity blocks, so a stack that asks for that names at least one reservation."""
     keeper = draft.settings.keeper
@@ -31,96 +28,85 @@ def keeper_without_block(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "block-group-taken",
     "PF10",
+    each=known_pools,
     formula="POOL-1, POOL-2, ... of a pool in several blocks are no names of pools",
     source="EKS API reference, CreateNodegroup: names are unique in a cluster",
 )
-def block_group_taken(draft: AwsDraft) -> Iterable[Observation]:
+def block_group_taken(draft: AwsDraft, pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
     """Each block has its own node group, named after its pool, so no other pool has that name."""
-    for path, pool, plan in known_pools(draft):
-        for share in plan.shares:
-            if share.group != pool.name and share.group in draft.pools:
-                yield Observation(
-                    path=f"{path}.reservations",
-                    sentence=f"the node group of block {share.reservation} is called {share.group}, as another pool is",
-                    remedy=f"rename pool {share.group}",
-                    subject=pool.name,
-                )
-
-
-@aws_rule(
-    "blocks-never-together",
-    "PF10",
-    formula="last start < first end - 45 min, over the blocks of a pool",
-    source=_BLOCKS,
-)
-def blocks_never_together(draft: AwsDraft) -> Iterable[Observation]:
-    """A gang over several blocks runs while all of them run."""
-    for path, pool, plan in known_pools(draft):
-        if plan.block and len(plan.shares) > 1 and plan.block.times.checkpoint_by <= plan.block.times.start:
-            times = plan.block.times
+    for share in plan.shares:
+        if share.group != pool.name and share.group in draft.pools:
             yield Observation(
-                path=f"{path}.reservations",
-                sentence=f"the last of them starts at {times.start:%Y-%m-%d %H:%M} UTC, when the first has to be left "
-                f"(its last checkpoint is due at {times.checkpoint_by:%Y-%m-%d %H:%M}), so the pool is never whole",
-                remedy="correct their days, or make a pool of each",
-                subject=pool.name,
+                path="reservations",
+                sentence=f"the node group of block {share.reservation} is called {share.group}, as another pool is",
+                remedy=f"rename pool {share.group}",
             )
 
 
 @aws_rule(
-    "blocks-apart",
+    "PF10", each=known_pools, formula="last start < first end - 45 min, over the blocks of a pool", source=_BLOCKS
+)
+def blocks_never_together(_: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
+    """A gang over several blocks runs while all of them run."""
+    if plan.block and len(plan.shares) > 1 and plan.block.times.checkpoint_by <= plan.block.times.start:
+        times = plan.block.times
+        yield Observation(
+            path="reservations",
+            sentence=f"the last of them starts at {times.start:%Y-%m-%d %H:%M} UTC, when the first has to be left "
+            f"(its last checkpoint is due at {times.checkpoint_by:%Y-%m-%d %H:%M}), so the pool is never whole",
+            remedy="correct their days, or make a pool of each",
+        )
+
+
+@aws_rule(
     "PF10",
     severity=Severity.WARNING,
+    each=placed_runs,
     formula="nodes of the run <= nodes of one block",
     source=f"{_BLOCKS}: the instances of a block are in one EC2 UltraCluster, those of two need not be near each other",
 )
-def blocks_apart(draft: AwsDraft) -> Iterable[Observation]:
+def blocks_apart(_: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) -> Iterable[Observation]:
     """Blocks of one gang may stand in different UltraClusters, so bandwidth between them is not promised; within one it
     is.
     """
-    for path, run, pool in placed_runs(draft):
-        largest = max((share.count for share in pool.shares), default=0)
-        if len(pool.shares) > 1 and run.nodes > largest:
-            yield Observation(
-                path=f"{path}.nodes",
-                sentence=f"the gang of {run.nodes} nodes lies in several blocks, the largest of which has {largest}: "
-                "AWS promises an UltraCluster within a block, and nothing between two",
-                remedy="measure it (the gates do) before the run begins, and keep tensor and pipeline parallelism "
-                "within a block",
-                subject=run.name,
-                inputs={"gang": f"{run.nodes} nodes", "largest block": f"{largest} nodes"},
-            )
+    largest = max((share.count for share in pool.shares), default=0)
+    if len(pool.shares) > 1 and run.nodes > largest:
+        yield Observation(
+            path="nodes",
+            sentence=f"the gang of {run.nodes} nodes lies in several blocks, the largest of which has {largest}: "
+            "AWS promises an UltraCluster within a block, and nothing between two",
+            remedy="measure it (the gates do) before the run begins, and keep tensor and pipeline parallelism "
+            "within a block",
+            inputs={"gang": f"{run.nodes} nodes", "largest block": f"{largest} nodes"},
+        )
 
 
 @aws_rule(
-    "block-save-too-long",
     "PF10",
+    each=placed_runs,
     formula="withinSeconds + 30 s <= from the signal until EC2 takes the nodes: 15 min with keeper.blocks, else 10",
     source="EKS user guide, Capacity Blocks: pods are drained from 40 minutes before the end, EC2 ends the instances "
     "from 30",
 )
-def block_save_too_long(draft: AwsDraft) -> Iterable[Observation]:
+def block_save_too_long(draft: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) -> Iterable[Observation]:
     """The last save of a block ends before its nodes do. Where nothing tells the pods in time, as of an UltraServer
     that no keeper watches, saves by the clock are all there is.
     """
     keeper = draft.settings.keeper
     kept = keeper is not None and keeper.blocks
-    for path, run, pool in placed_runs(draft):
-        block, planned = pool.block, draft.runs.get(run.name)
-        saving = planned.saving if planned else None
-        if block is None or saving is None:
-            continue
-        told = block.times.checkpoint_by if kept else block.times.scaled_to_zero
-        there = (block.times.taken - told) / timedelta(seconds=1)
-        if 0 < there < saving.within_s + _STOP_S:
-            yield Observation(
-                path=f"{path}.checkpoint",
-                sentence=f"a save may take {saving.within_s:.0f} s and its ranks {_STOP_S} s to end, and between the "
-                f"signal and EC2's end of pool {pool.name} are {there:.0f} s",
-                remedy="save in less time (more throughput, or sharded checkpoints)"
-                + ("" if kept else ", or set keeper.blocks, which tells the pods five minutes earlier"),
-                subject=run.name,
-                inputs={"save": f"{saving.within_s:.0f} s", "left": f"{there:.0f} s"},
-            )
+    block, planned = pool.block, draft.runs.get(run.name)
+    saving = planned.saving if planned else None
+    if block is None or saving is None:
+        return
+    told = block.times.checkpoint_by if kept else block.times.scaled_to_zero
+    there = (block.times.taken - told) / timedelta(seconds=1)
+    if 0 < there < saving.within_s + _STOP_S:
+        yield Observation(
+            path="checkpoint",
+            sentence=f"a save may take {saving.within_s:.0f} s and its ranks {_STOP_S} s to end, and between the "
+            f"signal and EC2's end of pool {pool.name} are {there:.0f} s",
+            remedy="save in less time (more throughput, or sharded checkpoints)"
+            + ("" if kept else ", or set keeper.blocks, which tells the pods five minutes earlier"),
+            inputs={"save": f"{saving.within_s:.0f} s", "left": f"{there:.0f} s"},
+        )

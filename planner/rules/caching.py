@@ -11,7 +11,6 @@ _GUIDE = "Amazon ECR user guide, Sync an upstream registry with an Amazon ECR pr
 
 
 @aws_rule(
-    "cache-registry",
     "F02",
     formula="supply.registry is ECR in the stack's region, and each rule's prefix has at most 30 characters",
     source=f"{_GUIDE}; ECR API reference, CreatePullThroughCacheRule (ecrRepositoryPrefix)",
@@ -40,7 +39,6 @@ def cache_registry(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "cache-credential",
     "F02",
     by_name=True,
     formula="each registry that asks for a credential has one, a secret of the registry's account and region",
@@ -81,7 +79,6 @@ def cache_credential(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "image-not-cached",
     "F02",
     severity=Severity.WARNING,
     formula="ECR can fetch from every registry that the stack pulls from, if supply.cache",

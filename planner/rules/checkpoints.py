@@ -14,43 +14,45 @@ from planner.storage.need import local_write_seconds, shared_write_gb_per_s
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 
 
+def _saving(draft: Draft) -> Iterator[tuple[str, RunStorage, Saving, StoragePlan]]:
+    """The runs that save, with their settings paths."""
+    for path, run, storage in stored(draft):
+        if run.io.saving is not None:
+            yield path, run, run.io.saving, storage
+
+
 @rule(
-    "checkpoint-write",
-    "ST01",
-    "ST02",
-    "G23",
+    "ST01 ST02 G23",
+    each=_saving,
     formula="checkpoint bytes / allowed seconds <= min(file system, nodes x network)",
     source="14 bytes per parameter: ZeRO (Rajbhandari et al. 2020)",
 )
-def checkpoint_write(draft: Draft) -> Iterable[Observation]:
+def checkpoint_write(draft: Draft, run: RunStorage, saving: Saving, storage: StoragePlan) -> Iterable[Observation]:
     """A checkpoint is written in the time that training may stand still, or before the next one where it is copied."""
-    for path, run, saving, storage in _saving(draft):
-        asked, there = shared_write_gb_per_s(run.io), min(storage.write_gb_per_s, run.nodes_gb_per_s)
-        if asked <= there or not there:
-            continue
-        seconds = saving.file_system_s if saving.local else saving.within_s
-        pace = "copied before the next one is due" if saving.local else "written"
-        rarer = "fileSystemMinutes" if saving.file_system_s > saving.every_s else "everyMinutes"
-        yield Observation(
-            path=f"{path}.checkpoint.{rarer if saving.local else 'withinSeconds'}",
-            sentence=f"a checkpoint of {run.io.checkpoint_gb:.0f} GB {pace} in {seconds:g} s takes {asked:.1f} GB/s, "
-            f"and {_bottleneck(run, storage)} {there:.1f} GB/s, where it would take "
-            f"{run.io.checkpoint_gb / there:.0f} s",
-            remedy=_more_write(draft, saving, storage, asked),
-            subject=run.io.name,
-            inputs={
-                "checkpoint": f"{run.io.checkpoint_gb:.1f} GB",
-                "seconds": f"{seconds:g} s",
-                "file system": f"{storage.write_gb_per_s:.1f} GB/s",
-                "nodes": f"{run.nodes_gb_per_s:.1f} GB/s",
-            },
-        )
+    asked, there = shared_write_gb_per_s(run.io), min(storage.write_gb_per_s, run.nodes_gb_per_s)
+    if asked <= there or not there:
+        return
+    seconds = saving.file_system_s if saving.local else saving.within_s
+    pace = "copied before the next one is due" if saving.local else "written"
+    rarer = "fileSystemMinutes" if saving.file_system_s > saving.every_s else "everyMinutes"
+    yield Observation(
+        path=f"checkpoint.{rarer if saving.local else 'withinSeconds'}",
+        sentence=f"a checkpoint of {run.io.checkpoint_gb:.0f} GB {pace} in {seconds:g} s takes {asked:.1f} GB/s, "
+        f"and {_bottleneck(run, storage)} {there:.1f} GB/s, where it would take "
+        f"{run.io.checkpoint_gb / there:.0f} s",
+        remedy=_more_write(draft, saving, storage, asked),
+        subject=run.io.name,
+        inputs={
+            "checkpoint": f"{run.io.checkpoint_gb:.1f} GB",
+            "seconds": f"{seconds:g} s",
+            "file system": f"{storage.write_gb_per_s:.1f} GB/s",
+            "nodes": f"{run.nodes_gb_per_s:.1f} GB/s",
+        },
+    )
 
 
 @rule(
-    "checkpoints-together",
-    "ST02",
-    "G23",
+    "ST02 G23",
     severity=Severity.WARNING,
     formula="sum of the runs' checkpoint bytes / allowed seconds <= file system",
     source="14 bytes per parameter: ZeRO (Rajbhandari et al. 2020)",
@@ -75,70 +77,60 @@ def checkpoints_together(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "checkpoint-local-write",
-    "G17",
-    "G23",
+    "G17 G23",
+    each=_saving,
     formula="checkpoint bytes / nodes / NVMe write rate <= allowed seconds",
     source="4 GB/s per drive: Samsung PM9A3 data sheet, approximate",
 )
-def checkpoint_local_write(draft: Draft) -> Iterable[Observation]:
+def checkpoint_local_write(_: Draft, run: RunStorage, saving: Saving, _storage: StoragePlan) -> Iterable[Observation]:
     """A checkpoint that goes to the nodes' own disks first is on them in the time training may stand still."""
-    for path, run, saving, _ in _saving(draft):
-        rate = local.write_gb_per_s(run.nvme)
-        if not saving.local or not rate:
-            continue
-        seconds = local_write_seconds(run.io, rate)
-        if seconds > saving.within_s:
-            yield Observation(
-                path=f"{path}.checkpoint.withinSeconds",
-                sentence=f"each of {run.io.nodes} nodes writes {run.io.checkpoint_gb / run.io.nodes:.0f} GB of a "
-                f"checkpoint at about {rate:.0f} GB/s to its own disks, which takes {seconds:.0f} s, not "
-                f"{saving.within_s:g}",
-                remedy=f"allow {seconds:.0f} seconds, or take nodes with more NVMe drives",
-                subject=run.io.name,
-                inputs={"per node": f"{run.io.checkpoint_gb / run.io.nodes:.1f} GB", "NVMe": f"{rate:.0f} GB/s"},
-            )
-
-
-@rule(
-    "checkpoint-object-copy",
-    "T01",
-    formula="2 x checkpoint bytes / one copier's rate <= objectStoreHours, and <= keep x interval",
-    source='EC2 user guide, "Amazon EC2 instance network bandwidth"; sha256sum on one core, approximate',
-)
-def checkpoint_object_copy(draft: Draft) -> Iterable[Observation]:
-    """A copy to the object store is whole before the next one begins; it is read twice, once to check its hashes."""
-    for path, run, saving, storage in _saving(draft):
-        every, taken, kept = saving.object_store_s, run.object_copy_s, saving.keep * saving.file_system_s
-        if not every or not taken or taken <= min(every, kept):
-            continue
-        hours, larger = ceil(taken / SECONDS_PER_HOUR), "give the copier nodes with a faster network"
-        size, rate = f"{run.io.checkpoint_gb:.0f} GB", f"{storage.object_gb_per_s:.2f} GB/s"
-        if taken > every:
-            key, then = "objectStoreHours", f"the next copy is due after {every / SECONDS_PER_HOUR:g}"
-            remedy = f"set it to {hours} or more, or {larger}" if hours <= HOURS_PER_DAY else larger
-        else:
-            key, then = "keep", f"a save is on the file system for {kept / SECONDS_PER_HOUR:.1f}"
-            remedy = f"set it to {ceil(taken / saving.file_system_s)} or more, or {larger}"
+    rate = local.write_gb_per_s(run.nvme)
+    if not saving.local or not rate:
+        return
+    seconds = local_write_seconds(run.io, rate)
+    if seconds > saving.within_s:
         yield Observation(
-            path=f"{path}.checkpoint.{key}",
-            sentence=f"copying {size} takes one copier {taken / SECONDS_PER_HOUR:.1f} h at {rate}, and {then}",
-            remedy=remedy,
+            path="checkpoint.withinSeconds",
+            sentence=f"each of {run.io.nodes} nodes writes {run.io.checkpoint_gb / run.io.nodes:.0f} GB of a "
+            f"checkpoint at about {rate:.0f} GB/s to its own disks, which takes {seconds:.0f} s, not "
+            f"{saving.within_s:g}",
+            remedy=f"allow {seconds:.0f} seconds, or take nodes with more NVMe drives",
             subject=run.io.name,
-            inputs={
-                "checkpoint": size,
-                "copier": rate,
-                "every": f"{every / SECONDS_PER_HOUR:g} h",
-                "keep": str(saving.keep),
-            },
+            inputs={"per node": f"{run.io.checkpoint_gb / run.io.nodes:.1f} GB", "NVMe": f"{rate:.0f} GB/s"},
         )
 
 
-def _saving(draft: Draft) -> Iterator[tuple[str, RunStorage, Saving, StoragePlan]]:
-    """The runs that save, with their settings paths."""
-    for path, run, storage in stored(draft):
-        if run.io.saving is not None:
-            yield path, run, run.io.saving, storage
+@rule(
+    "T01",
+    each=_saving,
+    formula="2 x checkpoint bytes / one copier's rate <= objectStoreHours, and <= keep x interval",
+    source='EC2 user guide, "Amazon EC2 instance network bandwidth"; sha256sum on one core, approximate',
+)
+def checkpoint_object_copy(_: Draft, run: RunStorage, saving: Saving, storage: StoragePlan) -> Iterable[Observation]:
+    """A copy to the object store is whole before the next one begins; it is read twice, once to check its hashes."""
+    every, taken, kept = saving.object_store_s, run.object_copy_s, saving.keep * saving.file_system_s
+    if not every or not taken or taken <= min(every, kept):
+        return
+    hours, larger = ceil(taken / SECONDS_PER_HOUR), "give the copier nodes with a faster network"
+    size, rate = f"{run.io.checkpoint_gb:.0f} GB", f"{storage.object_gb_per_s:.2f} GB/s"
+    if taken > every:
+        key, then = "objectStoreHours", f"the next copy is due after {every / SECONDS_PER_HOUR:g}"
+        remedy = f"set it to {hours} or more, or {larger}" if hours <= HOURS_PER_DAY else larger
+    else:
+        key, then = "keep", f"a save is on the file system for {kept / SECONDS_PER_HOUR:.1f}"
+        remedy = f"set it to {ceil(taken / saving.file_system_s)} or more, or {larger}"
+    yield Observation(
+        path=f"checkpoint.{key}",
+        sentence=f"copying {size} takes one copier {taken / SECONDS_PER_HOUR:.1f} h at {rate}, and {then}",
+        remedy=remedy,
+        subject=run.io.name,
+        inputs={
+            "checkpoint": size,
+            "copier": rate,
+            "every": f"{every / SECONDS_PER_HOUR:g} h",
+            "keep": str(saving.keep),
+        },
+    )
 
 
 def _bottleneck(run: RunStorage, storage: StoragePlan) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from catalogue.endpoints import ENDPOINTS
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
-from planner.own_images import images_of
 from planner.rules.known import followed, services, workloads
 from planner.serving.sources import HubSource, source_of
+from planner.signatures import images_of
 from planner.stack import plan_supply
 
 _GUIDE = 'EKS user guide, "Deploy private clusters with limited internet access"'
@@ -16,7 +16,6 @@ _ECR = re.compile(r"\d{12}\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\
 
 
 @aws_rule(
-    "closed-without-endpoint",
     "F02",
     formula="every service of AWS that the stack's nodes and pods ask has an endpoint, if nothing leads out",
     source=f"{_GUIDE}; Systems Manager user guide, VPC endpoints; Service endpoints of what the add-ons ask",
@@ -71,7 +70,6 @@ def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
 
 
 @aws_rule(
-    "closed-network",
     "F02",
     by_name=True,
     formula="nothing that the stack pulls, copies or tells is on the Internet, if nothing leads out",

@@ -1,26 +1,20 @@
 """The hourly price and the life of the stack."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from catalogue.units import HOURS_PER_MONTH
 from planner.cost.lines import PriceLine
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
 from planner.keeper import end_of
-
-if TYPE_CHECKING:
-    from settings.aws_pools import AwsPool
+from planner.rules.known import pools
+from settings.aws_pools import AwsPool
 
 _LAB_LIFE = timedelta(days=14)
 
 
-@aws_rule(
-    "budget", "Z15", "PW14", formula="sum over lines of price x quantity <= maxHourlyUsd", source="AWS price pages"
-)
+@aws_rule("Z15 PW14", formula="sum over lines of price x quantity <= maxHourlyUsd", source="AWS price pages")
 def budget(draft: AwsDraft) -> Iterable[Observation]:
     """The stack costs no more per hour than its budget. Outside the listed regions the dearest one counts."""
     prices, limit, region = draft.prices, draft.settings.budget.max_hourly_usd, draft.settings.platform.region
@@ -39,23 +33,21 @@ def budget(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "price-unknown",
     "Z15",
+    each=pools,
     formula="a price of the instance type is recorded for the pool's capacity",
     source="Definition of the stack file; AWS price pages",
 )
-def price_unknown(draft: AwsDraft) -> Iterable[Observation]:
+def price_unknown(draft: AwsDraft, pool: AwsPool) -> Iterable[Observation]:
     """A pool without a recorded price is not free, so the budget says nothing about it."""
-    for index, pool in enumerate(draft.settings.pools):
-        if pool.name in draft.prices.unpriced and pool.instance_type in draft.catalogue.instances:
-            yield Observation(
-                path=f"pools[{index}].instanceType",
-                sentence=f"no {pool.capacity} price of {_types(pool)} is recorded, so the budget cannot cover "
-                f"its {pool.most} nodes",
-                remedy="take a type with a price, or waive price-unknown with the price you were quoted as reason",
-                subject=pool.name,
-                inputs={"unpriced": f"{pool.most} nodes"},
-            )
+    if pool.name in draft.prices.unpriced and pool.instance_type in draft.catalogue.instances:
+        yield Observation(
+            path="instanceType",
+            sentence=f"no {pool.capacity} price of {_types(pool)} is recorded, so the budget cannot cover "
+            f"its {pool.most} nodes",
+            remedy="take a type with a price, or waive price-unknown with the price you were quoted as reason",
+            inputs={"unpriced": f"{pool.most} nodes"},
+        )
 
 
 def _types(pool: AwsPool) -> str:
@@ -64,9 +56,7 @@ def _types(pool: AwsPool) -> str:
     return " or of ".join((pool.instance_type, *others))
 
 
-@aws_rule(
-    "gpu-ceiling", "Z15", formula="sum over pools of count x GPUs <= maxGpus", source="Definition of the stack file"
-)
+@aws_rule("Z15", formula="sum over pools of count x GPUs <= maxGpus", source="Definition of the stack file")
 def gpu_ceiling(draft: AwsDraft) -> Iterable[Observation]:
     """No more GPUs than somebody has allowed: a digit too many in a count is refused before anything is priced."""
     limit = draft.settings.budget.max_gpus
@@ -84,7 +74,6 @@ def gpu_ceiling(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "month-below-fixed",
     "Z15",
     formula="(hourly price - GPU pools) x 730 h <= alerts.monthlyUsd",
     source="Definition of the stack file; AWS price pages",
@@ -106,7 +95,6 @@ def month_below_fixed(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "month-above-alerts",
     "Z15",
     severity=Severity.WARNING,
     formula="monthly price <= alerts.monthlyUsd",
@@ -133,13 +121,7 @@ def _of_gpus(draft: AwsDraft, line: PriceLine) -> bool:
     return pool is not None and pool.gpus > 0
 
 
-@rule(
-    "stack-expired",
-    "Z15",
-    "LF03",
-    formula="today <= lifecycle.expiry",
-    source="Definition of the stack file",
-)
+@rule("Z15 LF03", formula="today <= lifecycle.expiry", source="Definition of the stack file")
 def stack_expired(draft: Draft) -> Iterable[Observation]:
     """The stack's expiry date has not passed: an expired stack may be removed at any time."""
     expiry = draft.settings.lifecycle.expiry
@@ -153,7 +135,6 @@ def stack_expired(draft: Draft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "lab-without-expiry",
     "LF03",
     formula="lifecycle.expiry or keeper.endsAt is set on a preset lab-*",
     source="Definition of the presets: a lab is paid for by the hour and destroyed after use",

@@ -14,9 +14,7 @@ _WHOLE = IPv4Network("0.0.0.0/0")
 
 
 @aws_rule(
-    "endpoint-open",
-    "LF02",
-    "Y14",
+    "LF02 Y14",
     formula="the networks of publicAccessCidrs and access.cidrs together do not hold every address",
     source="EKS user guide, Cluster API server endpoint: the default 0.0.0.0/0 lets everybody ask",
 )
@@ -44,9 +42,7 @@ def endpoint_open(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "endpoint-wide",
-    "LF02",
-    "Y14",
+    "LF02 Y14",
     formula="addresses of publicAccessCidrs, each counted once <= 65536",
     source="definition of the planner; CIS Amazon EKS benchmark, 5.4.1: restrict access to the control plane endpoint",
 )
@@ -67,9 +63,7 @@ def endpoint_wide(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "endpoint-protected",
-    "LF02",
-    "Y14",
+    "LF02 Y14",
     severity=Severity.WARNING,
     by_name=True,
     formula="no publicAccessCidrs, if lifecycle.protect",
@@ -89,9 +83,7 @@ def endpoint_protected(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "endpoint-through",
-    "LF02",
-    "Y14",
+    "LF02 Y14",
     by_name=True,
     formula="every network of access.cidrs is of RFC 1918 or RFC 6598",
     source="RFC 1918; RFC 6598; VPC user guide, Transit gateways: routes lead to the networks that are named",
@@ -112,7 +104,6 @@ def endpoint_through(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "endpoint-private",
     "LF02",
     formula="publicAccessCidrs names a network, or access a way to the private endpoint",
     source="EKS user guide, Cluster API server endpoint: accessing a private only API server",

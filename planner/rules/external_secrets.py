@@ -7,6 +7,7 @@ from planner.external_secrets import readers
 from planner.findings import Observation
 from planner.rules.known import answering
 from settings.external_secrets import ExternalSecret
+from settings.serving import Service, Triton
 
 _GUIDE = "Secrets Manager user guide"
 _CONTROLLER = "external-secrets 2.9.0"
@@ -22,7 +23,6 @@ def _path(key: str) -> str:
 
 
 @aws_rule(
-    "external-secret-unread",
     "Y07",
     by_name=True,
     formula="something of the stack reads each secret of externalSecrets",
@@ -42,7 +42,6 @@ def external_secret_unread(draft: AwsDraft) -> Iterator[Observation]:
 
 
 @aws_rule(
-    "external-secret-lasting",
     "Y07",
     by_name=True,
     formula="what reads a secret of externalSecrets takes another value of it",
@@ -63,7 +62,6 @@ def external_secret_lasting(draft: AwsDraft) -> Iterator[Observation]:
 
 
 @aws_rule(
-    "external-secret-elsewhere",
     "Y07",
     by_name=True,
     formula="the region of each secret's ARN, and of its key's, is platform.region",
@@ -84,28 +82,25 @@ def external_secret_elsewhere(draft: AwsDraft) -> Iterator[Observation]:
 
 
 @aws_rule(
-    "external-secret-half",
     "Y07",
     by_name=True,
+    each=answering,
     formula="keys of one service are all in externalSecrets, or none is",
     source=f"{_CONTROLLER}, pkg/controllers/externalsecret: one owner writes a Secret",
 )
-def external_secret_half(draft: AwsDraft) -> Iterator[Observation]:
+def external_secret_half(draft: AwsDraft, each: Service | Triton) -> Iterator[Observation]:
     """The door reads one Secret, whose keys one side writes: Pulumi, or the controller in the cluster."""
     kept = _kept(draft)
-    for path, each in answering(draft):
-        inside = [key for key in each.keys if key not in kept]
-        if inside and len(inside) < len(each.keys):
-            yield Observation(
-                path=f"{path}.keys",
-                sentence=f"{each.name} has {inside[0]} from this file and its other key from Secrets Manager",
-                remedy=f"add {inside[0]} to externalSecrets.secrets, or remove the other one there",
-                subject=each.name,
-            )
+    inside = [key for key in each.keys if key not in kept]
+    if inside and len(inside) < len(each.keys):
+        yield Observation(
+            path="keys",
+            sentence=f"{each.name} has {inside[0]} from this file and its other key from Secrets Manager",
+            remedy=f"add {inside[0]} to externalSecrets.secrets, or remove the other one there",
+        )
 
 
 @aws_rule(
-    "external-secret-twice",
     "Y07",
     by_name=True,
     formula="keys of callers are different values of Secrets Manager",

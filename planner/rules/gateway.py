@@ -6,6 +6,7 @@ from ipaddress import IPv4Network
 from planner.draft import AwsDraft, Draft, rule
 from planner.findings import Observation, Severity
 from planner.rules.known import answering
+from settings.serving import Service, Triton
 
 _WHOLE = IPv4Network("0.0.0.0/0")
 MOST_LISTENERS = 64
@@ -17,36 +18,31 @@ def _open_to_all(callers: Iterable[str]) -> bool:
 
 
 @rule(
-    "gateway-open",
-    "Y11",
-    "Y12",
-    "Y13",
+    "Y11 Y12 Y13",
     severity=Severity.WARNING,
     by_name=True,
+    each=answering,
     formula="reach: network, or no 0.0.0.0/0 among the callers, of a public service",
     source="OWASP API Security Top 10 2023, API4: unrestricted resource consumption; a key that leaks is then enough",
 )
-def gateway_open(draft: Draft) -> Iterable[Observation]:
+def gateway_open(draft: Draft, service: Service | Triton) -> Iterable[Observation]:
     """A service that is open to the whole Internet is named: only its API key protects it."""
     gateway = draft.gateway
     if gateway is None or not gateway.internet or not _open_to_all(gateway.callers):
         return
-    for path, service in answering(draft):
-        route = gateway.route(service.name)
-        if route is not None:
-            yield Observation(
-                path=f"{path}.public",
-                sentence=f"https://{route.hostname} answers every address of the Internet with a key of "
-                f"{', '.join(service.keys)}, up to {route.requests_per_minute} requests a minute",
-                remedy="name the networks of the callers (serving.gateway.callers: [203.0.113.0/24]), or waive "
-                "gateway-open with the service as subject and the reason",
-                subject=service.name,
-                inputs={"hostname": route.hostname, "callers": ", ".join(gateway.callers)},
-            )
+    route = gateway.route(service.name)
+    if route is not None:
+        yield Observation(
+            path="public",
+            sentence=f"https://{route.hostname} answers every address of the Internet with a key of "
+            f"{', '.join(service.keys)}, up to {route.requests_per_minute} requests a minute",
+            remedy="name the networks of the callers (serving.gateway.callers: [203.0.113.0/24]), or waive "
+            "gateway-open with the service as subject and the reason",
+            inputs={"hostname": route.hostname, "callers": ", ".join(gateway.callers)},
+        )
 
 
 @rule(
-    "issuer-reach",
     "Y12",
     formula="issuer acme without zone: reach internet and callers 0.0.0.0/0",
     source="Let's Encrypt documentation, Challenge types: HTTP-01 asks port 80 from addresses that are not published",
@@ -70,7 +66,6 @@ def issuer_reach(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "issuer-zone",
     "Y12",
     formula="issuer with zone: platform aws",
     source="cert-manager documentation, Route53: records are written with rights of an AWS account",
@@ -91,7 +86,6 @@ def issuer_zone(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "gateway-unused",
     "Y11",
     severity=Severity.WARNING,
     formula="a gateway has a public service, or a page for people",
@@ -110,7 +104,6 @@ def gateway_unused(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "gateway-listeners",
     "Y11",
     formula=f"public services and pages for people < {MOST_LISTENERS}",
     source="Gateway API 1.6, GatewaySpec.listeners: at most 64, one of them for plain http",

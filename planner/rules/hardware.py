@@ -7,7 +7,6 @@ from planner.findings import Observation
 
 
 @rule(
-    "site-row",
     "B01",
     formula="a row's like and names are in the catalogue, and every field has a value",
     source="Definition of the stack file (catalogue)",

@@ -14,58 +14,59 @@ from planner.rules.placeholders import of_documentation
 from settings.workloads import TrainingRun
 
 
+def _on_efa(draft: AwsDraft) -> Iterable[tuple[str, TrainingRun]]:
+    return ((path, run) for path, run, pool in placed_runs(draft) if pool.efa and run.nodes > 1)
+
+
 @aws_rule(
-    "image-without-efa",
     "LF04",
     by_name=True,
+    each=_on_efa,
     formula="aws-ofi-nccl is in the image if a run of several nodes has EFA",
     source="NVIDIA-NeMo/Megatron-Bridge, pull request 5033; NCCL 2.30.7, src/plugin/net.cc: without a plugin, sockets",
 )
-def image_without_efa(draft: AwsDraft) -> Iterable[Observation]:
+def image_without_efa(draft: AwsDraft, run: TrainingRun) -> Iterable[Observation]:
     """A gang on EFA has an image that NCCL can reach EFA from: without the plugin it talks TCP over one interface."""
-    for path, run in _on_efa(draft):
-        row = find(draft.catalogue.images, run.image)
-        if row is not None and row.drives_efa is False:
-            sets = f" and sets {', '.join(row.env)}" if row.env else ""
-            other = _with_plugin(draft.catalogue, run.image)
-            yield Observation(
-                path=f"{path}.image",
-                sentence=f"{run.image} lacks {OFI_PLUGIN}{sets}, so {run.nodes} nodes with EFA could not use it and "
-                "would talk TCP over one interface",
-                remedy=(f"take {other}, or " if other else "")
-                + "build on it with the EFA installer (./efa_installer.sh -y -g --skip-kmod) and say so in "
-                f"catalogue.images: {{name: YOUR-IMAGE, like: '{row.name}', lacks: [], netPlugin: ofi}}",
-                subject=run.image,
-                inputs={"gang": f"{run.nodes} nodes"},
-            )
+    row = find(draft.catalogue.images, run.image)
+    if row is not None and row.drives_efa is False:
+        sets = f" and sets {', '.join(row.env)}" if row.env else ""
+        other = _with_plugin(draft.catalogue, run.image)
+        yield Observation(
+            path="image",
+            sentence=f"{run.image} lacks {OFI_PLUGIN}{sets}, so {run.nodes} nodes with EFA could not use it and "
+            "would talk TCP over one interface",
+            remedy=(f"take {other}, or " if other else "")
+            + "build on it with the EFA installer (./efa_installer.sh -y -g --skip-kmod) and say so in "
+            f"catalogue.images: {{name: YOUR-IMAGE, like: '{row.name}', lacks: [], netPlugin: ofi}}",
+            subject=run.image,
+            inputs={"gang": f"{run.nodes} nodes"},
+        )
 
 
 @aws_rule(
-    "image-unproven-on-efa",
     "LF04",
     severity=Severity.WARNING,
     by_name=True,
+    each=_on_efa,
     formula="the image of a run of several nodes with EFA is a row of the catalogue",
     source="aws-ofi-nccl, src/Makefile.am: libnccl-net-ofi.so is always installed, libnccl-net.so is not",
 )
-def image_unproven_on_efa(draft: AwsDraft) -> Iterable[Observation]:
+def image_unproven_on_efa(draft: AwsDraft, run: TrainingRun) -> Iterable[Observation]:
     """Nobody says whether a gang's image has what NCCL needs on EFA: the run ends at its start where it has not."""
-    for path, run in _on_efa(draft):
-        row = find(draft.catalogue.images, run.image)
-        if row is None or row.drives_efa is None:
-            yield Observation(
-                path=f"{path}.image",
-                sentence=f"whether {run.image} has {OFI_PLUGIN}, which {run.nodes} nodes with EFA need, is not known",
-                remedy=f"{_nearest(run.image)}look (docker run --rm --entrypoint ldconfig {run.image} "
-                f"-p | grep libnccl-net), and say what is there in catalogue.images: {{name: {repository(run.image)}, "
-                "netPlugin: ofi, source: WHO-SAYS-SO}",
-                subject=run.image,
-                inputs={"gang": f"{run.nodes} nodes"},
-            )
+    row = find(draft.catalogue.images, run.image)
+    if row is None or row.drives_efa is None:
+        yield Observation(
+            path="image",
+            sentence=f"whether {run.image} has {OFI_PLUGIN}, which {run.nodes} nodes with EFA need, is not known",
+            remedy=f"{_nearest(run.image)}look (docker run --rm --entrypoint ldconfig {run.image} "
+            f"-p | grep libnccl-net), and say what is there in catalogue.images: {{name: {repository(run.image)}, "
+            "netPlugin: ofi, source: WHO-SAYS-SO}",
+            subject=run.image,
+            inputs={"gang": f"{run.nodes} nodes"},
+        )
 
 
 @rule(
-    "image-unknown",
     "LF04",
     severity=Severity.WARNING,
     by_name=True,
@@ -101,28 +102,26 @@ def _nearest(image: str) -> str:
 
 
 @rule(
-    "script-not-in-image",
     "LF03",
     by_name=True,
+    each=runs,
     formula="the script lies in a directory of which the image's row does not tell the contents, or is among them",
     source="CPython: can't open file: [Errno 2] No such file or directory",
 )
-def script_not_in_image(draft: Draft) -> Iterable[Observation]:
+def script_not_in_image(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
     """The script that torchrun starts exists in the image; otherwise every pod ends at once."""
-    for path, run in runs(draft):
-        row, script = find(draft.catalogue.images, run.image), script_of(run.script)
-        if row is not None and script is not None and row.lacks_file(script):
-            directory, file = row.listed(script) or "", posixpath.basename(script)
-            held = ", ".join(posixpath.basename(each) for each in row.within(directory)) or "nothing"
-            yield Observation(
-                path=f"{path}.script",
-                sentence=f"{script} is not in {run.image}: {directory} holds {held} there",
-                remedy=f"build an image on it that has the script (COPY {file} {directory}/) and say so in "
-                f"catalogue.images: {{name: YOUR-IMAGE, like: '{row.name}', holds: [{directory}/{file}]}}; or "
-                f"start one from the shared file system, such as /data/{file}",
-                subject=run.name,
-                inputs={"script": script},
-            )
+    row, script = find(draft.catalogue.images, run.image), script_of(run.script)
+    if row is not None and script is not None and row.lacks_file(script):
+        directory, file = row.listed(script) or "", posixpath.basename(script)
+        held = ", ".join(posixpath.basename(each) for each in row.within(directory)) or "nothing"
+        yield Observation(
+            path="script",
+            sentence=f"{script} is not in {run.image}: {directory} holds {held} there",
+            remedy=f"build an image on it that has the script (COPY {file} {directory}/) and say so in "
+            f"catalogue.images: {{name: YOUR-IMAGE, like: '{row.name}', holds: [{directory}/{file}]}}; or "
+            f"start one from the shared file system, such as /data/{file}",
+            inputs={"script": script},
+        )
 
 
 def script_of(words: Iterable[str]) -> str | None:
@@ -133,10 +132,6 @@ def script_of(words: Iterable[str]) -> str | None:
         if not word.startswith("-"):
             return posixpath.normpath(word) if word.startswith("/") else None
     return None
-
-
-def _on_efa(draft: AwsDraft) -> Iterable[tuple[str, TrainingRun]]:
-    return ((path, run) for path, run, pool in placed_runs(draft) if pool.efa and run.nodes > 1)
 
 
 def _with_plugin(catalogue: Catalogue, image: str) -> str | None:

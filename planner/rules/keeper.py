@@ -10,7 +10,6 @@ from planner.keeper import end_of, ends_by_itself
 
 
 @aws_rule(
-    "keeper-idle",
     "Z15",
     formula="endsAt, lifecycle.expiry, maxUsd, offHours or blocks is set, or a pool has spot.onDemandMinutes",
     source="Definition of the stack file",
@@ -30,12 +29,7 @@ def keeper_idle(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@aws_rule(
-    "keeper-over",
-    "Z15",
-    formula="endsAt is not before today, nor after the last day",
-    source="Definition of the stack file",
-)
+@aws_rule("Z15", formula="endsAt is not before today, nor after the last day", source="Definition of the stack file")
 def keeper_over(draft: AwsDraft) -> Iterable[Observation]:
     """A stack whose end has passed would be removed while it is made; one that outlives its tag would be swept."""
     keeper, expiry = draft.settings.keeper, draft.settings.lifecycle.expiry
@@ -57,7 +51,6 @@ def keeper_over(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "keeper-protected",
     "Z15",
     formula="an end excludes protect, persistent file systems and people's own files",
     source="Definition of the stack file; FSx for Lustre guide, deployment options",
@@ -88,12 +81,7 @@ def keeper_protected(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@aws_rule(
-    "keeper-beyond-block",
-    "Z15",
-    formula="end <= end of the capacity block - 30 min",
-    source="EC2 user guide, Capacity Blocks for ML",
-)
+@aws_rule("Z15", formula="end <= end of the capacity block - 30 min", source="EC2 user guide, Capacity Blocks for ML")
 def keeper_beyond_block(draft: AwsDraft) -> Iterable[Observation]:
     """A lab ends no later than its capacity block; after that it pays for everything but the GPUs."""
     ends = end_of(draft.settings) if draft.settings.keeper else None
@@ -112,7 +100,6 @@ def keeper_beyond_block(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "keeper-budget",
     "Z15",
     formula="price of the hours from tomorrow to the end, at least of one hour, <= maxUsd",
     source="Definition of the stack file; AWS price pages",
@@ -143,7 +130,6 @@ def keeper_budget(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "expiry-without-keeper",
     "Z15",
     severity=Severity.WARNING,
     formula="a stack with lifecycle.expiry has a keeper",

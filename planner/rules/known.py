@@ -5,10 +5,9 @@ from typing import Any, NamedTuple, overload
 
 from catalogue.model_types import Model
 from catalogue.types import Gpu
-from planner.draft import AwsDraft, Draft
+from planner.draft import AwsDraft, Draft, MetalDraft
 from planner.findings import Observation
 from planner.forecast import Forecast
-from planner.metal_draft import MetalDraft
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
 from planner.storage.types import RunStorage, StoragePlan
 from planner.training.plan import TrainingPlan
@@ -21,6 +20,17 @@ from settings.workloads import TrainingRun
 
 
 @overload
+def pools(draft: AwsDraft) -> Iterator[tuple[str, AwsPool]]: ...
+@overload
+def pools(draft: MetalDraft) -> Iterator[tuple[str, MetalPool]]: ...
+@overload
+def pools(draft: Draft) -> Iterator[tuple[str, Pool]]: ...
+def pools(draft: Draft) -> Iterator[tuple[str, Any]]:
+    """All pools."""
+    return ((f"pools[{index}]", pool) for index, pool in enumerate(draft.settings.pools))
+
+
+@overload
 def known_pools(draft: AwsDraft) -> Iterator[tuple[str, AwsPool, AwsPoolPlan]]: ...
 @overload
 def known_pools(draft: MetalDraft) -> Iterator[tuple[str, MetalPool, MetalPoolPlan]]: ...
@@ -28,9 +38,7 @@ def known_pools(draft: MetalDraft) -> Iterator[tuple[str, MetalPool, MetalPoolPl
 def known_pools(draft: Draft) -> Iterator[tuple[str, Pool, PoolPlan]]: ...
 def known_pools(draft: Draft) -> Iterator[tuple[str, Any, Any]]:
     """Pools whose hardware is known."""
-    for index, pool in enumerate(draft.settings.pools):
-        if pool.name in draft.pools:
-            yield f"pools[{index}]", pool, draft.pools[pool.name]
+    return ((path, pool, draft.pools[pool.name]) for path, pool in pools(draft) if pool.name in draft.pools)
 
 
 def or_own_row(remedy: str, table: str) -> str:
@@ -43,19 +51,14 @@ def runs(draft: Draft) -> Iterator[tuple[str, TrainingRun]]:
     return ((f"training.runs[{index}]", run) for index, run in enumerate(draft.settings.training.runs))
 
 
-def impossible(
-    path: str, run: TrainingRun, chosen: str, lacking: Mapping[str, tuple[bool, str, str]], instead: str
-) -> Iterator[Observation]:
+def impossible(chosen: str, lacking: Mapping[str, tuple[bool, str, str]], instead: str) -> Iterator[Observation]:
     """Settings that exclude what the run has `chosen`. `lacking` has by setting whether the run sets it, why the two
     exclude each other, and what to do; `instead` is what to do about the choice.
     """
     for key, (wrong, reason, remedy) in lacking.items():
         if wrong:
             yield Observation(
-                path=f"{path}.{key}",
-                sentence=f"the run has {chosen}, and {reason}",
-                remedy=f"{remedy}, or {instead}",
-                subject=run.name,
+                path=key, sentence=f"the run has {chosen}, and {reason}", remedy=f"{remedy}, or {instead}"
             )
 
 
@@ -72,10 +75,15 @@ def services(draft: Draft) -> Iterator[tuple[str, Service]]:
     return ((f"serving.services[{index}]", service) for index, service in enumerate(draft.settings.serving.services))
 
 
+def triton(draft: Draft) -> Iterator[tuple[str, Triton]]:
+    """All Triton servers."""
+    return ((f"serving.triton[{index}]", server) for index, server in enumerate(draft.settings.serving.triton))
+
+
 def answering(draft: Draft) -> Iterator[tuple[str, Service | Triton]]:
     """All services, then all Triton servers."""
     yield from services(draft)
-    yield from ((f"serving.triton[{index}]", server) for index, server in enumerate(draft.settings.serving.triton))
+    yield from triton(draft)
 
 
 def workloads(draft: Draft) -> Iterator[tuple[str, TrainingRun | Service]]:
@@ -96,9 +104,8 @@ def placed_runs(draft: Draft) -> Iterator[tuple[str, TrainingRun, Any]]:
 
 
 class Seen(NamedTuple):
-    """A run of which everything is known. `path` is its path in the settings."""
+    """A run of which everything is known."""
 
-    path: str
     run: TrainingRun
     plan: RunPlan
     training: TrainingPlan
@@ -106,22 +113,27 @@ class Seen(NamedTuple):
     pool: PoolPlan
     gpu: Gpu
 
+    @property
+    def name(self) -> str:
+        """The run's."""
+        return self.run.name
 
-def known_runs(draft: Draft) -> Iterator[Seen]:
+
+def known_runs(draft: Draft) -> Iterator[tuple[str, Seen]]:
     """The runs that name a model, in the order of the settings."""
     for path, run, pool in placed_runs(draft):
         plan = draft.runs.get(run.name)
         if plan and plan.training and pool.gpu is not None:
             model = draft.catalogue.models[plan.training.model]
-            yield Seen(path, run, plan, plan.training, model, pool, pool.gpu)
+            yield path, Seen(run, plan, plan.training, model, pool, pool.gpu)
 
 
-def timed_runs(draft: Draft) -> Iterator[tuple[Seen, Forecast, float]]:
+def timed_runs(draft: Draft) -> Iterator[tuple[str, Seen, Forecast, float]]:
     """The runs that say how many tokens they train on, with what these come to, and the days they take."""
-    for seen in known_runs(draft):
+    for path, seen in known_runs(draft):
         forecast = seen.plan.forecast
         if forecast is not None and forecast.days is not None:
-            yield seen, forecast, forecast.days
+            yield path, seen, forecast, forecast.days
 
 
 def stored(draft: Draft) -> Iterator[tuple[str, RunStorage, StoragePlan]]:

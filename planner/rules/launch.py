@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
 from planner.rules.known import runs
+from settings.workloads import TrainingRun
 
 _OPERATORS = {
     "nnodes": "the number of nodes",
@@ -21,46 +22,38 @@ _OPERATORS = {
 
 
 @rule(
-    "launch-by-hand",
-    "N03",
-    "N10",
-    "N16",
-    "KJ03",
-    "KJ06",
+    "N03 N10 N16 KJ03 KJ06",
+    each=runs,
     formula="the script's words name no count of nodes or processes, and no rendezvous",
     source="training-operator v1.9, pkg/controller.v1/pytorch/envvar.go: PET_* are torchrun's defaults",
 )
-def launch_by_hand(draft: Draft) -> Iterable[Observation]:
+def launch_by_hand(_: Draft, run: TrainingRun) -> Iterable[Observation]:
     """The operator sets node and process counts; the same options in the script would win over them."""
-    for path, run in runs(draft):
-        for index, name in _options(run.script):
-            if name in _OPERATORS:
-                yield Observation(
-                    path=f"{path}.script[{index}]",
-                    sentence=f"--{name} sets {_OPERATORS[name]} by hand, which the training operator tells torchrun",
-                    remedy="remove it; nodes and restarts of the run say how many",
-                    subject=run.name,
-                )
+    for index, name in _options(run.script):
+        if name in _OPERATORS:
+            yield Observation(
+                path=f"script[{index}]",
+                sentence=f"--{name} sets {_OPERATORS[name]} by hand, which the training operator tells torchrun",
+                remedy="remove it; nodes and restarts of the run say how many",
+            )
 
 
 @rule(
-    "launch-says-twice",
     "N03",
+    each=runs,
     formula="no option of the script is one that the plan sets",
     source="argparse: the last of two options wins",
 )
-def launch_says_twice(draft: Draft) -> Iterable[Observation]:
+def launch_says_twice(_: Draft, run: TrainingRun) -> Iterable[Observation]:
     """An argument of the script that the plan sets too would win over what was checked."""
-    for path, run in runs(draft):
-        for index, name in _options(run.script):
-            key = _KEYS.get(name) if run.framework != "script" else None
-            if key is not None:
-                yield Observation(
-                    path=f"{path}.script[{index}]",
-                    sentence=f"{run.script[index]} says what the plan tells framework {run.framework}, and would win",
-                    remedy=f"remove it, and set {key} of the run",
-                    subject=run.name,
-                )
+    for index, name in _options(run.script):
+        key = _KEYS.get(name) if run.framework != "script" else None
+        if key is not None:
+            yield Observation(
+                path=f"script[{index}]",
+                sentence=f"{run.script[index]} says what the plan tells framework {run.framework}, and would win",
+                remedy=f"remove it, and set {key} of the run",
+            )
 
 
 _KEYS = {
@@ -108,65 +101,41 @@ _FORBIDDEN_VALUES: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 
 
 @rule(
-    "nccl-against-platform",
-    "P01",
-    "P02",
-    "P03",
-    "P04",
-    "P05",
-    "P06",
-    "P07",
-    "P08",
-    "P11",
-    "P12",
-    "NC01",
-    "NC03",
-    "NC04",
-    "NC05",
-    "NC06",
-    "NC07",
-    "NC08",
-    "NC09",
-    "NC10",
+    "P01 P02 P03 P04 P05 P06 P07 P08 P11 P12 NC01 NC03 NC04 NC05 NC06 NC07 NC08 NC09 NC10",
+    each=runs,
     formula="a variable of the run is none that the platform sets, and none of the known mistakes",
     source="NCCL 2.30 user guide, environment variables; corrections NC01 to NC10",
 )
-def nccl_against_platform(draft: Draft) -> Iterable[Observation]:
+def nccl_against_platform(_: Draft, run: TrainingRun) -> Iterable[Observation]:
     """Variables that take collectives off the fabric, or that change nothing, are refused by name."""
-    for path, run in runs(draft):
-        for index, each in enumerate(run.nccl):
-            why = _FORBIDDEN.get(each.name)
-            if why is None and (found := _FORBIDDEN_VALUES.get(each.name)) and each.value in found[1]:
-                why = (found[0], found[2])
-            if why is not None:
-                yield Observation(
-                    path=f"{path}.nccl[{index}]",
-                    sentence=f"{each.name}={each.value}: {why[1]} ({why[0]})",
-                    remedy="remove it",
-                    subject=run.name,
-                )
+    for index, each in enumerate(run.nccl):
+        why = _FORBIDDEN.get(each.name)
+        if why is None and (found := _FORBIDDEN_VALUES.get(each.name)) and each.value in found[1]:
+            why = (found[0], found[2])
+        if why is not None:
+            yield Observation(
+                path=f"nccl[{index}]",
+                sentence=f"{each.name}={each.value}: {why[1]} ({why[0]})",
+                remedy="remove it",
+            )
 
 
 @rule(
-    "nccl-untried",
-    "P09",
-    "P10",
-    "NC17",
+    "P09 P10 NC17",
     severity=Severity.WARNING,
+    each=runs,
     formula="a run sets no variables of NCCL",
     source="NCCL user guide: variables for debugging are not for production; corrections NC11, NC17",
 )
-def nccl_untried(draft: Draft) -> Iterable[Observation]:
+def nccl_untried(_: Draft, run: TrainingRun) -> Iterable[Observation]:
     """A variable that fixes a choice of NCCL needs a measurement on the software that is used now."""
-    for path, run in runs(draft):
-        odd = [each.name for each in run.nccl if each.name not in _FORBIDDEN and each.name not in _HARMLESS]
-        if odd:
-            yield Observation(
-                path=f"{path}.nccl",
-                sentence=f"{', '.join(odd)}: NCCL chooses by size and topology, and a setting holds for every call",
-                remedy="measure with and without it at each upgrade, or remove it",
-                subject=run.name,
-            )
+    odd = [each.name for each in run.nccl if each.name not in _FORBIDDEN and each.name not in _HARMLESS]
+    if odd:
+        yield Observation(
+            path="nccl",
+            sentence=f"{', '.join(odd)}: NCCL chooses by size and topology, and a setting holds for every call",
+            remedy="measure with and without it at each upgrade, or remove it",
+        )
 
 
 _HARMLESS = ("NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE", "NCCL_TOPO_FILE")

@@ -19,7 +19,6 @@ _STORAGE = "Prometheus documentation, Storage: operational aspects, right-sizing
 
 
 @rule(
-    "metrics-disk",
     "X01",
     formula=f"retentionDays x samples/s x {BYTES_PER_SAMPLE} bytes and the head <= {FILLED:.0%} of diskGib",
     source=_STORAGE,
@@ -45,7 +44,6 @@ def metrics_disk(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "metrics-storm",
     "X10",
     formula=f"sum of series / interval <= {MOST_SAMPLES_PER_S:,} samples/s",
     source="Robust Perception, Scaling and Federating Prometheus: a thousand servers with a thousand series every 10 s",
@@ -67,7 +65,6 @@ def metrics_storm(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "system-pool-room",
     "X11",
     formula="requests of what runs on the system pools <= what the kubelets of their nodes offer",
     source="requests of the charts' and add-ons' pods; Grafana Mimir, planning capacity: 2.5 GB for 300,000 series",
@@ -108,7 +105,6 @@ def _words(millicores: int) -> str:
 
 
 @rule(
-    "alerts-unheard",
     "X02",
     severity=Severity.WARNING,
     formula="a protected stack has a receiver of alerts",
@@ -125,7 +121,6 @@ def alerts_unheard(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "isolation-whole-pool",
     "U05",
     formula="monitoring.isolation.most < count of each pool of several nodes",
     source="Kubernetes documentation, Safely Drain a Node: what is left must hold what runs",

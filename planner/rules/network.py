@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from planner.addressing import AWS_RESERVED_ADDRESSES
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
+from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools, placed_runs
 from planner.types import Subnet
+from settings.aws_pools import AwsPool
+from settings.workloads import TrainingRun
 
 
 @aws_rule(
-    "subnet-size",
     "F02",
     formula="addresses needed <= 2^(32 - prefix) - 5",
     source="Amazon VPC user guide, subnet CIDR blocks: AWS reserves five addresses",
@@ -39,26 +41,23 @@ _XEN = frozenset(
 
 
 @aws_rule(
-    "prefixes-need-nitro",
     "F02",
+    each=known_pools,
     formula="no type of a Xen family, if network.prefixDelegation",
     source="EC2 user guide, Prefix delegation: instances of the Nitro System; EC2 instance types guide, hypervisors",
 )
-def prefixes_need_nitro(draft: AwsDraft) -> Iterable[Observation]:
+def prefixes_need_nitro(draft: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
     """Interfaces of older instances hold no prefixes: their nodes would have single addresses, and pods wait."""
-    for path, pool, plan in known_pools(draft):
-        for each in plan.offers.types if draft.vpc.prefixes else ():
-            if each.family in _XEN:
-                yield Observation(
-                    path=f"{path}.instanceType",
-                    sentence=f"{each.type} is not of the Nitro System, and interfaces of others hold no prefixes",
-                    remedy="take a type of a later family, or remove network.prefixDelegation",
-                    subject=pool.name,
-                )
+    for each in plan.offers.types if draft.vpc.prefixes else ():
+        if each.family in _XEN:
+            yield Observation(
+                path="instanceType",
+                sentence=f"{each.type} is not of the Nitro System, and interfaces of others hold no prefixes",
+                remedy="take a type of a later family, or remove network.prefixDelegation",
+            )
 
 
 @aws_rule(
-    "prefixes-scattered",
     "F02",
     severity=Severity.WARNING,
     formula="subnets of nodes are the stack's own, if network.prefixDelegation",
@@ -106,7 +105,6 @@ def _existing_subnets(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "existing-without-public",
     "F01",
     formula="the VPC names a public subnet, if network.existing and the gateway answers the Internet",
     source="Network Load Balancer user guide, Availability Zones: an Internet-facing one stands in public subnets",
@@ -125,50 +123,45 @@ def existing_without_public(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "efa-limit",
     "NW11",
+    each=known_pools,
     formula="EFA interfaces <= maximum of the type; interfaces of a card <= maximum of the card",
     source="EC2 user guide, Elastic Fabric Adapter; EC2 API reference, DescribeInstanceTypes",
 )
-def efa_limit(draft: AwsDraft) -> Iterable[Observation]:
+def efa_limit(_: AwsDraft, pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
     """A launch template asks for no more EFA interfaces than EC2 attaches, and for no more per card than fit."""
-    for path, pool, plan in known_pools(draft):
-        per_card = Counter(interface.network_card_index for interface in plan.interfaces)
-        crowded = [card.index for card in plan.instance.cards if per_card[card.index] > card.max_interfaces]
-        if plan.efa > plan.instance.efa_max or crowded:
-            yield Observation(
-                path=f"{path}.instanceType",
-                sentence=f"{pool.instance_type} would get {plan.efa} EFA interfaces where EC2 allows "
-                f"{plan.instance.efa_max}" + (f", and too many on card {crowded[0]}" if crowded else ""),
-                remedy="correct the cards of its catalogue row",
-                subject=pool.name,
-                inputs={
-                    "asked": f"{plan.efa} EFA interfaces",
-                    "allowed": f"{plan.instance.efa_max} EFA interfaces",
-                    "cards with too many": str(len(crowded)),
-                },
-            )
+    per_card = Counter(interface.network_card_index for interface in plan.interfaces)
+    crowded = [card.index for card in plan.instance.cards if per_card[card.index] > card.max_interfaces]
+    if plan.efa > plan.instance.efa_max or crowded:
+        yield Observation(
+            path="instanceType",
+            sentence=f"{pool.instance_type} would get {plan.efa} EFA interfaces where EC2 allows "
+            f"{plan.instance.efa_max}" + (f", and too many on card {crowded[0]}" if crowded else ""),
+            remedy="correct the cards of its catalogue row",
+            inputs={
+                "asked": f"{plan.efa} EFA interfaces",
+                "allowed": f"{plan.instance.efa_max} EFA interfaces",
+                "cards with too many": str(len(crowded)),
+            },
+        )
 
 
 @aws_rule(
-    "gang-without-efa",
-    "L07",
-    "FB01",
+    "L07 FB01",
+    each=placed_runs,
     formula="EFA interfaces of a node >= 1 if nodes > 1",
     source="EC2 user guide, Elastic Fabric Adapter",
 )
-def gang_without_efa(draft: AwsDraft) -> Iterable[Observation]:
+def gang_without_efa(draft: AwsDraft, run: TrainingRun, plan: AwsPoolPlan) -> Iterable[Observation]:
     """A gang over several nodes has a fabric: without EFA its collectives run on TCP, and nothing says so."""
-    for path, run, plan in placed_runs(draft):
-        if plan.gpus_per_node and run.nodes > 1 and plan.efa == 0:
-            yield Observation(
-                path=f"{path}.pool",
-                sentence=f"{run.nodes} nodes of {plan.instance.type} would talk over TCP, 10 to 19 times slower than "
-                "EFA, as the type has no EFA interface",
-                remedy=f"take a type with EFA ({', '.join(_efa_types(draft))}) or one node",
-                subject=run.name,
-                inputs={"gang": f"{run.nodes} nodes", "EFA": f"{plan.efa} interfaces of a node"},
-            )
+    if plan.gpus_per_node and run.nodes > 1 and plan.efa == 0:
+        yield Observation(
+            path="pool",
+            sentence=f"{run.nodes} nodes of {plan.instance.type} would talk over TCP, 10 to 19 times slower than "
+            "EFA, as the type has no EFA interface",
+            remedy=f"take a type with EFA ({', '.join(_efa_types(draft))}) or one node",
+            inputs={"gang": f"{run.nodes} nodes", "EFA": f"{plan.efa} interfaces of a node"},
+        )
 
 
 def _efa_types(draft: AwsDraft) -> list[str]:

@@ -1,7 +1,6 @@
 """Where a pool's nodes can be had, what pods they hold, and what becomes of sick ones."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from catalogue.offerings import OFFERINGS_AS_OF, offered
 from catalogue.regions import is_recorded, zones
@@ -10,68 +9,76 @@ from planner.findings import Observation, Severity
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools
 from planner.wording import one_of
-
-if TYPE_CHECKING:
-    from settings.aws_pools import AwsPool
+from settings.aws_pools import AwsPool
 
 _OFFERED_BY = "EC2 API reference, DescribeInstanceTypeOfferings"
 _DAEMON_PODS = 20
 """Pods of DaemonSets that a GPU node may have, generously: drivers of volumes, the GPU Operator's operands, agents."""
 
 
+def _placed(
+    draft: AwsDraft,
+) -> Iterable[tuple[str, AwsPool, Sequence[str], Mapping[str, Sequence[str]]]]:
+    """Pools of whose type it is recorded where it is offered, the zones of their nodes, and where that is.
+
+    A region that is not in the records says nothing, and neither does a site's own type.
+    """
+    platform, offerings = draft.settings.platform, draft.catalogue.offerings
+    for path, pool, _ in known_pools(draft):
+        has = offered(pool.instance_type, offerings)
+        if has is not None and is_recorded(platform.region, offerings):
+            yield path, pool, platform.zones if pool.role == "system" else (platform.gpu_zone,), has
+
+
 @aws_rule(
-    "instance-not-offered",
     "B01",
+    each=_placed,
     formula="gpuZone offers the type of a GPU pool, one of zones that of a system pool",
     source=_OFFERED_BY,
 )
-def instance_not_offered(draft: AwsDraft) -> Iterable[Observation]:
+def instance_not_offered(
+    draft: AwsDraft, pool: AwsPool, wanted: Sequence[str], has: Mapping[str, Sequence[str]]
+) -> Iterable[Observation]:
     """EC2 offers a pool's instance type where its nodes go: what is not offered cannot be bought for any quota."""
     platform = draft.settings.platform
-    for path, pool, wanted, has in _placed(draft):
-        lacking = [zone for zone in wanted if zone not in has.get(platform.region, ())]
-        if len(lacking) == len(wanted):
-            yield Observation(
-                path=f"{path}.instanceType",
-                sentence=f"EC2 offers no {pool.instance_type} in "
-                f"{_spoken(lacking) if platform.region in has else platform.region}, as of {OFFERINGS_AS_OF}; it does "
-                f"in {_everywhere(has, platform.region)}",
-                remedy=_remedy(pool, platform.region, has),
-                subject=pool.name,
-                inputs={"wanted": _spoken(wanted)},
-            )
+    lacking = [zone for zone in wanted if zone not in has.get(platform.region, ())]
+    if len(lacking) == len(wanted):
+        yield Observation(
+            path="instanceType",
+            sentence=f"EC2 offers no {pool.instance_type} in "
+            f"{_spoken(lacking) if platform.region in has else platform.region}, as of {OFFERINGS_AS_OF}; it does "
+            f"in {_everywhere(has, platform.region)}",
+            remedy=_remedy(pool, platform.region, has),
+            inputs={"wanted": _spoken(wanted)},
+        )
 
 
 @aws_rule(
-    "instance-not-in-every-zone",
     "B01",
     severity=Severity.WARNING,
+    each=_placed,
     formula="every one of zones offers the type of a system pool",
     source=_OFFERED_BY,
 )
-def instance_not_in_every_zone(draft: AwsDraft) -> Iterable[Observation]:
+def instance_not_in_every_zone(
+    draft: AwsDraft, pool: AwsPool, wanted: Sequence[str], has: Mapping[str, Sequence[str]]
+) -> Iterable[Observation]:
     """A system pool can have nodes in all zones of the stack; what EC2 refuses in one shows as a degraded group."""
     region = draft.settings.platform.region
-    for path, pool, wanted, has in _placed(draft):
-        here = has.get(region, ())
-        lacking = [zone for zone in wanted if zone not in here]
-        if 0 < len(lacking) < len(wanted):
-            yield Observation(
-                path=f"{path}.instanceType",
-                sentence=f"EC2 offers no {pool.instance_type} in {_spoken(lacking)}, as of {OFFERINGS_AS_OF}, but in "
-                f"{_spoken(here)}, and the pool's nodes are spread over {_spoken(wanted)}",
-                remedy="name other zones in platform.zones, or take a type that all of them offer",
-                subject=pool.name,
-                inputs={"wanted": _spoken(wanted), "offered": _spoken(here)},
-            )
+    here = has.get(region, ())
+    lacking = [zone for zone in wanted if zone not in here]
+    if 0 < len(lacking) < len(wanted):
+        yield Observation(
+            path="instanceType",
+            sentence=f"EC2 offers no {pool.instance_type} in {_spoken(lacking)}, as of {OFFERINGS_AS_OF}, but in "
+            f"{_spoken(here)}, and the pool's nodes are spread over {_spoken(wanted)}",
+            remedy="name other zones in platform.zones, or take a type that all of them offer",
+            inputs={"wanted": _spoken(wanted), "offered": _spoken(here)},
+        )
 
 
 @aws_rule(
-    "zone-unknown",
-    "B01",
-    by_name=True,
-    formula="zones of the stack in the zones of the region that are recorded",
-    source=_OFFERED_BY,
+    "B01", by_name=True, formula="zones of the stack in the zones of the region that are recorded", source=_OFFERED_BY
 )
 def zone_unknown(draft: AwsDraft) -> Iterable[Observation]:
     """Every zone id is one of the region's: the numbers of a region's zones have gaps, and end at 3 in most."""
@@ -88,26 +95,12 @@ def zone_unknown(draft: AwsDraft) -> Iterable[Observation]:
             )
 
 
-def _placed(
-    draft: AwsDraft,
-) -> Iterable[tuple[str, "AwsPool", Sequence[str], Mapping[str, Sequence[str]]]]:
-    """Pools of whose type it is recorded where it is offered, the zones of their nodes, and where that is.
-
-    A region that is not in the records says nothing, and neither does a site's own type.
-    """
-    platform, offerings = draft.settings.platform, draft.catalogue.offerings
-    for path, pool, _ in known_pools(draft):
-        has = offered(pool.instance_type, offerings)
-        if has is not None and is_recorded(platform.region, offerings):
-            yield path, pool, platform.zones if pool.role == "system" else (platform.gpu_zone,), has
-
-
 def _everywhere(has: Mapping[str, Sequence[str]], region: str) -> str:
     """The region's zones that offer it, else the regions."""
     return _spoken(has[region]) if region in has else f"the regions {_spoken(sorted(has))}"
 
 
-def _remedy(pool: "AwsPool", region: str, has: Mapping[str, Sequence[str]]) -> str:
+def _remedy(pool: AwsPool, region: str, has: Mapping[str, Sequence[str]]) -> str:
     """A local zone such as use1-dfw2-az1 has no managed node groups (EKS user guide, Create a managed node group)."""
     zones = [zone for zone in has.get(region, ()) if zone.count("-") == 1]
     key = "platform.zones" if pool.role == "system" else "platform.gpuZone"
@@ -126,49 +119,44 @@ def _spoken(names: Sequence[str]) -> str:
 
 
 @aws_rule(
-    "pods-without-addresses",
-    "LF10",
-    "F02",
+    "LF10 F02",
+    each=known_pools,
     formula=f"devices of a node + {_DAEMON_PODS} daemons <= pods with addresses, where EKS lets in more",
     source="EKS user guide, How maxPods is determined; EC2 user guide, EFA interfaces take places of a network card",
 )
-def pods_without_addresses(draft: AwsDraft) -> Iterable[Observation]:
+def pods_without_addresses(_: AwsDraft, pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
     """EKS' own maxPods does not know of EFA, so the scheduler may send a node more pods than get an address there."""
-    for path, pool, plan in known_pools(draft):
-        expected = plan.devices_per_node + _DAEMON_PODS
-        if plan.addressed_pods < plan.max_pods and expected > plan.addressed_pods:
-            yield Observation(
-                path=f"{path}.instanceType",
-                sentence=f"a {pool.instance_type} with {plan.efa} EFA interfaces has addresses for "
-                f"{plan.addressed_pods} pods, EKS lets {plan.max_pods} in, and up to {expected} are expected "
-                f"({plan.devices_per_node} on its GPUs, {_DAEMON_PODS} of daemons): the last would stay in "
-                "ContainerCreating",
-                remedy="take a larger size",
-                subject=pool.name,
-                inputs={"expected": f"{expected} pods", "addresses": f"{plan.addressed_pods} pods"},
-            )
+    expected = plan.devices_per_node + _DAEMON_PODS
+    if plan.addressed_pods < plan.max_pods and expected > plan.addressed_pods:
+        yield Observation(
+            path="instanceType",
+            sentence=f"a {pool.instance_type} with {plan.efa} EFA interfaces has addresses for "
+            f"{plan.addressed_pods} pods, EKS lets {plan.max_pods} in, and up to {expected} are expected "
+            f"({plan.devices_per_node} on its GPUs, {_DAEMON_PODS} of daemons): the last would stay in "
+            "ContainerCreating",
+            remedy="take a larger size",
+            inputs={"expected": f"{expected} pods", "addresses": f"{plan.addressed_pods} pods"},
+        )
 
 
 @aws_rule(
-    "repair-in-block",
     "LF13",
     severity=Severity.WARNING,
+    each=known_pools,
     formula="repair = false, if capacity = capacity-block",
     source="EKS user guide, Automatically repair nodes in EKS clusters; EC2 user guide, Capacity Blocks for ML",
 )
-def repair_in_block(draft: AwsDraft) -> Iterable[Observation]:
+def repair_in_block(_: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
     """What repair does to a block is known: a node that is replaced there has nowhere else to come from."""
-    for path, pool, plan in known_pools(draft):
-        if plan.block is not None and plan.repair is not None:
-            yield Observation(
-                path=f"{path}.repair",
-                sentence=f"EKS ends a sick node of block {plan.block.reservation} and asks for another one in the same "
-                f"block: until EC2 has given the place back, and for good where the machine itself is broken, the pool "
-                f"has {max(0, plan.count - 1)} of its {plan.count} nodes",
-                remedy=_spare(plan),
-                subject=pool.name,
-                inputs={"repaired at once": f"{plan.repair.parallel} node", "pool": f"{plan.count} nodes"},
-            )
+    if plan.block is not None and plan.repair is not None:
+        yield Observation(
+            path="repair",
+            sentence=f"EKS ends a sick node of block {plan.block.reservation} and asks for another one in the same "
+            f"block: until EC2 has given the place back, and for good where the machine itself is broken, the pool "
+            f"has {max(0, plan.count - 1)} of its {plan.count} nodes",
+            remedy=_spare(plan),
+            inputs={"repaired at once": f"{plan.repair.parallel} node", "pool": f"{plan.count} nodes"},
+        )
 
 
 def _spare(plan: AwsPoolPlan) -> str:

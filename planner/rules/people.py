@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.rules.known import services
 from planner.serving.people import PagePlan
+from settings.serving import Service
 
 _MISSING = {
     "grafana": ("monitoring", "add monitoring: {}"),
@@ -30,56 +32,49 @@ def _there(draft: Draft) -> dict[str, bool]:
 
 
 @rule(
-    "page-missing",
-    "R11",
-    "Y01",
+    "R11 Y01",
+    each=_pages,
     formula="each page of serving.gateway.people.pages is one that the stack has",
     source="Gateway API 1.6, HTTPRoute: a route to a Service that is not there answers 500",
 )
-def page_missing(draft: Draft) -> Iterable[Observation]:
+def page_missing(draft: Draft, page: PagePlan) -> Iterable[Observation]:
     """A page that people are let in to is there."""
     there = _there(draft)
-    for path, page in _pages(draft):
-        if not there[page.page]:
-            what, remedy = _MISSING[page.page]
-            yield Observation(
-                path=f"{path}.page",
-                sentence=f"https://{page.hostname} leads nowhere: the stack has no {what}",
-                remedy=f"{remedy}, or remove the page",
-                subject=page.name,
-            )
+    if not there[page.page]:
+        what, remedy = _MISSING[page.page]
+        yield Observation(
+            path="page",
+            sentence=f"https://{page.hostname} leads nowhere: the stack has no {what}",
+            remedy=f"{remedy}, or remove the page",
+        )
 
 
 @rule(
-    "page-shared",
-    "R11",
-    "Y02",
+    "R11 Y02",
     severity=Severity.WARNING,
     by_name=True,
+    each=_pages,
     formula="teams of the stack <= 1, or no page that shows everybody's work to whoever sees it",
     source="MLflow documentation, Basic HTTP Authentication: off by default; Kubeflow Pipelines 2.17, "
     "backend/src/apiserver/auth: users are told apart in the multi-user mode only",
 )
-def page_shared(draft: Draft) -> Iterable[Observation]:
+def page_shared(draft: Draft, page: PagePlan) -> Iterable[Observation]:
     """Two teams and a page that knows no teams: each sees, and may change, what is the other's."""
     teams = [team.name for team in draft.settings.teams]
     if len(teams) < 2:
         return
-    for path, page in _pages(draft):
-        if page.role is None:
-            yield Observation(
-                path=f"{path}.groups",
-                sentence=f"members of {', '.join(page.groups)} see and may change what everybody has in {page.page}, "
-                f"whichever of the teams {', '.join(teams)} it is of",
-                remedy="name only groups that may see all of it, give the teams stacks of their own, or waive "
-                "page-shared with the page's name as subject and the reason",
-                subject=page.name,
-                inputs={"groups": ", ".join(page.groups), "teams": ", ".join(teams)},
-            )
+    if page.role is None:
+        yield Observation(
+            path="groups",
+            sentence=f"members of {', '.join(page.groups)} see and may change what everybody has in {page.page}, "
+            f"whichever of the teams {', '.join(teams)} it is of",
+            remedy="name only groups that may see all of it, give the teams stacks of their own, or waive "
+            "page-shared with the page's name as subject and the reason",
+            inputs={"groups": ", ".join(page.groups), "teams": ", ".join(teams)},
+        )
 
 
 @aws_rule(
-    "people-unreached",
     "Y01",
     formula="a network that nothing leads out of has the issuer inside (issuerNetworks)",
     source="OpenID Connect Core 1.0, 3.1.3: the client itself asks the token endpoint",
@@ -99,21 +94,19 @@ def people_unreached(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @rule(
-    "tokens-without-issuer",
     "R11",
+    each=services,
     formula="services with tokenGroups only with serving.gateway.people",
     source="Definition of the stack file",
 )
-def tokens_without_issuer(draft: Draft) -> Iterable[Observation]:
+def tokens_without_issuer(draft: Draft, service: Service) -> Iterable[Observation]:
     """Whoever judges tokens knows their issuer."""
     gateway = draft.settings.serving.gateway
     if gateway is not None and gateway.people is not None:
         return
-    for index, service in enumerate(draft.settings.serving.services):
-        if service.token_groups:
-            yield Observation(
-                path=f"serving.services[{index}].tokenGroups",
-                sentence=f"nobody says who issues the tokens of {', '.join(service.token_groups)}",
-                remedy="add serving.gateway.people with issuer and clientId, or remove tokenGroups",
-                subject=service.name,
-            )
+    if service.token_groups:
+        yield Observation(
+            path="tokenGroups",
+            sentence=f"nobody says who issues the tokens of {', '.join(service.token_groups)}",
+            remedy="add serving.gateway.people with issuer and clientId, or remove tokenGroups",
+        )

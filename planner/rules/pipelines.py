@@ -9,7 +9,6 @@ from settings.workloads import TrainingRun
 
 
 @rule(
-    "pipeline-run",
     "R02",
     formula="each of training.pipelines.runs is in training.runs, a PyTorchJob with a dataset that is not staged",
     source="components/kubeflow/pipeline_run.py: data and saves are put into the mounts of a PyTorchJob",
@@ -31,9 +30,7 @@ def pipeline_run(draft: Draft) -> Iterator[Observation]:
 
 
 @rule(
-    "pipeline-sandbox",
-    "Y05",
-    "PF04",
+    "Y05 PF04",
     formula="a pool has sandbox, if training.pipelines.sandbox",
     source='Kubernetes documentation, "Runtime Class": a pod goes where its class is, and waits where that is nowhere',
 )
@@ -64,7 +61,6 @@ def _wrong(run: TrainingRun | None, known: tuple[str, ...]) -> tuple[str, str] |
 
 
 @rule(
-    "pipeline-registry",
     "R02",
     formula="training.tracking.kind is mlflow, where pipelines.runs is not empty",
     source="node/pipelines/registration.py: it speaks with MLflow's registry",

@@ -29,7 +29,6 @@ _MARK = "or say gpucluster:example: true, where nobody is to deploy it so"
 
 
 @rule(
-    "placeholder",
     "LF03",
     formula="no value is one of documentation, unless example: true",
     source="RFC 5737, RFC 3849, RFC 9637 (addresses); RFC 2606, RFC 6761 (names); AWS documentation (accounts, keys)",

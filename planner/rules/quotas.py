@@ -8,9 +8,7 @@ from planner.findings import Observation, Severity
 
 
 @aws_rule(
-    "quota-above-default",
-    "Z04",
-    "A07",
+    "Z04 A07",
     severity=Severity.WARNING,
     formula="need <= default",
     source="Default values in AWS Service Quotas and the services' user guides",

@@ -7,11 +7,12 @@ from catalogue.types import UsageClass
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_MINUTE
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.forecast import Forecast
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.reliability.checkpoints import overhead
-from planner.reliability.losses import SPOT_MOST_LOST_MINUTES, covered_hours, failure_cost
-from planner.reliability.mttf import Mttf, failure_rate, mttf
-from planner.rules.known import known_runs, placed_runs, timed_runs
+from planner.reliability.mttf import SPOT_MOST_LOST_MINUTES, Mttf, covered_hours, failure_cost, failure_rate, mttf
+from planner.rules.known import Seen, known_runs, placed_runs, timed_runs
+from settings.workloads import TrainingRun
 
 _MOST_LOSS = 0.05
 _MOST_UNSAVED_GPUS = 16
@@ -23,161 +24,140 @@ _RSC = "Kokolis et al. 2024, Revisiting Reliability in Large-Scale Machine Learn
 
 
 @rule(
-    "checkpoint-interval",
-    "T01",
-    "T10",
-    "PF21",
+    "T01 T10 PF21",
     severity=Severity.WARNING,
+    each=known_runs,
     formula="pause / interval + interval / (2 x MTTF) <= 5 %, or twice that at the interval sqrt(2 x pause x MTTF)",
     source=f"Young 1974; {_RSC}",
 )
-def checkpoint_interval(draft: Draft) -> Iterable[Observation]:
+def checkpoint_interval(_: Draft, seen: Seen) -> Iterable[Observation]:
     """Checkpoints are neither so rare nor so frequent that they lose a twentieth of the time, and twice what they must.
 
     Spot instances end long before the hardware fails; `spot-checkpoints` is about them.
     """
-    for seen in known_runs(draft):
-        best, saving = seen.training.best_checkpoint_seconds, seen.plan.saving
-        if best is None or saving is None or _is_spot(seen.pool):
-            continue
-        failing = seen.training.mttf
-        pause, every, minutes = saving.within_s, saving.every_s, f"{saving.every_s / SECONDS_PER_MINUTE:g} min"
-        now, least = overhead(pause, every, failing.hours), overhead(pause, best, failing.hours)
-        if now > max(_MOST_LOSS, 2 * least):
-            cost = failure_cost(failing.gpus, 0.0, every_s=every, restart_s=0.0)
-            yield Observation(
-                path=f"{seen.path}.checkpoint.everyMinutes",
-                sentence=f"every {minutes} with pauses up to {pause:g} s loses {now:.1%} of the "
-                f"time at {_told(failing)}: each failure takes {cost.gpu_hours:.0f} GPU hours, with "
-                f"{failing.gpus - 1} GPUs waiting for one",
-                remedy=f"every {best / 60:.0f} min would lose {least:.1%}",
-                subject=seen.run.name,
-                inputs={
-                    "pause": f"{pause:g} s",
-                    "interval": minutes,
-                    "MTTF": f"{failing.hours:.1f} h",
-                },
-            )
+    best, saving = seen.training.best_checkpoint_seconds, seen.plan.saving
+    if best is None or saving is None or _is_spot(seen.pool):
+        return
+    failing = seen.training.mttf
+    pause, every, minutes = saving.within_s, saving.every_s, f"{saving.every_s / SECONDS_PER_MINUTE:g} min"
+    now, least = overhead(pause, every, failing.hours), overhead(pause, best, failing.hours)
+    if now > max(_MOST_LOSS, 2 * least):
+        cost = failure_cost(failing.gpus, 0.0, every_s=every, restart_s=0.0)
+        yield Observation(
+            path="checkpoint.everyMinutes",
+            sentence=f"every {minutes} with pauses up to {pause:g} s loses {now:.1%} of the "
+            f"time at {_told(failing)}: each failure takes {cost.gpu_hours:.0f} GPU hours, with "
+            f"{failing.gpus - 1} GPUs waiting for one",
+            remedy=f"every {best / 60:.0f} min would lose {least:.1%}",
+            inputs={
+                "pause": f"{pause:g} s",
+                "interval": minutes,
+                "MTTF": f"{failing.hours:.1f} h",
+            },
+        )
 
 
 @rule(
-    "restarts-run-out",
-    "KJ08",
-    "T10",
+    "KJ08 T10",
     severity=Severity.WARNING,
+    each=timed_runs,
     formula="P(failures <= restarts) >= 95 %, failures independent with mean run / MTTF",
     source=f"{_RSC}; PyTorch documentation, torchrun",
 )
-def restarts_run_out(draft: Draft) -> Iterable[Observation]:
+def restarts_run_out(_: Draft, seen: Seen, forecast: Forecast, days: float) -> Iterable[Observation]:
     """A run that is long enough to fail several times may begin again as often."""
-    for seen, forecast, days in timed_runs(draft):
-        # Beyond some thousand failures nobody computes how many restarts suffice.
-        wanted = forecast.restarts if forecast.restarts is not None else round(forecast.failures or 0)
-        if wanted > seen.run.restarts:
-            failing = seen.training.mttf
-            yield Observation(
-                path=f"{seen.path}.restarts",
-                sentence=f"{seen.run.restarts} restarts are used up in "
-                f"{covered_hours(seen.run.restarts, failing.hours):.0f} h on average at {_told(failing)}, and the run "
-                f"takes {days:.0f} days, in which about {forecast.failures:.0f} failures each restart all workers",
-                remedy=f"set it to {wanted}, with checkpoints that another number of GPUs can read"
-                if wanted <= _MOST_RESTARTS
-                else f"a run may have {_MOST_RESTARTS} restarts: part it into runs that each begin at a checkpoint",
-                subject=seen.run.name,
-                inputs={
-                    "run": f"{days:.1f} d",
-                    "MTTF": f"{failing.hours:.1f} h",
-                    "restarts": str(seen.run.restarts),
-                },
-            )
+    # Beyond some thousand failures nobody computes how many restarts suffice.
+    wanted = forecast.restarts if forecast.restarts is not None else round(forecast.failures or 0)
+    if wanted > seen.run.restarts:
+        failing = seen.training.mttf
+        yield Observation(
+            path="restarts",
+            sentence=f"{seen.run.restarts} restarts are used up in "
+            f"{covered_hours(seen.run.restarts, failing.hours):.0f} h on average at {_told(failing)}, and the run "
+            f"takes {days:.0f} days, in which about {forecast.failures:.0f} failures each restart all workers",
+            remedy=f"set it to {wanted}, with checkpoints that another number of GPUs can read"
+            if wanted <= _MOST_RESTARTS
+            else f"a run may have {_MOST_RESTARTS} restarts: part it into runs that each begin at a checkpoint",
+            inputs={
+                "run": f"{days:.1f} d",
+                "MTTF": f"{failing.hours:.1f} h",
+                "restarts": str(seen.run.restarts),
+            },
+        )
 
 
 @rule(
-    "deadline-before-end",
     "T10",
     severity=Severity.WARNING,
+    each=timed_runs,
     formula="deadline >= run, what failures take included",
     source="Kubeflow training-operator v1, RunPolicy.activeDeadlineSeconds: at its end all pods are removed",
 )
-def deadline_before_end(draft: Draft) -> Iterable[Observation]:
+def deadline_before_end(_: Draft, seen: Seen, _forecast: Forecast, days: float) -> Iterable[Observation]:
     """A run comes to the end of its tokens before its deadline ends it."""
-    for seen, _, days in timed_runs(draft):
-        deadline, hours = seen.run.deadline_hours, days * HOURS_PER_DAY
-        if deadline is not None and deadline < hours:
-            yield Observation(
-                path=f"{seen.path}.deadlineHours",
-                sentence=f"ends the run after {deadline:g} h, and its tokens take {hours:.0f} h once it runs",
-                remedy=f"set it to {ceil(hours)} and what it may wait in its queue, or train on fewer tokens",
-                subject=seen.run.name,
-                inputs={"run": f"{days:.1f} d"},
-            )
+    deadline, hours = seen.run.deadline_hours, days * HOURS_PER_DAY
+    if deadline is not None and deadline < hours:
+        yield Observation(
+            path="deadlineHours",
+            sentence=f"ends the run after {deadline:g} h, and its tokens take {hours:.0f} h once it runs",
+            remedy=f"set it to {ceil(hours)} and what it may wait in its queue, or train on fewer tokens",
+            inputs={"run": f"{days:.1f} d"},
+        )
 
 
-@rule(
-    "run-without-checkpoints",
-    "T01",
-    severity=Severity.WARNING,
-    formula="failures = run / MTTF < 1",
-    source=_RSC,
-)
-def run_without_checkpoints(draft: Draft) -> Iterable[Observation]:
+@rule("T01", severity=Severity.WARNING, each=timed_runs, formula="failures = run / MTTF < 1", source=_RSC)
+def run_without_checkpoints(_: Draft, seen: Seen, forecast: Forecast, days: float) -> Iterable[Observation]:
     """A run that will fail once at least does not begin at its first step again."""
-    for seen, forecast, days in timed_runs(draft):
-        if seen.run.checkpoint is None and (forecast.failures or 0) >= 1:
-            failing = seen.training.mttf
-            yield Observation(
-                path=f"{seen.path}.checkpoint",
-                sentence=f"the run takes {days:.1f} days without failures, about {forecast.failures:.0f} are "
-                f"to be expected at {_told(failing)}, and it says nothing about checkpoints",
-                remedy="add checkpoint with everyMinutes and withinSeconds",
-                subject=seen.run.name,
-                inputs={"run": f"{days:.1f} d", "MTTF": f"{failing.hours:.1f} h"},
-            )
+    if seen.run.checkpoint is None and (forecast.failures or 0) >= 1:
+        failing = seen.training.mttf
+        yield Observation(
+            path="checkpoint",
+            sentence=f"the run takes {days:.1f} days without failures, about {forecast.failures:.0f} are "
+            f"to be expected at {_told(failing)}, and it says nothing about checkpoints",
+            remedy="add checkpoint with everyMinutes and withinSeconds",
+            inputs={"run": f"{days:.1f} d", "MTTF": f"{failing.hours:.1f} h"},
+        )
 
 
 @rule(
-    "large-run-without-checkpoints",
     "T01",
     severity=Severity.WARNING,
+    each=placed_runs,
     formula=f"GPUs of the run <= {_MOST_UNSAVED_GPUS}, if it says nothing of checkpoints",
     source=f"Definition of the planner; {_RSC}",
 )
-def large_run_without_checkpoints(draft: Draft) -> Iterable[Observation]:
+def large_run_without_checkpoints(draft: Draft, run: TrainingRun, pool: PoolPlan) -> Iterable[Observation]:
     """A run on many GPUs saves: a failed node, a change of its pod and a drain each start it from its first step."""
-    forecast = {seen.run.name for seen, told, _ in timed_runs(draft) if (told.failures or 0) >= 1}
-    for path, run, pool in placed_runs(draft):
-        gpus = run.nodes * pool.gpus_per_node
-        elsewhere = run.name in forecast or (isinstance(pool, AwsPoolPlan) and (_is_spot(pool) or pool.block))
-        if run.checkpoint is None and gpus > _MOST_UNSAVED_GPUS and not elsewhere:
-            failing = mttf(gpus, failure_rate(pool.gpu, draft.settings.training.failures_per_1000_node_days))
-            yield Observation(
-                path=f"{path}.checkpoint",
-                sentence=f"the run says nothing about checkpoints, so a failure ({_told(failing)}) and every change of "
-                f"its nodes, image or script start its {gpus} GPUs from the first step",
-                remedy="add " + ("" if run.model else "model and ") + "checkpoint with everyMinutes and withinSeconds",
-                subject=run.name,
-                inputs={"run": f"{gpus} GPUs", "MTTF": f"{failing.hours:.1f} h"},
-            )
+    forecast = {seen.run.name for path, seen, told, _ in timed_runs(draft) if (told.failures or 0) >= 1}
+    gpus = run.nodes * pool.gpus_per_node
+    elsewhere = run.name in forecast or (isinstance(pool, AwsPoolPlan) and (_is_spot(pool) or pool.block))
+    if run.checkpoint is None and gpus > _MOST_UNSAVED_GPUS and not elsewhere:
+        failing = mttf(gpus, failure_rate(pool.gpu, draft.settings.training.failures_per_1000_node_days))
+        yield Observation(
+            path="checkpoint",
+            sentence=f"the run says nothing about checkpoints, so a failure ({_told(failing)}) and every change of "
+            f"its nodes, image or script start its {gpus} GPUs from the first step",
+            remedy="add " + ("" if run.model else "model and ") + "checkpoint with everyMinutes and withinSeconds",
+            inputs={"run": f"{gpus} GPUs", "MTTF": f"{failing.hours:.1f} h"},
+        )
 
 
 @aws_rule(
-    "spot-checkpoints",
     "T14",
+    each=placed_runs,
     formula="everyMinutes <= 15 on spot",
     source="Definition of the planner; EC2 user guide, Spot Instance interruptions",
 )
-def spot_checkpoints(draft: AwsDraft) -> Iterable[Observation]:
+def spot_checkpoints(_: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) -> Iterable[Observation]:
     """A run on spot instances loses at most a quarter of an hour when AWS takes them back."""
-    for path, run, pool in placed_runs(draft):
-        if pool.usage is UsageClass.SPOT and run.checkpoint and run.checkpoint.every_minutes > SPOT_MOST_LOST_MINUTES:
-            yield Observation(
-                path=f"{path}.checkpoint.everyMinutes",
-                sentence=f"pool {run.pool} is spot, which may end at any time, and a checkpoint is due every "
-                f"{run.checkpoint.every_minutes:g} min only",
-                remedy=f"set it to at most {SPOT_MOST_LOST_MINUTES}",
-                subject=run.name,
-                inputs={"interval": f"{run.checkpoint.every_minutes:g} min"},
-            )
+    if pool.usage is UsageClass.SPOT and run.checkpoint and run.checkpoint.every_minutes > SPOT_MOST_LOST_MINUTES:
+        yield Observation(
+            path="checkpoint.everyMinutes",
+            sentence=f"pool {run.pool} is spot, which may end at any time, and a checkpoint is due every "
+            f"{run.checkpoint.every_minutes:g} min only",
+            remedy=f"set it to at most {SPOT_MOST_LOST_MINUTES}",
+            inputs={"interval": f"{run.checkpoint.every_minutes:g} min"},
+        )
 
 
 def _is_spot(pool: PoolPlan) -> bool:

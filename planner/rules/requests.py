@@ -8,6 +8,7 @@ from catalogue.image_types import numbers, repository, tag
 from planner.draft import Draft, rule
 from planner.findings import Observation, Severity
 from planner.rules.known import services
+from settings.serving import Service
 
 _DRAINS_SINCE = (0, 18)
 
@@ -17,79 +18,72 @@ _LONGEST_DRAIN_S = 7200
 
 
 @rule(
-    "batch-tokens",
     "Q02",
+    each=services,
     formula="maxNumBatchedTokens >= maxNumSeqs; without chunkedPrefill >= maxModelLen",
     source="vLLM 0.29.0, vllm/config/scheduler.py, verify_max_model_len",
 )
-def batch_tokens(draft: Draft) -> Iterable[Observation]:
+def batch_tokens(_: Draft, service: Service) -> Iterable[Observation]:
     """A step has a token for each request of a batch, and a whole prompt where prompts are not cut."""
-    for path, service in services(draft):
-        tokens = service.max_num_batched_tokens
-        if tokens is None:
-            continue
-        least = service.max_num_seqs or 0
-        what = f"a batch of {least} requests takes a token of each"
-        if not service.chunked_prefill and service.max_model_len > least:
-            least = service.max_model_len
-            what = f"without chunkedPrefill a prompt of {least} tokens is one step"
-        if tokens < least:
-            yield Observation(
-                path=f"{path}.maxNumBatchedTokens",
-                sentence=f"is {tokens}, and {what}: vLLM refuses to start",
-                remedy=f"raise it to {least} or more, or leave it out",
-                subject=service.name,
-                inputs={"maxNumBatchedTokens": f"{tokens} tokens", "at least": f"{least} tokens"},
-            )
+    tokens = service.max_num_batched_tokens
+    if tokens is None:
+        return
+    least = service.max_num_seqs or 0
+    what = f"a batch of {least} requests takes a token of each"
+    if not service.chunked_prefill and service.max_model_len > least:
+        least = service.max_model_len
+        what = f"without chunkedPrefill a prompt of {least} tokens is one step"
+    if tokens < least:
+        yield Observation(
+            path="maxNumBatchedTokens",
+            sentence=f"is {tokens}, and {what}: vLLM refuses to start",
+            remedy=f"raise it to {least} or more, or leave it out",
+            inputs={"maxNumBatchedTokens": f"{tokens} tokens", "at least": f"{least} tokens"},
+        )
 
 
 @rule(
-    "prefill-whole",
     "Q02",
     severity=Severity.WARNING,
+    each=services,
     formula="chunkedPrefill",
     source="vLLM 0.29.0, vllm/engine/arg_utils.py, _set_default_chunked_prefill_and_prefix_caching_args",
 )
-def prefill_whole(draft: Draft) -> Iterable[Observation]:
+def prefill_whole(_: Draft, service: Service) -> Iterable[Observation]:
     """vLLM reads long prompts in parts; it warns that without it may crash or answer wrongly."""
-    for path, service in services(draft):
-        if not service.chunked_prefill:
-            yield Observation(
-                path=f"{path}.chunkedPrefill",
-                sentence="is off, which vLLM does not support officially for models that generate: it may crash or "
-                "answer wrongly, and each long prompt stops all streams of its replica",
-                remedy="remove it; a smaller maxNumBatchedTokens keeps the pauses of streams short",
-                subject=service.name,
-            )
+    if not service.chunked_prefill:
+        yield Observation(
+            path="chunkedPrefill",
+            sentence="is off, which vLLM does not support officially for models that generate: it may crash or "
+            "answer wrongly, and each long prompt stops all streams of its replica",
+            remedy="remove it; a smaller maxNumBatchedTokens keeps the pauses of streams short",
+        )
 
 
 @rule(
-    "stream-outlives-drain",
-    "J11",
-    "V12",
+    "J11 V12",
     severity=Severity.WARNING,
+    each=services,
     formula="maxModelLen / tokens per second of a request <= drainSeconds",
     source="Kubernetes, Termination of Pods; vLLM pull request 36666 (--shutdown-timeout)",
 )
-def stream_outlives_drain(draft: Draft) -> Iterable[Observation]:
+def stream_outlives_drain(draft: Draft, service: Service) -> Iterable[Observation]:
     """A replica that stops ends the streams it has begun before it is killed."""
-    for path, service in services(draft):
-        plan = draft.services.get(service.name)
-        if plan is None or plan.longest_stream_seconds <= plan.drain_seconds:
-            continue
-        yield Observation(
-            path=f"{path}.drainSeconds",
-            sentence=f"a stream of {plan.max_model_len} tokens takes {plan.longest_stream_seconds} s at "
-            f"{plan.request_tokens_per_s} tokens/s, and a replica that stops cuts it after {plan.drain_seconds} s",
-            remedy=f"{_longer_drain(plan.longest_stream_seconds)}lower maxModelLen; where callers ask for far fewer "
-            "tokens, waive this rule with that as the reason",
-            subject=service.name,
-            inputs={
-                "maxModelLen": f"{plan.max_model_len} tokens",
-                "rate": f"{plan.request_tokens_per_s} tokens/s",
-                "drain": f"{plan.drain_seconds} s",
-            },
-        )
+    plan = draft.services.get(service.name)
+    if plan is None or plan.longest_stream_seconds <= plan.drain_seconds:
+        return
+    yield Observation(
+        path="drainSeconds",
+        sentence=f"a stream of {plan.max_model_len} tokens takes {plan.longest_stream_seconds} s at "
+        f"{plan.request_tokens_per_s} tokens/s, and a replica that stops cuts it after {plan.drain_seconds} s",
+        remedy=f"{_longer_drain(plan.longest_stream_seconds)}lower maxModelLen; where callers ask for far fewer "
+        "tokens, waive this rule with that as the reason",
+        inputs={
+            "maxModelLen": f"{plan.max_model_len} tokens",
+            "rate": f"{plan.request_tokens_per_s} tokens/s",
+            "drain": f"{plan.drain_seconds} s",
+        },
+    )
 
 
 def _longer_drain(seconds: int) -> str:
@@ -99,22 +93,20 @@ def _longer_drain(seconds: int) -> str:
 
 
 @rule(
-    "server-cannot-drain",
     "J11",
+    each=services,
     formula="version of vllm/vllm-openai >= 0.18",
     source="vLLM pull requests 34730 and 36666 (--shutdown-timeout, v0.18.0)",
 )
-def server_cannot_drain(draft: Draft) -> Iterable[Observation]:
+def server_cannot_drain(_: Draft, service: Service) -> Iterable[Observation]:
     """The server's image knows the option by which it ends its streams; an older one refuses its command line."""
-    for path, service in services(draft):
-        version = numbers(tag(service.image))
-        published = f"/{repository(service.image)}".endswith("/vllm-openai")
-        if published and version and version < _DRAINS_SINCE:
-            yield Observation(
-                path=f"{path}.image",
-                sentence=f"{service.image} is older than vLLM 0.18.0 and does not know --shutdown-timeout, with which "
-                "it is started: it ends at once",
-                remedy="take an image of vLLM 0.18.0 or later, such as vllm/vllm-openai:v0.29.0",
-                subject=service.name,
-                inputs={"version": ".".join(map(str, version))},
-            )
+    version = numbers(tag(service.image))
+    published = f"/{repository(service.image)}".endswith("/vllm-openai")
+    if published and version and version < _DRAINS_SINCE:
+        yield Observation(
+            path="image",
+            sentence=f"{service.image} is older than vLLM 0.18.0 and does not know --shutdown-timeout, with which "
+            "it is started: it ends at once",
+            remedy="take an image of vLLM 0.18.0 or later, such as vllm/vllm-openai:v0.29.0",
+            inputs={"version": ".".join(map(str, version))},
+        )

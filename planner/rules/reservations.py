@@ -1,39 +1,39 @@
 """On-Demand Capacity Reservations: where they are, what they hold, and who starts in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
-
-if TYPE_CHECKING:
-    from settings.aws_pools import AwsPool
-    from settings.capacity_reservation import CapacityReservation
+from settings.aws_pools import AwsPool
+from settings.capacity_reservation import CapacityReservation
 
 _GUIDE = 'EC2 user guide, "Reserve compute capacity with EC2 On-Demand Capacity Reservations"'
 
 
-@aws_rule("reservation-zone", "PF10", formula="zone of a capacityReservation = gpuZone", source=_GUIDE)
-def reservation_zone(draft: AwsDraft) -> Iterable[Observation]:
+def _held(draft: AwsDraft) -> Iterator[tuple[str, AwsPool, CapacityReservation]]:
+    """Reservations of all pools, each with its path."""
+    for index, pool in enumerate(draft.settings.pools):
+        if pool.capacity_reservation:
+            yield f"pools[{index}].capacityReservation", pool, pool.capacity_reservation
+
+
+@aws_rule("PF10", each=_held, formula="zone of a capacityReservation = gpuZone", source=_GUIDE)
+def reservation_zone(draft: AwsDraft, pool: AwsPool, held: CapacityReservation) -> Iterable[Observation]:
     """GPU nodes start in one zone, and a reservation holds instances in one: it is the same."""
     zone = draft.settings.platform.gpu_zone
-    for path, pool, held in _held(draft):
-        if held.zone != zone:
-            yield Observation(
-                path=f"{path}.zone",
-                sentence=f"{held.id or pool.name} holds instances in {held.zone}, and GPU nodes start in {zone} "
-                "(platform.gpuZone)",
-                remedy=f"set platform.gpuZone to {held.zone}, or "
-                + (f"name a reservation in {zone}" if held.id else f"make it in {zone}"),
-                subject=held.id or pool.name,
-                inputs={"reservation": held.zone, "GPU zone": zone},
-            )
+    if held.zone != zone:
+        yield Observation(
+            path="zone",
+            sentence=f"{held.id or pool.name} holds instances in {held.zone}, and GPU nodes start in {zone} "
+            "(platform.gpuZone)",
+            remedy=f"set platform.gpuZone to {held.zone}, or "
+            + (f"name a reservation in {zone}" if held.id else f"make it in {zone}"),
+            subject=held.id or pool.name,
+            inputs={"reservation": held.zone, "GPU zone": zone},
+        )
 
 
 @aws_rule(
-    "reservation-shared",
     "PF10",
     formula="nodes of all pools that name a reservation <= its count; they say the same of it, and are of one type",
     source=f"{_GUIDE}; attributes of a reservation: instances of one type that match it",
@@ -60,44 +60,40 @@ def reservation_shared(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "reservation-over",
     "PF10",
+    each=_held,
     formula="last day of a capacityReservation that the stack makes >= today",
     source="EC2 API reference, CreateCapacityReservation: EndDate",
 )
-def reservation_over(draft: AwsDraft) -> Iterable[Observation]:
+def reservation_over(draft: AwsDraft, pool: AwsPool, held: CapacityReservation) -> Iterable[Observation]:
     """A reservation that the stack makes is not over: EC2 makes none that ends in the past, and the pool names it."""
-    for path, pool, held in _held(draft):
-        if held.end is not None and held.end < draft.today:
-            yield Observation(
-                path=f"{path}.end",
-                sentence=f"the reservation of {pool.name} ended on {held.end}, and its nodes start nowhere else",
-                remedy="set a later day, or remove capacityReservation: nodes that run stay as they are",
-                subject=pool.name,
-                inputs={"last day": str(held.end), "today": str(draft.today)},
-            )
+    if held.end is not None and held.end < draft.today:
+        yield Observation(
+            path="end",
+            sentence=f"the reservation of {pool.name} ended on {held.end}, and its nodes start nowhere else",
+            remedy="set a later day, or remove capacityReservation: nodes that run stay as they are",
+            inputs={"last day": str(held.end), "today": str(draft.today)},
+        )
 
 
 @aws_rule(
-    "reservation-at-night",
     "Z02",
+    severity=Severity.WARNING,
+    each=_held,
     formula="no pool with a capacityReservation, if keeper.offHours",
     source='EC2 user guide, "Capacity Reservation pricing and billing"',
-    severity=Severity.WARNING,
 )
-def reservation_at_night(draft: AwsDraft) -> Iterable[Observation]:
+def reservation_at_night(draft: AwsDraft, pool: AwsPool, held: CapacityReservation) -> Iterable[Observation]:
     """Off-hours save what nodes cost. What is reserved costs as much while nobody runs it."""
     keeper = draft.settings.keeper
     if keeper is None or keeper.off_hours is None:
         return
-    for path, pool, held in _held(draft):
-        yield Observation(
-            path=path,
-            sentence=f"{held.count} instances of {pool.name} are paid for in the off-hours, too, as they stay reserved",
-            remedy="remove capacityReservation, or keeper.offHours",
-            subject=pool.name,
-            inputs={"reserved": f"{held.count} instances"},
-        )
+    yield Observation(
+        path="",
+        sentence=f"{held.count} instances of {pool.name} are paid for in the off-hours, too, as they stay reserved",
+        remedy="remove capacityReservation, or keeper.offHours",
+        inputs={"reserved": f"{held.count} instances"},
+    )
 
 
 def _wrong(
@@ -111,10 +107,3 @@ def _wrong(
     if together > held.count:
         return f"pools {other.name} and {pool.name} have {together} nodes together, and {held.id} holds {held.count}"
     return None
-
-
-def _held(draft: AwsDraft) -> Iterator[tuple[str, AwsPool, CapacityReservation]]:
-    """Reservations of all pools, each with its path."""
-    for index, pool in enumerate(draft.settings.pools):
-        if pool.capacity_reservation:
-            yield f"pools[{index}].capacityReservation", pool, pool.capacity_reservation

@@ -1,17 +1,12 @@
 """Pools whose nodes Karpenter makes: what may run there, what it may start, and what it has to reach."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from catalogue.types import Instance
 from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation, Severity
-
-if TYPE_CHECKING:
-    from settings.aws_pools import AwsPool
-    from settings.karpenter import Karpenter
+from settings.aws_pools import AwsPool
+from settings.karpenter import Karpenter
 
 _TYPES = "karpenter-provider-aws v1.14, pkg/providers/instancetype/types.go"
 _GANGS = (
@@ -20,44 +15,47 @@ _GANGS = (
 )
 
 
-@aws_rule("scaled-pool-serves", "J13", formula="role of a pool with karpenter = inference", source=_GANGS)
-def scaled_pool_serves(draft: AwsDraft) -> Iterable[Observation]:
+def _scaled(draft: AwsDraft) -> Iterator[tuple[str, AwsPool, Karpenter]]:
+    """Pools that Karpenter keeps, each with its path."""
+    for index, pool in enumerate(draft.settings.pools):
+        if pool.karpenter:
+            yield f"pools[{index}]", pool, pool.karpenter
+
+
+@aws_rule("J13", each=_scaled, formula="role of a pool with karpenter = inference", source=_GANGS)
+def scaled_pool_serves(_: AwsDraft, pool: AwsPool, _karpenter: Karpenter) -> Iterable[Observation]:
     """Karpenter keeps pools of services: a gang starts whole or not at all."""
-    for path, pool, _ in _scaled(draft):
-        if pool.role == "training":
-            yield Observation(
-                path=f"{path}.role",
-                sentence="a gang starts when all of its nodes are there, close together, and Karpenter starts some of "
-                "them for some of its pods",
-                remedy=f"remove karpenter and set count to the nodes that {pool.name} needs, or make its role "
-                "inference",
-                subject=pool.name,
-                inputs={"role": pool.role},
-            )
+    if pool.role == "training":
+        yield Observation(
+            path="role",
+            sentence="a gang starts when all of its nodes are there, close together, and Karpenter starts some of "
+            "them for some of its pods",
+            remedy=f"remove karpenter and set count to the nodes that {pool.name} needs, or make its role inference",
+            inputs={"role": pool.role},
+        )
 
 
 @aws_rule(
-    "scaled-types-equal",
     "J13",
+    each=_scaled,
     formula="types of karpenter.instanceTypes: in the catalogue, GPUs and their number and architecture of "
     "instanceType, and no less CPU and memory",
     source="Pods of the pool are planned for its instanceType",
 )
-def scaled_types_equal(draft: AwsDraft) -> Iterable[Observation]:
+def scaled_types_equal(draft: AwsDraft, pool: AwsPool, karpenter: Karpenter) -> Iterable[Observation]:
     """Whatever type Karpenter takes, each pod of the pool finds on it what the plan counts on."""
-    for path, pool, karpenter in _scaled(draft):
-        own = draft.catalogue.instances.get(pool.instance_type)
-        for index, name in enumerate(karpenter.instance_types if own else ()):
-            other = draft.catalogue.instances.get(name)
-            if own and (wrong := unlike(own, other)):
-                yield Observation(
-                    path=f"{path}.karpenter.instanceTypes[{index}]",
-                    sentence=f"{name} {wrong}",
-                    remedy=f"name types with {own.gpu_count} {own.gpu.name if own.gpu else 'GPUs'} and at least "
-                    f"{own.vcpu} vCPU and {own.memory_gib:g} GiB",
-                    subject=name,
-                    inputs={"wanted": own.type, "named": name},
-                )
+    own = draft.catalogue.instances.get(pool.instance_type)
+    for index, name in enumerate(karpenter.instance_types if own else ()):
+        other = draft.catalogue.instances.get(name)
+        if own and (wrong := unlike(own, other)):
+            yield Observation(
+                path=f"karpenter.instanceTypes[{index}]",
+                sentence=f"{name} {wrong}",
+                remedy=f"name types with {own.gpu_count} {own.gpu.name if own.gpu else 'GPUs'} and at least "
+                f"{own.vcpu} vCPU and {own.memory_gib:g} GiB",
+                subject=name,
+                inputs={"wanted": own.type, "named": name},
+            )
 
 
 def unlike(own: Instance, other: Instance | None) -> str | None:
@@ -78,94 +76,79 @@ def unlike(own: Instance, other: Instance | None) -> str | None:
 
 
 @aws_rule(
-    "scaled-gpus-whole",
     "J13",
+    each=_scaled,
     formula="neither mig nor timeSlices beside karpenter",
     source=f"{_TYPES}: a node's nvidia.com/gpu is the number of GPUs of its type",
 )
-def scaled_gpus_whole(draft: AwsDraft) -> Iterable[Observation]:
+def scaled_gpus_whole(_: AwsDraft, pool: AwsPool, _karpenter: Karpenter) -> Iterable[Observation]:
     """Karpenter counts whole GPUs: where each is offered several times, it starts several nodes for what one holds."""
-    for path, pool, _ in _scaled(draft):
-        for key, shared in (("mig", pool.mig), ("timeSlices", pool.time_slices)):
-            if shared is not None:
-                yield Observation(
-                    path=f"{path}.{key}",
-                    sentence=f"GPUs of pool {pool.name} are to be shared, and Karpenter counts each of them once: it "
-                    "would start a node for every pod",
-                    remedy=f"remove {key}, or remove karpenter and set count",
-                    subject=pool.name,
-                    inputs={key: str(shared)},
-                )
+    for key, shared in (("mig", pool.mig), ("timeSlices", pool.time_slices)):
+        if shared is not None:
+            yield Observation(
+                path=key,
+                sentence=f"GPUs of pool {pool.name} are to be shared, and Karpenter counts each of them once: it "
+                "would start a node for every pod",
+                remedy=f"remove {key}, or remove karpenter and set count",
+                inputs={key: str(shared)},
+            )
 
 
 @aws_rule(
-    "scaled-needs-a-way-out",
     "J13",
+    each=_scaled,
     formula="a way out of the network, if Karpenter makes nodes",
     source="karpenter.sh, Getting Started, Private Clusters: IAM and the price list have no endpoint in a VPC",
 )
-def scaled_needs_a_way_out(draft: AwsDraft) -> Iterable[Observation]:
+def scaled_needs_a_way_out(draft: AwsDraft, _pool: AwsPool, _karpenter: Karpenter) -> Iterable[Observation]:
     """Karpenter reaches what it asks: EC2, EKS, SQS, Systems Manager, IAM and the price list."""
     if draft.vpc.leads_out:
         return
-    for path, pool, _ in _scaled(draft):
-        yield Observation(
-            path=f"{path}.karpenter",
-            sentence="Karpenter asks IAM and AWS' price list, which have no endpoints in a VPC, and nothing leads out "
-            "of the network",
-            remedy="take platform.network.nat: one, or remove karpenter and set count",
-            subject=pool.name,
-        )
+    yield Observation(
+        path="karpenter",
+        sentence="Karpenter asks IAM and AWS' price list, which have no endpoints in a VPC, and nothing leads out "
+        "of the network",
+        remedy="take platform.network.nat: one, or remove karpenter and set count",
+    )
 
 
 @aws_rule(
-    "scaled-off-hours",
     "J13",
     severity=Severity.WARNING,
+    each=_scaled,
     formula="no keeper.offHours beside karpenter",
     source="Definition of the stack file: offHours empties node groups",
 )
-def scaled_off_hours(draft: AwsDraft) -> Iterable[Observation]:
+def scaled_off_hours(draft: AwsDraft, _pool: AwsPool, _karpenter: Karpenter) -> Iterable[Observation]:
     """Off hours empty node groups; nodes that Karpenter made stay as long as their pods do."""
     keeper = draft.settings.keeper
     if keeper is None or keeper.off_hours is None:
         return
-    for path, pool, _ in _scaled(draft):
-        yield Observation(
-            path=f"{path}.karpenter",
-            sentence="off hours take the nodes of node groups, and services keep those that Karpenter made for them",
-            remedy="accept that they run on, or remove karpenter and set count",
-            subject=pool.name,
-        )
+    yield Observation(
+        path="karpenter",
+        sentence="off hours take the nodes of node groups, and services keep those that Karpenter made for them",
+        remedy="accept that they run on, or remove karpenter and set count",
+    )
 
 
 @aws_rule(
-    "scaled-spot-alone",
     "J14",
     severity=Severity.WARNING,
+    each=_scaled,
     formula="a pool with karpenter has two types or more, or on-demand too, if it is bought as spot",
     source='EC2 user guide, "Best practices for Amazon EC2 Spot": be flexible about instance types; karpenter-provider-'
     "aws v1.14, pkg/cache/unavailableofferings.go: an offer that EC2 refused is not asked for again for three minutes",
 )
-def scaled_spot_alone(draft: AwsDraft) -> Iterable[Observation]:
+def scaled_spot_alone(draft: AwsDraft, pool: AwsPool, karpenter: Karpenter) -> Iterable[Observation]:
     """There is something else to start where EC2 has no spot instance of one type: else pods wait as long as it has
     none.
     """
-    for path, pool, karpenter in _scaled(draft):
-        plan = draft.pools.get(pool.name)
-        if pool.capacity == "spot" and plan and plan.scaled and len(plan.scaled.usages) * len(plan.scaled.types) == 1:
-            yield Observation(
-                path=f"{path}.karpenter",
-                sentence=f"pods of {pool.name} wait while EC2 has no spot {pool.instance_type} in one zone, and "
-                f"nothing else may be started, of up to {karpenter.max_count} nodes",
-                remedy="name further instanceTypes, or capacities: [spot, on-demand]",
-                subject=pool.name,
-                inputs={"offers": "1"},
-            )
-
-
-def _scaled(draft: AwsDraft) -> Iterator[tuple[str, AwsPool, Karpenter]]:
-    """Pools that Karpenter keeps, each with its path."""
-    for index, pool in enumerate(draft.settings.pools):
-        if pool.karpenter:
-            yield f"pools[{index}]", pool, pool.karpenter
+    plan = draft.pools.get(pool.name)
+    if pool.capacity == "spot" and plan and plan.scaled and len(plan.scaled.usages) * len(plan.scaled.types) == 1:
+        yield Observation(
+            path="karpenter",
+            sentence=f"pods of {pool.name} wait while EC2 has no spot {pool.instance_type} in one zone, and "
+            f"nothing else may be started, of up to {karpenter.max_count} nodes",
+            remedy="name further instanceTypes, or capacities: [spot, on-demand]",
+            inputs={"offers": "1"},
+        )

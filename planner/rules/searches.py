@@ -14,19 +14,17 @@ _SCALES = ("random", "tpe", "multivariate-tpe")
 
 
 @rule(
-    "trial-algorithm",
-    "R01",
-    "R05",
+    "R01 R05",
+    each=experiments,
     formula="cmaes: two ranges at least; grid: steps, and most <= combinations; hyperband: parallel >= "
     "reduction ^ floor(log(most of the resource) / log(reduction)); scale log: random and TPE only",
     source=f"{_SERVICES}: goptuna/service.go, optuna/service.py, hyperband/service.py, skopt/base_service.py",
 )
-def trial_algorithm(draft: Draft) -> Iterator[Observation]:
+def trial_algorithm(_: Draft, seen: Seen) -> Iterator[Observation]:
     """The algorithm can take the parameters: Katib finds out when the first trial is due, and fails the experiment."""
-    for seen in experiments(draft):
-        look = {"cmaes": _cmaes, "grid": _grid, "hyperband": _hyperband}.get(seen.plan.algorithm, _nothing)
-        yield from look(seen)
-        yield from _scales(seen)
+    look = {"cmaes": _cmaes, "grid": _grid, "hyperband": _hyperband}.get(seen.plan.algorithm, _nothing)
+    yield from look(seen)
+    yield from _scales(seen)
 
 
 def _nothing(seen: Seen) -> Iterator[Observation]:  # noqa: ARG001 - the others look at it
@@ -38,18 +36,16 @@ def _cmaes(seen: Seen) -> Iterator[Observation]:
     lists = [index for index, each in enumerate(seen.plan.parameters) if each.low is None]
     if len(ranges) < 2:
         yield Observation(
-            path=f"{seen.path}.algorithm.name",
+            path="algorithm.name",
             sentence=f"cmaes searches two ranges of numbers at least, and {len(ranges)} of the parameters is one",
             remedy="add a floatRange or intRange, or take tpe",
-            subject=seen.plan.name,
             inputs={"ranges": str(len(ranges))},
         )
     elif lists:
         yield Observation(
-            path=f"{seen.path}.parameters[{lists[0]}]",
+            path=f"parameters[{lists[0]}]",
             sentence="cmaes models numbers of ranges, and takes this parameter's values at random",
             remedy="make it a range, or take tpe, which learns of lists too",
-            subject=seen.plan.name,
             inputs={"lists": str(len(lists)), "ranges": str(len(ranges))},
         )
 
@@ -59,19 +55,17 @@ def _grid(seen: Seen) -> Iterator[Observation]:
     for index, count in enumerate(steps):
         if count is None:
             yield Observation(
-                path=f"{seen.path}.parameters[{index}].floatRange.step",
+                path=f"parameters[{index}].floatRange.step",
                 sentence="is missing: a grid has points, and a range of decimal numbers has none without it",
                 remedy="add it, or take random",
-                subject=seen.plan.name,
                 inputs={"trials": str(seen.plan.most)},
             )
     known = [each for each in steps if each is not None]
     if len(known) == len(steps) and seen.plan.most > prod(known):
         yield Observation(
-            path=f"{seen.path}.trials.most",
+            path="trials.most",
             sentence=f"is {seen.plan.most}, and the grid has {prod(known)} points",
             remedy=f"set it to {prod(known)} at most",
-            subject=seen.plan.name,
             inputs={"trials": str(seen.plan.most), "points": str(prod(known))},
         )
 
@@ -90,10 +84,9 @@ def _hyperband(seen: Seen) -> Iterator[Observation]:
     if not told:
         names = [each.name for each in seen.plan.parameters if each.kind == "int"]
         yield Observation(
-            path=f"{seen.path}.algorithm.resource",
+            path="algorithm.resource",
             sentence=f"{seen.said.algorithm.resource} is no parameter with an intRange, whose most a whole trial takes",
             remedy=f"take {' or '.join(names)}" if names else "add a parameter such as steps with an intRange",
-            subject=seen.plan.name,
             inputs={"parallel": str(seen.plan.parallel)},
         )
         return
@@ -101,11 +94,10 @@ def _hyperband(seen: Seen) -> Iterator[Observation]:
     least = eta ** int(log(most) / log(eta)) if most >= 1 else 1
     if seen.plan.parallel < least:
         yield Observation(
-            path=f"{seen.path}.trials.parallel",
+            path="trials.parallel",
             sentence=f"is {seen.plan.parallel}, and hyperband begins with {least} trials at once: {eta} ^ "
             f"floor(log {most:g} / log {eta})",
             remedy=f"raise it to {least}, or lower the most of {told['resource_name']}",
-            subject=seen.plan.name,
             inputs={"parallel": str(seen.plan.parallel), "at least": str(least)},
         )
 
@@ -115,9 +107,8 @@ def _scales(seen: Seen) -> Iterator[Observation]:
         if parameter.log and seen.plan.algorithm not in _SCALES:
             kind = "floatRange" if parameter.kind == "double" else "intRange"
             yield Observation(
-                path=f"{seen.path}.parameters[{index}].{kind}.scale",
+                path=f"parameters[{index}].{kind}.scale",
                 sentence=f"is log, and {seen.plan.algorithm} reads no scale: nearly all trials would be near the most",
                 remedy=f"take {', '.join(_SCALES)}, or list numbers",
-                subject=seen.plan.name,
                 inputs={"least": str(parameter.low), "most": str(parameter.high)},
             )

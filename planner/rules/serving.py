@@ -15,104 +15,93 @@ from planner.training.layout import tensor_degrees
 from planner.wording import one_of
 from planner.workload_types import ServicePlan
 from settings.serving import Service
+from settings.workloads import TrainingRun
 
 _QUANTIZATIONS: tuple[Quantization, ...] = ("none", "fp8", "int4")
 _SHORTEST_LENGTH = 256
 
 
-@rule("model-unknown", "C01", formula="model in the catalogue's models", source="Definition of the stack file")
-def model_unknown(draft: Draft) -> Iterable[Observation]:
+@rule("C01", each=workloads, formula="model in the catalogue's models", source="Definition of the stack file")
+def model_unknown(draft: Draft, user: TrainingRun | Service) -> Iterable[Observation]:
     """Every service, and every run that names a model, names a row of the model catalogue."""
     known = draft.catalogue.models
-    for path, user in workloads(draft):
-        if user.model is not None and user.model not in known:
-            yield Observation(
-                path=f"{path}.model",
-                sentence=f"the catalogue has no model {echo(user.model)}",
-                remedy=or_own_row(meant(user.model, known), "models"),
-                subject=user.name,
-            )
+    if user.model is not None and user.model not in known:
+        yield Observation(
+            path="model",
+            sentence=f"the catalogue has no model {echo(user.model)}",
+            remedy=or_own_row(meant(user.model, known), "models"),
+        )
 
 
 @rule(
-    "tensor-parallel",
-    "C04",
-    "IN12",
+    "C04 IN12",
+    each=services,
     formula="heads mod tensorParallel = 0; KV heads mod tensorParallel = 0 or tensorParallel mod KV heads = 0; "
     "tensorParallel <= GPUs of a node",
     source="vLLM documentation, parallelism and scaling",
 )
-def tensor_parallel(draft: Draft) -> Iterable[Observation]:
+def tensor_parallel(draft: Draft, service: Service) -> Iterable[Observation]:
     """Tensor parallelism divides the heads and the KV heads, and stays inside a node."""
-    for path, service in services(draft):
-        size = service.tensor_parallel
-        model, pool = draft.catalogue.models.get(service.model), draft.pools.get(service.pool)
-        if model and size not in tensor_degrees(model, size):
-            fitting = tensor_degrees(model, pool.gpus_per_node if pool else size)
-            yield Observation(
-                path=f"{path}.tensorParallel",
-                sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
-                remedy=f"take {one_of(fitting)}",
-                subject=service.name,
-                inputs={"heads": str(model.heads), "KV heads": str(model.kv_heads)},
-            )
-        if pool and 0 < pool.gpus_per_node < size:
-            yield Observation(
-                path=f"{path}.tensorParallel",
-                sentence=f"{size} GPUs are more than the {pool.gpus_per_node} of a {pool.hardware}",
-                remedy=f"take at most {pool.gpus_per_node}, or larger nodes for pool {pool.name}",
-                subject=service.name,
-                inputs={"GPUs per node": f"{pool.gpus_per_node} GPUs"},
-            )
+    size = service.tensor_parallel
+    model, pool = draft.catalogue.models.get(service.model), draft.pools.get(service.pool)
+    if model and size not in tensor_degrees(model, size):
+        fitting = tensor_degrees(model, pool.gpus_per_node if pool else size)
+        yield Observation(
+            path="tensorParallel",
+            sentence=f"{size} does not divide {model.heads} heads and {model.kv_heads} KV heads of {model.name}",
+            remedy=f"take {one_of(fitting)}",
+            inputs={"heads": str(model.heads), "KV heads": str(model.kv_heads)},
+        )
+    if pool and 0 < pool.gpus_per_node < size:
+        yield Observation(
+            path="tensorParallel",
+            sentence=f"{size} GPUs are more than the {pool.gpus_per_node} of a {pool.hardware}",
+            remedy=f"take at most {pool.gpus_per_node}, or larger nodes for pool {pool.name}",
+            inputs={"GPUs per node": f"{pool.gpus_per_node} GPUs"},
+        )
 
 
-@rule("model-context", "IN12", formula="maxModelLen <= context of the model", source="config.json of the model")
-def model_context(draft: Draft) -> Iterable[Observation]:
+@rule("IN12", each=services, formula="maxModelLen <= context of the model", source="config.json of the model")
+def model_context(draft: Draft, service: Service) -> Iterable[Observation]:
     """A service does not promise more context than the model was trained for."""
-    for path, service in services(draft):
-        model = draft.catalogue.models.get(service.model)
-        if model and service.max_model_len > model.context:
-            yield Observation(
-                path=f"{path}.maxModelLen",
-                sentence=f"{service.max_model_len} tokens are more than the {model.context} of {model.name}",
-                remedy=f"set it to at most {model.context}",
-                subject=service.name,
-                inputs={"maxModelLen": f"{service.max_model_len} tokens", "context": f"{model.context} tokens"},
-            )
+    model = draft.catalogue.models.get(service.model)
+    if model and service.max_model_len > model.context:
+        yield Observation(
+            path="maxModelLen",
+            sentence=f"{service.max_model_len} tokens are more than the {model.context} of {model.name}",
+            remedy=f"set it to at most {model.context}",
+            inputs={"maxModelLen": f"{service.max_model_len} tokens", "context": f"{model.context} tokens"},
+        )
 
 
 @rule(
-    "model-fits-gpus",
-    "C02",
-    "C04",
-    "Q02",
+    "C02 C04 Q02",
+    each=services,
     formula="(tensorParallel x (memory x utilization - overhead) - weights - adapters) / bytes per token "
     ">= maxModelLen; overhead = the largest step, CUDA graphs and libraries",
     source="vLLM 0.29.0, vllm/v1/worker/gpu_worker.py, determine_available_memory",
 )
-def model_fits_gpus(draft: Draft) -> Iterable[Observation]:
+def model_fits_gpus(draft: Draft, service: Service) -> Iterable[Observation]:
     """Beside the weights there is KV cache for at least one sequence of full length."""
-    for path, service in services(draft):
-        plan = draft.services.get(service.name)
-        if plan is None or plan.full_sequences:
-            continue
-        pool = draft.pools[service.pool]
-        gpu_gb = device_gb(pool)
-        yield Observation(
-            path=f"{path}.tensorParallel",
-            sentence=f"{plan.weights_gb} GB of weights{_beside(plan)} leave {plan.pod.gpus} x {gpu_gb:.1f} GB room for "
-            f"{max(0, plan.kv_cache_tokens)} tokens of KV cache, and one sequence has {service.max_model_len}",
-            remedy=_what_fits(draft.catalogue.models[service.model], service, plan, pool),
-            subject=service.name,
-            inputs={
-                "weights": f"{plan.weights_gb} GB",
-                "memory": f"{plan.pod.gpus} x {gpu_gb:.1f} GB",
-                "overhead": f"{plan.overhead_gb:g} GB",
-                "adapters": f"{plan.lora_gb:g} GB",
-                "KV cache": f"{plan.kv_cache_gb} GB",
-                "per token": f"{plan.kv_bytes_per_token} B",
-            },
-        )
+    plan = draft.services.get(service.name)
+    if plan is None or plan.full_sequences:
+        return
+    pool = draft.pools[service.pool]
+    gpu_gb = device_gb(pool)
+    yield Observation(
+        path="tensorParallel",
+        sentence=f"{plan.weights_gb} GB of weights{_beside(plan)} leave {plan.pod.gpus} x {gpu_gb:.1f} GB room for "
+        f"{max(0, plan.kv_cache_tokens)} tokens of KV cache, and one sequence has {service.max_model_len}",
+        remedy=_what_fits(draft.catalogue.models[service.model], service, plan, pool),
+        inputs={
+            "weights": f"{plan.weights_gb} GB",
+            "memory": f"{plan.pod.gpus} x {gpu_gb:.1f} GB",
+            "overhead": f"{plan.overhead_gb:g} GB",
+            "adapters": f"{plan.lora_gb:g} GB",
+            "KV cache": f"{plan.kv_cache_gb} GB",
+            "per token": f"{plan.kv_bytes_per_token} B",
+        },
+    )
 
 
 def _beside(plan: ServicePlan) -> str:
@@ -145,43 +134,39 @@ def _what_fits(model: Model, service: Service, plan: ServicePlan, pool: PoolPlan
 
 
 @rule(
-    "service-precision",
     "B05",
+    each=services,
     formula="compute capability >= 8.0",
     source="vLLM documentation, supported hardware of model types",
 )
-def service_precision(draft: Draft) -> Iterable[Observation]:
+def service_precision(draft: Draft, service: Service) -> Iterable[Observation]:
     """The GPU computes in bf16, which the published models are in and the server asks for."""
-    for path, service in services(draft):
-        gpu = draft.pools[service.pool].gpu if service.name in draft.services else None
-        if gpu is not None and gpu.bf16_tflops is None:
-            yield Observation(
-                path=f"{path}.pool",
-                sentence=f"{gpu.name} (compute capability {gpu.compute_capability}) does not compute in bf16, and "
-                f"{service.model} is published in it",
-                remedy=f"take GPUs of compute capability 8.0 or later for pool {service.pool}",
-                subject=service.name,
-                inputs={"compute capability": str(gpu.compute_capability)},
-            )
+    gpu = draft.pools[service.pool].gpu if service.name in draft.services else None
+    if gpu is not None and gpu.bf16_tflops is None:
+        yield Observation(
+            path="pool",
+            sentence=f"{gpu.name} (compute capability {gpu.compute_capability}) does not compute in bf16, and "
+            f"{service.model} is published in it",
+            remedy=f"take GPUs of compute capability 8.0 or later for pool {service.pool}",
+            inputs={"compute capability": str(gpu.compute_capability)},
+        )
 
 
 @rule(
-    "fp8-weights-only",
     "HW07",
     severity=Severity.WARNING,
+    each=services,
     formula="compute capability >= 8.9",
     source="vLLM documentation, FP8 W8A8",
 )
-def fp8_weights_only(draft: Draft) -> Iterable[Observation]:
+def fp8_weights_only(draft: Draft, service: Service) -> Iterable[Observation]:
     """Without FP8 tensor cores quantized weights save memory, and the computation is as slow as in 16 bits."""
-    for path, service in services(draft):
-        gpu = draft.pools[service.pool].gpu if service.name in draft.services else None
-        if gpu is not None and gpu.fp8_tflops is None and service.quantization == "fp8":
-            yield Observation(
-                path=f"{path}.quantization",
-                sentence=f"{gpu.name} (compute capability {gpu.compute_capability}) has no FP8 tensor cores, so fp8 "
-                "weights are widened for every computation",
-                remedy="take GPUs of compute capability 8.9 or later for speed, or keep it for the memory it saves",
-                subject=service.name,
-                inputs={"compute capability": str(gpu.compute_capability)},
-            )
+    gpu = draft.pools[service.pool].gpu if service.name in draft.services else None
+    if gpu is not None and gpu.fp8_tflops is None and service.quantization == "fp8":
+        yield Observation(
+            path="quantization",
+            sentence=f"{gpu.name} (compute capability {gpu.compute_capability}) has no FP8 tensor cores, so fp8 "
+            "weights are widened for every computation",
+            remedy="take GPUs of compute capability 8.9 or later for speed, or keep it for the memory it saves",
+            inputs={"compute capability": str(gpu.compute_capability)},
+        )

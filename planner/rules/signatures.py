@@ -11,7 +11,6 @@ _KYVERNO = "Kyverno 1.19.1"
 
 
 @rule(
-    "signed-namespace",
     "Y09",
     formula="each of supply.signatures.namespaces is one whose images this stack file names",
     source=f"{_KYVERNO}, ImageValidatingPolicy: every image of a pod that is matched has to be verified",
@@ -31,9 +30,7 @@ def signed_namespace(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "signed-image-not-pinned",
-    "Y09",
-    "Y10",
+    "Y09 Y10",
     by_name=True,
     formula="every image that runs in supply.signatures.namespaces has a digest",
     source=f"{_KYVERNO}, pkg/image/verification/evaluator/policy.go, checkDigests: an image without is refused",
@@ -54,7 +51,6 @@ def signed_image_not_pinned(draft: Draft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "keyless-without-a-way-out",
     "Y09",
     formula="a network from which nothing leads out has supply.signatures.key",
     source=f"{_KYVERNO}, pkg/image/verifiers/ivpol/cosign/opts.go: without a key it fetches Sigstore's roots by TUF",

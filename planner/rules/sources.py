@@ -12,7 +12,17 @@ _LONG_COPY_S = SECONDS_PER_HOUR
 _NAMES = "S3 user guide, General purpose buckets naming rules: a bucket's name is the whole partition's"
 
 
-@aws_rule("source-undeclared", "LF03", formula="every bucket of weights and datasets is one of sources", source=_NAMES)
+def _pinned_by(draft: Draft) -> Iterator[tuple[str, str, str, str | None]]:
+    """Settings path of the digest, name, address and digest of everything that is served."""
+    for path, service in services(draft):
+        yield f"{path}.weightsSha256", service.name, service.weights, service.weights_sha256
+        for index, each in enumerate(service.adapters):
+            yield f"{path}.adapters[{index}].weightsSha256", each.name, each.weights, each.weights_sha256
+    for index, server in enumerate(draft.settings.serving.triton):
+        yield f"serving.triton[{index}].weightsSha256", server.name, server.models, server.weights_sha256
+
+
+@aws_rule("LF03", formula="every bucket of weights and datasets is one of sources", source=_NAMES)
 def source_undeclared(draft: AwsDraft) -> Iterable[Observation]:
     """Each source bucket has its owner's account declared, so that a bucket that a stranger took is not read."""
     declared = {each.bucket for each in draft.settings.storage.sources}
@@ -31,7 +41,6 @@ def source_undeclared(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @rule(
-    "dataset-copy",
     "LF14",
     severity=Severity.WARNING,
     formula="size / rate of one copier <= 1 h",
@@ -53,51 +62,39 @@ def dataset_copy(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "weights-not-pinned",
     "I03",
     by_name=True,
+    each=_pinned_by,
     formula="weights of a bucket have weightsSha256, if lifecycle.protect",
     source="safety of what is served: whoever can write to the bucket decides what the model says",
 )
-def weights_not_pinned(draft: Draft) -> Iterable[Observation]:
+def weights_not_pinned(draft: Draft, name: str, address: str, sha256: str | None) -> Iterable[Observation]:
     """In production weights are what somebody has looked at: a hub's commit, or files whose digests are on record."""
-    for path, name, address, sha256 in _pinned_by(draft):
-        if draft.settings.lifecycle.protect and sha256 is None and isinstance(source_of(address), ObjectSource):
-            yield Observation(
-                path=path,
-                sentence=f"the stack is protected and nothing says what {address} holds: with other files there, "
-                f"{name} serves another model",
-                remedy="put a SHA256SUMS of all files beside them and its own SHA-256 here, or waive "
-                f"weights-not-pinned with {name} as subject",
-                subject=name,
-            )
+    if draft.settings.lifecycle.protect and sha256 is None and isinstance(source_of(address), ObjectSource):
+        yield Observation(
+            path="",
+            sentence=f"the stack is protected and nothing says what {address} holds: with other files there, "
+            f"{name} serves another model",
+            remedy="put a SHA256SUMS of all files beside them and its own SHA-256 here, or waive "
+            f"weights-not-pinned with {name} as subject",
+            subject=name,
+        )
 
 
 @rule(
-    "weights-sums-unused",
     "Q05",
+    each=_pinned_by,
     formula="weightsSha256 is said of weights in a bucket only",
     source="definition of the program: a hub's commit has its own hashes, and a claim is not copied",
 )
-def weights_sums_unused(draft: Draft) -> Iterable[Observation]:
+def weights_sums_unused(_: Draft, _name: str, address: str, sha256: str | None) -> Iterable[Observation]:
     """A digest of weights is set only where there are files to compare it with."""
-    for path, _, address, sha256 in _pinned_by(draft):
-        if sha256 is not None and not isinstance(source_of(address), ObjectSource):
-            yield Observation(
-                path=path,
-                sentence=f"{address} is not copied from a bucket, so nothing is compared with a SHA256SUMS",
-                remedy="remove weightsSha256: a hub's commit is compared with the hub's hashes, a claim with nothing",
-            )
-
-
-def _pinned_by(draft: Draft) -> Iterator[tuple[str, str, str, str | None]]:
-    """Settings path of the digest, name, address and digest of everything that is served."""
-    for path, service in services(draft):
-        yield f"{path}.weightsSha256", service.name, service.weights, service.weights_sha256
-        for index, each in enumerate(service.adapters):
-            yield f"{path}.adapters[{index}].weightsSha256", each.name, each.weights, each.weights_sha256
-    for index, server in enumerate(draft.settings.serving.triton):
-        yield f"serving.triton[{index}].weightsSha256", server.name, server.models, server.weights_sha256
+    if sha256 is not None and not isinstance(source_of(address), ObjectSource):
+        yield Observation(
+            path="",
+            sentence=f"{address} is not copied from a bucket, so nothing is compared with a SHA256SUMS",
+            remedy="remove weightsSha256: a hub's commit is compared with the hub's hashes, a claim with nothing",
+        )
 
 
 def bucket_of(source: str) -> str:

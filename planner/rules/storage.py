@@ -7,17 +7,13 @@ from planner.findings import Observation, Severity
 from planner.rules.known import stored
 from planner.storage import fsx, local
 from planner.storage.need import staged_gb_per_node
-from planner.storage.types import FILE_SYSTEMS
+from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 
 _GUIDE = 'FSx for Lustre user guide, "Managing storage capacity" and "EFA-enabled file systems"'
 
 
 @aws_rule(
-    "fsx-size",
-    "G05",
-    "ST18",
-    formula="1200 GiB or a multiple of 2400; with EFA a multiple of the tier's own step",
-    source=_GUIDE,
+    "G05 ST18", formula="1200 GiB or a multiple of 2400; with EFA a multiple of the tier's own step", source=_GUIDE
 )
 def fsx_size(draft: AwsDraft) -> Iterable[Observation]:
     """FSx sells 1200 GiB and multiples of 2400; with EFA the tier decides the step, which is the minimum too."""
@@ -37,7 +33,7 @@ def fsx_size(draft: AwsDraft) -> Iterable[Observation]:
     )
 
 
-@aws_rule("fsx-efa-clients", "G05", formula="EFA interfaces of a training node >= 1, if efa", source=_GUIDE)
+@aws_rule("G05", formula="EFA interfaces of a training node >= 1, if efa", source=_GUIDE)
 def fsx_efa_clients(draft: AwsDraft) -> Iterable[Observation]:
     """An EFA file system has clients with EFA; others reach it over TCP at a part of its speed."""
     planned = [pool for pool in draft.pools.values() if pool.role == "training"]
@@ -52,10 +48,9 @@ def fsx_efa_clients(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "fsx-efa-connections",
     "G05",
-    source='FSx for Lustre user guide, "Configuring EFA clients": 1024 EFA connections of a file system',
     formula="sum of (nodes and what an update runs beside them) x EFA interfaces of their Lustre clients <= 1024",
+    source='FSx for Lustre user guide, "Configuring EFA clients": 1024 EFA connections of a file system',
 )
 def fsx_efa_connections(draft: AwsDraft) -> Iterable[Observation]:
     """Every node has its EFA connections to the file system; those beyond its limit get none."""
@@ -71,11 +66,10 @@ def fsx_efa_connections(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "association-backups",
     "G05",
     severity=Severity.WARNING,
-    source="FSx API reference, CreateBackup: backups are of file systems that are not linked to a data repository",
     formula="no storage.lustre.associations, if lifecycle.protect",
+    source="FSx API reference, CreateBackup: backups are of file systems that are not linked to a data repository",
 )
 def association_backups(draft: AwsDraft) -> Iterable[Observation]:
     """A protected stack has backups of its file system, or somebody has read that links end them."""
@@ -90,12 +84,11 @@ def association_backups(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "association-key",
     "G05",
     severity=Severity.WARNING,
     by_name=True,
-    source='FSx for Lustre user guide, "Working with server-side encrypted Amazon S3 buckets"',
     formula="no keyArn of a bucket that an association names",
+    source='FSx for Lustre user guide, "Working with server-side encrypted Amazon S3 buckets"',
 )
 def association_key(draft: AwsDraft) -> Iterable[Observation]:
     """A link with a bucket of SSE-KMS works where the key's own policy lets FSx's role use it; no policy here can."""
@@ -114,39 +107,34 @@ def association_key(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @rule(
-    "nvme-capacity",
-    "ST12",
-    "B09",
+    "ST12 B09",
+    each=stored,
     formula="staged data + kept checkpoints / nodes <= 0.8 x NVMe",
     source="Definition of the planner: a fifth of the drives stays free",
 )
-def nvme_capacity(draft: Draft) -> Iterable[Observation]:
+def nvme_capacity(_: Draft, run: RunStorage, _storage: StoragePlan) -> Iterable[Observation]:
     """What a run keeps on its nodes' own disks leaves a fifth of them free."""
-    for path, run, _ in stored(draft):
-        needed, raw = local.local_gb(run.io), local.raw_gb(run.nvme)
-        if local.fits(run.io, run.nvme):
-            continue
-        staged = staged_gb_per_node(run.io.dataset_gb, run.io.nodes, run.io.staging)
-        staging_is_more = staged >= needed - staged
-        shard = run.io.dataset_gb / run.io.nodes
-        yield Observation(
-            path=f"{path}.dataset.staging" if staging_is_more else f"{path}.checkpoint.keep",
-            sentence=f"each node would keep {needed:.1f} GB on its own disks ({staged:.1f} GB staged, "
-            f"{needed - staged:.1f} GB of checkpoints), and {local.FILL:.0%} of their {raw:.0f} GB are "
-            f"{local.FILL * raw:.0f} GB",
-            remedy=f"stage shards ({shard:.1f} GB a node), or read from the shared file system"
-            if staging_is_more
-            else "keep fewer checkpoints, or write them to the shared file system",
-            subject=run.io.name,
-            inputs={"needed": f"{needed:.1f} GB", "NVMe": f"{raw:.0f} GB", "nodes": str(run.io.nodes)},
-        )
+    needed, raw = local.local_gb(run.io), local.raw_gb(run.nvme)
+    if local.fits(run.io, run.nvme):
+        return
+    staged = staged_gb_per_node(run.io.dataset_gb, run.io.nodes, run.io.staging)
+    staging_is_more = staged >= needed - staged
+    shard = run.io.dataset_gb / run.io.nodes
+    yield Observation(
+        path="dataset.staging" if staging_is_more else "checkpoint.keep",
+        sentence=f"each node would keep {needed:.1f} GB on its own disks ({staged:.1f} GB staged, "
+        f"{needed - staged:.1f} GB of checkpoints), and {local.FILL:.0%} of their {raw:.0f} GB are "
+        f"{local.FILL * raw:.0f} GB",
+        remedy=f"stage shards ({shard:.1f} GB a node), or read from the shared file system"
+        if staging_is_more
+        else "keep fewer checkpoints, or write them to the shared file system",
+        subject=run.io.name,
+        inputs={"needed": f"{needed:.1f} GB", "NVMe": f"{raw:.0f} GB", "nodes": str(run.io.nodes)},
+    )
 
 
 @rule(
-    "storage-capacity",
-    "G28",
-    "ST04",
-    "ST05",
+    "G28 ST04 ST05",
     formula="max(dataTib, datasets + kept checkpoints) <= usable",
     source="Definition of the stack file (dataTib, dataset, checkpoint.keep); redundancy of the file system",
 )

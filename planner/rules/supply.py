@@ -11,7 +11,6 @@ from planner.findings import Observation, Severity
 
 
 @aws_rule(
-    "image-not-mirrored",
     "J16",
     severity=Severity.WARNING,
     formula="every image is pulled from supply.registry, if there is one",
@@ -29,7 +28,6 @@ def image_not_mirrored(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @rule(
-    "chart-not-pinned",
     "I03",
     by_name=True,
     formula="every chart's package has a digest on record, if lifecycle.protect",
@@ -52,9 +50,7 @@ def chart_not_pinned(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "chart-images-not-pinned",
-    "I03",
-    "Y10",
+    "I03 Y10",
     severity=Severity.WARNING,
     formula="images of charts have digests, or come from supply.registry, if lifecycle.protect",
     source="Kubernetes documentation, images: a tag may name another content tomorrow; charts name theirs by tag",
@@ -78,10 +74,9 @@ def chart_images_not_pinned(draft: Draft) -> Iterable[Observation]:
 
 
 @rule(
-    "charts-not-checked",
     "I03",
-    formula="supply.charts is set, if lifecycle.protect",
     severity=Severity.WARNING,
+    formula="supply.charts is set, if lifecycle.protect",
     source="pulumi-kubernetes, provider/pkg/provider/helm_release.go: locateChart takes what the repository sends",
 )
 def charts_not_checked(draft: Draft) -> Iterable[Observation]:

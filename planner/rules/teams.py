@@ -8,9 +8,7 @@ from planner.teams import most_usd_a_month, plan_teams
 
 
 @rule(
-    "team-quota-beyond-queue",
-    "Y02",
-    "M01",
+    "Y02 M01",
     formula="gpus of the team <= gpus of its queue, and of the training pools",
     source="Definition of the stack file (teams, scheduling.queues)",
 )
@@ -32,7 +30,6 @@ def team_quota_beyond_queue(draft: Draft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "team-budget",
     "Z02",
     severity=Severity.WARNING,
     formula="gpus x dearest GPU-hour of the training pools x 730 h <= monthlyUsd",

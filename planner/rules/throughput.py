@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.forecast import Forecast
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import Seen, known_runs, timed_runs
 from planner.throughput import Claim, claim, peak_tflops
@@ -16,42 +17,39 @@ _MOST_DAYS = 365
 
 
 @rule(
-    "run-claim",
-    "NC20",
-    "C10",
+    "NC20 C10",
+    each=known_runs,
     formula="MFU = tokens/s x (6 x active parameters [+ 12 x layers x width x sequence]) / (GPUs x dense peak) <= 1",
     source=_PALM,
 )
-def run_claim(draft: Draft) -> Iterable[Observation]:
+def run_claim(_: Draft, seen: Seen) -> Iterable[Observation]:
     """A throughput and a utilisation that a run is said to reach can be true, and of the same run."""
-    for seen in known_runs(draft):
-        expected = seen.run.expected
-        if expected is None or expected.tokens_per_second is None:
-            continue
-        told = claim(
-            seen.model,
-            seen.plan.gpus,
-            peak_tflops(seen.gpu, seen.run.precision),
-            tokens_per_s_=expected.tokens_per_second,
-            mfu_=expected.mfu if expected.mfu is not None else 0.0,
-            sequence=seen.run.sequence_length,
-        )
-        if told.possible and (expected.mfu is None or told.holds):
-            continue
-        yield Observation(
-            path=f"{seen.path}.expected.tokensPerSecond",
-            sentence=f"{told.tokens_per_s:,.0f} tokens/s of {seen.model.name} are {_meant(told)} of what "
-            f"{seen.plan.gpus} {seen.gpu.name} compute at most" + (f", not {told.mfu:.0%}" if told.mfu else ""),
-            remedy=_possible(seen, told),
-            subject=seen.run.name,
-            inputs={
-                "tokens": f"{told.tokens_per_s:g} tokens/s",
-                "MFU": f"{told.least_mfu:.1%}",
-                "GPUs": str(seen.plan.gpus),
-                "peak": f"{peak_tflops(seen.gpu, seen.run.precision):g} TFLOP/s dense",
-                "active parameters": f"{seen.model.active_parameters:g}",
-            },
-        )
+    expected = seen.run.expected
+    if expected is None or expected.tokens_per_second is None:
+        return
+    told = claim(
+        seen.model,
+        seen.plan.gpus,
+        peak_tflops(seen.gpu, seen.run.precision),
+        tokens_per_s_=expected.tokens_per_second,
+        mfu_=expected.mfu if expected.mfu is not None else 0.0,
+        sequence=seen.run.sequence_length,
+    )
+    if told.possible and (expected.mfu is None or told.holds):
+        return
+    yield Observation(
+        path="expected.tokensPerSecond",
+        sentence=f"{told.tokens_per_s:,.0f} tokens/s of {seen.model.name} are {_meant(told)} of what "
+        f"{seen.plan.gpus} {seen.gpu.name} compute at most" + (f", not {told.mfu:.0%}" if told.mfu else ""),
+        remedy=_possible(seen, told),
+        inputs={
+            "tokens": f"{told.tokens_per_s:g} tokens/s",
+            "MFU": f"{told.least_mfu:.1%}",
+            "GPUs": str(seen.plan.gpus),
+            "peak": f"{peak_tflops(seen.gpu, seen.run.precision):g} TFLOP/s dense",
+            "active parameters": f"{seen.model.active_parameters:g}",
+        },
+    )
 
 
 def _meant(told: Claim) -> str:
@@ -70,117 +68,104 @@ def _possible(seen: Seen, told: Claim) -> str:
 
 
 @rule(
-    "run-unlike-forecast",
-    "A17",
-    "C10",
+    "A17 C10",
     severity=Severity.WARNING,
+    each=known_runs,
     formula="forecast / (1 + range) <= expected tokens/s <= forecast / (1 - range)",
     source="catalogue/calibration.py: published runs by software, GPU and precision",
 )
-def run_unlike_forecast(draft: Draft) -> Iterable[Observation]:
+def run_unlike_forecast(_: Draft, seen: Seen) -> Iterable[Observation]:
     """The expected throughput of a run lies in the range of measured runs like it; otherwise the number or the layout
     is wrong.
     """
-    for seen in known_runs(draft):
-        forecast = seen.plan.forecast
-        if forecast is None or not forecast.measured or (step := forecast.step) is None:
-            continue
-        few, many = step.rate_range
-        if few <= forecast.tokens_per_s <= many:
-            continue
-        yield Observation(
-            path=f"{seen.path}.expected",
-            sentence=f"{forecast.tokens_per_s:,.0f} tokens/s are {forecast.tokens_per_s / step.tokens_per_s:.2g} times "
-            f"what is forecast for this layout on {seen.plan.gpus} {seen.gpu.name}, {about(few)} to {about(many)} "
-            "tokens/s",
-            remedy="keep it if this layout was measured with this software, and name that in software; else remove it",
-            subject=seen.run.name,
-            inputs={"expected": f"{forecast.tokens_per_s:g} tokens/s", "forecast": f"{step.tokens_per_s:.0f} tokens/s"},
-        )
+    forecast = seen.plan.forecast
+    if forecast is None or not forecast.measured or (step := forecast.step) is None:
+        return
+    few, many = step.rate_range
+    if few <= forecast.tokens_per_s <= many:
+        return
+    yield Observation(
+        path="expected",
+        sentence=f"{forecast.tokens_per_s:,.0f} tokens/s are {forecast.tokens_per_s / step.tokens_per_s:.2g} times "
+        f"what is forecast for this layout on {seen.plan.gpus} {seen.gpu.name}, {about(few)} to {about(many)} "
+        "tokens/s",
+        remedy="keep it if this layout was measured with this software, and name that in software; else remove it",
+        inputs={"expected": f"{forecast.tokens_per_s:g} tokens/s", "forecast": f"{step.tokens_per_s:.0f} tokens/s"},
+    )
 
 
 @rule(
-    "network-bound",
-    "HW26",
-    "NC19",
-    "NC22",
-    "P14",
+    "HW26 NC19 NC22 P14",
     severity=Severity.WARNING,
+    each=known_runs,
     formula="exposed exchanges / step <= 50 %; step by phases as in NCCL's cost model",
     source="NCCL 2.30.7, src/tuning; nccl-tests, doc/PERFORMANCE.md",
 )
-def network_bound(draft: Draft) -> Iterable[Observation]:
+def network_bound(_: Draft, seen: Seen) -> Iterable[Observation]:
     """A step computes at least as long as it waits for its exchanges. `gang-without-efa` is about nodes on TCP."""
-    for seen in known_runs(draft):
-        step = seen.plan.forecast.step if seen.plan.forecast else None
-        over_tcp = isinstance(seen.pool, AwsPoolPlan) and seen.pool.efa == 0
-        if step is None or step.communication_share <= _MOST_WAITING or over_tcp:
-            continue
-        waiting = sum(phase.exposed_s for phase in step.phases)
-        yield Observation(
-            path=f"{seen.path}.parallelism",
-            sentence=f"of a step of {step.seconds:.2f} s, {waiting:.2f} s ({step.communication_share:.0%}) pass "
-            f"waiting for exchanges of {seen.training.layout.world} GPUs, which leaves an MFU of {step.mfu:.0%}",
-            remedy="keep more of it inside nodes (parallelism.tensor, sharding), raise accumulation, or take nodes "
-            f"with more or faster network cards; a faster network shortens these {waiting:.2f} s only",
-            subject=seen.run.name,
-            inputs={
-                "step": f"{step.seconds:.3f} s",
-                "waiting": f"{waiting:.3f} s",
-                "tokens": f"{step.tokens} tokens a step",
-            },
-        )
+    step = seen.plan.forecast.step if seen.plan.forecast else None
+    over_tcp = isinstance(seen.pool, AwsPoolPlan) and seen.pool.efa == 0
+    if step is None or step.communication_share <= _MOST_WAITING or over_tcp:
+        return
+    waiting = sum(phase.exposed_s for phase in step.phases)
+    yield Observation(
+        path="parallelism",
+        sentence=f"of a step of {step.seconds:.2f} s, {waiting:.2f} s ({step.communication_share:.0%}) pass "
+        f"waiting for exchanges of {seen.training.layout.world} GPUs, which leaves an MFU of {step.mfu:.0%}",
+        remedy="keep more of it inside nodes (parallelism.tensor, sharding), raise accumulation, or take nodes "
+        f"with more or faster network cards; a faster network shortens these {waiting:.2f} s only",
+        inputs={
+            "step": f"{step.seconds:.3f} s",
+            "waiting": f"{waiting:.3f} s",
+            "tokens": f"{step.tokens} tokens a step",
+        },
+    )
 
 
 @rule(
-    "run-takes-years",
-    "HW22",
-    "C11",
+    "HW22 C11",
     severity=Severity.WARNING,
+    each=timed_runs,
     formula="tokens / (tokens/s x effective part) / 86400 <= 365 days",
     source=_PALM,
 )
-def run_takes_years(draft: Draft) -> Iterable[Observation]:
+def run_takes_years(_: Draft, seen: Seen, forecast: Forecast, days: float) -> Iterable[Observation]:
     """The tokens of a run go through its GPUs within a year."""
-    for seen, forecast, days in timed_runs(draft):
-        if days <= _MOST_DAYS:
-            continue
-        times = days / _MOST_DAYS
-        yield Observation(
-            path=f"{seen.path}.tokensBillion",
-            sentence=f"{seen.run.tokens_billion:g} billion tokens of {seen.model.name} take {seen.plan.gpus} "
-            f"{seen.gpu.name} {days:,.0f} days at {about(forecast.tokens_per_s)} tokens/s",
-            remedy=f"take {times:.0f} times as many GPUs for a year, or at most "
-            f"{(seen.run.tokens_billion or 0) / times:,.0f} billion tokens",
-            subject=seen.run.name,
-            inputs={
-                "tokens": f"{seen.run.tokens_billion:g} x 10^9",
-                "rate": f"{forecast.tokens_per_s:.0f} tokens/s",
-                "GPUs": str(seen.plan.gpus),
-            },
-        )
+    if days <= _MOST_DAYS:
+        return
+    times = days / _MOST_DAYS
+    yield Observation(
+        path="tokensBillion",
+        sentence=f"{seen.run.tokens_billion:g} billion tokens of {seen.model.name} take {seen.plan.gpus} "
+        f"{seen.gpu.name} {days:,.0f} days at {about(forecast.tokens_per_s)} tokens/s",
+        remedy=f"take {times:.0f} times as many GPUs for a year, or at most "
+        f"{(seen.run.tokens_billion or 0) / times:,.0f} billion tokens",
+        inputs={
+            "tokens": f"{seen.run.tokens_billion:g} x 10^9",
+            "rate": f"{forecast.tokens_per_s:.0f} tokens/s",
+            "GPUs": str(seen.plan.gpus),
+        },
+    )
 
 
 @aws_rule(
-    "block-ends-before-run",
     "PF10",
     severity=Severity.WARNING,
+    each=timed_runs,
     formula="start of the block + days of the run <= 45 minutes before the block's end",
     source="EKS user guide, Capacity Blocks: the group is emptied 40 minutes before the end",
 )
-def block_ends_before_run(draft: AwsDraft) -> Iterable[Observation]:
+def block_ends_before_run(draft: AwsDraft, seen: Seen, forecast: Forecast, days: float) -> Iterable[Observation]:
     """The tokens of a run go through its GPUs before their capacity block ends, which it does hard."""
-    for seen, forecast, days in timed_runs(draft):
-        block = draft.pools[seen.run.pool].block
-        if block is None:
-            continue
-        there = (block.times.checkpoint_by - block.times.start) / timedelta(days=1)
-        if days > there:
-            yield Observation(
-                path=f"{seen.path}.tokensBillion",
-                sentence=f"the run takes {days:.1f} days at {about(forecast.tokens_per_s)} tokens/s, and the "
-                f"block of pool {seen.run.pool} has {there:.1f} until its last checkpoint is due",
-                remedy="go on in another block from that checkpoint, or buy a longer one",
-                subject=seen.run.name,
-                inputs={"run": f"{days:.1f} d", "block": f"{there:.1f} d"},
-            )
+    block = draft.pools[seen.run.pool].block
+    if block is None:
+        return
+    there = (block.times.checkpoint_by - block.times.start) / timedelta(days=1)
+    if days > there:
+        yield Observation(
+            path="tokensBillion",
+            sentence=f"the run takes {days:.1f} days at {about(forecast.tokens_per_s)} tokens/s, and the "
+            f"block of pool {seen.run.pool} has {there:.1f} until its last checkpoint is due",
+            remedy="go on in another block from that checkpoint, or buy a longer one",
+            inputs={"run": f"{days:.1f} d", "block": f"{there:.1f} d"},
+        )

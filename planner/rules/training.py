@@ -9,87 +9,71 @@ from planner.training.advice import smallest_change, smallest_world
 
 
 @rule(
-    "run-context",
     "C01",
     severity=Severity.WARNING,
+    each=known_runs,
     formula="sequenceLength <= context of the model",
     source="config.json of the model",
 )
-def run_context(draft: Draft) -> Iterable[Observation]:
+def run_context(_: Draft, seen: Seen) -> Iterable[Observation]:
     """Sequences longer than the model's context train positions that its configuration does not have."""
-    for seen in known_runs(draft):
-        if seen.run.sequence_length > seen.model.context:
-            yield Observation(
-                path=f"{seen.path}.sequenceLength",
-                sentence=f"{seen.run.sequence_length} tokens are more than the {seen.model.context} of "
-                f"{seen.model.name}",
-                remedy=f"set it to at most {seen.model.context}, unless the run extends the context on purpose",
-                subject=seen.run.name,
-                inputs={
-                    "sequence": f"{seen.run.sequence_length} tokens",
-                    "context": f"{seen.model.context} tokens",
-                },
-            )
+    if seen.run.sequence_length > seen.model.context:
+        yield Observation(
+            path="sequenceLength",
+            sentence=f"{seen.run.sequence_length} tokens are more than the {seen.model.context} of {seen.model.name}",
+            remedy=f"set it to at most {seen.model.context}, unless the run extends the context on purpose",
+            inputs={
+                "sequence": f"{seen.run.sequence_length} tokens",
+                "context": f"{seen.model.context} tokens",
+            },
+        )
 
 
 @rule(
-    "run-precision",
-    "B05",
-    "HW06",
-    "HW07",
+    "B05 HW06 HW07",
+    each=known_runs,
     formula="compute capability >= 8.0 for bf16, >= 8.9 for fp8",
     source="NVIDIA data sheets, tensor core types",
 )
-def run_precision(draft: Draft) -> Iterable[Observation]:
+def run_precision(_: Draft, seen: Seen) -> Iterable[Observation]:
     """The GPU's tensor cores compute in the precision of the run."""
-    for seen in known_runs(draft):
-        rate = seen.gpu.fp8_tflops if seen.run.precision == "fp8" else seen.gpu.bf16_tflops
-        if rate is None:
-            other = "take bf16, or " if seen.run.precision == "fp8" and seen.gpu.bf16_tflops else ""
-            yield Observation(
-                path=f"{seen.path}.precision",
-                sentence=f"{seen.gpu.name} has no {seen.run.precision} tensor cores "
-                f"(compute capability {seen.gpu.compute_capability})",
-                remedy=f"{other}take GPUs that have them for pool {seen.pool.name}",
-                subject=seen.run.name,
-                inputs={"compute capability": str(seen.gpu.compute_capability)},
-            )
+    rate = seen.gpu.fp8_tflops if seen.run.precision == "fp8" else seen.gpu.bf16_tflops
+    if rate is None:
+        other = "take bf16, or " if seen.run.precision == "fp8" and seen.gpu.bf16_tflops else ""
+        yield Observation(
+            path="precision",
+            sentence=f"{seen.gpu.name} has no {seen.run.precision} tensor cores "
+            f"(compute capability {seen.gpu.compute_capability})",
+            remedy=f"{other}take GPUs that have them for pool {seen.pool.name}",
+            inputs={"compute capability": str(seen.gpu.compute_capability)},
+        )
 
 
 @rule(
-    "run-fits-gpus",
-    "C01",
-    "C02",
-    "C07",
-    "O03",
-    "HW21",
-    "HW23",
-    "HW24",
+    "C01 C02 C07 O03 HW21 HW23 HW24",
+    each=known_runs,
     formula="least of states / sharding + gathered layers + activations + buffers + reserve <= memory of a GPU",
     source="Rajbhandari et al. 2020 (ZeRO), section 3; Korthikanti et al. 2022, section 4; published runs",
 )
-def run_fits_gpus(draft: Draft) -> Iterable[Observation]:
+def run_fits_gpus(_: Draft, seen: Seen) -> Iterable[Observation]:
     """Weights, gradients, optimizer states and activations fit the memory of each GPU."""
-    for seen in known_runs(draft):
-        memory = seen.training.memory
-        if not memory.fits:
-            yield _too_large(seen, "takes at least", memory.least_gb)
+    memory = seen.training.memory
+    if not memory.fits:
+        yield _too_large(seen, "takes at least", memory.least_gb)
 
 
 @rule(
-    "run-may-not-fit",
-    "C07",
-    "HW21",
+    "C07 HW21",
     severity=Severity.WARNING,
+    each=known_runs,
     formula="likely states / sharding + gathered layers + activations + buffers + reserve <= memory of a GPU",
     source="published peaks of memory; the range is what software keeps and computes again",
 )
-def run_may_not_fit(draft: Draft) -> Iterable[Observation]:
+def run_may_not_fit(_: Draft, seen: Seen) -> Iterable[Observation]:
     """A run that the planner cannot refuse may still run out of memory: it is near what the GPU holds."""
-    for seen in known_runs(draft):
-        memory = seen.training.memory
-        if memory.fits and memory.total_gb > memory.gpu_gb:
-            yield _too_large(seen, f"takes {memory.least_gb:.0f} to {memory.most_gb:.0f} GB, likely", memory.total_gb)
+    memory = seen.training.memory
+    if memory.fits and memory.total_gb > memory.gpu_gb:
+        yield _too_large(seen, f"takes {memory.least_gb:.0f} to {memory.most_gb:.0f} GB, likely", memory.total_gb)
 
 
 def _too_large(seen: Seen, takes: str, size_gb: float) -> Observation:
@@ -105,11 +89,10 @@ def _too_large(seen: Seen, takes: str, size_gb: float) -> Observation:
     told = ", ".join(f"{name} {size:.1f}" for name, size in parts.items() if size)
     key, remedy = _what_fits(seen)
     return Observation(
-        path=f"{seen.path}.{key}",
+        path=key,
         sentence=f"{seen.model.name} {takes} {size_gb:.1f} GB of each {seen.gpu.name}, whose driver reports "
         f"{memory.gpu_gb:.1f} GB (likely: {told})",
         remedy=remedy,
-        subject=seen.run.name,
         inputs={**{name: f"{size:.1f} GB" for name, size in parts.items()}, "memory": f"{memory.gpu_gb:.1f} GB"},
     )
 

@@ -6,15 +6,13 @@ from catalogue.images import is_pinned
 from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
 from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
-from planner.own_images import images_of
 from planner.rules.known import followed, workloads
+from planner.signatures import images_of
 from planner.wording import one_of
 
 
 @aws_rule(
-    "kubernetes-unsupported",
-    "KJ30",
-    "I03",
+    "KJ30 I03",
     formula="kubernetesVersion in the versions with a recorded AMI release",
     source="Releases of awslabs/amazon-eks-ami; EKS user guide, Kubernetes version lifecycle",
 )
@@ -33,7 +31,6 @@ def kubernetes_unsupported(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "kubernetes-extended-support",
     "KJ30",
     severity=Severity.WARNING,
     formula="today <= end of standard support",
@@ -53,9 +50,7 @@ def kubernetes_extended_support(draft: AwsDraft) -> Iterable[Observation]:
 
 
 @rule(
-    "image-not-pinned",
-    "I03",
-    "IN01",
+    "I03 IN01",
     by_name=True,
     formula="every image has a digest, if lifecycle.protect",
     source="Kubernetes documentation, images: a digest always names the same content",

@@ -11,7 +11,6 @@ LONGEST = timedelta(days=90)
 
 
 @rule(
-    "waiver-far",
     "I03",
     by_name=True,
     formula="until <= today + 90 days, unless the stack is an example",

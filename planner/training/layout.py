@@ -71,7 +71,7 @@ def expert_degrees(model: Model, layout: Layout) -> tuple[int, ...]:
     return tuple(size for size in range(1, count + 1) if count % size == 0 and ranks % size == 0)
 
 
-def context_divides(layout: Layout, sequence: int) -> bool:
+def sequence_divides(layout: Layout, sequence: int) -> bool:
     """Whether the sequence divides among context ranks, which take two equal parts each for balance (Megatron Core)."""
     parts = 2 * layout.context if layout.context > 1 else 1
     return sequence % parts == 0

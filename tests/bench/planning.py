@@ -41,7 +41,7 @@ def production() -> dict[str, float]:
 def large() -> dict[str, float]:
     """CPU seconds and peak memory of planning 4,096 nodes of eight rails, and of a list of their cables."""
     from planner.fabric.cabling import links
-    from planner.fabric.names import names
+    from planner.fabric.design import names
     from planner.plan import plan
     from settings.model import MetalSettings
     from tests.planner.stacks import changed

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from catalogue.tables import SHIPPED
-from planner.draft import registry, rule
+from planner.draft import registry
 from planner.findings import Observation, Registry, Severity
 from planner.plan import Plan, plan
 from settings.errors import SettingsError
@@ -47,8 +47,6 @@ def test_every_rule_names_what_it_guards_and_explains_itself() -> None:
         rule.id for rule in registry.rules if not (rule.guards and rule.look.__doc__ and rule.formula and rule.source)
     ]
     assert unexplained == []
-    with pytest.raises(ValueError, match="two rules are called"):
-        rule(registry.rules[0].id)
 
 
 def test_every_rule_is_broken_by_some_test() -> None:
@@ -89,22 +87,50 @@ def test_a_rule_looks_at_drafts_of_its_own_platform() -> None:
             inputs = {"size": f"{draft.size} nodes"}
             yield Observation(path="pools", sentence=name, remedy="none", inputs=inputs)
 
+        look.__name__ = name
         return look
 
-    rules_.about(Common)("common", "A08", formula="size", source="a document")(asks("common"))
-    rules_.about(Cloud)("cloud", "A08")(asks("cloud"))
-    rules_.about(Racks)("racks", "A08")(asks("racks"))
+    rules_.about(Common)("A08 F02", formula="size", source="a document")(asks("common"))
+    rules_.about(Cloud)("A08", formula="price", source="a page")(asks("cloud"))
+    rules_.about(Racks)("A08", formula="power", source="a row")(asks("racks"))
     found = rules_.findings(Racks(3), (), TODAY)
     assert asked == ["common", "racks"]
     assert [finding.inputs for finding in found] == [{"size": "3 nodes"}] * 2
-    assert [(each.formula, each.source) for each in rules_.rules] == [
-        ("size", "a document"),
-        (None, None),
-        (None, None),
+    assert [(each.formula, each.source, each.guards) for each in rules_.rules] == [
+        ("size", "a document", ("A08", "F02")),
+        ("price", "a page", ("A08",)),
+        ("power", "a row", ("A08",)),
     ]
     assert [finding.rule for finding in rules_.findings(Cloud(1), (), TODAY)] == ["common", "cloud"]
     with pytest.raises(ValueError, match="two rules are called common"):
-        rules_.about(Racks)("common", "A08")
+        rules_.about(Racks)("A08", formula="size", source="a document")(asks("common"))
+
+
+def test_a_rule_of_each_thing_says_where_the_thing_is_and_what_it_is_called() -> None:
+    """Paths begin at the thing's own, and its name is the subject of what has no other."""
+    rules_ = Registry()
+
+    @dataclass(frozen=True)
+    class Pool:
+        name: str
+        nodes: int
+
+    def pools(draft: dict[str, int]) -> Iterable[tuple[str, Pool]]:
+        return ((f"pools[{index}]", Pool(*each)) for index, each in enumerate(draft.items()))
+
+    @rules_.about(dict)("A08", each=pools, formula="nodes > 0", source="a document")
+    def pool_empty(_: dict[str, int], pool: Pool) -> Iterable[Observation]:
+        """Every pool has nodes."""
+        if not pool.nodes:
+            yield Observation(path="count", sentence="is 0", remedy="set it")
+            yield Observation(path="", sentence="it costs nothing", remedy="remove it", subject="money")
+
+    found = rules_.findings({"system": 3, "training": 0}, (), TODAY)
+    assert [(each.rule, each.path, each.subject) for each in found] == [
+        ("pool-empty", "gpucluster:pools[1].count", "training"),
+        ("pool-empty", "gpucluster:pools[1]", "money"),
+    ]
+    assert rules_.rules[0].look.__doc__ == "Every pool has nodes."
 
 
 def test_a_waiver_may_name_a_rule_of_the_other_platform() -> None:

@@ -1,7 +1,7 @@
 """MIG slices and shared GPUs: profiles, labels, resources (KJ24, KJ25, KJ26)."""
 
 from catalogue.gpus import A100_40, H100, H200, L40S, T4
-from planner.mig import mig_config, product_label, profile
+from planner.pool_types import mig_config, product_label, profile
 
 
 def test_profiles_belong_to_a_gpu() -> None:

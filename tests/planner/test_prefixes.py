@@ -12,7 +12,6 @@ from planner.addressing import AWS_RESERVED_ADDRESSES
 from planner.aws import aws_draft
 from planner.draft import registry
 from planner.interfaces import addressed_pods, addresses_per_node, layout, max_pods, pod_addresses_per_node
-from planner.rules.network import prefixes_need_nitro
 from planner.types import AwsPlan
 from tests.planner.stacks import TODAY, planned, settings
 
@@ -76,10 +75,10 @@ def test_older_instances_are_refused() -> None:
     draft = aws_draft(settings("dev", ON), SHIPPED, TODAY)
     old = replace(INSTANCES["g5.48xlarge"], type="p3.16xlarge")
     pools = {**draft.pools, "training": replace(draft.pools["training"], instance=old)}
-    (found,) = prefixes_need_nitro(replace(draft, pools=pools))
+    (rule,) = [each for each in registry.rules if each.id == "prefixes-need-nitro"]
+    (found,) = rule.look(replace(draft, pools=pools))
     assert found.path == "pools[1].instanceType"
-    assert [each.id for each in registry.rules if each.look is prefixes_need_nitro] == ["prefixes-need-nitro"]
-    assert list(prefixes_need_nitro(draft)) == []
+    assert list(rule.look(draft)) == []
 
 
 def test_the_plugin_is_told_and_no_other_stacks_is() -> None:

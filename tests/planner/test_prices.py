@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import date
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,29 +11,18 @@ from catalogue.instances import INSTANCES
 from catalogue.prices import RATES, SERVICES
 from catalogue.types import UsageClass
 from planner.cost.lines import Prices
-from planner.cost.stack import Around, Purchase, fsx_service, stack_prices
-from planner.cost.traffic import Traffic
+from planner.cost.stack import Around, Traffic, fsx_service, stack_prices
 from planner.faces.money import price_facts
+from planner.pool_types import AwsPoolPlan
+from tests.planner.pools import bought
 from tests.planner.stacks import planned
 
 OD, SPOT, BLOCK = UsageClass.ON_DEMAND, UsageClass.SPOT, UsageClass.CAPACITY_BLOCK
 LAB = Around(nat_gateways=1, fsx="fsx-SCRATCH_2-gib", fsx_gib=1200)
 
 
-def purchase(type_: str, count: int, **changes: Any) -> Purchase:
-    known: dict[str, Any] = {
-        "pool": "training",
-        "role": "training",
-        "instance": INSTANCES[type_],
-        "count": count,
-        "usage": OD,
-        "root_volume_gib": 200,
-    }
-    return Purchase(**{**known, **changes})
-
-
-def prices(*purchases: Purchase, around: Around = LAB) -> Prices:
-    return stack_prices(purchases, around, SERVICES, RATES)
+def prices(*pools: AwsPoolPlan, around: Around = LAB) -> Prices:
+    return stack_prices(pools, around, SERVICES, RATES)
 
 
 def line(prices_: Prices, name: str) -> float:
@@ -57,14 +45,14 @@ def test_prod_costs_what_its_parts_cost() -> None:
 @pytest.mark.parametrize(("type_", "hourly", "monthly"), [("p5.48xlarge", 440, 0.32e6), ("p5en.48xlarge", 506, 0.37e6)])
 def test_eight_nodes_on_demand(type_: str, hourly: float, monthly: float) -> None:
     """T3.3: p5 440 USD/h and p5en 506 USD/h, 0.32 and 0.37 million a month of 730 hours."""
-    usd = prices(purchase(type_, 8)).lines[0].usd_per_hour
+    usd = prices(bought(type_, 8)).lines[0].usd_per_hour
     assert usd == pytest.approx(hourly, abs=0.5)
     assert usd * 730 == pytest.approx(monthly, abs=0.005e6)
 
 
 def test_the_cheapest_lab_is_more_than_its_gpu() -> None:
     """PW14, Z12: a g5.xlarge is 1.006 USD/h; with two m7i.large, EKS, NAT and storage the hour is about 1.69."""
-    lab = prices(purchase("m7i.large", 2, role="system", pool="system"), purchase("g5.xlarge", 1))
+    lab = prices(bought("m7i.large", 2, role="system", name="system"), bought("g5.xlarge", 1))
     assert line(lab, "pool training: g5.xlarge, on-demand") == pytest.approx(1.006)
     volumes, file_system = 3 * 200 * 0.08 / 730, 1200 * 0.14 / 730
     use = (3 * 60 * 0.045 + 2 * 200 * 0.02 + 1000 * 0.023 + 20 * 0.5) / 730
@@ -85,7 +73,7 @@ def test_spot_is_priced_as_spot() -> None:
 
 def test_block_counts_by_the_hour_and_is_paid_as_a_whole() -> None:
     """PF10, T3.9: 4 x p5e for 7 days: 159.20 USD/h, 168 of the month's 730 hours, 26,745.60 USD in advance."""
-    block = purchase("p5e.48xlarge", 4, usage=BLOCK, blocks=((date(2026, 12, 1), date(2026, 12, 8), 4),))
+    block = bought("p5e.48xlarge", 4, usage=BLOCK, blocks=((date(2026, 12, 1), date(2026, 12, 8), 4),))
     prices_ = prices(block)
     (paid,) = prices_.blocks
     assert (paid.pool, paid.hours) == ("training", 168)
@@ -107,7 +95,7 @@ def test_extended_support_is_six_times_the_price() -> None:
 def test_use_is_assumed_and_says_so() -> None:
     """PW14: NAT and zones are charged per GB as well as per hour; what is assumed stands in the plan."""
     busy = replace(LAB, traffic=Traffic(nat_gb_per_node=1000, cross_zone_gb_per_system_node=500, object_gb=5e4))
-    used = prices(purchase("m7i.large", 3, role="system", pool="system"), around=busy)
+    used = prices(bought("m7i.large", 3, role="system", name="system"), around=busy)
     assert line(used, "GB a month through the NAT gateway") == pytest.approx(3 * 1000 * 0.045 / 730)
     assert line(used, "GB a month across zones") == pytest.approx(3 * 500 * 0.02 / 730)
     assert line(used, "GB in S3") == pytest.approx(50_000 * 0.023 / 730)
@@ -156,8 +144,8 @@ def test_more_nodes_never_cost_less(type_: str, usage: UsageClass, count: int, m
     def booked(nodes: int) -> tuple[tuple[date, date, int], ...]:
         return ((date(2026, 12, 1), date(2026, 12, 15), nodes),) if usage is BLOCK and nodes else ()
 
-    before = prices(purchase(type_, count, usage=usage, blocks=booked(count)))
-    after = prices(purchase(type_, count + more, usage=usage, blocks=booked(count + more)))
+    before = prices(bought(type_, count, usage=usage, blocks=booked(count)))
+    after = prices(bought(type_, count + more, usage=usage, blocks=booked(count + more)))
     assert after.hourly >= before.hourly
     assert after.hourly_low >= before.hourly_low
     assert after.monthly >= before.monthly

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from planner.fabric.cabling import links
-from planner.fabric.design import FabricDesign, Topology
-from planner.fabric.names import names
+from planner.fabric.design import FabricDesign, Topology, names
 from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line
 from planner.faces.page.style import SERIES
 

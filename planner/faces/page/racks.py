@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from planner.faces.page.elements import Child, Markup, box, drawing, element, label, line, table, together
 from planner.faces.page.style import SERIES
 from planner.facility.machines import Machines
-from planner.facility.types import FacilityPlan, RackLine
+from planner.facility.plan import FacilityPlan, RackLine
 
 _SINGLE = 24
 """More racks are drawn as one of each kind, with how many there are."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.storage.ceph import CephServers
 from planner.storage.local import NODE_READ_WARNING_GB_PER_S
 from planner.storage.plan import ceph_servers
@@ -11,67 +11,55 @@ from planner.storage.plan import ceph_servers
 _CEPH_DOCS = 'Ceph documentation, "Hardware recommendations" and "Erasure code"'
 
 
-@metal_rule(
-    "ceph-hosts",
-    "G11",
-    "G20",
-    formula="hosts >= max(3, replicas or data + parity)",
-    source=_CEPH_DOCS,
-)
-def ceph_hosts(draft: MetalDraft) -> Iterable[Observation]:
+def _ceph(draft: MetalDraft) -> Iterator[tuple[str, CephServers]]:
+    ceph, rows = draft.settings.storage.ceph, draft.catalogue.storage_servers
+    if ceph is not None and ceph.server in rows:
+        yield "storage.ceph", ceph_servers(ceph, rows[ceph.server])
+
+
+@metal_rule("G11 G20", each=_ceph, formula="hosts >= max(3, replicas or data + parity)", source=_CEPH_DOCS)
+def ceph_hosts(_: MetalDraft, servers: CephServers) -> Iterable[Observation]:
     """Every part of an object lies on a host of its own, and monitors need three for a majority."""
-    for servers in _ceph(draft):
-        if servers.count < servers.hosts_needed:
-            yield Observation(
-                path="storage.ceph.count",
-                sentence=f"{servers.redundancy} over hosts needs {servers.hosts_needed} of them, and there are "
-                f"{servers.count}, so the pools would stay undersized",
-                remedy=f"take {servers.hosts_needed} servers, or less redundancy",
-                inputs={"hosts": str(servers.count), "needed": str(servers.hosts_needed)},
-            )
+    if servers.count < servers.hosts_needed:
+        yield Observation(
+            path="count",
+            sentence=f"{servers.redundancy} over hosts needs {servers.hosts_needed} of them, and there are "
+            f"{servers.count}, so the pools would stay undersized",
+            remedy=f"take {servers.hosts_needed} servers, or less redundancy",
+            inputs={"hosts": str(servers.count), "needed": str(servers.hosts_needed)},
+        )
 
 
-@metal_rule(
-    "ceph-one-loss", "G09", severity=Severity.WARNING, formula="replicas - 1, or parity, >= 2", source=_CEPH_DOCS
-)
-def ceph_one_loss(draft: MetalDraft) -> Iterable[Observation]:
+@metal_rule("G09", severity=Severity.WARNING, each=_ceph, formula="replicas - 1, or parity, >= 2", source=_CEPH_DOCS)
+def ceph_one_loss(_: MetalDraft, servers: CephServers) -> Iterable[Observation]:
     """Two parts of an object may be lost: with one, a second drive that fails during a recovery loses data."""
-    for servers in _ceph(draft):
-        if servers.redundancy.parity < 2:
-            key = "replicas" if servers.redundancy.data == 1 else "erasure"
-            yield Observation(
-                path=f"storage.ceph.{key}",
-                sentence=f"{servers.redundancy} loses data with the second drive that fails before the first is "
-                "rebuilt",
-                remedy="take 3 replicas, or parity of 2 such as 4+2",
-                inputs={"may be lost": str(servers.redundancy.parity)},
-            )
+    if servers.redundancy.parity < 2:
+        key = "replicas" if servers.redundancy.data == 1 else "erasure"
+        yield Observation(
+            path=key,
+            sentence=f"{servers.redundancy} loses data with the second drive that fails before the first is rebuilt",
+            remedy="take 3 replicas, or parity of 2 such as 4+2",
+            inputs={"may be lost": str(servers.redundancy.parity)},
+        )
 
 
-@metal_rule(
-    "ceph-memory",
-    "G11",
-    formula="memory >= osdMemoryGib x drives",
-    source=_CEPH_DOCS,
-)
-def ceph_memory(draft: MetalDraft) -> Iterable[Observation]:
+@metal_rule("G11", each=_ceph, formula="memory >= osdMemoryGib x drives", source=_CEPH_DOCS)
+def ceph_memory(draft: MetalDraft, servers: CephServers) -> Iterable[Observation]:
     """A host has enough memory for its OSDs, because recovery needs more and the kernel kills them otherwise."""
-    for servers in _ceph(draft):
-        each = draft.settings.storage.ceph.osd_memory_gib if draft.settings.storage.ceph else 0
-        row, needed = servers.server, servers.server.drives * each
-        if row.memory_gib < needed:
-            yield Observation(
-                path="storage.ceph.server",
-                sentence=f"{row.drives} OSDs take {needed} GiB at {each} GiB each, and a {row.name} has "
-                f"{row.memory_gib} GiB",
-                remedy="take a server with more memory or fewer drives, or a lower osdMemoryGib",
-                subject=row.name,
-                inputs={"drives": str(row.drives), "memory": f"{row.memory_gib} GiB"},
-            )
+    each = draft.settings.storage.ceph.osd_memory_gib if draft.settings.storage.ceph else 0
+    row, needed = servers.server, servers.server.drives * each
+    if row.memory_gib < needed:
+        yield Observation(
+            path="server",
+            sentence=f"{row.drives} OSDs take {needed} GiB at {each} GiB each, and a {row.name} has "
+            f"{row.memory_gib} GiB",
+            remedy="take a server with more memory or fewer drives, or a lower osdMemoryGib",
+            subject=row.name,
+            inputs={"drives": str(row.drives), "memory": f"{row.memory_gib} GiB"},
+        )
 
 
 @metal_rule(
-    "ceph-node-read",
     "G16",
     severity=Severity.WARNING,
     formula="targetGbPerS / GPU nodes <= 25 GB/s",
@@ -91,9 +79,3 @@ def ceph_node_read(draft: MetalDraft) -> Iterable[Observation]:
             remedy="take storage.lustre instead, or stage data on the nodes' own disks",
             inputs={"target": f"{storage.target_read_gb_per_s:g} GB/s", "clients": str(storage.clients)},
         )
-
-
-def _ceph(draft: MetalDraft) -> Iterator[CephServers]:
-    ceph, rows = draft.settings.storage.ceph, draft.catalogue.storage_servers
-    if ceph is not None and ceph.server in rows:
-        yield ceph_servers(ceph, rows[ceph.server])

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
-from planner.rules.metal.machines import path_of, ranges
+from planner.rules.metal.machines import ranges
 from planner.site import CephPlan, HostPlan
+from settings.inventory import Hosts
 
 _ROOK = 'Rook documentation, "CephCluster CRD"'
 
@@ -18,32 +19,27 @@ def _placed(draft: MetalDraft) -> tuple[CephPlan, tuple[HostPlan, ...]] | None:
 
 
 @metal_rule(
-    "ceph-drives",
-    "G09",
-    "G11",
+    "G09 G11",
+    each=ranges,
     formula="disks of a machine of Ceph = drives of its server",
     source=f'{_ROOK}, "Storage Selection Settings": without a list, every drive of every node is taken',
 )
-def ceph_drives(draft: MetalDraft) -> Iterable[Observation]:
+def ceph_drives(draft: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
     """Each machine of Ceph names its drives, as many as its capacity was counted with: Rook is given these and no
     others, so that neither the system's disk nor scratch of GPU nodes is ever one of Ceph's."""
     ceph = draft.settings.storage.ceph
     row = draft.catalogue.storage_servers.get(ceph.server) if ceph else None
-    for place, hosts in ranges(draft):
-        if hosts.storage == "osd" and row is not None and len(hosts.disks) != row.drives:
-            yield Observation(
-                path=path_of(place, "disks"),
-                sentence=f"{len(hosts.disks)} disks are named, and a {row.name} has {row.drives} drives for Ceph",
-                remedy="name each by /dev/disk/by-path, or correct storage.ceph.server",
-                subject=hosts.name,
-                inputs={"disks": str(len(hosts.disks)), "drives": str(row.drives)},
-            )
+    if hosts.storage == "osd" and row is not None and len(hosts.disks) != row.drives:
+        yield Observation(
+            path="disks",
+            sentence=f"{len(hosts.disks)} disks are named, and a {row.name} has {row.drives} drives for Ceph",
+            remedy="name each by /dev/disk/by-path, or correct storage.ceph.server",
+            inputs={"disks": str(len(hosts.disks)), "drives": str(row.drives)},
+        )
 
 
 @metal_rule(
-    "ceph-spread",
-    "G11",
-    "G20",
+    "G11 G20",
     formula="racks with machines of Ceph >= max(3, replicas or data + parity) where the failure domain is a rack",
     source='Ceph documentation, "CRUSH Maps": no two parts of an object share a failure domain',
 )
@@ -66,10 +62,7 @@ def ceph_spread(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "ceph-monitors",
-    "G09",
-    formula="monitors <= machines of Ceph",
-    source=f'{_ROOK}, "Mon Settings": allowMultiplePerNode is for tests',
+    "G09", formula="monitors <= machines of Ceph", source=f'{_ROOK}, "Mon Settings": allowMultiplePerNode is for tests'
 )
 def ceph_monitors(draft: MetalDraft) -> Iterable[Observation]:
     """Each monitor is on a machine of its own: two on one are lost together, and with them the majority."""
@@ -84,7 +77,6 @@ def ceph_monitors(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "ceph-two-stores",
     "G09",
     formula="with Ceph no sharedFiles; with storage.ceph.bucket no objectStore",
     source="the platform's contract: one shared file system, one object store",

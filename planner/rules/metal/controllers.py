@@ -3,30 +3,10 @@
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
-from planner.rules.metal.machines import path_of, ranges
-
-
-@metal_rule(
-    "controllers-reachable",
-    "Y14",
-    "F06",
-    formula="no range that pods may reach shares an address with bmcCidr",
-    source="NSA and CISA, Harden Baseboard Management Controllers (June 2023): establish an isolated VLAN",
-)
-def controllers_reachable(draft: MetalDraft) -> Iterable[Observation]:
-    """What network policies let pods speak with holds no management controller: object store and Ceph are elsewhere."""
-    controllers = IPv4Network(draft.settings.platform.bmc_cidr)
-    for path, cidr in _open(draft):
-        if IPv4Network(cidr).overlaps(controllers):
-            yield Observation(
-                path=path,
-                sentence=f"pods may speak with {cidr}, which overlaps platform.bmcCidr {controllers}",
-                remedy="name the addresses of that service alone, or move it out of the controllers' network",
-                subject=cidr,
-                inputs={"range": cidr, "bmcCidr": str(controllers)},
-            )
+from planner.rules.metal.machines import ranges
+from settings.inventory import Hosts
 
 
 def _open(draft: MetalDraft) -> Iterator[tuple[str, str]]:
@@ -40,33 +20,47 @@ def _open(draft: MetalDraft) -> Iterator[tuple[str, str]]:
 
 
 @metal_rule(
-    "controller-certificate",
-    "F06",
-    "B15",
+    "Y14 F06",
+    each=_open,
+    formula="no range that pods may reach shares an address with bmcCidr",
+    source="NSA and CISA, Harden Baseboard Management Controllers (June 2023): establish an isolated VLAN",
+)
+def controllers_reachable(draft: MetalDraft, cidr: str) -> Iterable[Observation]:
+    """What network policies let pods speak with holds no management controller: object store and Ceph are elsewhere."""
+    controllers = IPv4Network(draft.settings.platform.bmc_cidr)
+    if IPv4Network(cidr).overlaps(controllers):
+        yield Observation(
+            path="",
+            sentence=f"pods may speak with {cidr}, which overlaps platform.bmcCidr {controllers}",
+            remedy="name the addresses of that service alone, or move it out of the controllers' network",
+            subject=cidr,
+            inputs={"range": cidr, "bmcCidr": str(controllers)},
+        )
+
+
+@metal_rule(
+    "F06 B15",
+    each=ranges,
     formula="controllers.authority, or bmcFingerprints of each range with bmc",
     source="DMTF DSP0266, Redfish specification, Security details: TLS with self-signed certificates at delivery",
 )
-def controller_certificate(draft: MetalDraft) -> Iterable[Observation]:
+def controller_certificate(draft: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
     """A controller that is asked shows a certificate that is known: whoever takes its address would get the password of
     all of them."""
     inventory = draft.settings.inventory
     if inventory is None or inventory.controllers is None or inventory.controllers.authority is not None:
         return
-    for place, hosts in ranges(draft):
-        if hosts.bmc is not None and not hosts.bmc_fingerprints:
-            yield Observation(
-                path=path_of(place, "bmcFingerprints"),
-                sentence=f"the controllers of {hosts.name} have no known certificate, and would never be asked",
-                remedy="name the SHA-256 of each, or who signed them (inventory.controllers.authority)",
-                subject=hosts.name,
-                inputs={"bmc": hosts.bmc},
-            )
+    if hosts.bmc is not None and not hosts.bmc_fingerprints:
+        yield Observation(
+            path="bmcFingerprints",
+            sentence=f"the controllers of {hosts.name} have no known certificate, and would never be asked",
+            remedy="name the SHA-256 of each, or who signed them (inventory.controllers.authority)",
+            inputs={"bmc": hosts.bmc},
+        )
 
 
 @metal_rule(
-    "controller-sensors",
-    "B19",
-    "F06",
+    "B19 F06",
     formula="controllers.sensors only with monitoring and with a range that has bmc",
     source="Definition of the stack file",
 )

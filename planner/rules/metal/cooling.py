@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from math import ceil
 
-from planner.facility.cooling import carried_kw
+from planner.draft import MetalDraft, metal_rule
+from planner.facility.power import carried_kw
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from settings.facility import MOST_FLOW_LPM
 
 _WARM_LOOP_K = 15.0
@@ -13,10 +13,7 @@ _MARGIN = 1e-9
 
 
 @metal_rule(
-    "cooling-capacity",
-    "H02",
-    "PW02",
-    "PW07",
+    "H02 PW02 PW07",
     formula="machines' power x (1 + margin) <= capacityKw; 1 ton = 3.517 kW",
     source="Power drawn becomes heat; ton of refrigeration: NIST Special Publication 811",
 )
@@ -36,10 +33,7 @@ def cooling_capacity(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "coolant-flow",
-    "H08",
-    "H09",
-    "PW08",
+    "H08 H09 PW08",
     formula="kW of the nodes <= flowLpm x deltaK x 4.18 / 60",
     source="Heat capacity of water, 4.18 kJ per litre and kelvin",
 )
@@ -79,9 +73,7 @@ def _more_flow(needed: float) -> str:
 
 
 @metal_rule(
-    "coolant-loops",
-    "H08",
-    "HW18",
+    "H08 HW18",
     severity=Severity.WARNING,
     formula="deltaK <= 15",
     source="Open Compute Project, cold plate guidelines: about 1.5 litres per minute and kW, which warms water by 10 K",
@@ -99,14 +91,7 @@ def coolant_loops(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
-    "coolant-pumps",
-    "H09",
-    "T13",
-    severity=Severity.WARNING,
-    formula="pumps >= 2",
-    source="Definition of the planner: N+1 pumps",
-)
+@metal_rule("H09 T13", severity=Severity.WARNING, formula="pumps >= 2", source="Definition of the planner: N+1 pumps")
 def coolant_pumps(draft: MetalDraft) -> Iterable[Observation]:
     """A loop has a second pump: without flow, GPUs shut down within seconds."""
     cooling = draft.settings.facility.cooling

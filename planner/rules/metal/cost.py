@@ -4,16 +4,12 @@ from collections.abc import Iterable
 
 from planner.bom import Part
 from planner.cost.owned import LIFE_YEARS
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 
 
 @metal_rule(
-    "purchase-budget",
-    "Z15",
-    "PW10",
-    "PW11",
-    "PW12",
+    "Z15 PW10 PW11 PW12",
     formula="sum of the bill of materials <= maxPurchaseUsd",
     source="Definition of the stack file; prices of the catalogue's rows",
 )
@@ -32,9 +28,7 @@ def purchase_budget(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "purchase-range",
-    "PW11",
-    "I09",
+    "PW11 I09",
     severity=Severity.WARNING,
     formula="high end of the bill <= maxPurchaseUsd",
     source="Definition of the stack file; price ranges of the catalogue's rows",
@@ -53,9 +47,7 @@ def purchase_range(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "purchase-unpriced",
-    "PW11",
-    "I09",
+    "PW11 I09",
     severity=Severity.WARNING,
     by_name=True,
     formula="every line of the bill of materials has a price",
@@ -77,7 +69,6 @@ def purchase_unpriced(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "storage-outweighs-gpus",
     "PW10",
     severity=Severity.WARNING,
     formula="storage <= half of the bill of materials",
@@ -96,9 +87,7 @@ def storage_outweighs_gpus(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "owned-hourly-budget",
-    "Z15",
-    "PW12",
+    "Z15 PW12",
     formula="(purchase + 5 years of power, staff and support) / 43,800 h <= maxHourlyUsd",
     source="Definition of the planner: a life of five years; prices of the catalogue's rows",
 )

@@ -3,24 +3,17 @@
 from collections.abc import Iterable
 from math import ceil
 
+from planner.draft import MetalDraft, metal_rule
 from planner.facility.power import ups_minutes
 from planner.facility.racks import CROWDED_NODES, FILL, nodes_per_rack
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 
 _NEC = "NEC 210.20 and 215.3: continuous load at most 80 % of a breaker"
 _MARGIN = 1e-9
 
 
 @metal_rule(
-    "power-delivery",
-    "H01",
-    "H02",
-    "H03",
-    "PW01",
-    "PW02",
-    "PW04",
-    "PW07",
+    "H01 H02 H03 PW01 PW02 PW04 PW07",
     formula="(nodes + switches + storage + control + pumps) x (1 + margin) <= racks x powerKw",
     source="Maxima of the catalogue's rows",
 )
@@ -42,12 +35,7 @@ def power_delivery(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "rack-count",
-    "B20",
-    "H16",
-    "PW09",
-    formula="racks filled to their units and to 80 % of their power <= racks.count",
-    source=_NEC,
+    "B20 H16 PW09", formula="racks filled to their units and to 80 % of their power <= racks.count", source=_NEC
 )
 def rack_count(draft: MetalDraft) -> Iterable[Observation]:
     """All machines fit into the racks: a rack is full by its units or at 80 % of its power, whichever comes first."""
@@ -76,7 +64,6 @@ def rack_count(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "rack-crowded",
     "H16",
     severity=Severity.WARNING,
     formula="GPU nodes of a rack <= 4",
@@ -96,10 +83,7 @@ def rack_crowded(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "circuit-load",
-    "H04",
-    "H17",
-    "PW03",
+    "H04 H17 PW03",
     formula="draw on each feed alone <= circuits x volts x amperes x (sqrt 3 if three phases) x 0.8",
     source=_NEC,
 )
@@ -130,9 +114,7 @@ def circuit_load(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "single-feed",
-    "H05",
-    "T13",
+    "H05 T13",
     severity=Severity.WARNING,
     formula="feeds >= 2",
     source="Uptime Institute, Tier Standard: Topology (distribution paths)",
@@ -149,9 +131,7 @@ def single_feed(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "ups-energy",
-    "H06",
-    "PW06",
+    "H06 PW06",
     formula="kWh >= covered kW x minutes / 60",
     source="Energy is power x time; Definition of the stack file (facility.ups)",
 )

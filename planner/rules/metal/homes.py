@@ -2,36 +2,34 @@
 
 from collections.abc import Iterable
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
-from planner.rules.metal.machines import path_of, ranges
+from planner.rules.metal.machines import ranges
+from settings.inventory import Hosts
 
 
 @metal_rule(
-    "home-drives",
     "G12",
+    each=ranges,
     formula="disks of the server of homes: even, at least 2, at most its bays",
     source='zpoolconcepts(7), "Virtual Devices": a mirror of two survives one',
 )
-def home_drives(draft: MetalDraft) -> Iterable[Observation]:
+def home_drives(draft: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
     """The machine of homes names its drives, which are mirrored by twos: these and no others are formatted."""
     home = draft.settings.storage.home
     row = draft.catalogue.storage_servers.get(home.server) if home else None
-    for place, hosts in ranges(draft):
-        there = len(hosts.disks)
-        if hosts.storage != "nfs" or row is None or (there and there % 2 == 0 and there <= row.drives):
-            continue
-        yield Observation(
-            path=path_of(place, "disks"),
-            sentence=f"{there} disks are named for {hosts.name}, which mirrors those of a {row.name} by twos",
-            remedy="name an even number of them by /dev/disk/by-path, or correct storage.home.server",
-            subject=hosts.name,
-            inputs={"disks": str(there), "drives": str(row.drives)},
-        )
+    there = len(hosts.disks)
+    if hosts.storage != "nfs" or row is None or (there and there % 2 == 0 and there <= row.drives):
+        return
+    yield Observation(
+        path="disks",
+        sentence=f"{there} disks are named for {hosts.name}, which mirrors those of a {row.name} by twos",
+        remedy="name an even number of them by /dev/disk/by-path, or correct storage.home.server",
+        inputs={"disks": str(there), "drives": str(row.drives)},
+    )
 
 
 @metal_rule(
-    "nfs-training-data",
     "G12",
     severity=Severity.WARNING,
     formula="sharedFiles.kind: nfs with no dataset, and no checkpoint of more than one node",

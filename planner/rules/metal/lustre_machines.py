@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
 
 from catalogue.network_types import NicRole
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
-from planner.rules.metal.machines import path_of, ranges
+from planner.rules.metal.machines import machines, ranges
 from planner.site import HostPlan
 from planner.storage.limits import in_use
 from planner.storage.lustre_targets import MOST_PARITY, LustrePlan, LustreServer
@@ -26,25 +26,21 @@ def _served(draft: MetalDraft) -> Iterator[tuple[MetalLustre, LustrePlan]]:
         yield lustre, draft.site.lustre
 
 
-def _servers(draft: MetalDraft) -> Iterator[tuple[int, Hosts]]:
-    yield from ((place, hosts) for place, hosts in ranges(draft) if hosts.storage in _ROLES)
+def _servers(draft: MetalDraft) -> Iterator[tuple[str, Hosts]]:
+    yield from ((path, hosts) for path, hosts in ranges(draft) if hosts.storage in _ROLES)
 
 
 def _host(draft: MetalDraft, name: str) -> HostPlan | None:
     return next((host for host in draft.site.hosts if host.name == name), None) if draft.site else None
 
 
-def _place(draft: MetalDraft, name: str) -> int:
-    """The entry that a machine is of."""
-    inventory = draft.settings.inventory
-    return next((each.place for _, each in inventory.members() if each.name == name), 0) if inventory else 0
+def _entry(draft: MetalDraft, name: str) -> str:
+    """The settings path of the entry that a machine is of."""
+    return next((path for path, member, _ in machines(draft) if member.name == name), "inventory.hosts[0]")
 
 
 @metal_rule(
-    "lustre-drives",
-    "G01",
-    "G02",
-    "G19",
+    "G01 G02 G19",
     formula="disks of an object server = its drives in use; of a metadata server: even, at most its bays; parity <= 3",
     source=f'{_MANUAL}, "Choosing Storage for the MGS and MDTs"; zpoolconcepts(7), "Virtual Devices"',
 )
@@ -64,7 +60,7 @@ def lustre_drives(draft: MetalDraft) -> Iterable[Observation]:
                 remedy=f"take {servers.redundancy.data}+{MOST_PARITY}, or 8+2",
                 inputs={"parity": str(servers.redundancy.parity), "most": str(MOST_PARITY)},
             )
-        for place, hosts in _servers(draft):
+        for path, hosts in _servers(draft):
             there = len(hosts.disks)
             if hosts.storage == "mds":
                 wrong = there % 2 != 0 or there > mds.drives or (there == 0 and hosts.partner is None)
@@ -73,7 +69,7 @@ def lustre_drives(draft: MetalDraft) -> Iterable[Observation]:
                 wrong, wanted = there != servers.drives, f"{servers.drives} of a {oss.name} are planned for its targets"
             if wrong:
                 yield Observation(
-                    path=path_of(place, "disks"),
+                    path=f"{path}.disks",
                     sentence=f"{there} disks are named for {hosts.name}, and {wanted}",
                     remedy="name each by /dev/disk/by-path, or under inventory.sharedFiles what somebody else serves",
                     subject=hosts.name,
@@ -82,24 +78,22 @@ def lustre_drives(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "lustre-targets",
-    "G02",
-    "ST06",
+    "G02 ST06",
     formula="targets of a kind have numbers of their own, said for each machine with disks; one metadata target is 0",
     source="mkfs.lustre(8), --index: unique within the file system, and not to be used again",
 )
-def lustre_target_numbers(draft: MetalDraft) -> Iterable[Observation]:
+def lustre_targets(draft: MetalDraft) -> Iterable[Observation]:
     """Each machine says the number of its first target, so that none moves when a machine comes or goes, and no two
     targets have the same."""
     for _, lustre in _served(draft):
         taken: dict[tuple[str, int], str] = {}
         targets = [target for server in lustre.servers for target in server.targets]
         after = {kind: 1 + max((t.index for t in targets if t.kind == kind), default=-1) for kind in ("mdt", "ost")}
-        for place, hosts in _servers(draft):
+        for path, hosts in _servers(draft):
             if hosts.disks and not hosts.targets:
                 free = after["mdt" if hosts.storage == "mds" else "ost"]
                 yield Observation(
-                    path=path_of(place, "targets"),
+                    path=f"{path}.targets",
                     sentence=f"is missing, and {hosts.name} has drives: a number that followed from the order of this "
                     "list would move with it",
                     remedy=f"write the number of each machine's first target, from {free} on, and never change it",
@@ -111,7 +105,7 @@ def lustre_target_numbers(draft: MetalDraft) -> Iterable[Observation]:
                 other = taken.setdefault((target.kind, target.index), server.name)
                 if other != server.name:
                     yield Observation(
-                        path=path_of(_place(draft, server.name), "targets"),
+                        path=f"{_entry(draft, server.name)}.targets",
                         sentence=f"{other} and {server.name} both have {target.kind.upper()} {target.index}",
                         remedy=f"give the newer machine numbers from {after[target.kind]} on; a target keeps its own",
                         subject=server.name,
@@ -127,9 +121,7 @@ def lustre_target_numbers(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "lustre-partners",
-    "G01",
-    "G18",
+    "G01 G18",
     formula="partners name each other, serve the same, and have disks of their own, each named by-id",
     source=f'{_MANUAL}, "Failover Capabilities" and "Configuring Failover in a Lustre File System"',
 )
@@ -145,7 +137,7 @@ def lustre_partners(draft: MetalDraft) -> Iterable[Observation]:
         for server in lustre.servers:
             for key, said, remedy in _strange(draft, lustre, server, owners) if server.partner else ():
                 yield Observation(
-                    path=path_of(_place(draft, server.name), key),
+                    path=f"{_entry(draft, server.name)}.{key}",
                     sentence=said,
                     remedy=remedy,
                     subject=server.name,
@@ -176,10 +168,7 @@ def _strange(
 
 
 @metal_rule(
-    "lustre-lnet",
-    "KJ19",
-    "G02",
-    "G05",
+    "KJ19 G02 G05",
     formula="with o2ib: storageAddresses of servers = their storage ports, of GPU nodes >= 1; each one machine's, and "
     "outside managementCidr",
     source=f'{_MANUAL}, "Configuring Lustre Networking (LNet)": o2ib takes interfaces with IP over InfiniBand',
@@ -190,7 +179,7 @@ def lustre_lnet(draft: MetalDraft) -> Iterable[Observation]:
     for lustre, plan in _served(draft):
         row = draft.catalogue.storage_servers.get(lustre.server)
         roles = {"oss": row, "mds": draft.catalogue.storage_servers.get(lustre.mds_server)}
-        for place, hosts in ranges(draft) if plan.network == "o2ib" else ():
+        for path, hosts in ranges(draft) if plan.network == "o2ib" else ():
             server, pool = roles.get(hosts.storage or ""), draft.pools.get(hosts.pool or "")
             cards = lustre.nics_per_server if hosts.storage == "oss" else None
             ports = sum(group.ports for group in in_use(server.nics, NicRole.STORAGE, cards)) if server else 0
@@ -199,7 +188,7 @@ def lustre_lnet(draft: MetalDraft) -> Iterable[Observation]:
             if missing:
                 wanted = f"{ports} ports of a {server.name} carry Lustre" if server else "its Lustre goes over o2ib"
                 yield Observation(
-                    path=path_of(place, "storageAddresses"),
+                    path=f"{path}.storageAddresses",
                     sentence=f"{hosts.name} has {there} addresses on the storage network, and {wanted}",
                     remedy="write a pattern for each port, such as 10.22.0.[31-34], or correct nicsPerServer",
                     subject=hosts.name,
@@ -219,7 +208,7 @@ def _addresses(draft: MetalDraft, network: str) -> Iterator[Observation]:
                 said = f"{address} is in platform.managementCidr {management}, where no InfiniBand is"
             if said:
                 yield Observation(
-                    path=path_of(_place(draft, host.name), "storageAddresses"),
+                    path=f"{_entry(draft, host.name)}.storageAddresses",
                     sentence=said,
                     remedy="give each port an address of the storage network",
                     subject=host.name,
@@ -228,18 +217,15 @@ def _addresses(draft: MetalDraft, network: str) -> Iterator[Observation]:
 
 
 @metal_rule(
-    "lustre-two-served",
-    "G02",
-    formula="with sharedFiles no machine has targets",
-    source="the platform's contract: one shared file system",
+    "G02", formula="with sharedFiles no machine has targets", source="the platform's contract: one shared file system"
 )
 def lustre_two_served(draft: MetalDraft) -> Iterable[Observation]:
     """Where nodes mount what somebody else serves, no machine of the inventory is made a server beside it."""
     inventory = draft.settings.inventory
-    for place, hosts in _servers(draft):
+    for path, hosts in _servers(draft):
         if inventory and inventory.shared_files is not None and hosts.targets:
             yield Observation(
-                path=path_of(place, "targets"),
+                path=f"{path}.targets",
                 sentence=f"{hosts.name} would serve targets, and nodes mount {inventory.shared_files.source}",
                 remedy="remove inventory.sharedFiles to have them served, or targets",
                 subject=hosts.name,

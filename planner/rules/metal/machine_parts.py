@@ -5,85 +5,77 @@ from collections import Counter
 from collections.abc import Iterable
 
 from catalogue.network_types import NicRole, of_role
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
-from planner.rules.metal.machines import path_of, ranges
+from planner.rules.metal.machines import ranges
+from settings.inventory import Hosts
 
 _CARRIED = re.compile(r"rail\d+")
 """Names that the compute ports get."""
 
 
 @metal_rule(
-    "format-without-serial",
     "B09",
+    each=ranges,
     formula="every serial of allowFormat is one of serials",
     source="dmidecode(8): a system's serial number",
 )
-def format_without_serial(draft: MetalDraft) -> Iterable[Observation]:
+def format_without_serial(_: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
     """A disk is formatted only on a machine whose serial number the inventory lists, because an address may belong to
     another machine tomorrow.
     """
-    for place, hosts in ranges(draft):
-        if strange := sorted(set(hosts.allow_format) - set(hosts.serials)):
-            yield Observation(
-                path=path_of(place, "allowFormat"),
-                sentence=f"{', '.join(strange)} is the serial of no machine of {hosts.name}",
-                remedy="list the machines' serials under serials, and allow those that may be formatted",
-                subject=hosts.name,
-                inputs={"allowed": str(len(hosts.allow_format)), "serials": str(len(hosts.serials))},
-            )
+    if strange := sorted(set(hosts.allow_format) - set(hosts.serials)):
+        yield Observation(
+            path="allowFormat",
+            sentence=f"{', '.join(strange)} is the serial of no machine of {hosts.name}",
+            remedy="list the machines' serials under serials, and allow those that may be formatted",
+            inputs={"allowed": str(len(hosts.allow_format)), "serials": str(len(hosts.serials))},
+        )
 
 
 @metal_rule(
-    "disk-of-the-system",
-    "B09",
-    "G12",
+    "B09 G12",
+    each=ranges,
     formula="osDisk not in disks; disks each once",
     source="mkfs.xfs(8), mdadm(8): what lies on a device is lost",
 )
-def disk_of_the_system(draft: MetalDraft) -> Iterable[Observation]:
+def disk_of_the_system(_: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
     """The operating system's disk is not used as scratch or storage, and no disk is named twice."""
-    for place, hosts in ranges(draft):
-        twice = sorted(disk for disk, count in Counter(hosts.disks).items() if count > 1)
-        said = [f"{disk} is there twice" for disk in twice]
-        if hosts.os_disk in hosts.disks:
-            said.append(f"{hosts.os_disk} holds the operating system")
-        if said:
-            yield Observation(
-                path=path_of(place, "disks"),
-                sentence=", ".join(said),
-                remedy="take it off the list",
-                subject=hosts.name,
-                inputs={"disks": str(len(hosts.disks))},
-            )
+    twice = sorted(disk for disk, count in Counter(hosts.disks).items() if count > 1)
+    said = [f"{disk} is there twice" for disk in twice]
+    if hosts.os_disk in hosts.disks:
+        said.append(f"{hosts.os_disk} holds the operating system")
+    if said:
+        yield Observation(
+            path="disks",
+            sentence=", ".join(said),
+            remedy="take it off the list",
+            inputs={"disks": str(len(hosts.disks))},
+        )
 
 
 @metal_rule(
-    "scratch-unnamed",
     "B09",
     severity=Severity.WARNING,
+    each=ranges,
     formula="machines of pools with drives of their own name disks",
     source="the drives of the server's row in the catalogue",
 )
-def scratch_unnamed(draft: MetalDraft) -> Iterable[Observation]:
+def scratch_unnamed(draft: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
     """Drives that nobody names stay empty, and what pods write fills the disk of the operating system."""
-    for place, hosts in ranges(draft):
-        pool = draft.pools.get(hosts.pool or "")
-        if pool and pool.nvme and not hosts.disks:
-            drives = f"{pool.nvme.count} drives of {pool.nvme.size_gb} GB"
-            yield Observation(
-                path=path_of(place, "disks"),
-                sentence=f"{pool.hardware} has {drives}, and {hosts.name} names none",
-                remedy="name the drives that pods may fill, by /dev/disk/by-path",
-                subject=hosts.name,
-                inputs={"drives": str(pool.nvme.count), "named": "0"},
-            )
+    pool = draft.pools.get(hosts.pool or "")
+    if pool and pool.nvme and not hosts.disks:
+        drives = f"{pool.nvme.count} drives of {pool.nvme.size_gb} GB"
+        yield Observation(
+            path="disks",
+            sentence=f"{pool.hardware} has {drives}, and {hosts.name} names none",
+            remedy="name the drives that pods may fill, by /dev/disk/by-path",
+            inputs={"drives": str(pool.nvme.count), "named": "0"},
+        )
 
 
 @metal_rule(
-    "driver-in-containers",
-    "D05",
-    "L05",
+    "D05 L05",
     formula="driver: host on DGX systems, and where the management card has RDMA",
     source="NVIDIA Network Operator release notes, limitations (DGX); Mellanox/network-operator issue 2176",
 )
@@ -108,36 +100,32 @@ def driver_in_containers(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "rails-of-the-server",
     "B10",
+    each=ranges,
     formula="rails are as many as the server's compute ports; none manages",
     source="the cards of the server's row in the catalogue",
 )
-def rails_of_the_server(draft: MetalDraft) -> Iterable[Observation]:
+def rails_of_the_server(draft: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
     """What is named as a rail is a compute port: with one too many, a card of storage or management is among them."""
-    for place, hosts in ranges(draft):
-        pool = draft.pools.get(hosts.pool or "")
-        if pool and hosts.rails and len(hosts.rails) != pool.rails:
-            yield Observation(
-                path=path_of(place, "rails"),
-                sentence=f"names {len(hosts.rails)} ports, and {pool.hardware} has {pool.rails} compute ports",
-                remedy="name the compute ports alone, in rail order, or leave the key out",
-                subject=hosts.name,
-                inputs={"named": str(len(hosts.rails)), "compute ports": str(pool.rails)},
-            )
-        if twice := sorted(port for port, count in Counter(hosts.rails).items() if count > 1):
-            yield Observation(
-                path=path_of(place, "rails"),
-                sentence=f"{', '.join(twice)} is there twice",
-                remedy="name each port once",
-                subject=hosts.name,
-                inputs={"named": str(len(hosts.rails))},
-            )
-        if hosts.management_nic and _CARRIED.fullmatch(hosts.management_nic):
-            yield Observation(
-                path=path_of(place, "managementNic"),
-                sentence=f"{hosts.management_nic} is the name of a rail, which carries nothing but the fabric",
-                remedy="name the interface of the machine's own address",
-                subject=hosts.name,
-                inputs={"interface": hosts.management_nic},
-            )
+    pool = draft.pools.get(hosts.pool or "")
+    if pool and hosts.rails and len(hosts.rails) != pool.rails:
+        yield Observation(
+            path="rails",
+            sentence=f"names {len(hosts.rails)} ports, and {pool.hardware} has {pool.rails} compute ports",
+            remedy="name the compute ports alone, in rail order, or leave the key out",
+            inputs={"named": str(len(hosts.rails)), "compute ports": str(pool.rails)},
+        )
+    if twice := sorted(port for port, count in Counter(hosts.rails).items() if count > 1):
+        yield Observation(
+            path="rails",
+            sentence=f"{', '.join(twice)} is there twice",
+            remedy="name each port once",
+            inputs={"named": str(len(hosts.rails))},
+        )
+    if hosts.management_nic and _CARRIED.fullmatch(hosts.management_nic):
+        yield Observation(
+            path="managementNic",
+            sentence=f"{hosts.management_nic} is the name of a rail, which carries nothing but the fabric",
+            remedy="name the interface of the machine's own address",
+            inputs={"interface": hosts.management_nic},
+        )

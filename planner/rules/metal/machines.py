@@ -4,35 +4,29 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.site import HostPlan
 from settings.inventory import Hosts, Member
 from settings.switches import SwitchMember
 
 
-def ranges(draft: MetalDraft) -> Iterator[tuple[int, Hosts]]:
-    """The entries of the inventory, each a range of machines, with their places in the list."""
+def ranges(draft: MetalDraft) -> Iterator[tuple[str, Hosts]]:
+    """The entries of the inventory, each a range of machines, with their settings paths."""
     inventory = draft.settings.inventory
-    yield from enumerate(inventory.hosts if inventory else ())
+    return ((f"inventory.hosts[{place}]", hosts) for place, hosts in enumerate(inventory.hosts if inventory else ()))
 
 
-def _members(draft: MetalDraft) -> Iterator[tuple[Hosts, Member]]:
-    inventory = draft.settings.inventory
-    yield from inventory.members() if inventory else ()
+def machines(draft: MetalDraft) -> Iterator[tuple[str, Member, Hosts]]:
+    """The machines one by one, with the settings path of the entry that each is of, and that entry."""
+    return ((path, member, hosts) for path, hosts in ranges(draft) for member in hosts.members(0))
 
 
 def _hosts(draft: MetalDraft) -> tuple[HostPlan, ...]:
     return draft.site.hosts if draft.site else ()
 
 
-def path_of(place: int, key: str = "") -> str:
-    """A key of an entry, as the stack file has it."""
-    return f"inventory.hosts[{place}]{f'.{key}' if key else ''}"
-
-
 @metal_rule(
-    "machines-counted",
     "F08",
     formula="machines of a pool = its count; machines that serve storage = its servers",
     source="the counts of pools and servers, which power, fabric and addresses are planned for",
@@ -61,9 +55,7 @@ def machines_counted(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "machine-twice",
-    "F08",
-    "B15",
+    "F08 B15",
     formula="names, addresses, serials and keys are each of one machine",
     source="Kubernetes documentation, Nodes: names are unique; sshd(8): a host key is one machine's",
 )
@@ -71,7 +63,7 @@ def machine_twice(draft: MetalDraft) -> Iterable[Observation]:
     """No two machines share a name, an address, a serial number, a host key or an Ethernet address: of two entries for
     one machine the second would be prepared over the first."""
     seen: dict[tuple[str, str], str] = {}
-    for _, member in _members(draft):
+    for path, member, _ in machines(draft):
         found = {
             "name": member.name,
             "address": member.address,
@@ -90,7 +82,7 @@ def machine_twice(draft: MetalDraft) -> Iterable[Observation]:
                 shown = f"{value[:40]}..." if len(value) > 40 else value
                 both = "two machines have" if other == member.name else f"{other} and {member.name} both have"
                 yield Observation(
-                    path=path_of(member.place, key),
+                    path=f"{path}.{key}",
                     sentence=f"{both} {shown}",
                     remedy="correct one of the two",
                     subject=member.name,
@@ -100,7 +92,6 @@ def machine_twice(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "rack-unit-twice",
     "B15",
     formula="units of a rack are each taken by one machine, and it has them",
     source="EIA-310: a unit of a rack holds one device",
@@ -136,8 +127,8 @@ def rack_unit_twice(draft: MetalDraft) -> Iterable[Observation]:
 
 def _standing(draft: MetalDraft) -> Iterator[tuple[str, Member | SwitchMember, int]]:
     """What stands in racks: the path of its units, itself, and how many units it takes."""
-    for hosts, member in _members(draft):
-        yield path_of(member.place, "units"), member, _height(draft, hosts)
+    for path, member, hosts in machines(draft):
+        yield f"{path}.units", member, _height(draft, hosts)
     inventory, switch = draft.settings.inventory, draft.catalogue.switches.get(draft.settings.fabric.switch)
     for each in inventory.switch_members() if inventory else ():
         yield f"inventory.switches[{each.place}].units", each, switch.rack_units if switch else 1
@@ -160,34 +151,30 @@ def _height(draft: MetalDraft, hosts: Hosts) -> int:
 
 
 @metal_rule(
-    "machine-elsewhere",
-    "F08",
-    "F06",
+    "F08 F06",
+    each=machines,
     formula="address in managementCidr, bmc in bmcCidr",
     source="the ranges of the platform, which firewall rules and network policies name",
 )
-def machine_elsewhere(draft: MetalDraft) -> Iterable[Observation]:
+def machine_elsewhere(draft: MetalDraft, member: Member, _hosts: Hosts) -> Iterable[Observation]:
     """Machines have addresses of the management network, and their controllers those of the controllers' own, which
     pods cannot reach."""
     ranges = {
         "address": ("managementCidr", draft.settings.platform.management_cidr),
         "bmc": ("bmcCidr", draft.settings.platform.bmc_cidr),
     }
-    for _, member in _members(draft):
-        for key, value in (("address", member.address), ("bmc", member.bmc)):
-            name, cidr = ranges[key]
-            if value is not None and IPv4Address(value) not in IPv4Network(cidr):
-                yield Observation(
-                    path=path_of(member.place, key),
-                    sentence=f"{member.name} has {value}, which is not in platform.{name} {cidr}",
-                    remedy=f"give it an address of {cidr}, or correct the range",
-                    subject=member.name,
-                    inputs={"address": value, "range": cidr},
-                )
+    for key, value in (("address", member.address), ("bmc", member.bmc)):
+        name, cidr = ranges[key]
+        if value is not None and IPv4Address(value) not in IPv4Network(cidr):
+            yield Observation(
+                path=key,
+                sentence=f"{member.name} has {value}, which is not in platform.{name} {cidr}",
+                remedy=f"give it an address of {cidr}, or correct the range",
+                inputs={"address": value, "range": cidr},
+            )
 
 
 @metal_rule(
-    "api-address",
     "F08",
     formula="endpoint in managementCidr, and no machine's",
     source="kube-vip documentation, Static Pods: the address is moved between control plane nodes by gratuitous ARP",
@@ -221,7 +208,6 @@ def api_address(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "control-plane-in-one-rack",
     "KJ29",
     severity=Severity.WARNING,
     formula="control plane machines in a rack < a majority of them",

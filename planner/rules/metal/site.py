@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network
 from itertools import combinations
 
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.nodes import METAL_MAX_PODS
 from planner.wording import counted
 
@@ -23,7 +23,6 @@ _RESERVED = 2
 
 
 @metal_rule(
-    "control-plane-nodes",
     "KJ29",
     formula="nodes of system pools >= controlPlaneNodes",
     source='kubeadm documentation, "Control plane node isolation"; Definition of the stack file',
@@ -43,7 +42,6 @@ def control_plane_nodes(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "control-plane-alone",
     "KJ29",
     severity=Severity.WARNING,
     formula="controlPlaneNodes >= 3",
@@ -61,9 +59,7 @@ def control_plane_alone(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "addresses-overlap",
-    "F02",
-    "F08",
+    "F02 F08",
     formula="no address lies in two ranges",
     source='Kubernetes documentation, "Cluster Networking": Pods, Services and Nodes do not overlap',
 )
@@ -81,9 +77,7 @@ def addresses_overlap(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "addresses-too-few",
-    "F02",
-    "F09",
+    "F02 F09",
     formula="needed <= 2^(32 - prefix) - 2; pods: nodes <= 2^(24 - prefix)",
     source="kube-controller-manager reference, --node-cidr-mask-size-ipv4: 24",
 )
@@ -122,7 +116,6 @@ def addresses_too_few(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "service-range",
     "F02",
     formula="12 <= prefix of serviceCidr <= 28",
     source="kube-apiserver, cmd/kube-apiserver/app/options/validation.go: at most 20 bits; kubeadm, "

@@ -6,21 +6,30 @@ from math import ceil
 from catalogue.metal_types import Media, StorageServer
 from catalogue.network_types import NicRole, of_role
 from catalogue.storage_servers import NVME_TB, SSD_TB
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.known import known_pools
 from planner.storage.limits import client_gb_per_s, ports_needed, storage_link
 from planner.storage.lustre import LustreServers
-from planner.storage.plan import lustre_servers
+from planner.storage.plan import lustre_servers as planned
+
+
+def _rows(draft: MetalDraft, *roles: str) -> Iterator[tuple[str, StorageServer]]:
+    """The rows in use, with their settings paths; of these roles, or of all."""
+    rows = draft.catalogue.storage_servers
+    for each in draft.settings.storage.servers:
+        if each.row in rows and (not roles or each.role in roles):
+            yield f"storage.{each.key}", rows[each.row]
+
+
+def _lustre(draft: MetalDraft) -> Iterator[tuple[str, LustreServers]]:
+    lustre, rows = draft.settings.storage.lustre, draft.catalogue.storage_servers
+    if lustre is not None and lustre.server in rows:
+        yield "storage.lustre", planned(lustre, rows[lustre.server])
 
 
 @metal_rule(
-    "storage-throughput",
-    "ST02",
-    "ST03",
-    "G04",
-    "G22",
-    "G27",
+    "ST02 ST03 G04 G22 G27",
     formula="min(servers x ports, servers x drives, clients x ports) >= targetGbPerS",
     source='Lustre operations manual, "Determining Hardware Configuration Requirements"',
 )
@@ -48,9 +57,7 @@ def storage_throughput(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "storage-network",
-    "KJ19",
-    "G22",
+    "KJ19 G22",
     formula="a client's ports speak what the storage servers' ports speak",
     source='Lustre operations manual, "Configuring Lustre Networking (LNet)"',
 )
@@ -82,62 +89,57 @@ def storage_network(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "lustre-servers",
-    "G19",
-    "ST04",
+    "G19 ST04",
+    each=_lustre,
     formula="drives and cards in use <= those of the row; drives >= width",
     source='Lustre operations manual, "Determining Hardware Configuration Requirements"',
 )
-def lustre_servers_fit(draft: MetalDraft) -> Iterable[Observation]:
+def lustre_servers(_: MetalDraft, servers: LustreServers) -> Iterable[Observation]:
     """An object server uses bays and cards that it has, and enough drives for one group of its parity."""
-    for servers in _lustre(draft):
-        row, width = servers.server, servers.redundancy.width
-        cards = sum(group.count for group in of_role(row.nics, NicRole.STORAGE))
-        wrong = (
-            ("drivesPerServer", servers.drives, "drives", row.drives, f"take at most {row.drives}"),
-            ("nicsPerServer", servers.cards or 0, "storage cards", cards, f"take at most {cards}"),
-        )
-        for key, used, what, there, remedy in wrong:
-            if used > there:
-                yield Observation(
-                    path=f"storage.lustre.{key}",
-                    sentence=f"{used} {what} are more than the {there} of a {row.name}",
-                    remedy=remedy,
-                    inputs={"used": str(used), "there": str(there)},
-                )
-        if servers.drives < width:
+    row, width = servers.server, servers.redundancy.width
+    cards = sum(group.count for group in of_role(row.nics, NicRole.STORAGE))
+    wrong = (
+        ("drivesPerServer", servers.drives, "drives", row.drives, f"take at most {row.drives}"),
+        ("nicsPerServer", servers.cards or 0, "storage cards", cards, f"take at most {cards}"),
+    )
+    for key, used, what, there, remedy in wrong:
+        if used > there:
             yield Observation(
-                path="storage.lustre.parity",
-                sentence=f"a group of {servers.redundancy} takes {width} drives, and a server has {servers.drives}",
-                remedy=f"take a narrower parity such as {max(1, servers.drives - 2)}+2, or more drives",
-                inputs={"width": str(width), "drives": str(servers.drives)},
+                path=key,
+                sentence=f"{used} {what} are more than the {there} of a {row.name}",
+                remedy=remedy,
+                inputs={"used": str(used), "there": str(there)},
             )
+    if servers.drives < width:
+        yield Observation(
+            path="parity",
+            sentence=f"a group of {servers.redundancy} takes {width} drives, and a server has {servers.drives}",
+            remedy=f"take a narrower parity such as {max(1, servers.drives - 2)}+2, or more drives",
+            inputs={"width": str(width), "drives": str(servers.drives)},
+        )
 
 
 @metal_rule(
-    "lustre-stripes",
-    "ST07",
-    "G07",
+    "ST07 G07",
+    each=_lustre,
     formula="stripeCount <= servers x whole drive groups of a server",
     source='Lustre operations manual, "Managing File Layout (Striping) and Free Space"',
 )
-def lustre_stripes(draft: MetalDraft) -> Iterable[Observation]:
+def lustre_stripes(draft: MetalDraft, servers: LustreServers) -> Iterable[Observation]:
     """A file is striped over no more targets than there are. A target is a group of drives, not a server."""
     lustre = draft.settings.storage.lustre
-    for servers in _lustre(draft):
-        stripes = lustre.stripe_count if lustre else None
-        if stripes is not None and stripes > servers.osts:
-            yield Observation(
-                path="storage.lustre.stripeCount",
-                sentence=f"files cannot be striped over {stripes} targets, as {servers.count} servers with "
-                f"{servers.osts_per_server} groups of {servers.redundancy} have {servers.osts}",
-                remedy=f"take at most {servers.osts}, or remove the key (all of them)",
-                inputs={"stripe count": str(stripes), "targets": str(servers.osts)},
-            )
+    stripes = lustre.stripe_count if lustre else None
+    if stripes is not None and stripes > servers.osts:
+        yield Observation(
+            path="stripeCount",
+            sentence=f"files cannot be striped over {stripes} targets, as {servers.count} servers with "
+            f"{servers.osts_per_server} groups of {servers.redundancy} have {servers.osts}",
+            remedy=f"take at most {servers.osts}, or remove the key (all of them)",
+            inputs={"stripe count": str(stripes), "targets": str(servers.osts)},
+        )
 
 
 @metal_rule(
-    "lustre-single-mds",
     "G18",
     severity=Severity.WARNING,
     formula="mdsCount >= 2",
@@ -156,58 +158,40 @@ def lustre_single_mds(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "drive-size",
-    "ST04",
-    "ST05",
-    source="Product pages of Micron, Samsung, Solidigm and Kioxia",
+    "ST04 ST05",
+    each=_rows,
     formula="driveTb in the sizes that are sold",
+    source="Product pages of Micron, Samsung, Solidigm and Kioxia",
 )
-def drive_size(draft: MetalDraft) -> Iterable[Observation]:
+def drive_size(_: MetalDraft, row: StorageServer) -> Iterable[Observation]:
     """Drives are of a size that is sold: 7.68 and 15.36 TB, not 10 and 16."""
-    for path, row in _rows(draft):
-        if row.media is not Media.HDD and row.drive_tb not in SSD_TB:
-            near = min(NVME_TB, key=lambda size: abs(size - row.drive_tb))
-            yield Observation(
-                path=path,
-                sentence=f"{row.name} has SSDs of {row.drive_tb:g} TB, a size that nobody sells",
-                remedy=f"set the row's driveTb to {near:g}",
-                subject=row.name,
-                inputs={"drive": f"{row.drive_tb:g} TB"},
-            )
+    if row.media is not Media.HDD and row.drive_tb not in SSD_TB:
+        near = min(NVME_TB, key=lambda size: abs(size - row.drive_tb))
+        yield Observation(
+            path="",
+            sentence=f"{row.name} has SSDs of {row.drive_tb:g} TB, a size that nobody sells",
+            remedy=f"set the row's driveTb to {near:g}",
+            inputs={"drive": f"{row.drive_tb:g} TB"},
+        )
 
 
 @metal_rule(
-    "lustre-one-loss",
     "G20",
     severity=Severity.WARNING,
+    each=_lustre,
     formula="parity >= 2",
     source='Lustre operations manual, "Formatting Options for ldiskfs RAID Devices"',
 )
-def lustre_one_loss(draft: MetalDraft) -> Iterable[Observation]:
+def lustre_one_loss(_: MetalDraft, servers: LustreServers) -> Iterable[Observation]:
     """Two drives of a group may fail (RAID-6): a rebuild of large drives takes days."""
-    for servers in _lustre(draft):
-        if servers.redundancy.parity < 2:
-            yield Observation(
-                path="storage.lustre.parity",
-                sentence=f"{servers.redundancy} loses a target with the second drive that fails before the first is "
-                "rebuilt",
-                remedy=f"take {max(1, servers.redundancy.data - 1)}+2, or 8+2",
-                inputs={"may be lost": str(servers.redundancy.parity)},
-            )
-
-
-def _rows(draft: MetalDraft, *roles: str) -> Iterator[tuple[str, StorageServer]]:
-    """The rows in use, with their settings paths; of these roles, or of all."""
-    rows = draft.catalogue.storage_servers
-    for each in draft.settings.storage.servers:
-        if each.row in rows and (not roles or each.role in roles):
-            yield f"storage.{each.key}", rows[each.row]
-
-
-def _lustre(draft: MetalDraft) -> Iterator[LustreServers]:
-    lustre, rows = draft.settings.storage.lustre, draft.catalogue.storage_servers
-    if lustre is not None and lustre.server in rows:
-        yield lustre_servers(lustre, rows[lustre.server])
+    if servers.redundancy.parity < 2:
+        yield Observation(
+            path="parity",
+            sentence=f"{servers.redundancy} loses a target with the second drive that fails before the first is "
+            "rebuilt",
+            remedy=f"take {max(1, servers.redundancy.data - 1)}+2, or 8+2",
+            inputs={"may be lost": str(servers.redundancy.parity)},
+        )
 
 
 def _reach(draft: MetalDraft, target: float) -> str:

@@ -3,14 +3,12 @@
 from collections.abc import Iterable
 
 from catalogue.versions import END_OF_LIFE, KUBERNETES
+from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 
 
 @metal_rule(
-    "kubernetes-ended",
-    "KJ30",
-    "I03",
+    "KJ30 I03",
     formula="today <= end of life of kubernetesVersion",
     source="kubernetes.io, Releases: patch releases and end of life of each minor",
 )

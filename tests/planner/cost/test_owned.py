@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalogue.instances import INSTANCES
 from catalogue.prices import RATES, SERVICES
 from catalogue.servers import SERVERS
 from catalogue.tables import SHIPPED
@@ -17,13 +16,13 @@ from planner.bom import Part
 from planner.bom_metal import amount
 from planner.cost.amounts import Amount, total
 from planner.cost.comparison import break_even, break_even_months, twin, years
-from planner.cost.labs import labs
+from planner.cost.labs import labs, tier_costs
 from planner.cost.owned import OwnedCost, owned, people_for, with_premium
-from planner.cost.stack import Around, Purchase
-from planner.cost.tiers import tier_costs
+from planner.cost.stack import Around
 from planner.metal_types import MetalPlan
 from planner.plan import plan
 from settings.load import from_sections
+from tests.planner.pools import bought
 from tests.planner.stacks import TODAY
 
 OWNER = {"owner": "ml-platform", "costCentre": "research"}
@@ -168,19 +167,10 @@ def test_a_dearer_purchase_is_never_worth_it_earlier(usd: float, more: float, ho
 
 
 def lab_table(hours: float, **changes: Any) -> dict[str, Any]:
-    def node(type_: str, count: int, role: Any) -> Purchase:
-        return Purchase(
-            pool=role,
-            role=role,
-            instance=INSTANCES[type_],
-            count=count,
-            usage=UsageClass.ON_DEMAND,
-            root_volume_gib=100,
-        )
-
     around = Around(nat_gateways=1, fsx="fsx-SCRATCH_2-gib", fsx_gib=1200)
-    gpu = replace(node("g5.xlarge", 1, "training"), **changes)
-    table = labs(gpu, node("m7i.large", 2, "system"), around, SERVICES, RATES, hours_per_month=hours)
+    gpu = bought("g5.xlarge", 1, root_volume_gib=100, **changes)
+    system = bought("m7i.large", 2, name="system", role="system", root_volume_gib=100)
+    table = labs(gpu, system, around, SERVICES, RATES, hours_per_month=hours)
     return {lab.name: lab for lab in table}
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.fabric.addresses import prefix_for_rails, rail_networks
+from planner.fabric.plan import prefix_for_rails, rail_networks
 
 
 def test_eight_rails_of_eight_nodes() -> None:

@@ -4,13 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.fabric.bandwidth import (
+from planner.fabric.design import (
+    Demand,
+    FabricDesign,
+    Topology,
+    Wiring,
     bisection_gbit_per_s,
     injection_gbit_per_s,
     node_gbyte_per_s,
     oversubscription,
 )
-from planner.fabric.design import Demand, FabricDesign, Topology, Wiring
 from planner.fabric.topology import design
 
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.fabric.cabling import HEADING, Link, Span, links, row
-from planner.fabric.design import Demand, FabricDesign, Topology, Wiring
-from planner.fabric.names import Names, names
+from planner.fabric.design import Demand, FabricDesign, Names, Topology, Wiring, names
 from planner.fabric.topology import design, grown
 
 RAILS, LEAF_SPINE, SINGLE = Topology.RAIL_OPTIMISED, Topology.LEAF_SPINE, Topology.SINGLE

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from planner.fabric.names import names
+from planner.fabric.design import names
 from planner.fabric.near import Domain, domains, plugged_above
 from tests.planner.fabric.fabrics import LEAF_SPINE, SINGLE, built
 from tests.planner.fabric.test_pod_ports import inventory

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from catalogue.network_types import Generation
 from catalogue.optics import CableKind
 from planner.fabric.cabling import Span, links
-from planner.fabric.design import Demand, FabricDesign, Topology
-from planner.fabric.names import names
+from planner.fabric.design import Demand, FabricDesign, Topology, names
 from planner.fabric.optics import Optics, cable_for, optics
 from planner.fabric.room import Racking, Room, arranged, length_m
 from planner.fabric.topology import design

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from planner.fabric.design import Topology
-from planner.fabric.types import FabricPlan
+from planner.fabric.plan import FabricPlan
 from tests.planner.fabric.sites import ROCE, ROCE_CARDS, with_cards
 from tests.planner.site import planned_site
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from planner.fabric.types import PodPorts
+from planner.fabric.plan import PodPorts
 from planner.faces.room import fabric_facts
 from tests.planner.fabric.sites import ROCE, ROCE_CARDS, one, with_cards
 from tests.planner.site import found, planned_site

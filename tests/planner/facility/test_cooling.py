@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalogue.metal_types import Cooling
-from planner.facility.cooling import carried_kw, heat, litres_per_minute, tons
+from planner.facility.power import carried_kw, heat, litres_per_minute, tons
 from tests.planner.facility.machines import nodes, others
 
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.facility.circuits import circuits
 from planner.facility.machines import Kind, Machines
 from planner.facility.power import Circuit
-from planner.facility.racks import Placed, Rack, nodes_per_rack, pack
+from planner.facility.racks import Placed, Rack, circuits, nodes_per_rack, pack
 from tests.planner.facility.machines import nodes, others
 
 LARGE = Circuit(volts=415, phases=3, amperes=60)

@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.reliability.losses import (
+from planner.reliability.mttf import (
     SPOT_MOST_LOST_MINUTES,
     covered_hours,
     expected_failures,
     failure_cost,
+    failure_rate,
+    mttf,
     restarts_for,
 )
-from planner.reliability.mttf import failure_rate, mttf
 
 
 def test_three_restarts_are_used_up_in_three_mttf() -> None:

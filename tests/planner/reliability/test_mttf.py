@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from catalogue.gpus import A100_80, B200, H100, H200
 from planner.reliability.checkpoints import effective_part
-from planner.reliability.losses import failure_cost
-from planner.reliability.mttf import compared, failure_rate, mttf
+from planner.reliability.mttf import compared, failure_cost, failure_rate, mttf
 
 RSC_1 = failure_rate(None, 6.5)
 

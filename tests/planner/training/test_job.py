@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from catalogue.models import MODELS
 from planner.training.job import Job, Layout, global_batch, tokens_per_step
 from planner.training.layout import (
-    context_divides,
     covers,
     expert_degrees,
     layout_on,
+    sequence_divides,
     tensor_degrees,
     within_nvlink,
 )
@@ -101,7 +101,7 @@ def test_expert_degrees() -> None:
 @pytest.mark.parametrize(("context", "sequence", "divides"), [(1, 1001, True), (2, 1002, False), (4, 8192, True)])
 def test_context_ranks_take_two_equal_parts(context: int, sequence: int, divides: bool) -> None:
     """C08: two context ranks cut a sequence into four parts."""
-    assert context_divides(Layout(context=context), sequence) is divides
+    assert sequence_divides(Layout(context=context), sequence) is divides
 
 
 @given(

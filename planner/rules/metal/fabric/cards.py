@@ -4,26 +4,33 @@ from collections.abc import Iterable, Mapping
 
 from catalogue.network_types import Link, NicGroup, Switch
 from catalogue.units import gbyte_per_s
-from planner.fabric.bandwidth import node_gbyte_per_s
+from planner.draft import MetalDraft, metal_rule
 from planner.fabric.cabling import Span
+from planner.fabric.design import node_gbyte_per_s
 from planner.fabric.optics import kinds, longest_m
 from planner.fabric.plan import compute_cards
 from planner.fabric.ports import radix
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.pool_types import MetalPoolPlan
 from planner.rules.known import placed_runs
 from planner.rules.metal.fabric.joined import cards_of, joined, switch_of
 from planner.wording import one_of
+from settings.workloads import TrainingRun
 
 _NEGOTIATED = 'NVIDIA DGX SuperPOD cabling design guide, "Mixing Widths and Rates"'
 _SPEAKS = {"infiniband": Link.INFINIBAND, "roce": Link.ETHERNET, "ethernet": Link.ETHERNET}
 
 
+def _plugged(draft: MetalDraft) -> Iterable[tuple[str, MetalPoolPlan, NicGroup, Switch]]:
+    """Compute cards that speak what the switch speaks."""
+    switch = switch_of(draft)
+    for path, pool, group in cards_of(draft):
+        if switch and group.nic.link is switch.link:
+            yield path, pool, group, switch
+
+
 @metal_rule(
-    "fabric-link",
-    "FB10",
-    "E22",
+    "FB10 E22",
     formula="link of a card = link of the switch = link of the fabric's kind",
     source="Data sheets of the catalogue's switches and cards",
 )
@@ -49,9 +56,7 @@ def fabric_link(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule(
-    "fabric-rate", "FB06", "FB07", "FB08", "FB12", formula="rate of a card <= rate of a switch port", source=_NEGOTIATED
-)
+@metal_rule("FB06 FB07 FB08 FB12", formula="rate of a card <= rate of a switch port", source=_NEGOTIATED)
 def fabric_rate(draft: MetalDraft) -> Iterable[Observation]:
     """Switch ports are as fast as the cards: HDR cards on an EDR switch run at 100 Gb/s without any error."""
     for _, pool, group, switch in _plugged(draft):
@@ -69,104 +74,88 @@ def fabric_rate(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "fabric-idle-rate",
-    "FB08",
-    "E02",
+    "FB08 E02",
     severity=Severity.WARNING,
+    each=_plugged,
     formula="rate of a card >= rate of a switch port",
     source=_NEGOTIATED,
 )
-def fabric_idle_rate(draft: MetalDraft) -> Iterable[Observation]:
+def fabric_idle_rate(_: MetalDraft, pool: MetalPoolPlan, group: NicGroup, switch: Switch) -> Iterable[Observation]:
     """Switch ports are no faster than the cards, or their price buys nothing, and connectors differ."""
-    for path, pool, group, switch in _plugged(draft):
-        nic, port = group.nic, radix(switch, group.nic)
-        if nic.gbit_per_s < port.gbit_per_s:
-            yield Observation(
-                path=path,
-                sentence=f"{nic.name} of {pool.hardware} has {nic.gbit_per_s} of the {port.gbit_per_s} Gb/s of a port "
-                f"of {switch.name}, and needs cables from {switch.generation.upper()} to {nic.generation.upper()}",
-                remedy=f"take cards of {port.gbit_per_s} Gb/s, or a switch of {nic.gbit_per_s} Gb/s",
-                subject=pool.name,
-                inputs={"card": f"{nic.gbit_per_s} Gb/s", "switch port": f"{port.gbit_per_s} Gb/s"},
-            )
+    nic, port = group.nic, radix(switch, group.nic)
+    if nic.gbit_per_s < port.gbit_per_s:
+        yield Observation(
+            path="",
+            sentence=f"{nic.name} of {pool.hardware} has {nic.gbit_per_s} of the {port.gbit_per_s} Gb/s of a port "
+            f"of {switch.name}, and needs cables from {switch.generation.upper()} to {nic.generation.upper()}",
+            remedy=f"take cards of {port.gbit_per_s} Gb/s, or a switch of {nic.gbit_per_s} Gb/s",
+            inputs={"card": f"{nic.gbit_per_s} Gb/s", "switch port": f"{port.gbit_per_s} Gb/s"},
+        )
 
 
 @metal_rule(
-    "few-cards",
-    "FB01",
-    "FB02",
-    "B10",
-    "B11",
+    "FB01 FB02 B10 B11",
     severity=Severity.WARNING,
+    each=joined,
     formula="compute ports of a node >= its GPUs; GB/s of a node = ports x Gb/s / 8",
     source="NVIDIA DGX SuperPOD reference architecture: one compute port for each GPU",
 )
-def few_cards(draft: MetalDraft) -> Iterable[Observation]:
+def few_cards(_: MetalDraft, pool: MetalPoolPlan) -> Iterable[Observation]:
     """Every GPU has a card, or gradients of several GPUs pass through one."""
-    for path, pool in joined(draft):
-        nic = compute_cards(pool)[0].nic
-        if pool.rails < pool.gpus_per_node:
-            have, could = (node_gbyte_per_s(ports, nic.gbit_per_s) for ports in (pool.rails, pool.gpus_per_node))
-            yield Observation(
-                path=f"{path}.server",
-                sentence=f"{pool.hardware} has {pool.rails} x {nic.gbit_per_s} Gb/s ({have:g} GB/s one way) for "
-                f"{pool.gpus_per_node} GPUs; with a card for each they were {could:g} GB/s",
-                remedy="take a server with a compute card for each GPU, or keep jobs within a node",
-                subject=pool.name,
-                inputs={"ports": str(pool.rails), "GPUs": str(pool.gpus_per_node), "rate": f"{nic.gbit_per_s} Gb/s"},
-            )
+    nic = compute_cards(pool)[0].nic
+    if pool.rails < pool.gpus_per_node:
+        have, could = (node_gbyte_per_s(ports, nic.gbit_per_s) for ports in (pool.rails, pool.gpus_per_node))
+        yield Observation(
+            path="server",
+            sentence=f"{pool.hardware} has {pool.rails} x {nic.gbit_per_s} Gb/s ({have:g} GB/s one way) for "
+            f"{pool.gpus_per_node} GPUs; with a card for each they were {could:g} GB/s",
+            remedy="take a server with a compute card for each GPU, or keep jobs within a node",
+            inputs={"ports": str(pool.rails), "GPUs": str(pool.gpus_per_node), "rate": f"{nic.gbit_per_s} Gb/s"},
+        )
 
 
 @metal_rule(
-    "gang-without-fabric",
-    "L07",
-    "FB01",
+    "L07 FB01",
+    each=placed_runs,
     formula="compute ports of a node >= 1 if nodes > 1",
     source="NCCL user guide, environment variables: without InfiniBand or RoCE, NCCL falls back to IP sockets",
 )
-def gang_without_fabric(draft: MetalDraft) -> Iterable[Observation]:
+def gang_without_fabric(_: MetalDraft, run: TrainingRun, pool: MetalPoolPlan) -> Iterable[Observation]:
     """A gang over several nodes has compute cards: without them its collectives run on the management network."""
-    for path, run, pool in placed_runs(draft):
-        if pool.gpus_per_node and run.nodes > 1 and not pool.rails:
-            rate = max((group.nic.gbit_per_s for group in pool.server.nics), default=0)
-            yield Observation(
-                path=f"{path}.pool",
-                sentence=f"{run.nodes} nodes of {pool.hardware} have no compute card and would share "
-                f"{rate} Gb/s ({gbyte_per_s(rate):g} GB/s) with everything else",
-                remedy="take a server with compute cards, or one node",
-                subject=run.name,
-                inputs={"rate": f"{rate} Gb/s", "nodes": str(run.nodes)},
-            )
+    if pool.gpus_per_node and run.nodes > 1 and not pool.rails:
+        rate = max((group.nic.gbit_per_s for group in pool.server.nics), default=0)
+        yield Observation(
+            path="pool",
+            sentence=f"{run.nodes} nodes of {pool.hardware} have no compute card and would share "
+            f"{rate} Gb/s ({gbyte_per_s(rate):g} GB/s) with everything else",
+            remedy="take a server with compute cards, or one node",
+            inputs={"rate": f"{rate} Gb/s", "nodes": str(run.nodes)},
+        )
 
 
 @metal_rule(
-    "rdma-devices",
     "NC08",
     severity=Severity.WARNING,
+    each=cards_of,
     formula="hcas of the compute cards are known, or the node has no other RDMA card",
     source="NCCL user guide, environment variables (NCCL_IB_HCA)",
 )
-def rdma_devices(draft: MetalDraft) -> Iterable[Observation]:
+def rdma_devices(draft: MetalDraft, pool: MetalPoolPlan, group: NicGroup) -> Iterable[Observation]:
     """NCCL gets the exact list of a node's compute devices where the node has other RDMA cards, too."""
     if draft.settings.fabric.kind == "ethernet":
         return
-    for path, pool, group in cards_of(draft):
-        others = [other.nic.name for other in pool.server.nics if other is not group and other.nic.rdma]
-        if not group.hcas and others:
-            yield Observation(
-                path=path,
-                sentence=f"the device names of {pool.hardware}'s {group.count} {group.nic.name} are not known, so NCCL "
-                f"would use {others[0]} as well",
-                remedy="add hcas in the order of the GPUs, as ibdev2netdev shows them, to a row of your own",
-                subject=pool.name,
-            )
+    others = [other.nic.name for other in pool.server.nics if other is not group and other.nic.rdma]
+    if not group.hcas and others:
+        yield Observation(
+            path="",
+            sentence=f"the device names of {pool.hardware}'s {group.count} {group.nic.name} are not known, so NCCL "
+            f"would use {others[0]} as well",
+            remedy="add hcas in the order of the GPUs, as ibdev2netdev shows them, to a row of your own",
+        )
 
 
 @metal_rule(
-    "cable-too-long",
-    "E20",
-    "B13",
-    "FB08",
+    "E20 B13 FB08",
     formula="length <= longest of the kinds made for the port",
     source="NVIDIA LinkX cable and transceiver specifications; IEEE 802.3",
 )
@@ -190,14 +179,6 @@ def cable_too_long(draft: MetalDraft) -> Iterable[Observation]:
                 remedy=f"move racks together, or put leaves within {longest:g} m of their nodes",
                 inputs={"length": f"{length_m:g} m", "longest": f"{longest:g} m"},
             )
-
-
-def _plugged(draft: MetalDraft) -> Iterable[tuple[str, MetalPoolPlan, NicGroup, Switch]]:
-    """Compute cards that speak what the switch speaks."""
-    switch = switch_of(draft)
-    for path, pool, group in cards_of(draft):
-        if switch and group.nic.link is switch.link:
-            yield path, pool, group, switch
 
 
 def _name(link: Link) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from catalogue.network_types import NicGroup, Switch
+from planner.draft import MetalDraft
 from planner.fabric.plan import Asked, asked, compute_cards, joins
 from planner.fabric.topology import Growth
-from planner.metal_draft import MetalDraft
 from planner.pool_types import MetalPoolPlan
 from planner.rules.known import known_pools
 

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network
 
-from planner.fabric.addresses import prefix_for_rails, rail_networks
-from planner.fabric.plan import joins, per_port
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.plan import joins, per_port, prefix_for_rails, rail_networks
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.fabric.joined import ask_of, cards_of
-from planner.rules.metal.machines import path_of, ranges
+from planner.rules.metal.machines import ranges
 
 MOST_VFS = 16
 """Virtual functions of a port of InfiniBand that the kernel can list: an answer of netlink holds no more."""
@@ -22,9 +21,7 @@ def own_ports(draft: MetalDraft) -> bool:
 
 
 @metal_rule(
-    "pod-devices-cards",
-    "L03",
-    "L04",
+    "L03 L04",
     formula="if podDevices is not sharedDevice: a pool joins the fabric, its kind is not ethernet, each compute card "
     "has RDMA",
     source="sriov-network-device-plugin, README (isRdma); Network Operator documentation, deployment examples",
@@ -60,7 +57,7 @@ def pod_devices_cards(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule("virtual-functions", "L03", formula=f"vfsPerPort <= {MOST_VFS}, and 1 unless sriov", source=_OPERATOR)
+@metal_rule("L03", formula=f"vfsPerPort <= {MOST_VFS}, and 1 unless sriov", source=_OPERATOR)
 def virtual_functions(draft: MetalDraft) -> Iterable[Observation]:
     """A port has no more virtual functions than the kernel can list, and some only where pods get them."""
     wanted, mode = draft.settings.fabric.vfs_per_port, draft.settings.fabric.pod_devices
@@ -80,9 +77,7 @@ def virtual_functions(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "pod-port-addresses",
-    "F09",
-    "L03",
+    "F09 L03",
     formula="ports x (nodes x pods of a port + 2, up to a power of 2) <= 2^(32 - prefix); no storageAddress inside",
     source="nvidia-k8s-ipam, pkg/ipam-controller/allocator: blocks of perNodeBlockSize, from the second address to the "
     "last but one",
@@ -108,13 +103,12 @@ def pod_port_addresses(draft: MetalDraft) -> Iterable[Observation]:
 
 
 def _taken(draft: MetalDraft, pods: IPv4Network) -> Iterable[Observation]:
-    for place, hosts in ranges(draft):
-        inside = [
-            each for member in hosts.members(place) for each in member.storage_addresses if IPv4Address(each) in pods
-        ]
+    for path, hosts in ranges(draft):
+        addresses = (each for member in hosts.members(0) for each in member.storage_addresses)
+        inside = [each for each in addresses if IPv4Address(each) in pods]
         if inside:
             yield Observation(
-                path=path_of(place, "storageAddresses"),
+                path=f"{path}.storageAddresses",
                 sentence=f"{inside[0]} is in fabric.railCidr {pods}, whose addresses pods get",
                 remedy="take addresses of another range",
                 subject=hosts.name,
@@ -123,7 +117,6 @@ def _taken(draft: MetalDraft, pods: IPv4Network) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "pod-ports-named",
     "L03",
     formula="if podDevices is not sharedDevice: rails of each machine that joins, each address the same rail on all",
     source="SR-IOV Network Operator, SriovNetworkNodePolicy (pfNames); sriov-network-device-plugin, README "
@@ -134,13 +127,13 @@ def pod_ports_named(draft: MetalDraft) -> Iterable[Observation]:
     if not own_ports(draft):
         return
     seen: dict[str, int] = {}
-    for place, hosts in ranges(draft):
+    for path, hosts in ranges(draft):
         pool = draft.pools.get(hosts.pool or "")
         if pool is None or not joins(pool):
             continue
         if not hosts.rails:
             yield Observation(
-                path=path_of(place, "rails"),
+                path=f"{path}.rails",
                 sentence=f"is missing, and pods get each port of {hosts.name} by its number "
                 f"(podDevices: {draft.settings.fabric.pod_devices})",
                 remedy="name the PCI addresses of the compute ports in rail order (lspci -D; ibdev2netdev)",
@@ -149,7 +142,7 @@ def pod_ports_named(draft: MetalDraft) -> Iterable[Observation]:
         for number, address in enumerate(hosts.rails):
             if seen.setdefault(address, number) != number:
                 yield Observation(
-                    path=path_of(place, "rails"),
+                    path=f"{path}.rails",
                     sentence=f"{address} is rail {number} here and rail {seen[address]} of other machines",
                     remedy="name the ports in one order on all machines, or give these a stack of their own",
                     subject=hosts.name,

@@ -2,18 +2,13 @@
 
 from collections.abc import Iterable
 
-from planner.fabric.addresses import prefix_for_rails, rail_networks
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.plan import prefix_for_rails, rail_networks
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.fabric.joined import ask_of, switch_of
 
 
-@metal_rule(
-    "roce-lossless",
-    "E04",
-    source="NVIDIA recommended network configuration for RoCE v2",
-    formula="pfc and ecn, if kind = roce",
-)
+@metal_rule("E04", formula="pfc and ecn, if kind = roce", source="NVIDIA recommended network configuration for RoCE v2")
 def roce_lossless(draft: MetalDraft) -> Iterable[Observation]:
     """RoCE runs on Ethernet that drops nothing: priority flow control and congestion notification, both."""
     fabric = draft.settings.fabric
@@ -28,9 +23,7 @@ def roce_lossless(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "roce-rail-networks",
-    "E04",
-    "F09",
+    "E04 F09",
     formula="rails x (nodes + 2, up to a power of 2) <= 2^(32 - prefix)",
     source="InfiniBand architecture specification, annex A17 (RoCE v2)",
 )
@@ -55,11 +48,9 @@ def roce_rail_networks(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "subnet-manager",
-    "FB05",
-    "E14",
-    source="InfiniBand architecture specification: ports wait for a subnet manager",
+    "FB05 E14",
     formula="subnetManager is not none if kind = infiniband, and none otherwise; switch only if it is managed",
+    source="InfiniBand architecture specification: ports wait for a subnet manager",
 )
 def subnet_manager(draft: MetalDraft) -> Iterable[Observation]:
     """InfiniBand has a subnet manager: without one every port stays in INIT and no packet passes."""
@@ -88,7 +79,6 @@ def subnet_manager(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "sharp-manager",
     "E11",
     formula="subnetManager = opensm or ufm, if sharp",
     source='NVIDIA SHARP deployment guide, "Setting up NVIDIA SHARP Environment": subnet managers of switches are off',
@@ -106,7 +96,6 @@ def sharp_manager(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "sharp-switch",
     "E11",
     formula="the switch reduces in the network, if sharp",
     source="NVIDIA SHARP documentation; data sheets of the catalogue's switches",

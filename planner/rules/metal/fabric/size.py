@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from catalogue.network_types import NicRole
-from planner.fabric.bandwidth import bisection_gbit_per_s, injection_gbit_per_s, oversubscription
-from planner.fabric.design import Topology
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.design import Topology, bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.plan import Asked, compute_cards
 from planner.fabric.ports import leaf_split
 from planner.fabric.topology import most_nodes
 from planner.findings import Observation, Severity
-from planner.metal_draft import MetalDraft, metal_rule
+from planner.pool_types import MetalPoolPlan
 from planner.rules.metal.fabric.joined import ask_of, growth_of, joined
 from planner.storage.limits import in_use
 
@@ -17,7 +17,7 @@ _SUPERPOD = "NVIDIA DGX SuperPOD reference architecture, compute fabric"
 _CAPACITY = "nodes <= units x (ports / 2 - spare); units = ports // rails, with three tiers ports // 2 // rails x ports"
 
 
-@metal_rule("fabric-too-small", "FB03", "FB04", "A07", formula=_CAPACITY, source=_SUPERPOD)
+@metal_rule("FB03 FB04 A07", formula=_CAPACITY, source=_SUPERPOD)
 def fabric_too_small(draft: MetalDraft) -> Iterable[Observation]:
     """Nodes, storage, the subnet manager and spare ports fit on switches of this kind in this topology."""
     ask = ask_of(draft)
@@ -44,7 +44,7 @@ def fabric_too_small(draft: MetalDraft) -> Iterable[Observation]:
     )
 
 
-@metal_rule("fabric-growth", "A05", "A07", "FB13", formula=_CAPACITY, source=_SUPERPOD)
+@metal_rule("A05 A07 FB13", formula=_CAPACITY, source=_SUPERPOD)
 def fabric_growth(draft: MetalDraft) -> Iterable[Observation]:
     """The declared growth fits without building the fabric anew."""
     ask = ask_of(draft)
@@ -62,9 +62,7 @@ def fabric_growth(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "fabric-oversubscribed",
-    "FB03",
-    "A14",
+    "FB03 A14",
     severity=Severity.WARNING,
     formula="min(ports x rate, uplinks x rate) / 2 >= ports x rate / 2",
     source="Bisection bandwidth: Dally and Towles 2004, Principles and Practices of Interconnection Networks",
@@ -87,7 +85,6 @@ def fabric_oversubscribed(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "fabric-storage-ports",
     "FB03",
     formula="storagePorts >= servers x storage ports of each",
     source="Definition of the stack file (fabric.storagePorts); ports of the catalogue's rows",
@@ -114,9 +111,7 @@ def fabric_storage_ports(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "fabric-one-switch",
-    "FB05",
-    "E06",
+    "FB05 E06",
     severity=Severity.WARNING,
     formula="planes >= 2 or spines >= 2, if lifecycle.protect",
     source="Definition of the planner: one failure stops a part",
@@ -138,9 +133,7 @@ def fabric_one_switch(draft: MetalDraft) -> Iterable[Observation]:
     )
 
 
-@metal_rule(
-    "fabric-planes", "E13", formula="ports of a card >= 2, if redundant", source="Data sheets of the catalogue's cards"
-)
+@metal_rule("E13", formula="ports of a card >= 2, if redundant", source="Data sheets of the catalogue's cards")
 def fabric_planes(draft: MetalDraft) -> Iterable[Observation]:
     """A second plane reaches every card."""
     if not draft.settings.fabric.redundant:
@@ -157,9 +150,7 @@ def fabric_planes(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule(
-    "fabric-rails", "E12", "A14", formula="ports of a node >= 2, if topology = rail-optimised", source=_SUPERPOD
-)
+@metal_rule("E12 A14", formula="ports of a node >= 2, if topology = rail-optimised", source=_SUPERPOD)
 def fabric_rails(draft: MetalDraft) -> Iterable[Observation]:
     """A rail-optimised fabric has rails: nodes with several ports."""
     ask = ask_of(draft)
@@ -173,26 +164,24 @@ def fabric_rails(draft: MetalDraft) -> Iterable[Observation]:
 
 
 @metal_rule(
-    "fabric-unlike-nodes",
     "E12",
     severity=Severity.WARNING,
+    each=joined,
     formula="compute ports of a node >= most compute ports of any node",
     source=_SUPERPOD,
 )
-def fabric_unlike_nodes(draft: MetalDraft) -> Iterable[Observation]:
+def fabric_unlike_nodes(draft: MetalDraft, pool: MetalPoolPlan) -> Iterable[Observation]:
     """Nodes on one fabric have equally many ports, or some of the leaves' ports stay empty."""
     ask = ask_of(draft)
-    for path, pool in joined(draft):
-        widest = ask.demand.rails * ask.planes if ask else pool.rails
-        if pool.rails < widest:
-            yield Observation(
-                path=f"{path}.server",
-                sentence=f"{pool.hardware} has {pool.rails} compute ports where other nodes have {widest}; "
-                f"{pool.count * (widest - pool.rails)} ports of the leaves stay empty",
-                remedy="take servers with equally many cards, or make the pool an inference pool",
-                subject=pool.name,
-                inputs={"ports": str(pool.rails), "ports of others": str(widest)},
-            )
+    widest = ask.demand.rails * ask.planes if ask else pool.rails
+    if pool.rails < widest:
+        yield Observation(
+            path="server",
+            sentence=f"{pool.hardware} has {pool.rails} compute ports where other nodes have {widest}; "
+            f"{pool.count * (widest - pool.rails)} ports of the leaves stay empty",
+            remedy="take servers with equally many cards, or make the pool an inference pool",
+            inputs={"ports": str(pool.rails), "ports of others": str(widest)},
+        )
 
 
 def _fits_today(draft: MetalDraft) -> bool:

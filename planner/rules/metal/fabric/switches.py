@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable
 
-from planner.fabric.design import FabricDesign
-from planner.fabric.names import names
+from planner.draft import MetalDraft, metal_rule
+from planner.fabric.design import FabricDesign, names
 from planner.findings import Observation
-from planner.metal_draft import MetalDraft, metal_rule
 from planner.rules.metal.fabric.joined import growth_of
 
 
 @metal_rule(
-    "fabric-switch-unnamed",
     "E15",
     formula="names and GUIDs of inventory.switches are each of one switch of the cable list",
     source="make plan TABLE=cables: what is printed on the cables' labels",
