@@ -1,4 +1,4 @@
-"""Katib 0.19 as our own typed objects: controller, webhooks, definitions and database (R01, R05).
+"""Katib 0.19 as our own typed objects: controller, webhooks, definitions and database (R02, R05).
 
 There is no chart. The definitions have no schema (manifests/v1beta1/components/crd), so they are small, and objects
 like the others. Its UI is left out: it may change every experiment and asks nobody who they are.

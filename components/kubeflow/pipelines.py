@@ -1,4 +1,4 @@
-"""Kubeflow Pipelines 2.17 as our own typed objects, in a namespace of their own where the steps' pods are too (R02).
+"""Kubeflow Pipelines 2.17 as our own typed objects, in a namespace of their own where the steps' pods are too (R01).
 
 Left out are what serves pipelines of version 1 alone - the cache's webhook and what signs its certificate, the server
 of visualisations, the viewer - and SeaweedFS, in whose place the platform's own store is.
