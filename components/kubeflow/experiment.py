@@ -1,4 +1,4 @@
-"""An experiment: Katib's Experiment, whose trials are runs as `components/training` makes them (R01, R05, R09).
+"""An experiment: Katib's Experiment, whose trials are runs as `components/training` makes them (R02, R05, R09).
 
 Katib starts a trial's first rank by a shell and reads what it prints from a file (pkg/webhook/v1beta1/pod/utils.go,
 wrapWorkerContainer: the words are joined by blanks), so each word of the Master is quoted; Workers get theirs as they

@@ -7,13 +7,13 @@ which may ask them (ADR 0043). Every other pod is kept from there by that machin
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.node_files import node_files
 from components.platform.scripted import METRICS, SECRETS, Script, scripted
 
 NAME = "sensors"
@@ -27,11 +27,10 @@ LOOK_SECONDS = 60
 """A supply or a fan that failed waits for a person; controllers are slow. Assumed."""
 
 
-@cache
 def sensors_files() -> dict[str, str]:
-    """The script, by its name."""
-    found = Path(__file__).parents[2] / "node" / "sensors" / "sensors.py"
-    return {found.name: found.read_text(encoding="utf-8")}
+    """Modules by name, with the one that reads documents, which the script finds beside it."""
+    shared = Path(__file__).parents[2] / "redfish" / "__init__.py"
+    return {**node_files("sensors/*.py"), "redfish.py": shared.read_text(encoding="utf-8")}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,5 @@
 """Experiments of a rehearsed stack: trials are gangs under the real operator and Volcano, the best one wins, bad ones
-are ended early, and too many that fail end the experiment (R01, R05).
+are ended early, and too many that fail end the experiment (R02, R05).
 """
 
 import json
@@ -73,7 +73,7 @@ def ended(site: Rehearsed, name: str) -> dict[str, str]:
     return found
 
 
-def test_four_trials_have_a_winner_and_a_bad_one_is_ended_early_r01(tuned: Rehearsed) -> None:
+def test_four_trials_have_a_winner_and_a_bad_one_is_ended_early_r02(tuned: Rehearsed) -> None:
     assert ended(tuned, "rates")["Succeeded"] == "ExperimentMaxTrialsReached"
     status = experiment(tuned, "rates")["status"]
     assert (status["trialsSucceeded"], status["trialsEarlyStopped"], status["trials"]) == (3, 1, 4)
@@ -89,7 +89,7 @@ def test_four_trials_have_a_winner_and_a_bad_one_is_ended_early_r01(tuned: Rehea
     assert float(trial["spec"]["parameterAssignments"][0]["value"]) == pytest.approx(1e-2)
 
 
-def test_trials_that_fail_end_their_experiment_r01(tuned: Rehearsed) -> None:
+def test_trials_that_fail_end_their_experiment_r02(tuned: Rehearsed) -> None:
     """Each learning rate is so high that the loss is no number."""
     assert ended(tuned, "too-high")["Failed"] == "ExperimentFailed"
     status = experiment(tuned, "too-high")["status"]
@@ -97,7 +97,7 @@ def test_trials_that_fail_end_their_experiment_r01(tuned: Rehearsed) -> None:
     assert "currentOptimalTrial" not in status
 
 
-def test_a_trial_was_a_gang_of_the_experiments_queue_and_its_job_is_gone_r01(tuned: Rehearsed) -> None:
+def test_a_trial_was_a_gang_of_the_experiments_queue_and_its_job_is_gone_r02(tuned: Rehearsed) -> None:
     ended(tuned, "rates")
     trials = [
         each for each in tuned.kube.list(API, "Trial", "training") if each["metadata"]["name"].startswith("rates")

@@ -1,5 +1,5 @@
 """Kubeflow Pipelines of a rehearsed stack: their objects before the real API server and its rules about pods, and the
-job that a step starts, under the real training operator and Volcano (R02). Their own programs do nothing here.
+job that a step starts, under the real training operator and Volcano (R01). Their own programs do nothing here.
 """
 
 import base64
@@ -118,7 +118,7 @@ def test_up_started_no_run_of_pipelines(site: Rehearsed) -> None:
     assert site.kube.list(JOBS, "PyTorchJob", "training") == []
 
 
-def test_a_step_starts_the_run_with_its_own_data_and_saves_r02(site: Rehearsed, tmp_path: Path) -> None:
+def test_a_step_starts_the_run_with_its_own_data_and_saves_r01(site: Rehearsed, tmp_path: Path) -> None:
     process = starting(site, tmp_path)
 
     def job() -> dict[str, Any]:

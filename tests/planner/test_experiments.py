@@ -1,4 +1,4 @@
-"""Experiments: what their trials come to, and what is refused before Katib would (R01, R05)."""
+"""Experiments: what their trials come to, and what is refused before Katib would (R02, R05)."""
 
 import re
 from io import StringIO

@@ -1,4 +1,4 @@
-"""Kubeflow Pipelines: what is planned, and what is refused before anything is registered (R02)."""
+"""Kubeflow Pipelines: what is planned, and what is refused before anything is registered (R01)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The program's Experiment through Katib's own webhooks, generator and collector, as they are played (R01, R05)."""
+"""The program's Experiment through Katib's own webhooks, generator and collector, as they are played (R02, R05)."""
 
 import json
 from typing import Any

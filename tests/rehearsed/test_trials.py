@@ -1,4 +1,4 @@
-"""A training script as a trial: what its shell starts, what it prints, and how it and its collector end (R01)."""
+"""A training script as a trial: what its shell starts, what it prints, and how it and its collector end (R02)."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Experiments as they are planned, on the fake platform: trials are runs, and Katib is there for them (R01, R05)."""
+"""Experiments as they are planned, on the fake platform: trials are runs, and Katib is there for them (R02, R05)."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def trial() -> dict[str, Any]:
     return found
 
 
-def test_a_trial_is_the_runs_own_job_but_for_what_the_experiment_says_r01() -> None:
+def test_a_trial_is_the_runs_own_job_but_for_what_the_experiment_says_r02() -> None:
     found = deployed("fake")
     run, mine = found.spec("run-small-job"), trial()
     assert mine["runPolicy"]["schedulingPolicy"] == {
@@ -55,7 +55,7 @@ def test_a_trial_is_the_runs_own_job_but_for_what_the_experiment_says_r01() -> N
     assert place == "checkpoints/rates/${trialParameters.trial}"
 
 
-def test_the_collector_has_room_beside_the_first_rank_r01() -> None:
+def test_the_collector_has_room_beside_the_first_rank_r02() -> None:
     found = deployed("fake")
     limits = trial()["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]["resources"]["limits"]
     whole = found.gang("small")["spec"]["containers"][0]["resources"]["limits"]

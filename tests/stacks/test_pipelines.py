@@ -1,4 +1,4 @@
-"""Kubeflow Pipelines as they are planned, on the fake platform and on AWS (R02, R07)."""
+"""Kubeflow Pipelines as they are planned, on the fake platform and on AWS (R01, R07)."""
 
 import json
 from dataclasses import replace

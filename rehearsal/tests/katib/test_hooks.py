@@ -1,4 +1,4 @@
-"""Katib's webhooks and collector: what they refuse, what they put into pods, and what a log says (R01)."""
+"""Katib's webhooks and collector: what they refuse, what they put into pods, and what a log says (R02)."""
 
 from __future__ import annotations
 

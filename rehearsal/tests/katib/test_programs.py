@@ -1,4 +1,4 @@
-"""Katib's programs as a kubelet starts them: what they need, what they serve, and what they end for (R01)."""
+"""Katib's programs as a kubelet starts them: what they need, what they serve, and what they end for (R02)."""
 
 from __future__ import annotations
 

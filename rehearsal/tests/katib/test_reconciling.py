@@ -1,4 +1,4 @@
-"""Katib's reconcilers together: from an Experiment to trials, what they came to, and the end (R01, R05)."""
+"""Katib's reconcilers together: from an Experiment to trials, what they came to, and the end (R02, R05)."""
 
 from __future__ import annotations
 
