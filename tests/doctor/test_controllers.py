@@ -78,7 +78,7 @@ CASES: dict[str, tuple[str, Status, dict[str, Any], str]] = {
         "bmc-serial",
         Status.FAIL,
         {"serials": ("OTHER",)},
-        "the controller is another machine's: OTHER, not 1661923000403",
+        "the controller belongs to another machine: OTHER, not 1661923000403",
     ),
     "no serial": ("bmc-serial", Status.UNKNOWN, {"serials": ()}, "names no serial number"),
     "another model": ("bmc-model", Status.WARN, {"model": "DGXH200"}, "it is a DGXH200, and the plan has a DGX H100"),
@@ -106,7 +106,7 @@ CASES: dict[str, tuple[str, Status, dict[str, Any], str]] = {
         "bmc-drives",
         Status.FAIL,
         {"drives": (Drive(name="NVMe 3", serial="D3", health="Warning"),)},
-        "drives fail or are about to: NVMe 3",
+        "drives have failed or are about to: NVMe 3",
     ),
     "older firmware": ("bmc-firmware", Status.WARN, {"bios": "1.01"}, "BIOS is 1.01, and most of its pool has 1.06"),
     "an older controller": (
@@ -147,7 +147,7 @@ def test_a_controller_that_cannot_be_asked_is_a_failure_by_name() -> None:
     results = told(silent)
     (found,) = wrong(results)
     assert (found.check, found.status, found.subject) == ("bmc", Status.FAIL, "cp-1, dgx-02")
-    assert found.sentence == "its controller cannot be asked: it does not answer"
+    assert found.sentence == "its controller cannot be queried: it does not answer"
     assert "15 as the plan says" in {each.sentence for each in results if each.check == "bmc-serial"}
 
 

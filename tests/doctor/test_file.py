@@ -53,7 +53,7 @@ def test_a_private_endpoint_is_no_matter_of_addresses() -> None:
 def test_registries_are_off_by_name_lf03() -> None:
     (found,) = file.images(case())
     assert found.status is Status.UNKNOWN
-    assert found.sentence.startswith("off: registries were not asked for 2 images")
+    assert found.sentence.startswith("off: registries were not queried for 2 images")
 
 
 @pytest.mark.parametrize(

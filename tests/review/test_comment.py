@@ -65,7 +65,7 @@ def test_several_stacks_in_one_comment(tmp_path: Path, accept: bool) -> None:
     text = shown(*stacks)
     lines = text.splitlines()
     assert lines[1].startswith("- **prod**: **refused**: +6 p5.48xlarge, +USD 331/h")
-    assert lines[2] == "- **lab**: the same nodes, same price, replacements not looked at, no new warning"
+    assert lines[2] == "- **lab**: the same nodes, same price, replacements not checked, no new warning"
     assert "## lab" not in text
     same_as_golden("several", text, accept)
 

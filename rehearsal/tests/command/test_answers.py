@@ -93,7 +93,7 @@ def test_a_process_that_stands_still_is_named_with_what_lets_it_go_on_lf28(tmp_p
         said = answers.trouble(site(tmp_path, NOBODY, process), {})
     finally:
         os.kill(process.pid, signal.SIGCONT)
-    assert f"(pid {process.pid}) is stopped, `kill -CONT {process.pid}` lets it go on. Nothing was thrown away" in said
+    assert f"(pid {process.pid}) is stopped, `kill -CONT {process.pid}` resumes it. Nothing was thrown away" in said
 
 
 @pytest.mark.usefixtures("impatient")

@@ -71,7 +71,7 @@ def effects(tmp_path: Path) -> Path:
             [
                 (
                     False,
-                    "container side of pod web-1 printed nothing: no process runs in it, its image team/side:1 is "
+                    "container side of pod web-1 has no output: no process runs in it, its image team/side:1 is "
                     "simulated",
                 )
             ],
@@ -99,7 +99,7 @@ def test_logs_of_what_is_not_there(words: str, why: str, effects: Path) -> None:
 def test_logs_are_not_followed_and_say_so(effects: Path) -> None:
     assert told("logs -f web-1 -n shop", effects)[0] == (
         False,
-        "logs are not followed in a rehearsal: this is what there is now",
+        "logs are not followed in a rehearsal: this is the output so far",
     )
 
 

@@ -39,7 +39,7 @@ def test_what_is_gone_is_named_and_what_is_there_is_not(token: str) -> None:
         assert said.startswith(
             f"{kind.partition(':')[2].replace('-', ' ')} {held} (pool-nodes) is declared and not there"
         )
-        assert "`make refresh STACK=dev`, then `up`, makes it again" in said
+        assert "`make refresh STACK=dev`, then `up`, recreates it" in said
 
 
 def test_an_association_is_known_by_its_cluster_and_its_own_id() -> None:
