@@ -68,7 +68,7 @@ WRONG_INPUTS: list[tuple[str, str, str, Any, str]] = [
     ("images_pinned", SERVER, f"{CONTAINER}.image", "vllm/vllm-openai", "another image tomorrow"),
     ("images_pinned", SERVER, f"{CONTAINER}.image", "vllm/vllm-openai:latest", "another image tomorrow"),
     ("images_pinned", SERVER, f"{CONTAINER}.image", "vllm/vllm-openai:v0.1.0", "without a digest"),
-    ("no_secret_in_clear", SERVER, f"{CONTAINER}.env.0.value", "hf-secret-for-tests", "holds a secret in clear"),
+    ("no_secret_in_clear", SERVER, f"{CONTAINER}.env.0.value", "hf-secret-for-tests", "holds a secret in clear text"),
 ]
 
 
@@ -127,12 +127,12 @@ def test_dependencies_on_everything_are_found() -> None:
 @pytest.mark.parametrize(("name", "key"), [("tokens-hf-token", "stringData"), ("kubernetes", "kubeconfig")])
 def test_an_unmarked_secret_is_found(name: str, key: str) -> None:
     shown = replace(graph_of("prod").one(name), secret=frozenset())
-    assert f"has its {key} in clear" in broken("secret_inputs_marked", graph_with(shown))[0]
+    assert f"has its {key} in clear text" in broken("secret_inputs_marked", graph_with(shown))[0]
 
 
 def test_a_secret_in_the_outputs_is_found() -> None:
     graph = replace(graph_of("prod"), outputs={"workloads": {"key": "api-secret-for-tests"}})
-    assert broken("no_secret_in_clear", graph) == ["outputs: hold a secret in clear [no_secret_in_clear]"]
+    assert broken("no_secret_in_clear", graph) == ["outputs: hold a secret in clear text [no_secret_in_clear]"]
 
 
 def test_a_rendered_chart_is_found_kj15() -> None:

@@ -116,7 +116,7 @@ REACHED = [
     Case(
         "cluster_is_reached_by_its_nodes",
         put(CONTROL_PLANE, "vpcConfig.subnetIds", ["subnet-ab52c47d8b7063740"]),
-        "EKS wants two zones",
+        "EKS needs two zones",
         preview=False,
     ),
     Case("cluster_is_reached_by_its_nodes", put(CONTROL_PLANE, ENDPOINT.format("Public"), True), None),
