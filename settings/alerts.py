@@ -16,7 +16,7 @@ class OwnThreshold(Section):
     failure: Annotated[Word, Field(description="the page's name in docs/runbooks, such as gpu-hot")]
     limit: Annotated[Word, Field(description="the limit's name on that page, such as celsius")]
     value: float
-    source: Annotated[str, Matching(r"\S.{2,}", "its source, in a few words"), Field(max_length=300)]
+    source: Annotated[str, Matching(r"\S.{2,}", "a source, in a few words"), Field(max_length=300)]
 
 
 class Alerts(Section):

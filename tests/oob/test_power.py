@@ -92,7 +92,7 @@ def test_another_machine_at_the_address_is_left_alone(emulated: Emulated, machin
     one = emulated(**dgx())
     with pytest.raises(RefusedError, match=f"another machine answers: {SERIAL}"):
         done(one, machine, what, "OTHER")
-    with pytest.raises(RefusedError, match="names no serial number"):
+    with pytest.raises(RefusedError, match="reports no serial number"):
         done(one, replace(machine, serials=()), what)
     assert one.changes() == []
 

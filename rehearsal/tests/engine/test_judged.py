@@ -125,7 +125,7 @@ def test_a_job_that_is_gone_went_by_its_own_clock_after_success_or_by_hand() -> 
     ended = {**event, "type": "Normal", "reason": "Completed", "message": "Job completed"}
     assert said(JOB, Event=[ended]) == []
     failed = {**event, "type": "Warning", "reason": "BackoffLimitExceeded", "message": "too often"}
-    assert said(JOB, Event=[failed])[0].endswith("makes it again: BackoffLimitExceeded: too often")
+    assert said(JOB, Event=[failed])[0].endswith("recreates it: BackoffLimitExceeded: too often")
     assert said(JOB)[0].startswith("job inference/web is declared and not there")
 
 

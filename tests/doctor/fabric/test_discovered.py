@@ -48,7 +48,7 @@ def test_a_report_that_is_cut_within_a_line_is_refused(characters: int) -> None:
 @pytest.mark.parametrize(
     ("was", "now", "said"),
     [
-        ("# Topology file: generated on", "# Topology of", "no report of ibnetdiscover"),
+        ("# Topology file: generated on", "# Topology of", "not a report of ibnetdiscover"),
         ('\n[3]\t"H', '\n[3\t"H', "line 13 is truncated, or not from ibnetdiscover: \\[3"),
         ("4xHDR\n[3]", "4xhdr\n[3]", "line 12 is cut"),
         ('Switch\t41 "S-', 'Bridge\t41 "S-', "line 10 is not from ibnetdiscover: Bridge"),
