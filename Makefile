@@ -1,16 +1,16 @@
-# Everything a person runs here. Rehearsals need Linux, git, make and Python 3.11+; the rest is fetched or built.
+# All commands of the project. Rehearsals need Linux, git, make and Python 3.11+; the rest is fetched or built.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-# A rehearsal and the tests start many interpreters: none of them compiles what another has compiled.
+# A rehearsal and the tests start many interpreters, which share compiled bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Empty unless a person named one beside make: in the environment stands the default of a make above this one.
+# Empty unless given on make's command line: the environment may hold the default of a parent make.
 STACK_ASKED := $(filter command,$(origin STACK))
 STACK ?= dev
-# What may stand behind a target, as it was typed: recipes read it from the environment, so that no quote, dollar, blank
-# or semicolon in it means anything to make or to a shell. Values are taken unexpanded (GNU make manual, value function).
+# Variables of targets, exactly as typed: recipes read them from the environment, so that quotes, dollars, blanks and
+# semicolons mean nothing to make or to a shell. Values are taken unexpanded (GNU make manual, value function).
 TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WHAT GPU TARGET PYTHON FORMAT TABLE OUT SET EXPLAIN \
   BUDGET HOURS AGAINST PRESET ACCOUNT PROMETHEUS IN ADDRESS REGISTRIES \
   CSV WHOLE DEPLOYED ASKED REGION PROFILE REMOVE CONFIRM CONTEXT \
@@ -18,25 +18,25 @@ TYPED := STACK SITE BASE REAL CLEAR RESTORE YES ARGS SERVICE RPS SECONDS NODE WH
   MODEL TOKENS DAYS SERVE TTFT PROMPT ANSWER SPOT PICK
 $(foreach name,$(TYPED),$(eval $(name) ?=)$(eval override $(name) := $$(value $(name))))
 export $(TYPED)
-# bash keeps SECONDS for itself.
+# SECONDS is a variable of bash.
 SECONDS_ASKED := $(SECONDS)
 export SECONDS_ASKED
 
 VENV := .venv/bin
-# A run of the stack is named by RUN too.
+# RUN also names a run of the stack.
 RUN_ASKED := $(if $(filter command environment,$(origin RUN)),$(value RUN))
 export RUN_ASKED
 override RUN := $(VENV)/python -m
 REHEARSAL := $(RUN) rehearsal
 WHICH := --stack "$$STACK" $${SITE:+--site "$$SITE"}
 
-# Runs a command with the words of ARGS behind it: quotes and backslashes keep a word together, nothing else is special.
+# Runs a command with the words of ARGS appended: quotes and backslashes keep a word together, nothing else is special.
 define APPEND_ARGS
 import os, shlex, sys
 try:
     words = shlex.split(os.environ["ARGS"])
 except ValueError as error:
-    sys.exit(f"error: ARGS cannot be divided into words ({error}): close the quote")
+    sys.exit(f"error: ARGS cannot be split into words ({error}): close the quote")
 os.execvp(sys.argv[1], sys.argv[1:] + words)
 endef
 export APPEND_ARGS
@@ -50,155 +50,155 @@ plan: setup ## numbers and findings of STACK or PRESET; SET='pools[0].count=9', 
 	  $${TABLE:+--table "$$TABLE"} $${OUT:+--out "$$OUT"} $${SET:+--set "$$SET"} \
 	  $${AGAINST:+--against "$$AGAINST"} $${BASE:+--base "$$BASE"} $${EXPLAIN:+--explain "$$EXPLAIN"}
 
-new: setup ## write Pulumi.STACK.yaml from six questions; ARGS='--region eu-north-1 --serve -' answers some of them
+new: setup ## write a new Pulumi.STACK.yaml from six questions; ARGS='--region eu-north-1 --serve -' answers some of them
 	@$(WITH_ARGS) $(RUN) planner.new --stack "$$STACK"
 
-lab: setup ## write Pulumi.STACK.yaml of a lab that ends by itself, from three questions; ARGS='--hours 8 --gpus 2 --budget 100' answers them
+lab: setup ## write Pulumi.STACK.yaml of a short-lived stack that destroys itself, from three questions; ARGS='--hours 8 --gpus 2 --budget 100' answers them
 	@$(WITH_ARGS) $(RUN) planner.lab --stack "$$STACK"
 
-propose: setup ## what to rent or buy: MODEL=llama-3-70b TOKENS=2e12 DAYS=30 BUDGET=5e6, or SERVE=llama-3-8b RPS=10 TTFT=1; OUT=Pulumi.mine.yaml
+propose: setup ## propose hardware: MODEL=llama-3-70b TOKENS=2e12 DAYS=30 BUDGET=5e6, or SERVE=llama-3-8b RPS=10 TTFT=1; OUT=Pulumi.mine.yaml writes it
 	@$(RUN) planner.proposing
 
-hosts: setup ## a supplier's list of machines, CSV=list.csv, as `hosts` of the section gpucluster:inventory
+hosts: setup ## convert a supplier's machine list, CSV=list.csv, to `hosts` of the section gpucluster:inventory
 	@$(RUN) planner.machines_csv "$$CSV"
 
-slurm: setup ## STACK (or PRESET) as Slurm's own files into OUT (build/slurm): configuration, accounts, checks, batch scripts
+slurm: setup ## write STACK (or PRESET) as Slurm configuration into OUT (build/slurm): configuration, accounts, checks, batch scripts
 	@$(RUN) slurm $(if $(PRESET),--preset "$$PRESET",--stack "$$STACK") --out "$${OUT:-build/slurm}"
 
-vmlab: setup ## STACK (or PRESET=lab-vm) as virtual machines into OUT (build/vmlab): Vagrantfile, provisioning, a Mininet topology
+vmlab: setup ## write STACK (or PRESET=lab-vm) as virtual machines into OUT (build/vmlab): Vagrantfile, provisioning, a Mininet topology
 	@$(RUN) vmlab $(if $(PRESET),--preset "$$PRESET",--stack "$$STACK") --out "$${OUT:-build/vmlab}"
 
-##@ Runs: beside the stack's own
+##@ Runs: submitted by hand
 
-submit: setup ## the job of run RUN of STACK as YAML, to be sent by `kubectl create -f`, into the same queue; OUT=job.yaml writes it
+submit: setup ## print the job of run RUN of STACK as YAML, for `kubectl create -f` into the same queue; OUT=job.yaml writes it
 	@$(RUN) tests.graph.submit "$$STACK" "$$RUN_ASKED" $${OUT:+--out "$$OUT"} $${ACCOUNT:+--account "$$ACCOUNT"}
 
-##@ Review: what a change means, for who has to say yes
+##@ Review: what a change does, for its reviewer
 
-review: setup ## what the tree changes against BASE=main in each stack (STACK=prod: in one), as a pull request's comment; OUT=DIR writes it
+review: setup ## write what the tree changes against BASE=main in every stack (or STACK=prod), as a pull request's comment; OUT=DIR
 	@$(WITH_ARGS) $(RUN) review $${BASE:+--base "$$BASE"} $(if $(STACK_ASKED),--stack "$$STACK") \
 	  $${OUT:+--out "$$OUT"} $${WHOLE:+--whole "$$WHOLE"}
 
-changed: setup ## which stacks of DEPLOYED='["prod"]' differ from BASE, as JSON; ASKED=prod is that one anyway
+changed: setup ## print which stacks of DEPLOYED='["prod"]' differ from BASE, as JSON; ASKED=prod is included anyway
 	@$(RUN) review.changed --base "$$BASE" --deployed "$$DEPLOYED" $${ASKED:+--asked "$$ASKED"}
 
-drift: setup ## what stands in the account and is not what STACK's file says; reads only, into OUT (build/drift)
+drift: setup ## compare the account with STACK's file, reading only; writes to OUT (build/drift)
 	@$(RUN) review.drift --stack "$$STACK" --out "$${OUT:-build/drift}"
 
-##@ Dashboards: what a stack's Grafana shows
+##@ Dashboards
 
-dashboards: setup ## STACK's dashboards as JSON into OUT (build/dashboards); PROMETHEUS=http://127.0.0.1:9090 draws them as HTML with its data; HOURS=1 is what they show
+dashboards: setup ## write STACK's dashboards as JSON into OUT (build/dashboards); PROMETHEUS=http://127.0.0.1:9090 draws them as HTML with its data, HOURS=1 over the last hour
 	@$(RUN) monitoring.picture --stack "$$STACK" --out "$${OUT:-build/dashboards}" $${PROMETHEUS:+--prometheus "$$PROMETHEUS"} $${HOURS:+--hours "$$HOURS"}
 
-##@ Doctor: what a real account has for a stack
+##@ Doctor: checks of a real account or real machines
 
-doctor: setup ## compare STACK with the account, or its racked machines and cables, reading only; ADDRESS=your public one; KEY=FILE (SSH); FABRIC=FILE; FORMAT=json
+doctor: setup ## check STACK against the account, or its on-premises machines and cables, reading only; ADDRESS=your public one; KEY=FILE (SSH); FABRIC=FILE; FORMAT=json
 	@$(RUN) doctor --stack "$$STACK" $${FORMAT:+--format "$$FORMAT"} $${ADDRESS:+--address "$$ADDRESS"} $${KEY:+--key "$$KEY"} \
 	  $${FABRIC:+--fabric "$$FABRIC"} $${ERRORS:+--errors "$$ERRORS"} $(if $(REGISTRIES),--registries)
 
-power: setup ## a racked machine by its BMC: NODE=dgx-01 WHAT=status, log, on, off, force-off, cycle or pxe; SERIAL= its own, to switch it
+power: setup ## control an on-premises machine by its BMC: NODE=dgx-01 WHAT=status, log, on, off, force-off, cycle or pxe; SERIAL=its serial number, to switch it
 	@$(RUN) oob --stack "$$STACK" $${SERIAL:+--serial="$$SERIAL"} -- "$$NODE" "$$WHAT"
 
-blocks: setup ## capacity blocks on offer for STACK's pools, with price and what to type; ARGS='--days 14 --from 2026-12-01'; buys nothing
+blocks: setup ## list capacity blocks on offer for STACK's pools, with price and purchase command; ARGS='--days 14 --from 2026-12-01'; buys nothing
 	@$(WITH_ARGS) $(RUN) doctor.offers --stack "$$STACK"
 
-##@ Smoke: a first try of a stack on a real account
+##@ Real accounts: a first deployment, and clean-up
 
-smoke: setup ## apply STACK for real, cheapest part first, and destroy it: make smoke STACK=lab BUDGET=10 (USD); costs money
+smoke: setup ## deploy STACK for real in stages, cheapest part first, and destroy it: make smoke STACK=lab BUDGET=10 (USD); costs money
 	@$(RUN) smoke --stack "$$STACK" $${BUDGET:+--budget "$$BUDGET"} $${HOURS:+--hours "$$HOURS"}
 
-sweep: setup ## what stacks past their expiry left in an account, and its price; REMOVE=lab removes it; REGION=, PROFILE=, CONFIRM=lab
+sweep: setup ## list what expired stacks left in an account, with its price; REMOVE=lab deletes it; REGION=, PROFILE=, CONFIRM=lab
 	@$(RUN) sweep $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"} \
 	  $${REMOVE:+--remove "$$REMOVE"} $${CONFIRM:+--confirm "$$CONFIRM"}
 
-extend: setup ## let the lab STACK live HOURS=2 longer, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
+extend: setup ## extend the lab STACK by HOURS=2, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
 	@$(RUN) sweep.extend --stack "$$STACK" --hours "$$HOURS" $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"}
 
-vacate: setup ## before pulumi destroy: load balancers and volumes that controllers made in STACK's cluster go, and runs that people sent; CONTEXT= of kubectl, CONFIRM=
+vacate: setup ## before pulumi destroy: delete load balancers and volumes that controllers created in STACK's cluster, and runs submitted by hand; CONTEXT= of kubectl, CONFIRM=
 	@$(RUN) sweep.vacate --stack "$$STACK" $${CONTEXT:+--context "$$CONTEXT"} $${CONFIRM:+--confirm "$$CONFIRM"}
 
-destroy-plan: setup ## what a destroy of STACK leaves, what it costs a month and why it stays, and the order of the rest; no account
+destroy-plan: setup ## show what a destroy of STACK would leave, why, its price per month, and the order of the rest; no account
 	@$(RUN) tests.graph.destroy "$$STACK"
 
-##@ Rehearsal: a stack really applied, without an account
+##@ Rehearsal: apply a stack offline, without an account
 
 up: setup ## apply STACK (default: dev) offline and leave it running
 	@$(WITH_ARGS) $(REHEARSAL) up $(WHICH)
 
-status: setup ## show what runs
+status: setup ## show nodes, gangs and services of the running rehearsal, and what is missing
 	@$(REHEARSAL) status $(WHICH)
 
 kubectl: setup ## run kubectl on the rehearsed cluster: make kubectl ARGS='get pods -A'
 	@$(WITH_ARGS) $(REHEARSAL) kubectl $(WHICH) --
 
-load: setup ## offer RPS requests a second to SERVICE for SECONDS (600) in the rehearsal that runs; RPS=0 ends it
+load: setup ## send RPS requests a second to SERVICE of the running rehearsal for SECONDS (600); RPS=0 stops
 	@$(REHEARSAL) load $(WHICH) "$$SERVICE" --rps "$$RPS" $${SECONDS_ASKED:+--seconds "$$SECONDS_ASKED"}
 
-fail: setup ## break WHAT on NODE of the rehearsal that runs (GPU=0, TARGET=device); WHAT=? lists what can break
+fail: setup ## inject the fault WHAT into NODE of the running rehearsal (GPU=0, TARGET=device); WHAT=? lists the faults
 	@$(REHEARSAL) fail $(WHICH) "$$NODE" "$$WHAT" $${GPU:+--gpu "$$GPU"} $${TARGET:+--target "$$TARGET"}
 
-heal: setup ## mend NODE, all of it or WHAT
+heal: setup ## clear the fault WHAT of NODE, or all of its faults
 	@$(REHEARSAL) heal $(WHICH) "$$NODE" $${WHAT:+"$$WHAT"}
 
 down: setup ## destroy STACK, prove that nothing is left, stop everything
 	@$(REHEARSAL) down $(WHICH)
 
-rehearse: setup ## the policies, up, assertions, a preview without changes, down
+rehearse: setup ## check policies, apply, assert, preview without changes, destroy
 	@$(RUN) tests.graph "$$STACK"
 	@$(REHEARSAL) rehearse $(WHICH)
 
-preview: setup ## the policies, and what the tree changes in STACK; BASE=<git ref> compares with that revision
+preview: setup ## check policies and preview what the tree changes in STACK; BASE=<git ref> compares with that revision
 	@$(RUN) tests.graph "$$STACK"
 	@$(REHEARSAL) preview $(WHICH) $${BASE:+--base "$$BASE"}
 
-refresh: setup ## show what was changed behind STACK's back in the rehearsal; YES=1 takes it into the state, `make up` then repairs it
+refresh: setup ## show drift of the rehearsed STACK; YES=1 writes it to the state, `make up` then repairs it
 	@$(REHEARSAL) refresh $(WHICH) $(if $(YES),--yes)
 
-recover: setup ## clean up what a killed pulumi left; RESTORE=1 replaces a damaged state; REAL=1 for the stack of your own account
+recover: setup ## clean up after a killed pulumi; RESTORE=1 replaces a damaged state; REAL=1 for a stack in your own account
 	@$(REHEARSAL) recover $(WHICH) $(if $(REAL),--real) $(if $(CLEAR),--clear) $(if $(RESTORE),--restore)
 
 ##@ Checks
 
-quick: setup ## tests that need no built tools
+quick: setup ## run the tests that need no built tools
 	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup -m 'not engine'
 
 test: export FUZZ ?= 5000
-test: lint types contracts quick engine ## everything CI runs, with 5,000 random stack files (FUZZ)
+test: lint types contracts quick engine ## run everything that CI runs, with 5,000 random stack files (FUZZ)
 
-engine: toolchain ## tests that apply stacks with the real engine, three sites at a time
+engine: toolchain ## run the tests that apply stacks with the real engine, three sites at a time
 	@$(WITH_ARGS) $(RUN) tests.again -n 3 --dist loadgroup --no-loadscope-reorder -m 'engine and not scale' \
 	  --override-ini 'testpaths=tests/engine tests/rehearsed rehearsal/tests'
 
-test-scale: toolchain ## the largest rehearsals, beyond the engine tests' time: autoscaling under load, every failure in turn
+test-scale: toolchain ## run the largest rehearsals, beyond the engine tests' time: autoscaling under load, every failure in turn
 	@$(WITH_ARGS) $(RUN) pytest -n 1 -m 'engine and scale' --override-ini 'testpaths=tests/engine'
 
-presets: toolchain ## rehearse every shipped stack and preset whole, or PRESET; rewrites the table of docs/rehearsal.md (an hour)
+presets: toolchain ## rehearse every shipped stack and preset, or PRESET; rewrites the table of docs/rehearsal.md (an hour)
 	@$(RUN) tests.presets $${PRESET:+"$$PRESET"}
 
-policy: setup ## the rules of policy/ over what STACK registers, without an engine
+policy: setup ## check the rules of policy/ over what STACK registers, without an engine
 	@$(RUN) tests.graph "$$STACK"
 
-mutants: setup ## break each argument of stacks and components, IN=components/serving; list what no test notices
+mutants: setup ## mutate each argument of stacks and components, IN=components/serving; list the mutants that no test kills
 	@$(WITH_ARGS) $(RUN) tests.mutants $${IN:+"$$IN"}
 
-lint: setup ## ruff: rules and format
+lint: setup ## check with ruff: rules and format
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
 
-types: setup ## mypy --strict
+types: setup ## check types with mypy --strict
 	@$(VENV)/mypy
 
-contracts: setup ## which package may import which
+contracts: setup ## check which package may import which
 	@PYTHONPATH=. $(VENV)/lint-imports --no-logo
 
-fmt: setup ## let ruff rewrite what it can
+fmt: setup ## fix and format with ruff
 	@$(VENV)/ruff check --fix .
 	@$(VENV)/ruff format .
 
 bench: setup ## measure time and memory as in docs/benchmarks.md
 	@$(WITH_ARGS) $(RUN) tests.bench
 
-pack: policy/pack/.venv/.installed ## the policy pack's own environment: with it `make review` asks the policies too
+pack: policy/pack/.venv/.installed ## create the policy pack's environment: with it `make review` checks policies too
 
 policy/pack/.venv/.installed: policy/pack/requirements.txt | setup
 	@$(VENV)/python -m venv --clear policy/pack/.venv
@@ -213,7 +213,7 @@ lock: setup ## compile the hashed requirement files from their .in files
 	    "$$name.in" --output-file "$$name.txt"; \
 	done
 
-reference: setup ## schemas of stack files and plans, lists of rules, IAM policies of doctor and sweep, runbooks
+reference: setup ## generate schemas, the reference pages, IAM policies of doctor and sweep, and runbooks
 	@$(RUN) settings.schema
 	@$(RUN) policy.page
 	@$(RUN) planner.faces.generated
@@ -222,66 +222,66 @@ reference: setup ## schemas of stack files and plans, lists of rules, IAM polici
 	@$(RUN) sweep.rights
 	@$(RUN) monitoring.runbooks
 
-site: setup ## the pages below docs/ as a site in build/site; a link that leads nowhere fails it
+site: setup ## build the pages of docs/ as a site in build/site; a dead link fails it
 	@$(RUN) mkdocs build --quiet --site-dir build/site
 	@echo "build/site/index.html"
 
-picture: setup ## the README's drawing of the stack on metal
+picture: setup ## draw the README's picture of the on-premises fabric
 	@$(RUN) planner.faces.page.picture
 
 accept: setup ## rewrite the goldens that the quick tests compare with
 	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup -m 'not engine' --accept
 
-images: setup ## images that STACK's nodes pull, each with its copy where supply.registry names a mirror; no account
+images: setup ## list the images that STACK's nodes pull, each with its copy if supply.registry names a mirror; no account
 	@$(RUN) tests.graph.images "$$STACK"
 
 pin-images: setup ## resolve image digests (needs the registries)
 	@$(RUN) catalogue.pins $$(sed -n 's/^ *image: *//p' Pulumi.*.yaml | sort -u)
 
-sbom: setup ## what the program is made of and deploys, as CycloneDX JSON; OUT=build/sbom.json writes it
+sbom: setup ## list what the program consists of and deploys, as CycloneDX JSON; OUT=build/sbom.json writes it
 	@$(RUN) catalogue.sbom $${OUT:+--out "$$OUT"}
 
-charts: setup ## fetch the charts' packages into OUT (build/charts), each compared with the one on record, for supply.charts
+charts: setup ## fetch the charts' packages into OUT (build/charts), verified against the recorded digests, for supply.charts
 	@$(RUN) catalogue.upstream --packages "$${OUT:-build/charts}"
 
-pin-charts: setup ## put on record what the charts' packages are that nobody has recorded (needs their sites)
+pin-charts: setup ## record the digests of charts that have none yet (needs their sites)
 	@$(RUN) catalogue.upstream --record
 
-upstream: setup ## fetch the vendors' whole charts and CRDs, with digests (needs their sites)
+upstream: setup ## fetch the vendors' complete charts and CRDs, with digests (needs their sites)
 	@$(RUN) catalogue.upstream
 
-##@ The trainer's image: images/trainer, for the registry of a stack; needs Docker, and for the last ones AWS' CLI, Trivy and Cosign
+##@ The trainer's image (images/trainer): needs Docker; to scan, push and sign also Trivy, the AWS CLI and Cosign
 
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 # The image by its repository and the commit that it is built of: tags of ECR never move here.
 TAGGED := "$$IMAGE:$(COMMIT)"
 
-image-check: setup ## refuse DOCKERFILE (images/trainer/Dockerfile) where the fabric of STACK's runs needs more than it has
+image-check: setup ## check that DOCKERFILE (images/trainer/Dockerfile) has what the fabric of STACK's runs needs
 	@$(RUN) planner.dockerfiles --stack "$$STACK" "$${DOCKERFILE:-images/trainer/Dockerfile}"
 
 image-named:
 	@[ -n "$$IMAGE" ] || { echo "error: name the repository: make image IMAGE=123456789012.dkr.ecr.us-east-2.amazonaws.com/lab/trainer" >&2; exit 2; }
 
-image: setup image-named ## build IMAGE=<repository> from the tree's commit; FABRIC=efa (infiniband, roce, none) is looked for in it
+image: setup image-named ## build IMAGE=<repository> from the tree's commit, and check it for FABRIC=efa (infiniband, roce, none)
 	@git diff --quiet HEAD -- images node || { echo "error: images or node differ from the commit: commit first, the tag is its name" >&2; exit 1; }
 	@base=$$($(RUN) planner.dockerfiles --base); docker buildx build --load --pull --provenance=false \
 	  --build-arg BASE="$$base" --build-arg FABRIC="$${FABRIC:-efa}" --build-arg REVISION=$(COMMIT) \
 	  --file images/trainer/Dockerfile --tag $(TAGGED) .
 
-image-sbom: image-named ## what is in it, as CycloneDX JSON into build/trainer.cdx.json
+image-sbom: image-named ## list the image's contents as CycloneDX JSON in build/trainer.cdx.json
 	@mkdir -p build; trivy image --quiet --format cyclonedx --output build/trainer.cdx.json $(TAGGED)
 
-image-scan: image-named ## end with 1 if Trivy knows a grave vulnerability of it that has a fix, or finds a secret in it
+image-scan: image-named ## scan the image with Trivy; fails on HIGH or CRITICAL vulnerabilities that have a fix, and on secrets
 	@trivy image --quiet --scanners vuln,secret --severity HIGH,CRITICAL --ignore-unfixed --exit-code 1 $(TAGGED)
 
-image-push: image-named ## push it to ECR; what the registry calls it goes to build/trainer.image
+image-push: image-named ## push the image to ECR; its digest goes to build/trainer.image
 	@host="$${IMAGE%%/*}"; region="$${host#*.ecr.}"; \
 	  aws ecr get-login-password --region "$${region%%.*}" | docker login --username AWS --password-stdin "$$host"
 	@docker push --quiet $(TAGGED); mkdir -p build; \
 	  docker inspect --format '{{range .RepoDigests}}{{println .}}{{end}}' $(TAGGED) | grep -F "$$IMAGE@" | head -n 1 > build/trainer.image
 	@cat build/trainer.image
 
-image-sign: ## sign what was pushed, and its list of contents, keyless by the job's identity or SIGN_WITH=awskms:///alias/images
+image-sign: ## sign the pushed image and its SBOM, keyless by the job's identity or with SIGN_WITH=awskms:///alias/images
 	@cosign sign --yes $${SIGN_WITH:+--use-signing-config=false --tlog-upload=false --key "$$SIGN_WITH"} "$$(cat build/trainer.image)"
 	@cosign attest --yes $${SIGN_WITH:+--use-signing-config=false --tlog-upload=false --key "$$SIGN_WITH"} --type cyclonedx --predicate build/trainer.cdx.json "$$(cat build/trainer.image)"
 
@@ -290,7 +290,7 @@ image-sign: ## sign what was pushed, and its list of contents, keyless by the jo
 toolchain: setup ## build the rehearsal's tools into the cache
 	@$(RUN) rehearsal.toolchain
 
-setup: $(STAMP) ## the Python environment, from hashed requirements
+setup: $(STAMP) ## create the Python environment from hashed requirements
 
 # A stamp named after the requirements' hash: changed requirements are installed on the next call of any target.
 $(STAMP): requirements-dev.txt
@@ -313,7 +313,7 @@ $(STAMP): requirements-dev.txt
 	  || { echo "error: the packages could not be installed: read pip's message above, then run make setup again" >&2; exit 1; }; \
 	rm -f .venv/.requirements-*; touch $@
 
-help: ## this list
+help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 

@@ -1,1 +1,1 @@
-"""Live checks: catalogue and stack beside a real account. They read, never change, and are no part of validation."""
+"""Live checks of catalogue and stack against a real account. They only read, and are not part of validation."""

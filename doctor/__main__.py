@@ -37,10 +37,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--stack", required=True, help="the stack whose Pulumi.<stack>.yaml is examined")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="a table, or JSON for programs")
     parser.add_argument("--address", type=_address, help="the public IPv4 address that you deploy from")
-    parser.add_argument("--registries", action="store_true", help="ask the images' registries, too")
-    parser.add_argument("--key", type=Path, help="private key that machines let in (default: those that ssh finds)")
-    parser.add_argument("--fabric", type=Path, help="a saved report of ibnetdiscover: no machine is asked")
-    parser.add_argument("--errors", type=Path, help="beside it, a saved report of ibqueryerrors")
+    parser.add_argument("--registries", action="store_true", help="also query the images' registries")
+    parser.add_argument("--key", type=Path, help="SSH private key for the machines (default: those that ssh finds)")
+    parser.add_argument("--fabric", type=Path, help="a saved report of ibnetdiscover: no machine is contacted")
+    parser.add_argument("--errors", type=Path, help="with it, a saved report of ibqueryerrors")
     options = parser.parse_args(arguments)
     file = Path(f"Pulumi.{options.stack}.yaml")
     try:
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
 def _machines(options: argparse.Namespace, file: Path, planned: Plan) -> int:
     """The same of on-premises machines, and of the fabric between them."""
     if not isinstance(planned, MetalPlan) or (planned.site is None and options.fabric is None):
-        print(f"{file}: it has no gpucluster:inventory, so there are no machines to ask", file=sys.stderr)
+        print(f"{file}: it has no gpucluster:inventory, so there are no machines to check", file=sys.stderr)
         return 2
     if options.fabric is not None:
         try:
@@ -99,7 +99,7 @@ def _machines(options: argparse.Namespace, file: Path, planned: Plan) -> int:
     if any(each.status is Status.FAIL for each in results):
         return FAILED
     if comparing.nothing_answered(results):
-        print("nothing was learnt about the machines: none could be asked", file=sys.stderr)
+        print("nothing was checked: no machine could be reached", file=sys.stderr)
         return SILENT
     return 0
 

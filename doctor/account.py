@@ -115,9 +115,11 @@ class Account:
             raise self._mute from None
         except _UNREACHED as error:
             remedy = "check network, proxy and the region, then run it again"
-            raise self._gone_silent(service, f"{action} got no answer ({error})", remedy) from None
+            raise self._gone_silent(service, f"{action} was not answered ({error})", remedy) from None
         except BotoCoreError as error:
-            raise UnansweredError(f"{action} could not be asked ({error})", "correct what the message names") from None
+            raise UnansweredError(
+                f"{action} could not be queried ({error})", "correct what the message names"
+            ) from None
         return [answer] if pages else answer
 
     def _client(self, service: str) -> Any:

@@ -62,7 +62,7 @@ def _moments(block: BlockPlan, told: Mapping[str, Any], now: datetime, path: str
     if state not in {"active", *_WAITING}:
         yield Status.FAIL, f"its state is {state}", "buy another block, and name it"
     elif state in _WAITING and state != "scheduled":
-        yield Status.WARN, f"its state is {state}", "wait until AWS has settled it"
+        yield Status.WARN, f"its state is {state}", "wait until AWS has processed it"
     for key, found, planned in (("start", told.get("StartDate"), block.times.start), ("end", end, block.times.end)):
         if found is not None and found.date() != planned.date():
             outside = found > planned if key == "start" else found < planned

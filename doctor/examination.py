@@ -70,6 +70,6 @@ def run(check: str, case: Case, account: Account) -> Iterable[Result]:
     except UnansweredError as silence:
         yield unknown(silence.sentence, silence.remedy)
     except AbsentError as absence:
-        yield unknown(str(absence), "run it again: it went away in between")
+        yield unknown(str(absence), "run it again: it was deleted meanwhile")
     except (AttributeError, LookupError, TypeError) as error:
-        yield unknown(f"AWS' answer lacks something ({type(error).__name__}: {error})", "report it with the AWS answer")
+        yield unknown(f"AWS' answer is incomplete ({type(error).__name__}: {error})", "report it with the AWS answer")

@@ -23,28 +23,28 @@ def values(case: Case) -> Iterable[Result]:
             remedy=remedy,
         )
     if case.settings.example:
-        remedy = "replace what is a placeholder, and remove the key"
-        sentence = "the stack says of itself that it is not to be deployed as it is"
+        remedy = "replace its placeholders, and remove the key"
+        sentence = "the stack file is marked as an example"
         yield Result(
             check="placeholder", status=Status.FAIL, subject="gpucluster:example", sentence=sentence, remedy=remedy
         )
 
 
 def caller(case: Case) -> Iterable[Result]:
-    """The caller's address is let in to the Kubernetes API: else an apply stops when AWS' parts are paid for."""
+    """The caller's address is admitted to the Kubernetes API: else an apply stops when AWS' parts are paid for."""
     cidrs = case.plan.endpoint.public_cidrs
     if not cidrs:
         return
     if case.address is None:
-        sentence = "whether you are let in to the Kubernetes API is not known without your public address"
+        sentence = "without your public address it is unknown whether you are admitted to the Kubernetes API"
         remedy = f"add --address (make doctor ADDRESS=…); {_LOOK_UP}"
         yield Result(check="caller", status=Status.UNKNOWN, subject=", ".join(cidrs), sentence=sentence, remedy=remedy)
         return
     inside = [cidr for cidr in cidrs if IPv4Address(case.address) in IPv4Network(cidr)]
-    sentence = f"the Kubernetes API answers {', '.join(cidrs)} only, so that nothing can be deployed from here"
+    sentence = f"the Kubernetes API admits {', '.join(cidrs)} only, so nothing can be deployed from here"
     remedy = f"add {case.address}/32 to gpucluster:platform.publicAccessCidrs, or deploy from one of those"
     wrong = [] if inside else [(Status.FAIL, sentence, remedy)]
-    yield judged("caller", case.address, f"{', '.join(inside)} is let in to the Kubernetes API", wrong)
+    yield judged("caller", case.address, f"{', '.join(inside)} is admitted to the Kubernetes API", wrong)
 
 
 def images(case: Case) -> Iterable[Result]:
@@ -52,7 +52,7 @@ def images(case: Case) -> Iterable[Result]:
     scripts = {run.image: run.script[0] for run in case.plan.runs.values()}
     named = dict.fromkeys([*scripts, *(service.image for service in case.plan.services.values())])
     if not case.registries:
-        sentence = f"off: registries were not asked for {len(named)} images, nor whether their scripts are in them"
+        sentence = f"off: registries were not queried for {len(named)} images, nor images checked for their scripts"
         remedy = "add --registries (make doctor REGISTRIES=1) where they can be reached"
         yield Result(check="registry", status=Status.UNKNOWN, subject="images", sentence=sentence, remedy=remedy)
         return
@@ -67,7 +67,11 @@ def _asked(image: str, script: str | None) -> Result:
         found = digest(image.partition("@")[0])
     except RegistryError as error:
         gone = "answers 404" in str(error)
-        remedy = "correct the image" if gone else "run it where the registry answers, with credentials if it wants some"
+        remedy = (
+            "correct the image"
+            if gone
+            else ("run it where the registry is reachable, with credentials if it needs them")
+        )
         return Result(
             check="registry",
             status=Status.FAIL if gone else Status.UNKNOWN,

@@ -14,7 +14,7 @@ GPU_NAMES = {"A100 40GB": "A100", "A100 80GB": "A100", "RTX PRO 6000": "RTX PRO 
 _VISIBLE_MEMORY = (0.9, 1.05)
 """EC2's GiB of a GPU by its nominal GB."""
 
-_ROW = "correct the row in catalogue/instances, or lay a right one over it in gpucluster:catalogue.instances"
+_ROW = "correct the row in catalogue/instances, or override it in gpucluster:catalogue.instances"
 
 
 class Fact(NamedTuple):
@@ -34,7 +34,7 @@ def instance_facts(case: Case, account: Account) -> Iterable[Result]:
                 status=Status.FAIL,
                 subject=pool.instance_type,
                 sentence=f"the catalogue has no such type, and pool {pool.name} is made of it",
-                remedy="make plan says what to take instead",
+                remedy="make plan suggests alternatives",
             )
     described = _described(case, account)
     for name, planned in case.types.items():
@@ -44,7 +44,7 @@ def instance_facts(case: Case, account: Account) -> Iterable[Result]:
                 status=Status.FAIL,
                 subject=name,
                 sentence=f"EC2 in {case.region} knows no such type",
-                remedy="take a type or a region that has it; make plan lists what the catalogue knows",
+                remedy="use another type, or a region that has it; make plan lists known types",
             )
             continue
         told, row = described[name], planned.instance
@@ -55,8 +55,8 @@ def instance_facts(case: Case, account: Account) -> Iterable[Result]:
         ]
         grouped = any(pool.placement_group for pool in case.plan.pools.values() if pool.hardware == name)
         if grouped and "cluster" not in told.get("PlacementGroupInfo", {}).get("SupportedStrategies", ()):
-            remedy = "take a type with EFA that EC2 places close together"
-            wrong.append((Status.FAIL, "it cannot stand in a cluster placement group", remedy))
+            remedy = "use a type with EFA that cluster placement groups support"
+            wrong.append((Status.FAIL, "it cannot join a cluster placement group", remedy))
         yield judged("instance", name, f"as the catalogue has it: {_spoken(row)}", wrong)
 
 

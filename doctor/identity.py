@@ -13,14 +13,14 @@ def caller(case: Case, account: Account) -> Iterable[Result]:
     wanted, found = case.settings.platform.account_id, told["Account"]
     sentence = f"{told['Arn']} asks"
     if wanted is None:
-        sentence += ", and the stack may be deployed to any account; platform.accountId would refuse others"
+        sentence += ", and the stack may be deployed to any account; set platform.accountId to refuse others"
     elif wanted != found:
         yield Result(
             check="account",
             status=Status.FAIL,
             subject=found,
             sentence=f"{sentence} in account {found}, and the stack belongs to {wanted}",
-            remedy="take a profile of that account, or correct gpucluster:platform.accountId",
+            remedy="use a profile of that account, or correct gpucluster:platform.accountId",
         )
         return
     yield Result(check="account", status=Status.OK, subject=found, sentence=sentence)

@@ -82,9 +82,7 @@ def _of_subnet(told: Mapping[str, Any], places: list[Subnet]) -> Iterator[Wrong]
             yield Status.FAIL, sentence, f"correct it in {_FILE}.subnets"
     needed = sum(each.needed for each in places)
     if free < needed:
-        sentence = (
-            f"{free:,} addresses are free, and the plan takes up to {needed:,}, those of nodes that stand included"
-        )
+        sentence = f"{free:,} addresses are free, and the plan needs up to {needed:,}, existing nodes included"
         yield Status.WARN, sentence, "have addresses freed before the first deployment, or name a larger subnet"
 
 

@@ -34,7 +34,7 @@ def _one(need: QuotaNeed, case: Case, account: Account) -> Result:
         held = taken(quota, case, account)
     except UnansweredError as silence:
         if need.need <= allowed:
-            return _unknown(need, f"{needed}; what others hold is not known: {silence.sentence}", silence.remedy)
+            return _unknown(need, f"{needed}; what others hold is unknown: {silence.sentence}", silence.remedy)
         held = 0
     wanted = need.need + held
     sentence = f"{needed}, {_amount(held, quota)} held by others"

@@ -27,7 +27,7 @@ def as_table(case: Case, results: Sequence[Result]) -> str:
     """The table, and a sentence more where the account answered nothing."""
     text = table(f"{case.stack} in {case.region}", results)
     if nothing_answered(results):
-        text += "\nnothing was learnt about the account: no question to it was answered"
+        text += "\nnothing was checked: the account answered no request"
     return text
 
 

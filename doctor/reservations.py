@@ -45,10 +45,10 @@ def _wrong(pool: AwsPool, wanted: CapacityReservation, told: Mapping[str, Any], 
             yield Status.FAIL, f"its {what} is {found}, and the stack says {said}", f"set {path}.{key} to {found}"
     if total != wanted.count:
         status = Status.FAIL if total < pool.count else Status.WARN
-        sentence = f"it holds {total} instances, and the stack says {wanted.count}, by which its price is told"
+        sentence = f"it holds {total} instances, and the stack says {wanted.count}, on which its price is based"
         yield status, sentence, f"set {path}.capacityReservation.count to {total}"
     if told.get("InstanceMatchCriteria") != "targeted":
-        sentence = "it is open, so any instance of its type in the account may take its place"
+        sentence = "it is open, so any instance of its type in the account may use it"
         yield (
             Status.WARN,
             sentence,
@@ -56,4 +56,8 @@ def _wrong(pool: AwsPool, wanted: CapacityReservation, told: Mapping[str, Any], 
             "--instance-match-criteria targeted",
         )
     if told.get("EndDate") is not None:
-        yield Status.WARN, f"it ends {told['EndDate']:%Y-%m-%d %H:%M} UTC", "have its end taken away, or save before"
+        yield (
+            Status.WARN,
+            f"it ends {told['EndDate']:%Y-%m-%d %H:%M} UTC",
+            ("remove its end date, or write a checkpoint before"),
+        )

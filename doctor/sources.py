@@ -24,8 +24,8 @@ def _examined(case: Case, account: Account, bucket: SourcePlan, owner: str) -> R
         told = account.get("s3", "HeadBucket", Bucket=bucket.bucket, ExpectedBucketOwner=owner)
         wrong = [*_place(case, told), *_encryption(account, bucket, owner)]
     except AbsentError:
-        remedy = f"make it and upload the data, or correct its name in {_SECTION}"
-        wrong = [(Status.FAIL, "nobody has a bucket of that name, so that a stranger may take it", remedy)]
+        remedy = f"create it and upload the data, or correct its name in {_SECTION}"
+        wrong = [(Status.FAIL, "no such bucket exists, so anybody could create it", remedy)]
     except ForbiddenError:
         wrong = [_foreign(account, bucket, owner)]
     region = (told or {}).get("BucketRegion", case.region)
@@ -38,17 +38,17 @@ def _foreign(account: Account, bucket: SourcePlan, owner: str) -> tuple[Status, 
     try:
         account.get("s3", "HeadBucket", Bucket=bucket.bucket)
     except ForbiddenError:
-        sentence = f"it answers 403: account {owner} does not have it, or does not let you look"
+        sentence = f"it answers 403: account {owner} does not own it, or does not admit you"
         remedy = f"type its owner in {_SECTION}, grant s3:ListBucket in its policy, or name a bucket of your own"
         return Status.FAIL, sentence, remedy
-    sentence = f"another account than {owner} has it, and whoever does decides what is read"
+    sentence = f"another account than {owner} owns it, and its owner decides what is read"
     return Status.FAIL, sentence, f"type its owner in {_SECTION} if you trust it, or name a bucket of your own"
 
 
 def _place(case: Case, told: Mapping[str, Any]) -> Iterable[tuple[Status, str, str]]:
     region = told.get("BucketRegion")
     if region and region != case.region:
-        sentence = f"it lies in {region}, so that every byte crosses regions, and is paid for"
+        sentence = f"it lies in {region}, so every byte crosses regions at a charge"
         yield Status.WARN, sentence, f"copy it to a bucket in {case.region}"
 
 
@@ -62,10 +62,10 @@ def _encryption(account: Account, bucket: SourcePlan, owner: str) -> Iterable[tu
         sentence = f"{key} encrypts it, and the copiers' roles do not hold kms:Decrypt on it"
         yield Status.FAIL, sentence, f"add keyArn: {key} in {_SECTION}, and let the key's own policy allow the account"
     elif key and not _same(key, bucket.key_arn or ""):
-        sentence = f"{key} encrypts what is written to it now, and the stack names {bucket.key_arn}"
+        sentence = f"{key} encrypts what is written to it now, and the stack file names {bucket.key_arn}"
         yield Status.WARN, sentence, f"correct keyArn in {_SECTION}, unless its objects are older than the key"
     elif key is None and bucket.key_arn:
-        sentence = f"it has no KMS key by default, and the stack names {bucket.key_arn}"
+        sentence = f"it has no default KMS key, and the stack file names {bucket.key_arn}"
         yield Status.WARN, sentence, f"remove keyArn in {_SECTION}, unless its objects have that key"
 
 

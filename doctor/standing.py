@@ -27,7 +27,7 @@ def addresses(case: Case, account: Account) -> Iterable[Result]:
 
 def _judged(case: Case, planned: Subnet, told: Mapping[str, Any]) -> Result:
     free = told["AvailableIpAddressCount"]
-    sentence = f"{free:,} of {planned.usable:,} addresses are free; the plan takes up to {planned.needed:,}"
+    sentence = f"{free:,} of {planned.usable:,} addresses are free; the plan needs up to {planned.needed:,}"
     wrong = []
     if planned.role == "control-plane" and free < CONTROL_PLANE_ADDRESSES:
         remedy = f"free addresses: EKS needs {CONTROL_PLANE_ADDRESSES} to create or update a cluster"
@@ -102,7 +102,7 @@ def _mountable(case: Case, told: Mapping[str, Any], targets: Iterable[Mapping[st
     there = {each["AvailabilityZoneId"] for each in targets if each["LifeCycleState"] == "available"}
     if lacking := [zone for zone in case.settings.platform.zones if zone not in there]:
         sentence = f"it has no mount target in {', '.join(lacking)}: pods that claim `home` there do not start"
-        wrong.append((Status.FAIL, sentence, "pulumi refresh, then pulumi up, makes it again"))
+        wrong.append((Status.FAIL, sentence, "pulumi refresh, then pulumi up, recreates it"))
     if not told.get("Encrypted"):
-        wrong.append((Status.FAIL, "it is not encrypted", "make another: encryption cannot be switched on later"))
+        wrong.append((Status.FAIL, "it is not encrypted", "create another one: encryption cannot be switched on later"))
     return judged("home", told["FileSystemId"], f"{told['LifeCycleState']}, mounted in {len(there)} zones", wrong)

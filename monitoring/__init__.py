@@ -1,1 +1,1 @@
-"""What is watched: counters, recorded names, failures with their thresholds and pages. Facts, free of pulumi."""
+"""Monitoring: counters, recording rules, failures with thresholds and runbooks. Data only, free of pulumi."""

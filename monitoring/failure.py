@@ -1,4 +1,4 @@
-"""A failure: what shows it, from when on, who acts, and what they do first (V01, AB09)."""
+"""A failure: what shows it, above which limit, who acts, and what to do first (V01, AB09)."""
 
 import re
 from collections.abc import Mapping
@@ -13,20 +13,31 @@ Domain = Literal["user", "system", "hardware"]
 Owner = Literal["platform", "hardware", "run", "service"]
 
 OWNERS: Mapping[Owner, str] = {
-    "platform": "who runs the cluster",
-    "hardware": "who repairs or replaces machines (the cloud's support, or the data centre)",
-    "run": "who owns the training run",
-    "service": "who owns the model service",
+    "platform": "the platform team",
+    "hardware": "whoever repairs or replaces machines (cloud support, or the data centre)",
+    "run": "the owner of the training run",
+    "service": "the owner of the model service",
 }
 ACTIONS = 3
 ISOLATES = "isolates"
-"""Label of alerts whose node new pods must not come to (node/isolation/isolate.py asks for it)."""
+"""Label of alerts whose node must get no new pods (node/isolation/isolate.py looks for it)."""
+_LABELS = {
+    "NODE": "node",
+    "POD": "pod",
+    "RUN": "run",
+    "SERVICE": "service",
+    "NAMESPACE": "namespace",
+    "POOL": "pool",
+    "CLAIM": "persistentvolumeclaim",
+    "MOUNTPOINT": "mountpoint",
+}
+"""Placeholders of commands, and the alert's label that each stands for."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """What to do, and the command of a shell or the query of Prometheus that does it. NODE, POD, RUN and the like stand
-    for the alert's labels. Raises ValueError unless there is one of the two.
+    """What to do, and the shell command or the Prometheus query that does it. NODE, POD, RUN and the like stand for the
+    alert's labels. Raises ValueError unless there is exactly one of the two.
     """
 
     say: str
@@ -37,15 +48,25 @@ class Action:
         if bool(self.command) == bool(self.query):
             raise ValueError(f"{self.say!r} needs a command or a query")
 
+    @property
+    def told(self) -> str:
+        """The action in one line of an alert's description: Prometheus fills in the labels that the alert has."""
+        typed = re.sub(
+            rf"\b({'|'.join(_LABELS)})\b",
+            lambda found: f'{{{{ or $labels.{_LABELS[found[1]]} "{found[1]}" }}}}',
+            self.command or f"{self.query} (in Prometheus)",
+        )
+        return f"{self.say}{'' if self.say.endswith('?') else ':'} {typed}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
     """One row of the table. `expression` reads recorded names; `$name` in it is the limit of that name.
 
-    `row` is the symptom of the taxonomy (V01) that it answers. A `symptom` is kept quiet while a cause fires in the
-    same pool. If it `isolates`, the node that its alert names is no place for new pods. `span` is how long the
-    expression must hold. `signal` says what is looked at and which exporter shows it.
-    Raises ValueError for a limit that the expression does not use, or one that it lacks.
+    `row` is the symptom of the taxonomy (V01) that it covers. A `symptom` is inhibited while a cause fires in the same
+    pool. If it `isolates`, the node that the alert names gets no new pods. `span` is how long the expression must hold.
+    `signal` says what is measured, and by which exporter. `summary` says what is wrong, where and since when; `meaning`
+    says what it costs. Raises ValueError if `limits` and the names in the expression differ.
     """
 
     id: str
@@ -109,7 +130,11 @@ class Failure:
                 "symptom": "yes" if self.symptom else "no",
                 **({ISOLATES: "yes"} if self.isolates else {}),
             },
-            "annotations": {"summary": self.summary, "runbook_url": f"{runbooks.rstrip('/')}/{self.page}"},
+            "annotations": {
+                "summary": self.summary,
+                "description": f"{self.meaning}\nFirst: {self.actions[0].told}",
+                "runbook_url": f"{runbooks.rstrip('/')}/{self.page}",
+            },
         }
 
 

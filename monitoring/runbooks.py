@@ -13,73 +13,73 @@ PAGES = Path(__file__).parents[1] / "docs" / "runbooks"
 
 _HEAD = """# Runbooks
 
-One page for each alert. Written by `make reference` from the table of failures in `monitoring/failures/`: the rules
-that Prometheus loads, these pages and the tests of both come from the same rows.
+One page per alert. `make reference` writes them from the table of failures in `monitoring/failures/`: the rules that
+Prometheus loads, these pages and the tests of both come from the same rows.
 
-## When an alert has come
+## When an alert fires
 
 1. Open its page: the annotation `runbook_url` has the address.
-2. Read its labels. `failure` is the page's name; `severity` is `critical` (somebody acts now), `warning` (somebody acts
-   today) or `info`; `owner` says who acts; `domain` says where causes lie (user, system, hardware).
-3. An alert with `symptom="yes"` says what a failure does to a run or a service. Alertmanager holds it back while a
-   critical cause fires in the same pool: look for the cause first.
-4. Do the three things of the page, in their order. NODE, POD, RUN, SERVICE, NAMESPACE, POOL and the like in a command
-   stand for labels of the alert, or for what the commands before it printed; STACK=NAME is the name of the stack. An
-   elastic run has no master: take RUN-worker-0 for RUN-master-0.
-5. What stands as `promql` is a query. Type it at http://localhost:9090, after
+2. Read its labels. `failure` is the page's name. `severity` is `critical` (act now), `warning` (act today) or `info`.
+   `owner` says who acts, `domain` where the cause may lie (user, system, hardware).
+3. An alert with `symptom="yes"` describes the effect on a run or a service. Alertmanager inhibits it while a critical
+   cause fires in the same pool: look for the cause first.
+4. Take the page's three steps in order. NODE, POD, RUN, SERVICE, NAMESPACE and POOL in a command stand for labels of
+   the alert, or for what the previous command printed; STACK=NAME is the name of the stack. An elastic run has no
+   master: use RUN-worker-0 for RUN-master-0.
+5. Blocks marked `promql` are queries. Run them at http://localhost:9090, after
    `kubectl port-forward -n monitoring service/kube-prometheus-stack-prometheus 9090`.
 
-None of these commands was tried on a real cluster; a rehearsal refuses `kubectl exec` and `kubectl debug`, since there
-is no container to enter.
+These commands have not been run on a real cluster. A rehearsal refuses `kubectl exec` and `kubectl debug`, because its
+pods have no container to enter.
 
-## What the pages ask for
+## Common procedures
 
-| to | type | and then |
+| to | type | effect |
 |---|---|---|
 """
 
 _MOVES = (
-    ("keep new pods off a node", "`kubectl cordon NODE`", "what runs there goes on"),
+    ("keep new pods off a node", "`kubectl cordon NODE`", "running pods stay"),
     (
-        "move its pods",
+        "drain it",
         "`kubectl drain NODE --ignore-daemonsets --delete-emptydir-data`",
-        "pods are told to stop, and a run that has checkpoints saves; its whole gang waits until each pod has a node",
+        "pods are terminated, and a run with checkpoints saves first; its whole gang waits until every pod has a node",
     ),
     (
-        "reboot a node, on AWS",
+        "reboot a node on AWS",
         "`aws ec2 reboot-instances --instance-ids ID`; `kubectl get node NODE -o jsonpath='{.spec.providerID}'` ends"
         " with its ID",
         "its GPUs are reset",
     ),
     (
-        "reboot a node, on racks",
-        "`ssh USER@ADDRESS sudo reboot`; where nobody answers,"
+        "reboot a node on premises",
+        "`ssh USER@ADDRESS sudo reboot`; if it does not answer,"
         " `make power STACK=NAME NODE=NODE WHAT=cycle SERIAL=ITS-OWN` ([power](../how-to/metal.md))",
         "its GPUs are reset",
     ),
     (
-        "have a machine replaced, on AWS",
+        "have a machine replaced on AWS",
         "`aws ec2 terminate-instances --instance-ids ID`",
-        "the node group brings another, in a capacity block from the same block",
+        "the node group launches another one, in a capacity block from the same block",
     ),
-    ("have a machine replaced, on racks", "[afterwards](../how-to/metal.md#5-afterwards)", ""),
+    ("have a machine replaced on premises", "[afterwards](../how-to/metal.md#5-afterwards)", ""),
     (
-        "measure a training node again, where its pool has a gate",
+        "test a training node again, where its pool has a gate",
         "`kubectl create job -n training gate-again --from=cronjob/gate-POOL-weekly`",
-        "label and taint of the node say what was found",
+        "the node's label and taint show the verdict",
     ),
-    ("give a node back", "`kubectl uncordon NODE`", "pods come again"),
+    ("return a node to service", "`kubectl uncordon NODE`", "pods are scheduled to it again"),
     (
-        "keep a node that was isolated by itself",
+        "keep a node cordoned that was isolated automatically",
         "`kubectl annotate node NODE gpucluster/isolated-`",
-        "it stays cordoned until somebody gives it back",
+        "it stays cordoned until somebody uncordons it",
     ),
 )
 
 _TAIL = """
-`kubectl debug node/NODE` starts a pod with all rights on the node, which stays when the shell ends: delete
-`node-debugger-…` afterwards. EKS repairs nodes by itself, unless their pool says `repair: false`: a node that goes
-while you look at it may have been replaced.
+`kubectl debug node/NODE` starts a privileged pod on the node, which stays after the shell exits: delete
+`node-debugger-…` afterwards. EKS repairs nodes automatically unless their pool says `repair: false`: a node that
+disappears while you look at it may have been replaced.
 
 """
 
@@ -99,9 +99,9 @@ def page(failure: Failure) -> str:
 def _lines(failure: Failure) -> Iterator[str]:
     yield f"# {failure.title}"
     yield ""
-    yield f"Alert `{failure.alert}`, {failure.severity}. Who acts: {OWNERS[failure.owner]}."
+    yield f"Alert `{failure.alert}`, {failure.severity}. Owner: {OWNERS[failure.owner]}."
     if failure.row:
-        yield f"In the taxonomy of failures: {failure.row}."
+        yield f"Symptom of the failure taxonomy: {failure.row}."
     yield ""
     yield "## What you see"
     yield ""
@@ -118,7 +118,7 @@ def _lines(failure: Failure) -> Iterator[str]:
     yield from (f"- {cause}" for cause in failure.causes)
     yield ""
     if failure.isolates:
-        yield "With `monitoring.isolation` the node is cordoned by itself, and comes back ten minutes after this ended."
+        yield "With `monitoring.isolation` the node is cordoned automatically, until ten minutes after the alert ends."
         yield ""
     yield "## What to do first"
     for number, action in enumerate(failure.actions, 1):
@@ -132,13 +132,13 @@ def _lines(failure: Failure) -> Iterator[str]:
         yield ""
         yield failure.more
     yield ""
-    yield "## How to tell that it is over"
+    yield "## When it is over"
     yield ""
     yield failure.over
     if any(word in action.command for action in failure.actions for word in ("kubectl cordon", "kubectl drain")):
         yield ""
-        yield "Then let pods come to the node again: `kubectl uncordon NODE`. How to reboot or replace one:"
-        yield "[what the pages ask for](README.md#what-the-pages-ask-for)."
+        yield "Then return the node to service: `kubectl uncordon NODE`. To reboot or replace it, see"
+        yield "[common procedures](README.md#common-procedures)."
     yield ""
     yield "## Where the numbers come from"
     yield ""
@@ -153,15 +153,15 @@ def _lines(failure: Failure) -> Iterator[str]:
 
 
 def _numbers(failure: Failure) -> Iterator[str]:
-    held = f"which must hold for {failure.span}" if failure.span != "0s" else "which fires as soon as it holds"
-    yield f"The rule, {held}; it is evaluated every {_EVERY[failure.id]}:"
+    held = f"which must hold for {failure.span} before it fires" if failure.span != "0s" else "which fires at once"
+    yield f"The rule, {held} (evaluated every {_EVERY[failure.id]}):"
     yield ""
     yield "```promql"
     yield failure.query
     yield "```"
     if not failure.limits:
         yield ""
-        yield "It needs no limit: it asks whether something is so."
+        yield "It has no threshold."
         return
     yield ""
     yield "| limit | value | source |"
@@ -170,7 +170,7 @@ def _numbers(failure: Failure) -> Iterator[str]:
         yield f"| {name} | {_value(limit)} | {limit.source} |"
     if any(isinstance(limit, Threshold) for limit in failure.limits.values()):
         yield ""
-        yield "A stack file may set another value, with its own source, in `monitoring.alerts.thresholds`."
+        yield "A stack file can override a value, with its source, in `monitoring.alerts.thresholds`."
 
 
 def _value(limit: Threshold | Codes) -> str:
@@ -180,14 +180,15 @@ def _value(limit: Threshold | Codes) -> str:
 
 
 def _readable(summary: str) -> str:
-    """The sentence with the names of labels in place of Prometheus' templates."""
+    """The sentence with the names of labels in place of Prometheus' templates, and both ways of a condition."""
+    summary = re.sub(r"{{ if [^}]*}}(.*?){{ else }}(.*?){{ end }}", r"\1, or \2", summary)
     return re.sub(r"{{ \$(?:labels\.)?(\w+)[^}]*}}", r"{\1}", summary)
 
 
 def _index() -> str:
     parts = [_HEAD, *(f"| {to} | {typed} | {then} |\n" for to, typed, then in _MOVES), _TAIL]
     for subject in SUBJECTS:
-        parts.append(f"## {subject.title}\n\n| failure | alert | severity | who acts |\n|---|---|---|---|\n")
+        parts.append(f"## {subject.title}\n\n| failure | alert | severity | owner |\n|---|---|---|---|\n")
         parts += (
             f"| [{each.title}]({each.page}) | `{each.alert}` | {each.severity} | {each.owner} |\n"
             for each in subject.failures
@@ -200,7 +201,7 @@ def _index() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, and remove those without a failure; with --check, only say which are stale (1), if any is."""
+    """Write the pages and delete those of failures that are gone; with --check, only name stale ones (and return 1)."""
     if arguments not in ([], ["--check"]):
         print("usage: python -m monitoring.runbooks [--check]")
         return 2
@@ -209,7 +210,7 @@ def main(arguments: list[str]) -> int:
     stale = sorted(name for name in {*wanted, *there} if wanted.get(name) != there.get(name))
     for name in stale:
         if arguments:
-            print(f"docs/runbooks/{name} is not what the table of failures says; type: make reference")
+            print(f"docs/runbooks/{name} is out of date with monitoring/failures; type: make reference")
         elif name in wanted:
             PAGES.mkdir(parents=True, exist_ok=True)
             (PAGES / name).write_text(wanted[name], encoding="utf-8")

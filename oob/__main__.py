@@ -35,7 +35,7 @@ def main(words: list[str]) -> int:
     """Read one machine, or switch it."""
     parser = argparse.ArgumentParser(prog="python -m oob", description=__doc__)
     parser.add_argument("--stack", required=True, help="the stack whose Pulumi.<stack>.yaml names the machine")
-    parser.add_argument("--serial", default="", help="its serial number, for whatever switches it")
+    parser.add_argument("--serial", default="", help="its serial number, required to switch it")
     parser.add_argument("node", help="a machine of the inventory")
     parser.add_argument("what", choices=(*READS, *ACTIONS))
     options = parser.parse_args(words)
@@ -47,7 +47,7 @@ def main(words: list[str]) -> int:
         with opened(_controller(site, host), _password()) as root:
             machine = read(root, host.serial)
             if host.serial and options.what in READS and host.serial not in machine.serials:
-                print(f"{host.name}: another machine answers, or nobody knows: the stack file says {host.serial}")
+                print(f"{host.name}: another machine may be answering: the stack file says {host.serial}")
             for line in _lines(root, machine, options.what, options.serial):
                 print(f"{host.name}: {line}")
     except UsageError as why:
@@ -78,7 +78,7 @@ def _host(site: SitePlan, name: str) -> HostPlan:
     for host in site.hosts:
         if host.name == name:
             return host
-    raise UsageError(f"no machine is called {name!r}; there are {', '.join(each.name for each in site.hosts)}")
+    raise UsageError(f"there is no machine {name!r}; there are {', '.join(each.name for each in site.hosts)}")
 
 
 def _typed(host: HostPlan, what: str, serial: str) -> None:
@@ -86,7 +86,7 @@ def _typed(host: HostPlan, what: str, serial: str) -> None:
     if what in READS:
         return
     if host.serial is None:
-        raise UsageError(f"the stack file names no serial number for {host.name}; add serials, then type it")
+        raise UsageError(f"the stack file has no serial number for {host.name}; add serials, then type it")
     if serial != host.serial:
         said = f"{serial!r} is not {host.name}'s serial number" if serial else f"{what} needs a serial number"
         raise UsageError(f"{said}; type SERIAL= and what the stack file has for {host.name}")
@@ -96,7 +96,7 @@ def _controller(site: SitePlan, host: HostPlan) -> Controller:
     found = controller(site, host)
     if found is None:
         missing = "bmc" if host.bmc is None else "inventory.controllers"
-        raise UsageError(f"the stack file has no {missing} for {host.name}, so its controller cannot be asked")
+        raise UsageError(f"the stack file has no {missing} for {host.name}, so its controller cannot be queried")
     return found
 
 

@@ -122,7 +122,7 @@ def _auth(connector: Connector, user: str, password: str) -> Any:
 @contextmanager
 def _told(controller: Controller) -> Iterator[None]:
     """What the libraries raise, in sentences."""
-    reach = "see that it has power and this machine may reach its network"
+    reach = "check that it has power and that this machine can reach its network"
     try:
         yield
     except exceptions.AccessError:
@@ -140,15 +140,15 @@ def _told(controller: Controller) -> Iterator[None]:
     except exceptions.HTTPError as why:
         raise UnaskedError(f"it answers with status {why.status_code}", "see its own log, or reset it") from None
     except (exceptions.SushyError, requests.exceptions.RequestException, AttributeError) as why:
-        sentence = f"what answers is not Redfish as it should be ({type(why).__name__})"
-        raise UnaskedError(sentence, "see whether the address is a controller's, and renew its firmware") from None
+        sentence = f"it does not speak proper Redfish ({type(why).__name__})"
+        raise UnaskedError(sentence, "check whether the address is a controller's, and update its firmware") from None
 
 
 def _stranger(controller: Controller) -> tuple[str, str]:
     shown = f"openssl s_client -connect {controller.address}:{controller.port} </dev/null | openssl x509"
     if controller.fingerprint is not None:
         return (
-            "it shows another certificate than bmcFingerprints says",
+            "its certificate differs from bmcFingerprints",
             f"compare `{shown} -noout -fingerprint -sha256` with its console, then correct bmcFingerprints",
         )
     return (

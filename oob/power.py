@@ -28,9 +28,7 @@ class RefusedError(Exception):
 def proven(machine: Machine, serial: str) -> None:
     """Raises RefusedError unless the controller says that its machine is the one of this serial number."""
     if not machine.serials:
-        raise RefusedError(
-            "its controller names no serial number, so nothing proves whose machine it is: go to its console"
-        )
+        raise RefusedError("its controller reports no serial number, so it cannot be identified: use its console")
     if serial not in machine.serials:
         raise RefusedError(
             f"another machine answers: {', '.join(machine.serials)}, not {serial}; correct bmc or serials"

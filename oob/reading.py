@@ -31,7 +31,7 @@ class _Timed(Reader):
     def must(self, path: str) -> Document:
         """A document without which nothing is known. Raises what sushy raises, and UnaskedError."""
         if time.monotonic() > self._end:
-            raise UnaskedError(f"it was not done answering after {ALL_SECONDS} s", "reset the controller")
+            raise UnaskedError(f"it had not finished answering after {ALL_SECONDS} s", "reset the controller")
         found = self._connector.get(path).json()
         return found if isinstance(found, Mapping) else {}
 
@@ -41,11 +41,11 @@ def read(root: Any, serial: str | None = None) -> Machine:
     reader = _Timed(root._conn)
     systems = link(reader.must(ROOT), "Systems")
     if systems is None:
-        raise UnaskedError("it has no systems", "see whether the address is a machine's controller")
+        raise UnaskedError("it has no systems", "check whether the address is a machine's controller")
     listed = rows(reader.must(systems), "Members")
     found = [_read(reader, path, known) for path, known in _systems(reader, listed)]
     if not found:
-        raise UnaskedError("it tells nothing of its machine", "reset the controller, or renew its firmware")
+        raise UnaskedError("it reports no data about its machine", "reset the controller, or update its firmware")
     return next((each for each in found if serial in each.serials), found[0])
 
 

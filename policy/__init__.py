@@ -1,4 +1,4 @@
-"""Invariants of everything the program registers, as pure functions over a recorded graph (AB10)."""
+"""Rules over everything that the program registers, as pure functions over a recorded graph (AB10)."""
 
 from policy import (
     aws,

@@ -44,7 +44,7 @@ UNTAGGED_TYPES = frozenset(
     remedy="tag provider, resource and template with the stack's tags, and Name with the logical name",
 )
 def tagged(graph: Graph) -> Iterator[Finding]:
-    """The provider adds the mandatory tags, each resource its own name, and templates both to what they start."""
+    """The provider adds the mandatory tags, resources their name as a tag, templates both to what they start."""
     for provider in graph.of_type("pulumi:providers:aws"):
         tags = (provider.inputs.get("defaultTags") or {}).get("tags") or {}
         if missing := [tag for tag in MANDATORY_TAGS if not tags.get(tag)]:
@@ -131,18 +131,18 @@ def _open_to(each: Resource) -> list[str]:
 
 @rule(
     source="EKS guide: https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html",
-    remedy="name the networks that need to come in: platform.publicAccessCidrs, a group; a Service is ClusterIP",
+    remedy="name the networks that need access: platform.publicAccessCidrs, a security group; make Services ClusterIP",
 )
 def no_public_ingress(graph: Graph) -> Iterator[Finding]:
-    """Nothing may come in from anywhere: not through a group, not to the API server, not past a Service (Y11; IN07)."""
+    """Nothing is open to the Internet: no security group, no API server, no Service (Y11; IN07)."""
     for each in graph.resources.values():
         if any(cidr in WORLD for cidr in _open_to(each)):
-            yield each.name, "lets the whole internet in; name the networks that need to come in"
+            yield each.name, "is open to the whole Internet; name the networks that need access"
     for cluster in graph.of_type("aws:eks/cluster:Cluster"):
         config = cluster.inputs.get("vpcConfig") or {}
         cidrs = config.get("publicAccessCidrs") or list(WORLD)
         if config.get("endpointPublicAccess", True) and any(cidr in WORLD for cidr in cidrs):
-            yield cluster.name, "shows its API server to the whole internet; give platform.publicAccessCidrs"
+            yield cluster.name, "opens its API server to the whole Internet; set platform.publicAccessCidrs"
     for service in graph.of_type("kubernetes:core/v1:Service"):
         kind = (service.inputs.get("spec") or {}).get("type", "ClusterIP")
         if kind != "ClusterIP":
@@ -154,7 +154,7 @@ def no_public_ingress(graph: Graph) -> Iterator[Finding]:
     remedy="set metadata_options: http_tokens=required, http_put_response_hop_limit=1; pods use pod identity",
 )
 def instances_hardened(graph: Graph) -> Iterator[Finding]:
-    """Instances answer metadata requests by session only and for the host alone; pods have pod identity."""
+    """Instance metadata needs a session (IMDSv2) and is reachable from the host only; pods use pod identity."""
     for template in graph.of_type("aws:ec2/launchTemplate:LaunchTemplate"):
         options = template.inputs.get("metadataOptions") or {}
         if options.get("httpTokens") != "required" or options.get("httpPutResponseHopLimit") != 1:

@@ -41,14 +41,14 @@ def policies_leave_the_api(graph: Graph) -> Iterator[Finding]:
                 if rules is not None and not any(_from_outside(each) and _open_at(each, pod, port) for each in rules):
                     yield (
                         pod.owner,
-                        f"answers the webhook {given.get('name')} and is closed to the API server at {port}",
+                        f"serves the webhook {given.get('name')} but is closed to the API server at {port}",
                     )
     bound = _bound(graph)
     for pod in pods(graph):
         if (pod.namespace, pod.spec.get("serviceAccountName")) in bound:
             rules = allowed(meaning(graph, pod), "Egress")
             if rules is not None and not any(_reaches_api(each) for each in rules):
-                yield pod.owner, "has rights in the API and may not reach it: egress is closed"
+                yield pod.owner, "has permissions in the API but cannot reach it: egress is closed"
     yield from _of_charts(graph)
 
 
@@ -107,13 +107,13 @@ def _bound(graph: Graph) -> set[tuple[str, str]]:
 
 @rule(
     source="Kubernetes: https://kubernetes.io/docs/concepts/services-networking/network-policies/",
-    remedy="allow ingress at the Service's target port from those who ask",
+    remedy="allow ingress at the Service's target port from its clients",
 )
 def policies_leave_services(graph: Graph) -> Iterator[Finding]:
-    """A pod behind a Service lets somebody in at the Service's port (NW08)."""
+    """A pod behind a Service admits somebody at the Service's port (NW08)."""
     for service in graph.of_type("kubernetes:core/v1:Service"):
         for port in spec_of(service).get("ports") or []:
             for pod, target in _behind(graph, service, port.get("port")):
                 rules = allowed(meaning(graph, pod), "Ingress")
                 if rules is not None and not any(_open_at(each, pod, target) for each in rules):
-                    yield service.name, f"leads to {pod.owner}, whose policies let nobody in at {target}"
+                    yield service.name, f"leads to {pod.owner}, whose policies admit nobody at {target}"

@@ -55,7 +55,7 @@ def devices(pool: Pool, resource: str) -> int | None:
     remedy="ask for no more than a node of the pool has, and select the product that its type has",
 )
 def pods_fit_their_nodes(graph: Graph) -> Iterator[Finding]:
-    """A pod asks for as many GPUs and EFA as one node has, and for the GPU that it has (M13)."""
+    """A pod requests no more GPUs and EFA devices than one node has, and a GPU product that it has (M13)."""
     of_pools = list(pools(graph))
     for pod in pods(graph):
         fitting = selected(of_pools, pod)
@@ -80,7 +80,7 @@ def pods_fit_their_nodes(graph: Graph) -> Iterator[Finding]:
     remedy="give the node group as many nodes as its gangs take, or install an autoscaler",
 )
 def pools_hold_what_selects_them(graph: Graph) -> Iterator[Finding]:
-    """A pool has nodes, and enough of them for each gang and service that selects it, where nobody adds more."""
+    """A pool without an autoscaler has enough nodes for each gang and service that selects it."""
     charts = {chart_of(each) for each in graph.of_type("Release")}
     if charts & set(SCALERS):
         return
@@ -95,11 +95,11 @@ def pools_hold_what_selects_them(graph: Graph) -> Iterator[Finding]:
     for owner, fitting in places.items():
         names = ", ".join(pool.group.name for pool in fitting)
         if all(_most(pool, now=True) == 0 for pool in fitting):
-            yield owner, f"selects {names}, where there is no node and nobody adds one"
+            yield owner, f"selects {names}, which have no nodes and no autoscaler"
         known = [pool for pool in fitting if devices(pool, GPU) is not None and LEFT not in pool.group.ignore_changes]
         room = [_most(pool) * (devices(pool, GPU) or 0) for pool in known]
         if len(room) == len(fitting) and wanted[owner] > sum(room):
-            yield owner, f"takes {wanted[owner]} GPUs at a time; {names} have {sum(room)} at most"
+            yield owner, f"needs {wanted[owner]} GPUs at once; {names} have {sum(room)} at most"
 
 
 def _most(pool: Pool, *, now: bool = False) -> int:
@@ -128,7 +128,7 @@ def _copies(graph: Graph, pod: Pod) -> int:
     remedy="install the chart, with tolerations for every taint of the pools that have the devices",
 )
 def plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
-    """The plugin of a device that pods ask for tolerates the taints of the nodes that have it."""
+    """The device plugin of a resource that pods request tolerates the taints of the nodes that have it."""
     for resource, (chart, path) in PLUGINS.items():
         if not any(asked(pod, resource) for pod in pods(graph)):
             continue
@@ -161,10 +161,10 @@ def _tolerated(tolerations: list[Mapping[str, Any]], taint: Mapping[str, Any]) -
     remedy="give the node group a taint nvidia.com/gpu with the effect NO_SCHEDULE",
 )
 def gpu_nodes_are_kept_free(graph: Graph) -> Iterator[Finding]:
-    """Where there are other nodes, those with GPUs have a taint, so that ordinary pods do not land on them (KJ22)."""
+    """In a cluster with other nodes, GPU nodes have a taint that keeps ordinary pods away (KJ22)."""
     of_pools = list(pools(graph))
     if any(pool.instances and not pool.gpus for pool in of_pools):
         for pool in of_pools:
             effects = {each.get("effect") for each in pool.group.inputs.get("taints") or []}
             if pool.gpus and not effects & {"NO_SCHEDULE", "NO_EXECUTE"}:
-                yield pool.group.name, "has GPUs and no taint, so that every pod may take its nodes"
+                yield pool.group.name, "has GPUs and no taint, so any pod may be scheduled to its nodes"

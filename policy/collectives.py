@@ -139,7 +139,7 @@ OVERRIDES: tuple[tuple[tuple[str, ...], Wrong, str], ...] = (
     remedy="leave the variable out; NCCL_SOCKET_IFNAME=eth0 in pods, FI_PROVIDER=efa and no NCCL_NET on EFA",
 )
 def collectives_take_the_fast_path(graph: Graph) -> Iterator[Finding]:
-    """No variable takes collectives off NVLink, off the fabric, or to an interface that is not there (NC01 to NC09)."""
+    """No variable keeps collectives off NVLink or the fabric, or names a missing interface (NC01 to NC09)."""
     found = list(pods(graph))
     for pod in found:
         reach = _reach(pod, found)
@@ -156,12 +156,12 @@ def collectives_take_the_fast_path(graph: Graph) -> Iterator[Finding]:
     remedy=f"set {EFA} in limits and requests to the interfaces of the launch template",
 )
 def gangs_take_their_efa(graph: Graph) -> Iterator[Finding]:
-    """A gang on nodes with EFA asks for EFA devices, for all of them where it takes all GPUs (NW10, NW11)."""
+    """A gang on nodes with EFA requests EFA devices, and all of them if it takes all GPUs (NW10, NW11)."""
     found = list(pods(graph))
     for pod in found:
         for pool in fitting(graph, pod) if asks(pod, GPU) and together(pod, found) > 1 else ():
             there, asked = f"{pool.efa} EFA interfaces ({pool.group.name})", amount(pod, EFA)
             if pool.efa and not asks(pod, EFA):
-                yield pod.owner, f"is a gang on nodes with {there} and asks for none: it would speak over TCP"
+                yield pod.owner, f"is a gang on nodes with {there} but requests none: it would use TCP"
             elif 0 < asked < pool.efa and amount(pod, GPU) == pool.gpus:
                 yield pod.owner, f"takes all GPUs of nodes with {there} and {asked} of these"

@@ -25,7 +25,7 @@ def _discovers(release: Resource) -> bool:
     remedy="leave gfd.enabled and nfd.enabled on, or write the label on the node group",
 )
 def labels_are_discovered(graph: Graph) -> Iterator[Finding]:
-    """A label of a GPU by which pods select nodes is written by somebody (KJ21)."""
+    """A GPU label in a node selector is set by GPU feature discovery or by the node group (KJ21)."""
     charts = [each for each in graph.of_type("Release") if chart_of(each) in ("gpu-operator", "nvidia-device-plugin")]
     found = any(_discovers(each) for each in charts)
     for pod in pods(graph) if charts and not found else ():
@@ -45,7 +45,7 @@ def _on_gpus(graph: Graph, pod: Pod) -> bool:
     remedy="ask for GPUs in limits, or select nodes without them",
 )
 def gpu_nodes_are_for_gpus(graph: Graph) -> Iterator[Finding]:
-    """A pod that selects nodes with GPUs asks for one, unless it is a daemon (KJ23)."""
+    """A pod that selects GPU nodes requests a GPU, unless it belongs to a DaemonSet (KJ23)."""
     for pod in pods(graph):
         resources = str([each.get("resources") for each in pod.containers])
         if pod.kind != "DaemonSet" and _on_gpus(graph, pod) and "nvidia.com/" not in resources:

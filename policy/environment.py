@@ -47,7 +47,7 @@ def _is(name: str, owned: tuple[str, ...]) -> bool:
     remedy="leave the variable out: the operator writes it into every pod, with the pod's own rank",
 )
 def operators_own_their_variables(graph: Graph) -> Iterator[Finding]:
-    """No pod states what its operator tells it: address, port, size and rank of the job (KJ06, KJ07)."""
+    """No pod sets what its operator sets: address, port, size and rank of the job (KJ06, KJ07)."""
     for pod in pods(graph):
         owned = _owned(pod)
         for container in pod.containers:
@@ -58,10 +58,10 @@ def operators_own_their_variables(graph: Graph) -> Iterator[Finding]:
 
 @rule(
     source="NVIDIA container toolkit: NVIDIA_VISIBLE_DEVICES chooses the devices; k8s-device-plugin sets it",
-    remedy="leave it out and ask for GPUs in limits: the device plugin sets it, and CUDA numbers what it finds",
+    remedy="leave it out and request GPUs in limits: the device plugin sets it, and CUDA numbers the visible ones",
 )
 def devices_come_from_the_plugin(graph: Graph) -> Iterator[Finding]:
-    """Which GPUs a container sees is said by what it asks for, and by nothing else (KJ23)."""
+    """A container's visible GPUs follow from its request, and from nothing else (KJ23)."""
     for pod in pods(graph):
         gpus = any("nvidia.com/" in str(each.get("resources") or {}) for each in pod.containers)
         for container in pod.containers:
@@ -69,9 +69,9 @@ def devices_come_from_the_plugin(graph: Graph) -> Iterator[Finding]:
             for name, value in environment(graph, pod, container):
                 every = value == ",".join(map(str, range(amount(pod, GPU))))
                 if name in OF_THE_KUBELET and gpus and not (name == OF_THE_KUBELET[1] and (every or shared)):
-                    yield pod.owner, f"sets {name}={value} beside GPUs that the device plugin hands out"
+                    yield pod.owner, f"sets {name}={value} in addition to GPUs from the device plugin"
                 elif name == OF_THE_KUBELET[0] and pod.kind != "DaemonSet" and value not in ("", "none", "void"):
-                    yield pod.owner, f"sets {name}={value} without asking for a GPU, and takes those of others"
+                    yield pod.owner, f"sets {name}={value} without requesting a GPU, and so uses those of other pods"
 
 
 @rule(
@@ -80,7 +80,7 @@ def devices_come_from_the_plugin(graph: Graph) -> Iterator[Finding]:
     "or pass those variables: --nnodes=$(PET_NNODES)",
 )
 def launchers_believe_the_operator(graph: Graph) -> Iterator[Finding]:
-    """A launcher counts nodes and finds its rendezvous by what the operator says, in every pod alike (KJ03, KJ06)."""
+    """A launcher takes the number of nodes and the rendezvous from its operator, in every pod alike (KJ03, KJ06)."""
     found = list(pods(graph))
     for pod in found:
         gang = together(pod, found)

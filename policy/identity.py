@@ -48,7 +48,7 @@ CONTROL_PLANE = ("AmazonEKSClusterPolicy",)
     remedy="let the service that takes the role assume it: eks, ec2, or pods.eks.amazonaws.com with sts:TagSession too",
 )
 def roles_trust_who_takes_them(graph: Graph) -> Iterator[Finding]:
-    """A role can be assumed by the service that it is given to."""
+    """A role can be assumed by the service that uses it."""
     for kind, (key, service, actions) in SERVICES.items():
         for each in graph.of_type(kind):
             role = target(graph, each, key, ROLE)
@@ -66,7 +66,7 @@ def roles_trust_who_takes_them(graph: Graph) -> Iterator[Finding]:
     remedy="attach the policy to the role, and let what uses the role depend on the attachment",
 )
 def roles_hold_what_eks_needs(graph: Graph) -> Iterator[Finding]:
-    """Nodes join, pull and give addresses, the control plane works: the role has the policies before it is used."""
+    """Roles of nodes and of the control plane have their policies before they are used."""
     network = () if _cni_has_its_own(graph) else (NETWORK,)
     wanted = {NODE_GROUP: (WORKER, REGISTRY, *network), CLUSTER: (CONTROL_PLANE,)}
     for kind, groups in wanted.items():
@@ -76,10 +76,10 @@ def roles_hold_what_eks_needs(graph: Graph) -> Iterator[Finding]:
             held = rights(graph, role)
             for names in groups:
                 if not held.policies & set(names) and not held.partly:
-                    yield role.name, f"has not {names[0]}, without which {each.name} does not work"
+                    yield role.name, f"lacks {names[0]}, which {each.name} needs"
             there = before(graph, each)
             if late := [one.name for one in attachments(graph, role) if one.urn not in there]:
-                yield each.name, f"may be made before its role has {', '.join(sorted(late))}"
+                yield each.name, f"may be created before its role has {', '.join(sorted(late))}"
 
 
 def _cni_has_its_own(graph: Graph) -> bool:
@@ -105,7 +105,7 @@ def _accounts(graph: Graph) -> dict[tuple[str, str], list[Resource]]:
     remedy="name the namespace and the service account of the pods; one association for each",
 )
 def associations_meet_their_accounts(graph: Graph) -> Iterator[Finding]:
-    """An association is for a service account that the program, or an add-on of its, makes: one for each."""
+    """A pod identity association is for a service account of the program or its add-ons, one per account."""
     made = objects(graph, "ServiceAccount")
     addons = {each.inputs.get("addonName") for each in graph.of_type(ADDON)}
     releases = graph.of_type("Release")
@@ -139,7 +139,7 @@ DRIVER = {
     remedy="associate the driver's service account with a role that has the driver's policy",
 )
 def drivers_may_make_volumes(graph: Graph) -> Iterator[Finding]:
-    """The driver of block volumes has a role that may make them."""
+    """The EBS CSI driver has a role that may create volumes."""
     accounts = _accounts(graph)
     for addon in graph.of_type(ADDON):
         name = str(addon.inputs.get("addonName"))
@@ -149,7 +149,7 @@ def drivers_may_make_volumes(graph: Graph) -> Iterator[Finding]:
         if addon.inputs.get("podIdentityAssociations"):
             continue
         if not (associations := accounts.get(("kube-system", account))):
-            yield addon.name, f"has no association for {account} in kube-system, so that it makes no volume"
+            yield addon.name, f"has no association for {account} in kube-system, so it cannot create volumes"
             continue
         role = target(graph, associations[0], "roleArn", ROLE)
         held = rights(graph, role) if role else None
@@ -165,7 +165,7 @@ def drivers_may_make_volumes(graph: Graph) -> Iterator[Finding]:
     "s3:PutObject below the prefix, kms:Decrypt and kms:GenerateDataKey on the bucket's key",
 )
 def pods_may_do_what_they_call(graph: Graph) -> Iterator[Finding]:
-    """A pod that names an address in S3 has a role, and the role's documents allow it that address (LF11)."""
+    """A pod that names an S3 address has a role whose policies allow that address (LF11)."""
     if not graph.of_type(CLUSTER):
         return
     accounts = _accounts(graph)
@@ -201,10 +201,10 @@ WIDE = ("*", "s3:*", "kms:*", "iam:*", "ec2:*")
     remedy="name the actions, the bucket and the prefix that the pod calls, and give it a service account of its own",
 )
 def rights_of_pods_are_narrow(graph: Graph) -> Iterator[Finding]:
-    """A role of pods names what it may do and where, and no namespace's default account has one."""
+    """A role of pods names its actions and resources, and no namespace's default service account has one."""
     for association in graph.of_type(ASSOCIATION):
         if association.inputs.get("serviceAccount") == "default":
-            yield association.name, "gives its rights to every pod of the namespace that names no service account"
+            yield association.name, "gives its permissions to every pod of the namespace without a service account"
         if (role := target(graph, association, "roleArn", ROLE)) is None:
             continue
         held = rights(graph, role)

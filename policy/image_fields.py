@@ -60,12 +60,12 @@ def _elsewhere(graph: Graph) -> Iterator[tuple[str, str]]:
     remedy="name version and digest: image: NAME:VERSION@sha256:…, or tag and digest among the values",
 )
 def images_elsewhere_pinned(graph: Graph) -> Iterator[Finding]:
-    """An image in a custom resource, in a chart's values or among an operator's words stays what it is (I03, Y10)."""
+    """Images in custom resources, chart values and operators' arguments are pinned (I03, Y10)."""
     for owner, image in dict.fromkeys(_elsewhere(graph)):
         if DIGEST.search(image):
             continue
         tag = image.rsplit("/", 1)[-1].partition(":")[2]
         if tag in ("", "latest"):
-            yield owner, f"names the image {image}, which is another one tomorrow; give it a version"
+            yield owner, f"names the image {image}, whose tag moves; give it a version"
         elif graph.protected and not graph.is_waived(image):
             yield owner, f"names the image {image} without a digest in a protected stack"

@@ -26,7 +26,7 @@ GRACE_SECONDS = 30
     "value in a replica spec",
 )
 def restarts_agree(graph: Graph) -> Iterator[Finding]:
-    """What restarts a pod is said once, and fits what makes it (ST15, J18)."""
+    """A pod's restart policy is set once, and fits its controller (ST15, J18)."""
     for pod in pods(graph):
         given = pod.spec.get("restartPolicy")
         batch = pod.maker.token.startswith("kubernetes:batch/")
@@ -81,18 +81,21 @@ def _longest(container: Mapping[str, Any]) -> int:
     remedy="set activeDeadlineSeconds of the Job beyond what its commands wait together",
 )
 def waits_end(graph: Graph) -> Iterator[Finding]:
-    """A Job that waits for something gives up by itself, and not before its own commands do (LF23)."""
+    """A Job that waits for something has a deadline, later than that of its own commands (LF23)."""
     for pod in pods(graph):
         if not pod.maker.token.startswith("kubernetes:batch/"):
             continue
         deadlines = [whole(each["activeDeadlineSeconds"], 0) for each in above(pod) if "activeDeadlineSeconds" in each]
         waiting = [each for each in pod.containers if _WAITING.search(" ".join(words(each)))]
         if waiting and not deadlines:
-            yield pod.owner, f"waits in {waiting[0].get('name')} without activeDeadlineSeconds: it may wait without end"
+            yield (
+                pod.owner,
+                (f"waits in {waiting[0].get('name')} without activeDeadlineSeconds: it may wait indefinitely"),
+            )
         first = sum(_longest(each) for each in pod.spec.get("initContainers") or [])
         needed = first + max((_longest(each) for each in pod.spec.get("containers") or []), default=0)
         if deadlines and needed > min(deadlines) > 0:
-            yield pod.owner, f"is ended after {min(deadlines)} s and waits up to {needed} s by its own --timeout"
+            yield pod.owner, f"is terminated after {min(deadlines)} s but waits up to {needed} s by its own --timeout"
 
 
 def _drains(container: Mapping[str, Any]) -> int:
@@ -115,7 +118,7 @@ def _saves(container: Mapping[str, Any]) -> int:
     "checkpoint take",
 )
 def pods_may_stop(graph: Graph) -> Iterator[Finding]:
-    """A pod gets the time that it needs to stop: for its preStop, its requests, its saves and what it writes (J15)."""
+    """A pod's grace period covers its preStop hook, open requests, a checkpoint and pending writes (J15)."""
     for pod in pods(graph):
         grace = whole(pod.spec.get("terminationGracePeriodSeconds"), GRACE_SECONDS)
         claims = {

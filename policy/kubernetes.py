@@ -111,7 +111,7 @@ def _made_secrets(graph: Graph) -> Iterator[tuple[str, str]]:
     remedy="register what is named, in the namespace where it is named, or correct the name",
 )
 def references_exist(graph: Graph) -> Iterator[Finding]:
-    """Each claim, ConfigMap, Secret, account, class and queue that is named is there, where it is named (G31; KJ17)."""
+    """Every referenced claim, ConfigMap, Secret, service account, class and queue exists there (G31; KJ17)."""
     kinds = ("PersistentVolumeClaim", "Secret", "ConfigMap", "ServiceAccount", "PriorityClass", "StorageClass", "Queue")
     made = {kind: objects(graph, kind) for kind in kinds}
     there = {kind: made[kind] | THERE.get(kind, set()) for kind in kinds}
@@ -134,7 +134,7 @@ def references_exist(graph: Graph) -> Iterator[Finding]:
     remedy="register the Namespace, and take its name from it",
 )
 def namespaces_exist(graph: Graph) -> Iterator[Finding]:
-    """Every object is put into a namespace that the program makes, or that Kubernetes has (KJ16, KJ20)."""
+    """Every object is in a namespace that the program creates or Kubernetes brings (KJ16, KJ20)."""
     made = {name for _, name in objects(graph, "Namespace")}
     made |= {str(each.inputs["namespace"]) for each in graph.of_type("Release") if each.inputs.get("createNamespace")}
     there = made | set(BUILT_IN_NAMESPACES)
@@ -143,7 +143,7 @@ def namespaces_exist(graph: Graph) -> Iterator[Finding]:
             source = each.inputs if each.kind == "Release" else each.inputs.get("metadata") or {}
             namespace = source.get("namespace")
             if namespace and namespace not in there and (made or graph.of_type(CLUSTER)):
-                yield each.name, f"is put into the namespace {namespace}, which nothing creates"
+                yield each.name, f"is in the namespace {namespace}, which nothing creates"
 
 
 def _tolerates(pod: Pod, taint: Mapping[str, Any]) -> bool:
@@ -161,7 +161,7 @@ def _tolerates(pod: Pod, taint: Mapping[str, Any]) -> bool:
     remedy="select labels that a node group has, and tolerate its taints",
 )
 def pods_can_be_placed(graph: Graph) -> Iterator[Finding]:
-    """A pod's node selector fits a node group whose taints the pod tolerates (J09, J10; KJ22, PW19)."""
+    """A pod's node selector matches a node group whose taints the pod tolerates (J09, J10; KJ22, PW19)."""
     groups = graph.of_type("aws:eks/nodeGroup:NodeGroup")
     for pod in pods(graph):
         wanted = {
@@ -197,13 +197,13 @@ def extended_resources_limited(graph: Graph) -> Iterator[Finding]:
     remedy="leave spec.replicas out",
 )
 def one_owner_of_replicas(graph: Graph) -> Iterator[Finding]:
-    """What is under an autoscaler states no replicas: the two would fight over them (IN06, P17)."""
+    """A workload with an autoscaler sets no replicas: the two would fight over them (IN06, P17)."""
     scaled = {scaled_by(each) for each in scalers(graph)}
     for each in graph.resources.values():
         spec, left = spec_of(each), any("replicas" in path for path in each.ignore_changes)
         name = (each.kind, namespace_of(each), metadata_of(each).get("name"))
         if name in scaled and spec.get("replicas") is not None and not left:
-            yield each.name, "states replicas although an autoscaler sets them; leave them out"
+            yield each.name, "sets replicas although an autoscaler does; leave them out"
 
 
 @rule(
@@ -211,7 +211,7 @@ def one_owner_of_replicas(graph: Graph) -> Iterator[Finding]:
     remedy="make it a helm.v3.Release with version, repository_opts, atomic, cleanup_on_fail and timeout",
 )
 def releases_pinned(graph: Graph) -> Iterator[Finding]:
-    """A release names exact version and repository, waits, rolls back what fails (I03, P20; KJ14, KJ15, PF07)."""
+    """A release pins version and repository, waits, and rolls back on failure (I03, P20; KJ14, KJ15, PF07)."""
     for each in graph.of_type("Release"):
         if not EXACT_VERSION.fullmatch(str(each.inputs.get("version", ""))):
             yield each.name, f"has no exact version ({each.inputs.get('version')})"
@@ -238,13 +238,13 @@ def _mounted_images(pod: Pod) -> list[str]:
     remedy="name a version and its digest (make pin-images), or waive image-not-pinned by name",
 )
 def images_pinned(graph: Graph) -> Iterator[Finding]:
-    """An image has a digest in a protected stack unless waived, and always a tag that stays (I03; IN01, KJ32, PF12)."""
+    """An image has a digest in a protected stack unless waived, and never a moving tag (I03; IN01, KJ32, PF12)."""
     for pod in pods(graph):
         for image in sorted({each.get("image") or "" for each in pod.containers} | set(_mounted_images(pod))):
             if DIGEST.search(image):
                 continue
             tag = image.rsplit("/", 1)[-1].partition(":")[2]
             if tag in ("", "latest"):
-                yield pod.owner, f"runs {image}, which is another image tomorrow; give it a version"
+                yield pod.owner, f"runs {image}, whose tag moves; give it a version"
             elif graph.protected and not graph.is_waived(image):
                 yield pod.owner, f"runs {image} without a digest in a protected stack"

@@ -102,6 +102,6 @@ def _said(graph: Graph) -> Iterator[tuple[str, str, str]]:
     remedy="put the value into a Secret and take it by secretKeyRef; in commands write $(NAME)",
 )
 def no_secret_in_words(graph: Graph) -> Iterator[Finding]:
-    """No token, password or key stands as a literal in a variable, a command, a ConfigMap or a chart's values (Y07)."""
+    """No token, password or key is a literal in a variable, a command, a ConfigMap or chart values (Y07)."""
     for owner, place, name in dict.fromkeys(_said(graph)):
-        yield owner, f"has the secret {name} in clear among its {place}"
+        yield owner, f"has the secret {name} in clear text in its {place}"

@@ -23,7 +23,7 @@ def _memory_volumes(pod: Pod) -> Iterator[tuple[str, Any]]:
     remedy="give the volume a sizeLimit below the memory limit of the container that mounts it",
 )
 def shared_memory_fits(graph: Graph) -> Iterator[Finding]:
-    """What is made of memory has a size, and fits within the memory of the containers that mount it (N05, AA06)."""
+    """A memory-backed volume has a size limit within the memory of the containers that mount it (N05, AA06)."""
     for pod in pods(graph):
         for name, size in _memory_volumes(pod):
             mounting = [
@@ -37,12 +37,13 @@ def shared_memory_fits(graph: Graph) -> Iterator[Finding]:
             if size is None and known and amount(pod, GPU):
                 yield (
                     pod.owner,
-                    f"has a volume {name} of memory without a sizeLimit: it may fill the whole limit",
+                    f"has a memory-backed volume {name} without a sizeLimit: it may use up the whole memory limit",
                 )
             elif size is not None and not fits:
                 yield (
                     pod.owner,
-                    f"has a volume {name} of {size} of memory in containers limited to {', '.join(map(str, limits))}",
+                    f"has a memory-backed volume {name} of {size} in containers limited to"
+                    f" {', '.join(map(str, limits))}",
                 )
 
 
@@ -51,7 +52,7 @@ def shared_memory_fits(graph: Graph) -> Iterator[Finding]:
     remedy="mount an emptyDir with medium Memory at /dev/shm",
 )
 def processes_share_memory(graph: Graph) -> Iterator[Finding]:
-    """A container with several GPUs has more shared memory than the 64 MiB of a runtime (N05, AA06)."""
+    """A container with several GPUs has more shared memory than the runtime's 64 MiB (N05, AA06)."""
     for pod in pods(graph):
         for container in pod.spec.get("containers") or []:
             gpus = str(((container.get("resources") or {}).get("limits") or {}).get(GPU, 0))

@@ -46,7 +46,7 @@ def claimed(each: Resource) -> Iterator[str]:
     "metrics-server for metrics.k8s.io",
 )
 def one_owner_per_metrics_api(graph: Graph) -> Iterator[Finding]:
-    """One server alone answers what autoscalers ask about: custom, external and resource metrics (X12)."""
+    """Each metrics API that autoscalers use (custom, external, resource) has exactly one server (X12)."""
     seen: dict[str, str] = {}
     for each in graph.resources.values():
         for group in claimed(each):

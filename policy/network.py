@@ -24,7 +24,7 @@ LUSTRE_PORTS = ((988, 988), (1018, 1023))
     "itself; a range of addresses does not do",
 )
 def efa_open_to_itself(graph: Graph) -> Iterator[Finding]:
-    """All EFA interfaces of a node are in one group that lets everything in from itself and out to itself."""
+    """All EFA interfaces of a node are in one security group that allows all traffic from and to itself."""
     reach = Reach.of(graph)
     for pool in pools(graph):
         cards = [{group.urn: group for group in each.groups} for each in pool.interfaces(graph) if each.is_efa]
@@ -34,7 +34,7 @@ def efa_open_to_itself(graph: Graph) -> Iterator[Finding]:
             continue
         names = ", ".join(sorted(each.name for each in shared)) or "no group"
         lacking = [WORDS[way] for way in ("in", "out") if not any(way in each for each in open_ways)]
-        yield pool.name, f"has EFA interfaces that share {names}, none of which lets everything {_both(lacking)}"
+        yield pool.name, f"has EFA interfaces that share {names}, none of which allows all traffic {_both(lacking)}"
 
 
 WORDS = {"in": "in from itself", "out": "out to itself"}
@@ -50,12 +50,12 @@ def _both(words: list[str]) -> str:
     "nodes' group; with efaEnabled everything instead",
 )
 def lustre_reaches_its_nodes(graph: Graph) -> Iterator[Finding]:
-    """Nodes and file servers open connections to each other, and file servers among themselves."""
+    """Lustre's ports are open between nodes and file servers, both ways, and among file servers."""
     reach = Reach.of(graph)
     for system in graph.of_type(FILE_SYSTEM):
         servers = {each.urn for each in groups_of(graph, system, "securityGroupIds", _ids(system, "securityGroupIds"))}
         if system.inputs.get("efaEnabled") and {"in", "out"} not in [reach.ways_to_itself(each) for each in servers]:
-            yield system.name, "has EFA and no group that lets everything in from itself and out to itself"
+            yield system.name, "has EFA and no security group that allows all traffic from and to itself"
         sides = [(system.name, servers)]
         for pool in pools(graph):
             sides.append((pool.name, {each.urn for each in pool.groups(graph)}))
@@ -65,7 +65,7 @@ def lustre_reaches_its_nodes(graph: Graph) -> Iterator[Finding]:
                 pairs = [(name, nodes, "the file servers", servers), ("a file server", servers, name, nodes)]
                 for one, here, other, there in pairs if nodes is not servers else pairs[:1]:
                     for lacking in reach.missing(here, there, ports):
-                        yield system.name, f"TCP {shown} from {one} to {other} is not let {lacking}"
+                        yield system.name, f"TCP {shown} from {one} to {other} is not allowed {lacking}"
 
 
 def _ids(each: Resource, key: str) -> list[str]:
@@ -91,20 +91,20 @@ def zones_of(subnets: list[Resource]) -> set[str]:
     "the VPC interface endpoints for all that a node calls",
 )
 def nodes_reach_out(graph: Graph) -> Iterator[Finding]:
-    """A node's subnet has a way to registries and the AWS API: a NAT gateway that is itself in a public subnet."""
+    """A node's subnet has a route to registries and the AWS API: a NAT gateway in a public subnet, or endpoints."""
     endpoints = [each for each in graph.of_type("aws:ec2/vpcEndpoint:VpcEndpoint") if _is_interface(each)]
     public = {subnet.urn for subnet in graph.of_type(SUBNET) if _leads(graph, subnet, "gatewayId", GATEWAY)}
     for subnet in {one.urn: one for pool in pools(graph) for one in subnets_of(graph, pool.group)}.values():
         if not (routes := _ways_out(graph, subnet)):
             if not endpoints:
-                yield subnet.name, "has nodes and no way out: no route 0.0.0.0/0 in a route table that it is in"
+                yield subnet.name, "has nodes but no outbound route: no 0.0.0.0/0 in its route table"
             continue
         if subnet.urn in public and not subnet.inputs.get("mapPublicIpOnLaunch"):
-            yield subnet.name, "leads its nodes to an internet gateway, which answers public addresses only"
+            yield subnet.name, "routes its nodes to an internet gateway, which serves public addresses only"
         for nat in (each for route in routes for each in [target(graph, route, "natGatewayId", NAT)] if each):
             beside = subnets_of(graph, nat, "subnetId")
             if nat.inputs.get("connectivityType") != "private" and not {each.urn for each in beside} & public:
-                yield nat.name, "lies in a subnet that has no route to an internet gateway"
+                yield nat.name, "is in a subnet without a route to an internet gateway"
 
 
 def _is_interface(each: Resource) -> bool:
@@ -144,17 +144,17 @@ def _leads(graph: Graph, subnet: Resource, key: str, kind: str) -> bool:
     remedy="subnets in two zones or more; endpointPrivateAccess on wherever the public endpoint is off or narrowed",
 )
 def cluster_is_reached_by_its_nodes(graph: Graph) -> Iterator[Finding]:
-    """The control plane is in two zones, and nodes have a way to its endpoint."""
+    """The control plane is in two zones, and nodes can reach its endpoint."""
     for cluster in graph.of_type(CLUSTER):
         config = cluster.inputs.get("vpcConfig") or {}
         named = [
             one for each in config.get("subnetIds") or [] for one in behind(graph, cluster, "vpcConfig", each, SUBNET)
         ]
         if named and len(zones := zones_of(named)) < 2:
-            yield cluster.name, f"has subnets in {', '.join(zones)} only; EKS wants two zones"
+            yield cluster.name, f"has subnets in {', '.join(zones)} only; EKS needs two zones"
         private, public = config.get("endpointPrivateAccess"), config.get("endpointPublicAccess", True)
         cidrs = config.get("publicAccessCidrs") or [EVERYWHERE]
         if not private and not public:
             yield cluster.name, "has its endpoint switched off, private and public"
         elif not private and EVERYWHERE not in cidrs:
-            yield cluster.name, f"lets {', '.join(cidrs)} to its API only, and its own nodes are not among them"
+            yield cluster.name, f"opens its API to {', '.join(cidrs)} only, which leaves out its own nodes"

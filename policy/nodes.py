@@ -29,17 +29,17 @@ def blocks_are_bought_whole(graph: Graph) -> Iterator[Finding]:
             continue
         market = (pool.settings.get("instanceMarketOptions") or {}).get("marketType")
         if (pool.settings.get("placement") or {}).get("groupName"):
-            yield pool.name, "puts a capacity block, which lies in an UltraCluster already, into a placement group"
+            yield pool.name, "puts a capacity block, which is in an UltraCluster already, into a placement group"
         if market != "capacity-block":
             yield pool.name, f"has the market type {market} although its node group is a CAPACITY_BLOCK"
         if pool.group.inputs.get("capacityType") != "CAPACITY_BLOCK":
             yield pool.group.name, f"has the capacity type {pool.group.inputs.get('capacityType')} for a capacity block"
         if not _reservation(pool):
-            yield pool.name, "buys a capacity block and names no reservation"
+            yield pool.name, "uses a capacity block but names no reservation"
         if pool.group.inputs.get("instanceTypes"):
             yield pool.group.name, "lists instance types, which EKS refuses for a capacity block"
         if pool.subnets not in (None, 1):
-            yield pool.group.name, f"has {pool.subnets} subnets; a block lies in one zone"
+            yield pool.group.name, f"has {pool.subnets} subnets; a block is in one zone"
 
 
 @rule(
@@ -48,9 +48,9 @@ def blocks_are_bought_whole(graph: Graph) -> Iterator[Finding]:
     remedy="one subnet for each node group with EFA, and a placement group of the strategy cluster of its own",
 )
 def efa_nodes_stand_together(graph: Graph) -> Iterator[Finding]:
-    """Nodes that speak EFA are in one zone, and on the same spine where they are neither a block nor reserved ones.
+    """Nodes with EFA are in one zone, and in one cluster placement group unless they are in a block or reservation.
 
-    What a reservation holds stands where it was made, and a launch that names another group does not find it.
+    Reserved instances are where the reservation was made; a launch into another group does not find them.
     """
     groups = {each.inputs.get("name") or each.name: each for each in graph.of_type(PLACEMENT)}
     for pool in pools(graph):
@@ -59,13 +59,13 @@ def efa_nodes_stand_together(graph: Graph) -> Iterator[Finding]:
             if named not in groups:
                 yield pool.name, f"names the placement group {named}, which nothing creates"
             elif (strategy := groups[named].inputs.get("strategy")) != "cluster":
-                yield groups[named].name, f"has the strategy {strategy}; nodes of {pool.group.name} want cluster"
+                yield groups[named].name, f"has the strategy {strategy}; nodes of {pool.group.name} need cluster"
         if not pool.efa:
             continue
         if pool.subnets not in (None, 1):
-            yield pool.group.name, f"has EFA and {pool.subnets} subnets; EFA does not reach from zone to zone"
+            yield pool.group.name, f"has EFA and {pool.subnets} subnets; EFA does not cross zones"
         if not named and not pool.is_block and not _reservation(pool) and int(_size(pool)) > 1:
-            yield pool.name, "has EFA and no placement group, so that its nodes may stand far apart"
+            yield pool.name, "has EFA and no placement group, so its nodes may be far apart"
 
 
 def _reservation(pool: Pool) -> str | None:
@@ -109,7 +109,7 @@ def primary_interface(graph: Graph) -> Iterator[Finding]:
     remedy="one EFA interface for each card that has EFA",
 )
 def interfaces_fit_their_type(graph: Graph) -> Iterator[Finding]:
-    """Interfaces stand on cards that the instance type has, EFA on those that have EFA (NW11)."""
+    """Interfaces are on network cards that the instance type has, EFA on those with EFA (NW11)."""
     for pool in pools(graph):
         for instance in pool.instances:
             cards = {each.index: each for each in instance.cards}
@@ -149,7 +149,7 @@ def templates_leave_the_rest_to_eks(graph: Graph) -> Iterator[Finding]:
     remedy="add the cluster's own group (vpcConfig.clusterSecurityGroupId) to the groups of each interface",
 )
 def nodes_are_in_the_clusters_group(graph: Graph) -> Iterator[Finding]:
-    """Whoever names groups for a node names the cluster's among them: EKS adds it only where none is named."""
+    """Security groups of a node include the cluster's: EKS adds it only if none is named."""
     for pool in pools(graph):
         if pool.cluster and pool.cluster.urn not in {each.urn for each in pool.groups(graph)}:
             yield pool.name, f"leaves its nodes outside of the group of {pool.cluster.name}, so that they never join"
@@ -162,7 +162,7 @@ def nodes_are_in_the_clusters_group(graph: Graph) -> Iterator[Finding]:
     "[settings]; an image of your own: amiType CUSTOM and imageId, both or none",
 )
 def ami_takes_user_data(graph: Graph) -> Iterator[Finding]:
-    """The user data is what the group's AMI reads, for its processor, in an AMI that EKS has for its version."""
+    """The user data has the format of the group's AMI, and EKS has that AMI for the architecture and version."""
     for pool in pools(graph):
         custom, image = pool.ami == "CUSTOM", bool(pool.settings.get("imageId"))
         if custom and not image:
@@ -209,7 +209,7 @@ def _minor(version: object) -> int:
     remedy="choose a capacityType in which the type is sold",
 )
 def types_are_sold_so(graph: Graph) -> Iterator[Finding]:
-    """An instance type is bought in a way in which it is sold."""
+    """An instance type is sold under the capacity type that its group uses."""
     for pool in pools(graph):
         bought = str(pool.group.inputs.get("capacityType") or "ON_DEMAND").lower().replace("_", "-")
         for instance in pool.instances:

@@ -40,7 +40,7 @@ def _drivers(graph: Graph) -> set[str]:
     remedy="register the add-on for the cluster (aws.eks.Addon), or the chart of its name",
 )
 def addons_are_there(graph: Graph) -> Iterator[Finding]:
-    """A cluster has what its nodes need to be Ready, its pods to be somebody, and its volumes to be mounted."""
+    """A cluster has the add-ons for its nodes to be Ready, pods to get credentials and volumes to be mounted."""
     charts = {chart_of(each) for each in graph.of_type("Release")}
     wanted = [(name, "no node becomes Ready, or no name is resolved") for name in ALWAYS]
     if graph.of_type(ASSOCIATION):
@@ -70,7 +70,7 @@ def _addons(graph: Graph, cluster: Resource) -> list[Resource]:
     "come after a node group",
 )
 def addons_come_in_order(graph: Graph) -> Iterator[Finding]:
-    """The network add-on is there before nodes, which become Ready by it, and those that have pods after."""
+    """The network add-on comes before nodes, which need it to be Ready; add-ons with pods come after nodes."""
     groups = {each.urn: each for each in graph.of_type(NODE_GROUP)}
     for addon in graph.of_type(ADDON):
         earlier, name = before(graph, addon), addon.inputs.get("addonName")
@@ -100,7 +100,7 @@ def gpus_have_one_owner(graph: Graph) -> Iterator[Finding]:
             enabled = _enabled(operator, part)
             for pool in of_gpus:
                 if enabled and brings_driver(pool.ami):
-                    yield operator.name, f"installs its {part} on {pool.group.name}, whose AMI {pool.ami} brings one"
+                    yield operator.name, f"installs its {part} on {pool.group.name}, whose AMI {pool.ami} includes one"
                 if not enabled and not brings_driver(pool.ami) and pool.ami != "CUSTOM":
                     yield pool.group.name, f"boots {pool.ami}, which has no {part}, and {operator.name} installs none"
     if not operators:
@@ -113,7 +113,7 @@ def gpus_have_one_owner(graph: Graph) -> Iterator[Finding]:
         if len(owners) > 1:
             yield pool.group.name, f"gets its device plugin from {' and '.join(owners)}"
         elif not owners and _asked_for(graph):
-            yield pool.group.name, "has GPUs that no device plugin tells Kubernetes of"
+            yield pool.group.name, "has GPUs but no device plugin"
 
 
 def _enabled(operator: Resource, part: str) -> bool:
@@ -138,7 +138,7 @@ def _asked_for(graph: Graph) -> bool:
     "AmazonEKSClusterAdminPolicy for the cluster, on which the Kubernetes provider depends",
 )
 def deployer_is_let_in(graph: Graph) -> Iterator[Finding]:
-    """The deployer's access entry has the administrator's policy before the Kubernetes provider asks (LF05)."""
+    """The deployer's access entry has the administrator policy before the Kubernetes provider connects (LF05)."""
     entries = {each.inputs.get("principalArn"): each for each in graph.of_type(ENTRY)}
     policies = graph.of_type(ENTRY_POLICY)
     for each in (*entries.values(), *policies):
@@ -153,10 +153,10 @@ def deployer_is_let_in(graph: Graph) -> Iterator[Finding]:
         if config.get("bootstrapClusterCreatorAdminPermissions", True) or not _providers(graph):
             continue
         if not admins:
-            yield cluster.name, "lets nobody in as administrator, its creator included"
+            yield cluster.name, "admits no administrator, not even its creator"
         for provider in _providers(graph):
             if admins and not {each.urn for each in admins} & before(graph, provider):
-                yield provider.name, f"may ask {cluster.name} before {admins[0].name} is there"
+                yield provider.name, f"may connect to {cluster.name} before {admins[0].name} exists"
 
 
 def _of_cluster(each: Resource) -> bool:
@@ -174,16 +174,19 @@ def _providers(graph: Graph) -> list[Resource]:
     "logs.REGION.amazonaws.com with the group's ARN",
 )
 def control_plane_logs_arrive(graph: Graph) -> Iterator[Finding]:
-    """The control plane's log has its group before EKS makes one, and a key that CloudWatch may use."""
+    """The control plane's log group exists before EKS creates one, and has a key that CloudWatch may use."""
     groups = {each.inputs.get("name"): each for each in graph.of_type(LOG_GROUP)}
     for cluster in graph.of_type(CLUSTER):
         name = f"/aws/eks/{cluster.inputs.get('name')}/cluster"
         if not cluster.inputs.get("enabledClusterLogTypes") or UNKNOWN in name:
             continue
         if name not in groups:
-            yield cluster.name, f"writes its log to {name}, which nothing creates: EKS makes it, without key and end"
+            yield (
+                cluster.name,
+                (f"writes its log to {name}, which nothing creates: EKS creates it, without key and retention"),
+            )
         elif groups[name].urn not in before(graph, cluster):
-            yield cluster.name, f"does not wait for {groups[name].name}; EKS may make the group first"
+            yield cluster.name, f"does not wait for {groups[name].name}; EKS may create the group first"
     for group in groups.values():
         for key in behind(graph, group, "kmsKeyId", group.inputs.get("kmsKeyId"), KEY):
             if not _lets_logs(key, str(group.inputs.get("name"))):

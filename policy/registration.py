@@ -24,14 +24,14 @@ EDGES_PER_RESOURCE = 6
     remedy="pass the stack's provider: ResourceOptions(provider=...), InvokeOptions(parent=self)",
 )
 def explicit_provider(graph: Graph) -> Iterator[Finding]:
-    """Every resource and every call goes through a provider that the program registered (P4, P22)."""
+    """Every resource and invoke uses a provider that the program registered (P4, P22)."""
     known = {each.urn for each in graph.resources.values() if each.is_provider and not _is_default(each)}
     for each in graph.resources.values():
         if each.custom and not each.is_provider and each.provider.rsplit("::", 1)[0] not in known:
-            yield each.name, "goes through the default provider; give its component the stack's provider"
+            yield each.name, "uses the default provider; give its component the stack's provider"
     for call in graph.invokes:
         if call.provider.rsplit("::", 1)[0] not in known and not call.token.startswith("pulumi:"):
-            yield call.token, "is called through the default provider; give the call the stack's provider"
+            yield call.token, "is invoked through the default provider; give the call the stack's provider"
 
 
 def _is_default(provider: Resource) -> bool:
@@ -44,7 +44,7 @@ def _is_default(provider: Resource) -> bool:
     remedy="make it with ResourceOptions(parent=self) and a name that begins with the component's",
 )
 def parented(graph: Graph) -> Iterator[Finding]:
-    """Every resource is part of a component, and its name begins with the component's (P2, P3)."""
+    """Every resource belongs to a component, and its name starts with the component's (P2, P3)."""
     for each in graph.resources.values():
         above = graph.resources.get(each.parent)
         if each.is_provider or (above is None and not each.custom):
@@ -63,7 +63,7 @@ def parented(graph: Graph) -> Iterator[Finding]:
     remedy="give it ResourceOptions(protect=...) from lifecycle.protect",
 )
 def protected(graph: Graph) -> Iterator[Finding]:
-    """In a protected stack, what holds data or takes everything with it is protected."""
+    """In a protected stack, resources that hold data or that everything depends on are protected."""
     if graph.protected:
         for each in graph.of_type(*PROTECTED_TYPES):
             if not each.protect:
@@ -75,8 +75,8 @@ def protected(graph: Graph) -> Iterator[Finding]:
     remedy="depend on one sentinel, or on an output, in the place of every resource before it",
 )
 def few_edges(graph: Graph) -> Iterator[Finding]:
-    """Order is expressed by references and sentinels, not by lists of everything: engine time grows with edges."""
+    """Order is expressed by references and sentinels, not by long dependency lists: engine time grows with edges."""
     edges = sum(len(each.depends_on) for each in graph.resources.values())
     if edges > EDGES_PER_RESOURCE * len(graph.resources):
         worst = max(graph.resources.values(), key=lambda each: len(each.depends_on))
-        yield worst.name, f"{edges} dependencies among {len(graph.resources)} resources; here are most of them"
+        yield worst.name, f"{edges} dependencies among {len(graph.resources)} resources; this one has most of them"

@@ -72,7 +72,7 @@ def rules_of(*modules: ModuleType) -> tuple[Rule, ...]:
 def violations(graph: Graph, rules: Sequence[Rule]) -> list[Violation]:
     """Everything in the graph that breaks one of the rules, in the order of the rules.
 
-    What is said about a value that a preview does not know yet is left out: nobody can tell.
+    Findings about values that are unknown in a preview are dropped.
     """
     return [
         Violation(rule=each, resource=resource, sentence=sentence)

@@ -27,10 +27,10 @@ def _class_of(graph: Graph, pod: Pod) -> Mapping[str, Any] | None:
     source=f"Kubernetes: {_CLASSES}", remedy="register the RuntimeClass (a pool with sandbox does), or remove its name"
 )
 def sandboxes_are_there(graph: Graph) -> Iterator[Finding]:
-    """A pod's sandbox is a RuntimeClass that somebody registers: admission refuses the pod without (Y05)."""
+    """A pod's RuntimeClass is registered; otherwise admission refuses the pod (Y05)."""
     for pod in pods(graph):
         if pod.spec.get("runtimeClassName") == "gvisor" and _class_of(graph, pod) is None:
-            yield pod.owner, f"runs its pods ({pod.path}) in the RuntimeClass gvisor, which nobody registers"
+            yield pod.owner, f"runs its pods ({pod.path}) in the RuntimeClass gvisor, which nothing registers"
 
 
 @rule(
@@ -38,7 +38,7 @@ def sandboxes_are_there(graph: Graph) -> Iterator[Finding]:
     remedy="give sandbox to a pool of CPU nodes that the pod may go to, or remove what selects another pool",
 )
 def sandboxes_have_nodes(graph: Graph) -> Iterator[Finding]:
-    """Some pool's nodes have the sandbox that a pod asks for, and the pod may go there (Y05)."""
+    """A pool that the pod can be scheduled to has the sandbox that it requests (Y05)."""
     labels = [pool.group.inputs.get("labels") or {} for pool in pools(graph)]
     for pod in pods(graph) if labels else ():
         found = _class_of(graph, pod)
@@ -59,7 +59,7 @@ def sandboxes_have_nodes(graph: Graph) -> Iterator[Finding]:
     remedy="remove runtimeClassName from pods with GPUs or EFA, or the devices from those in a sandbox",
 )
 def sandboxes_have_no_devices(graph: Graph) -> Iterator[Finding]:
-    """A pod in a sandbox asks for neither GPUs nor EFA (PF04)."""
+    """A sandboxed pod requests neither GPUs nor EFA (PF04)."""
     for pod in pods(graph):
         found = _class_of(graph, pod)
         if found and (name := SANDBOXES.get(str(found.get("handler")))):

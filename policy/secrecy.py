@@ -18,12 +18,12 @@ SECRET_INPUTS: Mapping[str, tuple[str, ...]] = {
     remedy="read it with require_secret, or wrap it: pulumi.Output.secret(...)",
 )
 def secret_inputs_marked(graph: Graph) -> Iterator[Finding]:
-    """A kubeconfig and what a Secret holds are secret in state and previews."""
+    """Kubeconfigs and the contents of Secrets are marked secret in state and previews."""
     for token, keys in SECRET_INPUTS.items():
         for each in graph.of_type(token):
             for key in keys:
                 if each.inputs.get(key) and key not in each.secret:
-                    yield each.name, f"has its {key} in clear"
+                    yield each.name, f"has its {key} in clear text"
 
 
 def _shown(value: Any) -> str:
@@ -35,10 +35,10 @@ def _shown(value: Any) -> str:
     remedy="hand it over by a Secret and secretKeyRef, and mark what is made of it",
 )
 def no_secret_in_clear(graph: Graph) -> Iterator[Finding]:
-    """No value of a known secret is in an input that is not marked, or in an output."""
+    """No value of a known secret is in an unmarked input or in an output."""
     for each in graph.resources.values():
         shown = _shown({key: value for key, value in each.inputs.items() if key not in each.secret})
         if any(secret in shown for secret in graph.secrets):
-            yield each.name, "holds a secret in clear"
+            yield each.name, "holds a secret in clear text"
     if any(secret in _shown(graph.outputs) for secret in graph.secrets):
-        yield "outputs", "hold a secret in clear"
+        yield "outputs", "hold a secret in clear text"

@@ -112,7 +112,7 @@ def against_restricted(pod: Pod) -> Iterator[str]:
     remedy="take it out of the pod, or give the namespace the label pod-security.kubernetes.io/enforce: privileged",
 )
 def namespaces_admit_their_pods(graph: Graph) -> Iterator[Finding]:
-    """A namespace's level of pod security admits every pod that is put there (Y15)."""
+    """A namespace's pod security level admits every pod in it (Y15)."""
     levels = {
         metadata_of(each).get("name"): (metadata_of(each).get("labels") or {}).get(ENFORCE, "privileged")
         for each in graph.of_type("Namespace")
@@ -141,7 +141,7 @@ def namespaces_admit_their_pods(graph: Graph) -> Iterator[Finding]:
     remedy="bind a Role or ClusterRole to the pod's service account",
 )
 def callers_have_rights(graph: Graph) -> Iterator[Finding]:
-    """A pod that speaks with the API server, by kubectl or as an operator, has an account with rights (J08)."""
+    """A pod that calls the API server has a service account with permissions (J08)."""
     bound = {
         (subject.get("namespace"), subject.get("name"))
         for each in graph.of_type("RoleBinding", "ClusterRoleBinding")
@@ -152,7 +152,10 @@ def callers_have_rights(graph: Graph) -> Iterator[Finding]:
         calling = [each for each in pod.containers if _image(each) in CALLERS or (words(each) or [""])[0] == "kubectl"]
         ours = account in objects(graph, "ServiceAccount") or account[1] == "default"
         if calling and ours and account not in bound:
-            yield pod.owner, f"asks the API server in {calling[0].get('name')} as {account[1]}, which has no rights"
+            yield (
+                pod.owner,
+                (f"calls the API server in {calling[0].get('name')} as {account[1]}, which has no permissions"),
+            )
 
 
 def _image(container: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ def _services(graph: Graph) -> list[Resource]:
     remedy="let the selector be the labels of the pod's template, and targetPort a port that its container declares",
 )
 def services_lead_to_pods(graph: Graph) -> Iterator[Finding]:
-    """A Service selects pods that are there, at ports that they listen on (Q06)."""
+    """A Service selects existing pods, at ports that they listen on (Q06)."""
     for each in _services(graph):
         found = list(selected(graph, namespace_of(each), {"matchLabels": spec_of(each)["selector"]}))
         if not found and holds_all(graph, namespace_of(each)):
@@ -60,9 +60,9 @@ def _said(ports: list[Mapping[str, Any]]) -> str:
     remedy="declare the port that --port names, and let probes and Services name it",
 )
 def containers_listen_where_asked(graph: Graph) -> Iterator[Finding]:
-    """A container declares the port that its words name, and its probes ask there, or where a neighbour is (Q04).
+    """A container declares the port in its arguments, and its probes use that port or a sidecar's (Q04).
 
-    A probe goes to the pod's address: what listens on loopback alone hears none, and a neighbour's port may answer.
+    A probe goes to the pod's address: it does not reach a server on loopback, but may reach a sidecar's port.
     """
     for pod in pods(graph):
         everybodys = [port.get("containerPort") for each in pod.containers for port in each.get("ports") or []]
@@ -123,13 +123,13 @@ def _is_ours(graph: Graph, namespace: str) -> bool:
     remedy="name a Service that is registered, in its namespace, and one of its ports",
 )
 def requests_reach_a_service(graph: Graph) -> Iterator[Finding]:
-    """A webhook, an API service and an Ingress name a Service that is there, at a port that it has (KJ15)."""
+    """A webhook, an APIService and an Ingress name an existing Service and one of its ports (KJ15)."""
     for each in graph.resources.values():
         for namespace, name, port in _backends(each) if is_kubernetes(each) else ():
             service = object_named(graph, "Service", namespace, name)
             if service is None:
                 if _is_ours(graph, namespace) and not makes_unseen(graph, namespace):
-                    yield each.name, f"asks the Service {name} in {namespace}, which nothing creates"
+                    yield each.name, f"names the Service {name} in {namespace}, which nothing creates"
                 continue
             ports = [
                 value
@@ -137,7 +137,7 @@ def requests_reach_a_service(graph: Graph) -> Iterator[Finding]:
                 for value in (given.get("port"), given.get("name"))
             ]
             if port not in ports:
-                yield each.name, f"asks the Service {name} at {port}, which it does not have"
+                yield each.name, f"names port {port} of the Service {name}, which has no such port"
 
 
 @rule(
@@ -146,7 +146,7 @@ def requests_reach_a_service(graph: Graph) -> Iterator[Finding]:
     remedy="let the monitor select the Service's labels and name its port",
 )
 def monitors_find_their_service(graph: Graph) -> Iterator[Finding]:
-    """A ServiceMonitor selects a Service that is there, and names one of its ports (Q06)."""
+    """A ServiceMonitor selects an existing Service, and names one of its ports (Q06)."""
     for each in graph.of_type("ServiceMonitor"):
         spec = spec_of(each)
         given = spec.get("namespaceSelector") or {}
@@ -185,21 +185,27 @@ def _kept(least: str, number: int) -> int:
     remedy="write maxUnavailable: 1, one budget for each workload, with the labels of its template",
 )
 def budgets_let_nodes_drain(graph: Graph) -> Iterator[Finding]:
-    """A disruption budget means pods that are there, alone, and lets one of them go (J15)."""
+    """A disruption budget selects existing pods that no other budget selects, and allows one disruption (J15)."""
     seen: dict[str, str] = {}
     for each in graph.of_type("PodDisruptionBudget"):
         spec = spec_of(each)
         found = list(selected(graph, namespace_of(each), spec.get("selector") or {}))
         if not found and holds_all(graph, namespace_of(each)):
-            yield each.name, f"means no pod in {namespace_of(each)}"
+            yield each.name, f"selects no pod in {namespace_of(each)}"
         for pod in found:
             if pod.owner in seen and seen[pod.owner] != each.name:
-                yield each.name, f"means {pod.owner}, which {seen[pod.owner]} means too: no eviction is allowed then"
+                yield (
+                    each.name,
+                    (f"selects {pod.owner}, which {seen[pod.owner]} selects too: then no eviction is allowed"),
+                )
             seen.setdefault(pod.owner, each.name)
         number = sum(_replicas(graph, pod) for pod in found)
         least, most = str(spec.get("minAvailable", "")), str(spec.get("maxUnavailable", ""))
         if most in ("0", "0%") or (found and _kept(least, number) >= number):
-            yield each.name, f"lets none of {number} pods go ({least or most}): a node with one is never drained"
+            yield (
+                each.name,
+                (f"allows no disruption of {number} pods ({least or most}): a node with one can never be drained"),
+            )
 
 
 @rule(
@@ -208,7 +214,7 @@ def budgets_let_nodes_drain(graph: Graph) -> Iterator[Finding]:
     remedy="give each controller labels of its own, the same in selector and template",
 )
 def controllers_know_their_pods(graph: Graph) -> Iterator[Finding]:
-    """A controller's selector means its own pods and no other's (Q01)."""
+    """A controller's selector matches its own pods and no others (Q01)."""
     found = list(pods(graph))
     for pod in found:
         selector = spec_of(pod.maker).get("selector")

@@ -43,7 +43,7 @@ def _patience_seconds(probe: Mapping[str, Any]) -> int:
     remedy="add a startupProbe whose failureThreshold x periodSeconds is twice what the weights take to be read",
 )
 def servers_may_load(graph: Graph) -> Iterator[Finding]:
-    """Nothing kills a server on GPUs while it reads its weights: a startup probe waits that long (IN04)."""
+    """A GPU server's startup probe waits until its weights are loaded (IN04)."""
     for pod in pods(graph):
         for container in pod.spec.get("containers") or [] if amount(pod, GPU) and pod.kind in APART else ():
             needed = _load_seconds(container)
@@ -117,7 +117,7 @@ def _template_of(graph: Graph, scaler: Resource) -> Pod | None:
     remedy="keep one HorizontalPodAutoscaler or ScaledObject for each target, and correct the name of the target",
 )
 def one_autoscaler_per_target(graph: Graph) -> Iterator[Finding]:
-    """What is scaled is there, and one autoscaler alone scales it (IN06)."""
+    """An autoscaler's target exists, and has no other autoscaler (IN06)."""
     seen: dict[tuple[str, str, str], str] = {}
     here = {(each.kind, namespace_of(each)) for each in graph.resources.values() if is_kubernetes(each)}
     for each in scalers(graph):
@@ -162,7 +162,7 @@ def _metrics(each: Resource) -> list[tuple[str, Mapping[str, Any]]]:
     "maxReplicas",
 )
 def metrics_are_served(graph: Graph) -> Iterator[Finding]:
-    """Something in the cluster serves what an autoscaler looks at, else it holds its least without end (LF06, DC11)."""
+    """An autoscaler's metrics are served in the cluster; otherwise it stays at its minimum (LF06, DC11)."""
     whole = bool(graph.of_type("aws:eks/cluster:Cluster", "Release"))
     limited = {namespace_of(each) for each in graph.of_type("LimitRange")}
     for each in scalers(graph):
@@ -173,11 +173,14 @@ def metrics_are_served(graph: Graph) -> Iterator[Finding]:
             pod = _template_of(graph, each)
             name = str(source.get("name") or (source.get("metric") or {}).get("name"))
             if kind in ("Pods", "Object", "External") and whole and not _serves_metrics(graph):
-                yield each.name, f"looks at {name} ({kind}), which nothing here serves: it stays at its least"
+                yield each.name, f"uses {name} ({kind}), which nothing here serves: it stays at its minimum"
             elif kind in ("Resource", "ContainerResource"):
                 if whole and not _serves_usage(graph):
-                    yield each.name, f"looks at the use of {name}, which no metrics-server measures"
+                    yield each.name, f"uses the utilisation of {name}, but there is no metrics-server"
                 for container in pod.spec.get("containers") or [] if pod and pod.namespace not in limited else ():
                     resources = container.get("resources") or {}
                     if not any(name in (resources.get(key) or {}) for key in ("requests", "limits")):
-                        yield each.name, f"looks at the use of {name}, of which {container.get('name')} requests none"
+                        yield (
+                            each.name,
+                            (f"uses the utilisation of {name}, of which {container.get('name')} requests none"),
+                        )

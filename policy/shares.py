@@ -16,7 +16,7 @@ from policy.rule import Finding, rule
     remedy="hold shares by queues (capability, deserved) or by a quota with a scopeSelector of the PriorityClass",
 )
 def quotas_leave_preemption(graph: Graph) -> Iterator[Finding]:
-    """No quota on GPUs refuses a gang that its class would let preempt (KJ11)."""
+    """No GPU quota rejects a gang whose priority class could preempt others (KJ11)."""
     values = {
         each.inputs.get("value")
         for each in graph.of_type("PriorityClass")
@@ -31,7 +31,7 @@ def quotas_leave_preemption(graph: Graph) -> Iterator[Finding]:
             yield (
                 each.name,
                 f"limits the pods of {namespace_of(each)} to {number} GPUs, whatever their class: those of a gang like "
-                f"{gangs[namespace_of(each)]} are refused before anything is preempted",
+                f"{gangs[namespace_of(each)]} are rejected before anything is preempted",
             )
 
 
@@ -45,7 +45,7 @@ def _gang(each: Resource) -> bool:
     "plugins priority and gang",
 )
 def scheduler_forms_gangs(graph: Graph) -> Iterator[Finding]:
-    """The scheduler's own configuration keeps gangs together, and preempts where classes differ (KJ11)."""
+    """The scheduler's configuration keeps gangs together, and preempts if priority classes differ (KJ11)."""
     values = {each.inputs.get("value") for each in graph.of_type("PriorityClass")}
     for release in graph.of_type("Release"):
         if chart_of(release) != "volcano" or not any(_gang(each) for each in graph.resources.values()):
@@ -63,7 +63,7 @@ def scheduler_forms_gangs(graph: Graph) -> Iterator[Finding]:
     remedy="mark one class globalDefault at most, and give it a name and a value of users",
 )
 def priorities_are_allowed(graph: Graph) -> Iterator[Finding]:
-    """The API server takes every PriorityClass: one is the default, names and values are those of users (KJ11)."""
+    """The API server accepts every PriorityClass: one default at most, names and values allowed for users (KJ11)."""
     classes = [each for each in graph.of_type("PriorityClass") if is_kubernetes(each)]
     defaults = [each.name for each in classes if each.inputs.get("globalDefault") is True]
     for name in defaults[1:]:
@@ -79,7 +79,7 @@ def priorities_are_allowed(graph: Graph) -> Iterator[Finding]:
     remedy="name a queue: runPolicy.schedulingPolicy.queue, or spec.queue of a Volcano Job",
 )
 def jobs_name_their_queue(graph: Graph) -> Iterator[Finding]:
-    """Where there are queues, a gang is in one of them (A08)."""
+    """If there are queues, every gang is in one of them (A08)."""
     if not [each for each in graph.of_type("Queue") if is_kubernetes(each)]:
         return
     for each in graph.resources.values():
@@ -91,4 +91,4 @@ def jobs_name_their_queue(graph: Graph) -> Iterator[Finding]:
             and each.kind.endswith("Job")
             and not (policy.get("queue") or spec.get("queue"))
         ):
-            yield each.name, "names no queue, and is put into `default` past the shares of the others"
+            yield each.name, "names no queue, so it is put into `default`, outside the other queues' shares"

@@ -35,7 +35,7 @@ ELASTIC_FIELDS = frozenset(
     "minReplicas; others: leave elasticPolicy out",
 )
 def elastic_has_no_master(graph: Graph) -> Iterator[Finding]:
-    """An elastic job has workers alone, within its bounds, and a rendezvous that its operator knows (KJ02, KJ05)."""
+    """An elastic job has only workers, within its bounds, and a rendezvous that its operator supports (KJ02, KJ05)."""
     for each in jobs(graph):
         policy = spec_of(each).get("elasticPolicy")
         if policy is None:
@@ -69,7 +69,7 @@ def elastic_has_no_master(graph: Graph) -> Iterator[Finding]:
     remedy="set minAvailable to the number of pods of the job (minReplicas of an elastic one), or leave it out",
 )
 def gangs_start_whole(graph: Graph) -> Iterator[Finding]:
-    """A gang starts with all its pods: fewer wait for the others, more are never there (KJ09, KJ10)."""
+    """A gang's minimum is its number of pods: below it some wait for the others, above it none starts (KJ09, KJ10)."""
     for each in jobs(graph):
         total = sum(whole((role or {}).get("replicas"), 1) for role in roles(each).values())
         least = whole((spec_of(each).get("elasticPolicy") or {}).get("minReplicas"), total)

@@ -60,7 +60,7 @@ def lustre_is_sold_so(graph: Graph) -> Iterator[Finding]:
     remedy="give the file system the subnet of the GPU nodes",
 )
 def lustre_lies_with_its_nodes(graph: Graph) -> Iterator[Finding]:
-    """A file system, which lies in one zone, lies in the zone of GPU nodes."""
+    """A file system is in the zone of the GPU nodes."""
     of_gpus = {zone for pool in pools(graph) if pool.gpus for zone in zones_of(subnets_of(graph, pool.group))}
     for system in graph.of_type(FILE_SYSTEM):
         subnets = subnets_of(graph, system)
@@ -68,7 +68,7 @@ def lustre_lies_with_its_nodes(graph: Graph) -> Iterator[Finding]:
             yield system.name, f"names {len(subnets)} subnets; a Lustre file system has one"
         if of_gpus and subnets and not zones_of(subnets) & of_gpus:
             zones = f"{', '.join(sorted(zones_of(subnets)))}, GPU nodes in {', '.join(sorted(of_gpus))}"
-            yield system.name, f"lies in {zones}: each read crosses zones and is billed"
+            yield system.name, f"is in {zones}: every read crosses zones and is billed"
 
 
 @rule(
@@ -85,7 +85,7 @@ def volumes_name_their_file_system(graph: Graph) -> Iterator[Finding]:
             continue
         handle = str(csi.get("volumeHandle") or "")
         if UNKNOWN not in handle and seen.setdefault(handle, volume.name) != volume.name:
-            yield volume.name, f"has the volume handle of {seen[handle]}, so that a node mounts one for both"
+            yield volume.name, f"has the volume handle of {seen[handle]}, so a node mounts one of them for both"
         if csi.get("driver") != "fsx.csi.aws.com" or not graph.of_type(FILE_SYSTEM):
             continue
         attributes = csi.get("volumeAttributes") or {}
@@ -103,7 +103,7 @@ def volumes_name_their_file_system(graph: Graph) -> Iterator[Finding]:
     remedy="all four of a bucket's block true, or no block of your own: what is not said in one is false",
 )
 def buckets_are_private(graph: Graph) -> Iterator[Finding]:
-    """Nobody takes back that a bucket blocks public access, which is how S3 makes buckets."""
+    """Buckets keep S3's default block of public access."""
     for block in graph.of_type("aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"):
         if opened := [key for key in PRIVATE if block.inputs.get(key) not in (True, UNKNOWN)]:
             yield block.name, f"opens its bucket: {', '.join(opened)} not true"

@@ -49,7 +49,7 @@ def _single(pool: Pool, pod: Pod) -> bool:
     remedy="set topologyManagerPolicy: best-effort (or restricted) for pods that take a whole node",
 )
 def pods_fit_a_numa_node(graph: Graph) -> Iterator[Finding]:
-    """Where the kubelet gives devices of one NUMA node only, no pod asks for more than one has (J10)."""
+    """If the kubelet allocates devices from one NUMA node only, no pod requests more than one has (J10)."""
     for pod in pods(graph):
         for pool in fitting(graph, pod):
             for instance in pool.instances if _single(pool, pod) else ():

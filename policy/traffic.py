@@ -101,7 +101,7 @@ def _resolves(graph: Graph, namespace: str, rules: list[Mapping[str, Any]], prot
     remedy="allow egress on port 53, UDP and TCP, to the namespaceSelector kubernetes.io/metadata.name: kube-system",
 )
 def policies_leave_dns(graph: Graph) -> Iterator[Finding]:
-    """Pods whose egress is closed still resolve names: port 53 of kube-system, UDP and TCP (NW08)."""
+    """Pods with restricted egress can resolve names: port 53 of kube-system, UDP and TCP (NW08)."""
     for each in policies(graph):
         if not _covers(each, "Egress"):
             continue
@@ -118,7 +118,10 @@ def policies_leave_dns(graph: Graph) -> Iterator[Finding]:
             if any(
                 not _resolves(graph, namespace_of(each), allowed(found, "Egress") or [], protocol) for found in groups
             ):
-                yield each.name, f"closes egress and leaves no {protocol} port 53 to kube-system: no name is resolved"
+                yield (
+                    each.name,
+                    (f"restricts egress without {protocol} port 53 to kube-system: names cannot be resolved"),
+                )
 
 
 @rule(
@@ -127,7 +130,7 @@ def policies_leave_dns(graph: Graph) -> Iterator[Finding]:
     "without ports",
 )
 def policies_leave_the_gang(graph: Graph) -> Iterator[Finding]:
-    """Pods that work together reach each other on all ports, both ways (NW08)."""
+    """Pods of one job reach each other on all ports, both ways (NW08)."""
     every = list(pods(graph))
     for pod in every:
         if together(pod, every) <= 1:
@@ -148,5 +151,5 @@ def policies_leave_the_gang(graph: Graph) -> Iterator[Finding]:
                 ):
                     yield (
                         pod.owner,
-                        f"may not speak with its own pods on all ports: {way.lower()} is closed ({other.path})",
+                        f"cannot reach the pods of its own job on all ports: {way.lower()} is closed ({other.path})",
                     )

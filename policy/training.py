@@ -71,7 +71,7 @@ def scheduling_policy(each: Resource) -> Mapping[str, Any]:
     "--gang-scheduling=volcano",
 )
 def operators_form_gangs(graph: Graph) -> Iterator[Finding]:
-    """An operator whose jobs ask for a gang is started with its gang flag, and with a scheduler they name (KJ10)."""
+    """An operator whose jobs need gangs is started with its gang flag, for the scheduler that they name (KJ10)."""
     for image, name, ours in (
         ("training-operator", "gang-scheduler-name", of_training_operator),
         ("mpi-operator", "gang-scheduling", lambda each: "v2beta1:MPIJob" in each.token),
@@ -108,7 +108,7 @@ def operators_form_gangs(graph: Graph) -> Iterator[Finding]:
     remedy="give the operator --enable-scheme for each kind of job, or none; leave --namespace out",
 )
 def jobs_have_their_operator(graph: Graph) -> Iterator[Finding]:
-    """Each job is of a kind, and in a namespace, that its operator looks after (KJ12)."""
+    """Each job is of a kind, and in a namespace, that its operator handles (KJ12)."""
     for _, container in _operators(graph, "training-operator"):
         kinds = {value.lower() for name, value in flags(container) if name == "enable-scheme"}
         only = flag(container, "namespace")
@@ -119,7 +119,7 @@ def jobs_have_their_operator(graph: Graph) -> Iterator[Finding]:
                     f"is a {each.kind}, which its operator does not run: it runs {', '.join(sorted(kinds))} alone",
                 )
             if of_training_operator(each) and only and namespace_of(each) != only:
-                yield each.name, f"is in {namespace_of(each)} while its operator looks at --namespace={only} alone"
+                yield each.name, f"is in {namespace_of(each)} while its operator watches only --namespace={only}"
 
 
 @rule(
@@ -129,7 +129,7 @@ def jobs_have_their_operator(graph: Graph) -> Iterator[Finding]:
     "jax, mpi (v1), node in a Trainer's runtime",
 )
 def trainers_named(graph: Graph) -> Iterator[Finding]:
-    """The container that trains has the name by which its operator finds it (KJ01)."""
+    """The training container has the name that its operator expects (KJ01)."""
     for pod in pods(graph):
         wanted = CONTAINER.get(pod.kind) if of_training_operator(pod.maker) else None
         if pod.maker.token.startswith("kubernetes:trainer.kubeflow.org/") and any(
@@ -146,7 +146,7 @@ def trainers_named(graph: Graph) -> Iterator[Finding]:
     remedy="name the replica specs as the kind does, with one Master or Launcher: {Master: {replicas: 1}, Worker: …}",
 )
 def roles_known(graph: Graph) -> Iterator[Finding]:
-    """A job's replica specs are those of its kind, with one master or launcher, and workers if any (KJ02)."""
+    """A job has the replica specs of its kind, with exactly one master or launcher (KJ02)."""
     for each in jobs(graph):
         known = ROLES.get(each.kind, ())
         for role, replicas in roles(each).items():
@@ -165,7 +165,7 @@ def roles_known(graph: Graph) -> Iterator[Finding]:
     remedy="register the scheduler (the chart volcano), or leave schedulerName out",
 )
 def schedulers_are_there(graph: Graph) -> Iterator[Finding]:
-    """A scheduler that pods name is installed with the cluster that they run on (KJ10, KJ14)."""
+    """A scheduler that pods name is installed in their cluster (KJ10, KJ14)."""
     installed = any(chart_of(each) == "volcano" for each in graph.of_type(*IN_CHARTS))
     installed = installed or any(True for _ in _operators(graph, "vc-scheduler"))
     for pod in pods(graph):

@@ -62,7 +62,7 @@ def _is_default(each: Resource) -> bool:
     "ebs.csi.aws.com",
 )
 def modes_known_to_driver(graph: Graph) -> Iterator[Finding]:
-    """The access modes of volumes and claims are those that their driver mounts (LF01)."""
+    """The driver supports the access modes of its volumes and claims (LF01)."""
     asked = [(*claim, _driver(graph, claim[2])) for claim in _claims(graph)]
     for each in graph.of_type("PersistentVolume"):
         asked.append((each.name, "volume", spec_of(each), str((spec_of(each).get("csi") or {}).get("driver", ""))))
@@ -83,7 +83,7 @@ def modes_known_to_driver(graph: Graph) -> Iterator[Finding]:
     "volumeName on the claim, claimRef on the volume",
 )
 def claims_fit_their_volumes(graph: Graph) -> Iterator[Finding]:
-    """A claim that names a volume can be bound to it, and to it alone (KJ16, KJ18)."""
+    """A claim that names a volume can be bound to it (KJ16, KJ18)."""
     volumes = {metadata_of(each).get("name"): each for each in graph.of_type("PersistentVolume")}
     claims = [each for each in graph.of_type("PersistentVolumeClaim") if is_kubernetes(each)]
     default = next((each for each in graph.of_type("StorageClass") if _is_default(each)), None)
@@ -106,7 +106,7 @@ def claims_fit_their_volumes(graph: Graph) -> Iterator[Finding]:
         if bound.get("name") and claims and known and (bound.get("namespace", "default"), bound["name"]) not in there:
             yield (
                 volume.name,
-                f"is kept for the claim {bound['name']} in {bound.get('namespace')}, which nothing creates",
+                f"is reserved for the claim {bound['name']} in {bound.get('namespace')}, which nothing creates",
             )
         csi = spec_of(volume).get("csi") or {}
         if csi.get("driver") == "fsx.csi.aws.com" and (
@@ -114,7 +114,7 @@ def claims_fit_their_volumes(graph: Graph) -> Iterator[Finding]:
         ):
             yield (
                 volume.name,
-                f"has no {', '.join(missing)} among its volumeAttributes, without which FSx is not mounted",
+                f"has no {', '.join(missing)} among its volumeAttributes, which the FSx driver needs",
             )
 
 
@@ -146,7 +146,7 @@ def _mismatches(claim: Resource, volume: Resource, default: Resource | None) -> 
     remedy="give the claim a class that is shared (ReadWriteMany), or each pod its own by volumeClaimTemplates",
 )
 def one_node_claims_have_one_pod(graph: Graph) -> Iterator[Finding]:
-    """A claim of one node is mounted by one pod (G32)."""
+    """A ReadWriteOnce claim is mounted by one pod (G32)."""
     modes = {
         (namespace_of(each), metadata_of(each).get("name")): set(spec_of(each).get("accessModes") or [])
         for each in graph.of_type("PersistentVolumeClaim")
@@ -156,7 +156,7 @@ def one_node_claims_have_one_pod(graph: Graph) -> Iterator[Finding]:
             name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
             found = modes.get((pod.namespace, name))
             if found and found <= {"ReadWriteOnce", "ReadWriteOncePod"} and copies(pod) > 1:
-                yield pod.owner, f"mounts the claim {name}, which one node has at a time, in {copies(pod)} pods"
+                yield pod.owner, f"mounts the claim {name}, which one node can mount at a time, in {copies(pod)} pods"
 
 
 @rule(
@@ -164,7 +164,7 @@ def one_node_claims_have_one_pod(graph: Graph) -> Iterator[Finding]:
     remedy="write the volume among the pod's volumes, or take the mount out",
 )
 def mounts_have_their_volume(graph: Graph) -> Iterator[Finding]:
-    """What a container mounts is a volume of its pod, or is made for it by its set (N05)."""
+    """A container mounts only volumes of its pod or claim templates of its StatefulSet (N05)."""
     for pod in pods(graph):
         made = [
             (each.get("metadata") or {}).get("name") for each in spec_of(pod.maker).get("volumeClaimTemplates") or []
@@ -180,7 +180,7 @@ def mounts_have_their_volume(graph: Graph) -> Iterator[Finding]:
     remedy="write fsx.csi.aws.com, ebs.csi.aws.com or efs.csi.aws.com, or register what brings the driver",
 )
 def drivers_are_there(graph: Graph) -> Iterator[Finding]:
-    """The driver of a volume or class is one that somebody brings (KJ18)."""
+    """The driver of a volume or storage class is installed (KJ18)."""
     brought = {metadata_of(each).get("name") for each in graph.of_type("CSIDriver")}
     charts = [chart_of(each) for each in graph.of_type(*IN_CHARTS)]
     unknown = any(chart in BRINGING or "csi" in chart for chart in charts if chart not in AWS_CHARTS)
@@ -188,4 +188,4 @@ def drivers_are_there(graph: Graph) -> Iterator[Finding]:
     named += [(each.name, each.inputs.get("provisioner")) for each in graph.of_type("StorageClass")]
     for name, driver in named if graph.of_type("aws:eks/cluster:Cluster") and not unknown else ():
         if driver and driver not in (*MODES, "kubernetes.io/no-provisioner") and driver not in brought:
-            yield name, f"is of the driver {driver}, which nothing brings"
+            yield name, f"uses the driver {driver}, which nothing installs"

@@ -65,13 +65,13 @@ def read(path: Path) -> Keys:
         found = os.fstat(file.fileno())
         if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
             raise KeysError(
-                f"{path} belongs to uid {found.st_uid} with mode {stat.S_IMODE(found.st_mode):04o}, so others may know "
-                "the keys of this rehearsal: remove its directory and start it again"
+                f"{path} belongs to uid {found.st_uid} with mode {stat.S_IMODE(found.st_mode):04o}, so other users"
+                f" may know the keys of this rehearsal: remove its directory and start it again"
             )
         try:
             return Keys(**json.load(file))
         except (ValueError, TypeError):
-            raise KeysError(f"{path} does not hold keys: end the rehearsal and start it again") from None
+            raise KeysError(f"{path} has no keys: end the rehearsal and start it again") from None
 
 
 @dataclass(frozen=True)

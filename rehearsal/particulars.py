@@ -190,7 +190,7 @@ def _imported(file: Path) -> Any:
         del sys.modules[name]
     spec = importlib.util.spec_from_file_location(PACKAGE, file, submodule_search_locations=[str(file.parent)])
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no Python file")
+        raise ImportError(f"{file} is not a Python file")
     module = sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -156,8 +156,8 @@ def own_directory(path: Path) -> Path:
         found = os.fstat(handle)
         if path.is_symlink() or found.st_uid != os.geteuid():
             raise PlaceError(
-                f"{path} belongs to uid {found.st_uid} or is a link, so what a rehearsal keeps there is not its own: "
-                "remove it, or set GPUCLUSTER_HOME to a directory of yours"
+                f"{path} belongs to uid {found.st_uid} or is a link, so a rehearsal's files there would not be"
+                f" private: remove it, or set GPUCLUSTER_HOME to a directory of yours"
             )
         if stat.S_IMODE(found.st_mode) & 0o077:
             os.fchmod(handle, 0o700)

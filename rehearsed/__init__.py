@@ -1,4 +1,4 @@
-"""What is particular to gpucluster when it is rehearsed: its containers, its account, where vendors' files lie."""
+"""Extensions of the rehearsal for gpucluster: its containers, its account, locations of vendors' files."""
 
 from pathlib import Path
 

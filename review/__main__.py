@@ -15,7 +15,7 @@ from review.compared import Compared
 from review.diff import whole
 from review.rehearsed import previewed
 
-PLAN_ONLY = "Compared by plan only: what is replaced and which workloads restart is shown by a preview."
+PLAN_ONLY = "Compared by plan only: a preview also shows what is replaced and which workloads restart."
 
 WHOLE = "`make review` with `OUT=DIR` writes them"
 
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--stack", action="append", default=[], help="a stack (default: those that change)")
     parser.add_argument("--plan-only", action="store_true", help="compare plans, without applying and previewing")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write comment.md and whole diffs there too")
-    parser.add_argument("--whole", default=WHOLE, metavar="TEXT", help="where everything is, as Markdown")
+    parser.add_argument("--whole", default=WHOLE, metavar="TEXT", help="link to the complete output, as Markdown")
     parser.add_argument("--root", type=Path, default=Path(), help="the program (default: where you are)")
     return parser
 

@@ -77,7 +77,7 @@ def deployed(text: str) -> list[str]:
     except ValueError:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise RevisionError(f'STACKS={bare(text)} is no JSON list of stacks; write it like ["dev", "prod"]')
+        raise RevisionError(f'STACKS={bare(text)} is not a JSON list of stacks; write it like ["dev", "prod"]')
     return names
 
 

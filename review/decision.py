@@ -12,7 +12,7 @@ from review.words import counted, gain
 def decision(stack: Compared) -> str:
     """Nodes, price, what is replaced, restarted and found, in one line."""
     if stack.after is None:
-        return "its stack file is removed: what it deployed stays, and costs, until `pulumi destroy`"
+        return "its stack file is removed: its resources stay, and cost money, until `pulumi destroy`"
     if stack.after.problems:
         return f"**refused**: {counted(len(stack.after.problems), 'mistake')} in `{stack.file}`"
     parts = [_nodes(stack), _price(stack.before, stack.after), _gone(stack)]
@@ -56,7 +56,7 @@ def _price(before: Told | None, after: Told) -> str:
 
 def _gone(stack: Compared) -> str:
     if stack.preview is None:
-        return "replacements not looked at"
+        return "replacements not checked"
     kinds = Counter(step.op for step in stack.preview.gone)
     words = {"replace": "replaced", "delete": "destroyed"}
     said = [f"**{kinds[op]:,} {words[op]}**" for op in words if kinds[op]]

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--stack", required=True, help="the stack to look at")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="write STACK.md and STACK.diff there")
     parser.add_argument(
-        "--whole", default="the run's artifact", metavar="TEXT", help="where everything is, as Markdown"
+        "--whole", default="the run's artifact", metavar="TEXT", help="link to the complete output, as Markdown"
     )
     options = parser.parse_args(arguments)
     stack: str = options.stack

@@ -30,7 +30,7 @@ def _told(stack: Compared) -> Iterator[Block]:
     file = code(stack.file)
     if stack.after and stack.after.problems:
         lines = [f"- {plain(problem)}" for problem in stack.after.problems]
-        yield Block(rank=Rank.FINDINGS, head=f"{file} says what nobody can plan; mend it:\n", lines=lines)
+        yield Block(rank=Rank.FINDINGS, head=f"{file} cannot be planned; correct it:\n", lines=lines)
     if stack.before is None and stack.after:
         yield Block(rank=Rank.DECISION, lines=[f"The base has no {file}: everything is new."])
     elif stack.before and stack.before.problems:

@@ -1,1 +1,1 @@
-"""What a stack file may say, and how it is read."""
+"""The model of a stack file, and its loader."""

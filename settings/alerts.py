@@ -11,16 +11,16 @@ Word = Annotated[str, Matching(r"[a-z]+(-[a-z]+)*", "small letters and '-'")]
 
 
 class OwnThreshold(Section):
-    """A number in place of the table's, and who says so: a contract, a measurement, a data sheet."""
+    """A number in place of the table's, and its source: a contract, a measurement, a data sheet."""
 
     failure: Annotated[Word, Field(description="the page's name in docs/runbooks, such as gpu-hot")]
     limit: Annotated[Word, Field(description="the limit's name on that page, such as celsius")]
     value: float
-    source: Annotated[str, Matching(r"\S.{2,}", "who says so, in a few words"), Field(max_length=300)]
+    source: Annotated[str, Matching(r"\S.{2,}", "a source, in a few words"), Field(max_length=300)]
 
 
 class Alerts(Section):
-    """`runbooks` is where docs/runbooks can be read: an address, or the path in the repository."""
+    """`runbooks` is where docs/runbooks is published: a URL, or the path in the repository."""
 
     runbooks: Annotated[str, Field(min_length=1, max_length=300)] = "docs/runbooks"
     thresholds: tuple[OwnThreshold, ...] = ()

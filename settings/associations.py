@@ -28,17 +28,17 @@ class Association(Section):
     source: Annotated[
         str,
         Matching(
-            r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s/]+)*/?", "an address in S3 such as s3://team-a-text/corpus"
+            r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s/]+)*/?", "an S3 address such as s3://team-a-text/corpus"
         ),
-        Field(description="what it is linked with; its bucket stands in storage.sources, too"),
+        Field(description="the S3 prefix that it is linked to; list its bucket in storage.sources as well"),
     ]
     imports: Annotated[
         tuple[Event, ...],
-        Field(max_length=3, description="what happens in the bucket and is shown in the directory by itself"),
+        Field(max_length=3, description="events in the bucket that are imported automatically"),
     ] = ("new", "changed", "deleted")
     exports: Annotated[
         tuple[Event, ...],
-        Field(max_length=3, description="what happens in the directory and is written to the bucket by itself"),
+        Field(max_length=3, description="events in the directory that are exported automatically"),
     ] = ()
 
     @model_validator(mode="after")
@@ -48,7 +48,7 @@ class Association(Section):
             ((key,), "names an event twice; name each once") for key, events in told if len(set(events)) < len(events)
         ]
         if ".." in self.path.split("/") or "." in self.path.split("/"):
-            problems.append((("path",), "has . or .. in it; write the directory as it is called"))
+            problems.append((("path",), "contains . or ..; write the plain directory"))
         if problems:
             raise SectionError(problems)
         return self
@@ -63,7 +63,7 @@ def apart(associations: Sequence[Association]) -> Iterator[tuple[Path, str]]:
                 theirs = _whole(getattr(other, key))
                 if own.startswith(theirs) or theirs.startswith(own):
                     sentence = f"lies in or around associations[{number}].{key}, {getattr(other, key)}"
-                    yield ("associations", index, key), f"{sentence}, which FSx links once only; part them"
+                    yield ("associations", index, key), f"{sentence}, which FSx does not allow; separate them"
                     break
 
 

@@ -36,7 +36,7 @@ class Access(Section):
         Literal["peering", "transit-gateway", "vpn", "inside"],
         Field(description="what connects the network to the VPC; inside = a runner in a subnet of the VPC"),
     ]
-    network: Annotated[Name | None, Field(description="what people call the connected network")] = None
+    network: Annotated[Name | None, Field(description="name of the connected network")] = None
     cidrs: Annotated[tuple[Cidr, ...], Field(max_length=40, description="addresses of the connected network")] = ()
 
     @model_validator(mode="after")
@@ -44,7 +44,7 @@ class Access(Section):
         problems: list[tuple[Path, str]] = []
         for key, value, example in (("network", self.network, "head-office"), ("cidrs", self.cidrs, "[10.8.0.0/16]")):
             if self.via == "inside" and value:
-                problems.append(((key,), "belongs to a connected network, and via is inside; remove it"))
+                problems.append(((key,), "applies to a connected network, and via is inside; remove it"))
             elif self.via != "inside" and not value:
                 problems.append(((key,), f"via {self.via} needs it, such as {example}"))
         if problems:
@@ -68,10 +68,10 @@ class Aws(Section):
         tuple[PublicCidr, ...],
         Field(description="networks that may reach the Kubernetes API from outside; none = private"),
     ] = ()
-    access: Annotated[Access | None, Field(description="the way to the private endpoint of the Kubernetes API")] = None
-    network: Annotated[VpcNetwork, Field(description="what the VPC has beyond its subnets")] = Field(
-        default_factory=VpcNetwork
-    )
+    access: Annotated[
+        Access | None, Field(description="how deployers reach the private endpoint of the Kubernetes API")
+    ] = None
+    network: Annotated[VpcNetwork, Field(description="further features of the VPC")] = Field(default_factory=VpcNetwork)
 
     @model_validator(mode="after")
     def _zones_belong_together(self) -> Self:
@@ -95,7 +95,7 @@ class Aws(Section):
         if (existing := self.network.existing) is None:
             return
         if "vpc_cidr" not in self.model_fields_set:
-            yield ("vpcCidr",), f"{existing.vpc_id} has a range of its own; write it here"
+            yield ("vpcCidr",), f"{existing.vpc_id} has its own range; write it here"
             return
         for path, sentence in existing.in_place(self.zones, self.gpu_zone, self.vpc_cidr):
             yield ("network", "existing", *path), sentence
@@ -121,49 +121,52 @@ class AuditLog(Section):
 
     key_arn: Annotated[
         KeyArn,
-        Field(description="KMS key that seals it: not this stack's, which goes, and one that CloudWatch Logs may use"),
+        Field(
+            description="KMS key that encrypts it: not the stack's own, which is destroyed with it; CloudWatch"
+            " Logs must be allowed to use it"
+        ),
     ]
-    retention_days: Annotated[LogDays, Field(description="days that it is kept, the stack's end or not")] = 365
+    retention_days: Annotated[LogDays, Field(description="retention in days, even after the stack is destroyed")] = 365
 
 
 class AwsSecurity(Section):
     deployer_arn: Annotated[
-        Arn | None, Field(description="who runs `pulumi up`; None = whoever calls, so pin it where several people do")
+        Arn | None, Field(description="who runs `pulumi up`; None = the caller, so set it if several people deploy")
     ] = None
     admin_arns: Annotated[tuple[Arn, ...], Field(description="further administrators of the cluster")] = ()
     permissions_boundary: Annotated[
-        PolicyArn | None, Field(description="policy that bounds every role of the stack; None = none is demanded")
+        PolicyArn | None, Field(description="permissions boundary of every role of the stack; None = none")
     ] = None
     session_manager: Annotated[
-        bool, Field(description="people may open a shell on a node with AWS Systems Manager, as IAM lets them")
+        bool, Field(description="allow shells on nodes through AWS Systems Manager, subject to IAM")
     ] = False
     audit_log: Annotated[
-        AuditLog | None, Field(description="None = control-plane logs go with the stack, and after 30 days")
+        AuditLog | None, Field(description="None = control-plane logs are deleted with the stack, and after 30 days")
     ] = None
 
 
 class SpendingAlerts(Section):
     """Who is told of what the stack really costs, by AWS Budgets and by Cost Anomaly Detection."""
 
-    monthly_usd: Annotated[
-        float, Field(gt=0, le=100_000_000, description="what a month may cost before people are told")
-    ]
+    monthly_usd: Annotated[float, Field(gt=0, le=100_000_000, description="cost per month at which alerts are sent")]
     percents: Annotated[
         tuple[Annotated[int, Field(ge=1, le=1000)], ...],
-        Field(min_length=1, max_length=4, description="shares of monthlyUsd at which people are told, in per cent"),
+        Field(min_length=1, max_length=4, description="shares of monthlyUsd at which alerts are sent, in per cent"),
     ] = (50, 80, 100)
     emails: Annotated[
         tuple[Email, ...],
-        Field(min_length=1, max_length=10, description="who is told; each confirms by a link that AWS sends"),
+        Field(min_length=1, max_length=10, description="recipients; each confirms by a link that AWS sends"),
     ]
     anomaly_usd: Annotated[
-        float, Field(gt=0, le=1_000_000, description="unusual cost, above what was expected, at which people are told")
+        float, Field(gt=0, le=1_000_000, description="cost above the expected at which an anomaly alert is sent")
     ] = 100
 
     @model_validator(mode="after")
     def _each_percent_once(self) -> Self:
         if len(set(self.percents)) < len(self.percents):
-            raise SectionError([(("percents",), "says a share twice; AWS Budgets refuses two notices of one share")])
+            raise SectionError(
+                [(("percents",), "lists a share twice; AWS Budgets refuses two notifications at one share")]
+            )
         return self
 
 
@@ -174,6 +177,4 @@ class HourlyBudget(Section):
     max_gpus: Annotated[
         int | None, Field(ge=0, le=1_000_000, description="the planner refuses a stack with more GPUs; None = no limit")
     ] = None
-    alerts: Annotated[
-        SpendingAlerts | None, Field(description="None = nobody is told by AWS of what the stack costs")
-    ] = None
+    alerts: Annotated[SpendingAlerts | None, Field(description="None = AWS sends no cost alerts")] = None

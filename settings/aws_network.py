@@ -29,24 +29,26 @@ class VpcNetwork(Section):
     pod_cidr: Annotated[
         Cidr | None,
         Field(
-            description="a second range of the VPC, /16 to /20, for pods alone; None = they are in their node's subnet"
+            description="a second range of the VPC, /16 to /20, for pods only; None = pods are in their node's subnet"
         ),
     ] = None
     prefix_delegation: Annotated[
-        bool, Field(description="pods' addresses come to a node as blocks of 16 (/28), for which all its interfaces do")
+        bool, Field(description="assign pod addresses to nodes in blocks of 16 (/28), on all of their interfaces")
     ] = False
-    existing: Annotated[ExistingVpc | None, Field(description="None = the stack makes a VPC of its own")] = None
+    existing: Annotated[ExistingVpc | None, Field(description="None = the stack creates its own VPC")] = None
     nat: Annotated[
-        Nat, Field(description="NAT gateways: one in gpuZone, one per-zone, or none: then nothing leads out")
+        Nat, Field(description="NAT gateways: one in gpuZone, one per-zone, or none: no Internet access")
     ] = "one"
 
-    flow_logs: Annotated[FlowLogs | None, Field(description="None = nobody records who speaks with whom")] = None
+    flow_logs: Annotated[FlowLogs | None, Field(description="None = no flow logs")] = None
     endpoints: Annotated[
         tuple[EndpointName, ...],
-        Field(max_length=len(ENDPOINTS), description="services of AWS that are reached inside the VPC, as in ecr.api"),
+        Field(
+            max_length=len(ENDPOINTS), description="AWS services with an interface endpoint in the VPC, such as ecr.api"
+        ),
     ] = ()
     endpoints_per_zone: Annotated[
-        bool, Field(description="an interface of each endpoint in every zone, not in gpuZone alone")
+        bool, Field(description="an interface of each endpoint in every zone, not only in gpuZone")
     ] = False
 
     @model_validator(mode="after")
@@ -56,7 +58,7 @@ class VpcNetwork(Section):
             if each in self.endpoints[:index]:
                 problems.append((("endpoints", index), f"{each} is named twice; name each service once"))
         if self.endpoints_per_zone and not self.endpoints:
-            problems.append((("endpointsPerZone",), "there are no endpoints; name some, or remove the key"))
+            problems.append((("endpointsPerZone",), "there are no endpoints; list some, or remove the key"))
         problems += self._beside_the_existing()
         if problems:
             raise SectionError(problems)
@@ -67,7 +69,7 @@ class VpcNetwork(Section):
         if self.existing is None:
             return
         if self.pod_cidr is not None:
-            remedy = "remove it; an own VPC can have one"
+            remedy = "remove it; only the stack's own VPC can have one"
             yield ("podCidr",), f"the ranges of an existing VPC are not the stack's; {remedy}"
         if "nat" in self.model_fields_set:
             remedy = "remove it, and say in existing.leadsOut whether its routes lead to the Internet"

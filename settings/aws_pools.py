@@ -30,14 +30,14 @@ class Reservation(Section):
     @model_validator(mode="after")
     def _days_in_order(self) -> Self:
         if self.end <= self.start:
-            raise SectionError([(("end",), f"{self.end} is not after start {self.start}; type the day it ends")])
+            raise SectionError([(("end",), f"{self.end} is not after start {self.start}; type its last day")])
         return self
 
 
 class BlockShare(Reservation):
     """One of several blocks of a pool, and how many of the pool's nodes it holds."""
 
-    count: Annotated[int, Field(ge=1, le=4096, description="nodes of the pool that start in this block")]
+    count: Annotated[int, Field(ge=1, le=4096, description="number of the pool's nodes in this block")]
 
 
 class AwsPool(Pool):
@@ -51,34 +51,34 @@ class AwsPool(Pool):
     reservation: Annotated[Reservation | None, Field(description="the block, where capacity is capacity-block")] = None
     reservations: Annotated[
         tuple[BlockShare, ...],
-        Field(max_length=16, description="several blocks under one pool, instead of reservation"),
+        Field(max_length=16, description="several blocks for one pool, instead of reservation"),
     ] = ()
     capacity_reservation: Annotated[
         CapacityReservation | None,
-        Field(description="the On-Demand Capacity Reservation that the nodes start in; None = in whatever EC2 has"),
+        Field(description="the On-Demand Capacity Reservation that the nodes start in; None = any on-demand capacity"),
     ] = None
     karpenter: Annotated[
         Karpenter | None,
         Field(
-            description="Karpenter makes the nodes, as pods need them; None = EKS keeps count of them in a node group"
+            description="Karpenter provisions the nodes as pods need them; None = a managed node group of fixed size"
         ),
     ] = None
     spot: Annotated[
         Spot | None,
-        Field(description="what the node group takes where EC2 has no spot instance; None = it waits"),
+        Field(description="what to do if EC2 has no spot instance; None = wait"),
     ] = None
     sandbox: Annotated[
         Sandbox | None,
-        Field(description="CPU pods of the RuntimeClass gvisor run here; None = none of this pool's nodes has gVisor"),
+        Field(description="install gVisor for CPU pods of the RuntimeClass gvisor; None = no gVisor"),
     ] = None
     ami: Annotated[
         AmiId | None,
         Field(description="your own image, built from EKS' AL2023 one for such nodes; None = EKS' recorded release"),
     ] = None
     root_volume_gib: Annotated[int, Field(ge=20, le=16384)] = 200
-    repair: Annotated[bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds sick")] = (
-        True
-    )
+    repair: Annotated[
+        bool, Field(description="EKS reboots or replaces nodes that its monitoring agent finds unhealthy")
+    ] = True
 
     @model_validator(mode="after")
     def _block_is_named(self) -> Self:
@@ -86,15 +86,15 @@ class AwsPool(Pool):
         block = self.capacity == "capacity-block"
         if block and self.reservation is None and not self.reservations:
             problems.append(
-                (("reservation",), "capacity-block needs the block that was bought; add id, zone, start, end")
+                (("reservation",), "capacity: capacity-block needs the block that you bought; add id, zone, start, end")
             )
         for key, value in (("reservation", self.reservation), ("reservations", self.reservations)):
             if not block and value:
-                sentence = f"belongs to capacity capacity-block, and the capacity is {self.capacity}; remove it"
+                sentence = f"applies to capacity: capacity-block only, and capacity is {self.capacity}; remove it"
                 problems.append(((key,), sentence))
         if self.reservation and self.reservations:
             problems.append(
-                (("reservations",), "stands beside reservation; name each block here, or the only one there")
+                (("reservations",), "is set as well as reservation; list several blocks here, or a single one there")
             )
         problems += self._shares()
         if held := self.capacity_reservation:

@@ -23,7 +23,10 @@ class FsxLustre(Section):
     efa: bool = False
     associations: Annotated[
         tuple[Association, ...],
-        Field(max_length=MOST, description="directories linked with prefixes of buckets; they end its backups"),
+        Field(
+            max_length=MOST,
+            description="directories linked to prefixes of buckets; a linked file system has no backups",
+        ),
     ] = ()
 
     @model_validator(mode="after")
@@ -37,7 +40,7 @@ class FsxLustre(Section):
         if self.efa and not persistent:
             problems.append((("efa",), "only PERSISTENT_2 can be created with EFA; remove the key or change the type"))
         if self.associations and not persistent:
-            sentence = "are made for PERSISTENT_2 alone; change deploymentType, or copy the data (training.datasets)"
+            sentence = "need PERSISTENT_2; change deploymentType, or copy the data (training.datasets)"
             problems.append((("associations",), sentence))
         problems += apart(self.associations)
         if problems:
@@ -53,10 +56,10 @@ class ObjectStore(Section):
 
     checkpoint_days: Annotated[int, Field(ge=1, le=3650, description="checkpoints older than this expire")] = 30
     cold_after_days: Annotated[
-        int | None, Field(ge=0, le=3650, description="checkpoints older than this lie in coldClass; None = none do")
+        int | None, Field(ge=0, le=3650, description="checkpoints older than this move to coldClass; None = never")
     ] = None
     cold_class: Annotated[
-        ColdClass, Field(description="a storage class that is read without waiting: others need a restore first")
+        ColdClass, Field(description="a storage class with immediate reads: others need a restore first")
     ] = "STANDARD_IA"
 
     @model_validator(mode="after")
@@ -64,7 +67,7 @@ class ObjectStore(Section):
         """S3 user guide, "Transitioning objects": STANDARD_IA from the 30th day; both classes have a least duration."""
         if self.cold_after_days is None:
             if "cold_class" in self.model_fields_set:
-                raise SectionError([(("coldClass",), "says nothing without coldAfterDays; add it, or remove the key")])
+                raise SectionError([(("coldClass",), "has no effect without coldAfterDays; add it, or remove the key")])
             return self
         first, least = (30, 30) if self.cold_class == "STANDARD_IA" else (0, 90)
         if self.cold_after_days < first:
@@ -82,10 +85,10 @@ class SourceBucket(Section):
 
     bucket: BucketName
     owner: Annotated[
-        AccountId | None, Field(description="account that owns the bucket; None = the one that is deployed to")
+        AccountId | None, Field(description="account that owns the bucket; None = the stack's account")
     ] = None
     key_arn: Annotated[
-        KeyArn | None, Field(description="the KMS key of a bucket with SSE-KMS, which its readers must decrypt with")
+        KeyArn | None, Field(description="the KMS key of a bucket with SSE-KMS, which its readers may decrypt with")
     ] = None
 
 
@@ -93,4 +96,4 @@ class AwsStorage(Section):
     lustre: FsxLustre
     object_store: ObjectStore = Field(default_factory=ObjectStore)
     sources: Annotated[tuple[SourceBucket, ...], Field(description="buckets of weights and datasets, each once")] = ()
-    home: Annotated[Home | None, Field(description="None = people have no directories that outlive their pods")] = None
+    home: Annotated[Home | None, Field(description="None = no home directories")] = None

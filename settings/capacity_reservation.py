@@ -14,26 +14,31 @@ class CapacityReservation(Section):
     for from its first hour.
     """
 
-    id: Annotated[ReservationId | None, Field(description="of one that stands; None = the stack makes one")] = None
-    create: Annotated[bool, Field(description="the stack makes the reservation, and cancels it after the nodes")] = (
+    id: Annotated[
+        ReservationId | None, Field(description="id of an existing reservation; None = the stack creates one")
+    ] = None
+    create: Annotated[bool, Field(description="the stack creates the reservation, and cancels it after its nodes")] = (
         False
     )
-    zone: Annotated[ZoneId, Field(description="where it holds instances: gpuZone")]
-    count: Annotated[int, Field(ge=1, le=4096, description="instances that it holds, those that nobody runs included")]
+    zone: Annotated[ZoneId, Field(description="its zone, which must be gpuZone")]
+    count: Annotated[int, Field(ge=1, le=4096, description="reserved instances, running or not")]
     end: Annotated[
         Day | None,
-        Field(description="last day of one that the stack makes: EC2 ends it at midnight UTC; None = with the stack"),
+        Field(
+            description="last day of a reservation that the stack creates: EC2 ends it at midnight UTC; None ="
+            " with the stack"
+        ),
     ] = None
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
         problems: list[tuple[Path, str]] = []
         if self.id is None and not self.create:
-            problems.append((("id",), "is missing; name a reservation that stands, or type create: true"))
+            problems.append((("id",), "is missing; name an existing reservation, or type create: true"))
         if self.id is not None and self.create:
-            problems.append((("create",), f"{self.id} stands already; remove id, or create"))
+            problems.append((("create",), f"{self.id} exists already; remove id, or create"))
         if self.end is not None and not self.create:
-            problems.append((("end",), "belongs to a reservation that the stack makes; remove it"))
+            problems.append((("end",), "applies to a reservation that the stack creates; remove it"))
         if problems:
             raise SectionError(problems)
         return self
@@ -42,10 +47,10 @@ class CapacityReservation(Section):
         """What is wrong with it at a pool of so many nodes."""
         key = "capacityReservation"
         if capacity != "on-demand":
-            yield (key,), f"belongs to capacity on-demand, and the capacity is {capacity}; remove it"
+            yield (key,), f"needs capacity: on-demand, and capacity is {capacity}; remove it"
         if role == "system":
-            remedy = "name it at a pool that stands in gpuZone"
-            yield (key,), f"holds instances in one zone, and system nodes stand in all of them; {remedy}"
+            remedy = "name it at a pool in gpuZone"
+            yield (key,), f"is in one zone, and system nodes are in all zones; {remedy}"
         if nodes > self.count:
-            remedy = "take fewer nodes, or have the reservation enlarged"
+            remedy = "use fewer nodes, or have the reservation enlarged"
             yield (key, "count"), f"{nodes} nodes are to start in a reservation of {self.count}; {remedy}"

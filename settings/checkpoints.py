@@ -13,18 +13,18 @@ class Checkpoint(Section):
     every_minutes: Annotated[float, Field(gt=0, le=10_080)]
     within_seconds: Annotated[float, Field(gt=0, le=86_400, description="longest pause that a checkpoint may cause")]
     keep: Annotated[int, Field(ge=1, le=1000)] = 3
-    local: Annotated[bool, Field(description="write to the nodes' own disks first, and copy from there")] = False
+    local: Annotated[bool, Field(description="write to the nodes' local disks first, and copy from there")] = False
     file_system_minutes: Annotated[
         float | None,
         Field(
             gt=0,
             le=10_080,
-            description="with local: how often one is copied to the file system; None = each",
+            description="with local: how often a checkpoint is copied to the file system; None = every one",
         ),
     ] = None
     object_store_hours: Annotated[
         Literal[1, 2, 3, 4, 6, 8, 12, 24] | None,
-        Field(description="how often the newest checkpoint is checked and copied to the object store; None = never"),
+        Field(description="how often the newest checkpoint is verified and copied to the object store; None = never"),
     ] = None
 
     @model_validator(mode="after")
@@ -32,14 +32,14 @@ class Checkpoint(Section):
         problems = []
         if self.file_system_minutes is not None:
             if not self.local:
-                problems.append((("fileSystemMinutes",), "means nothing without local: true; remove it or add that"))
+                problems.append((("fileSystemMinutes",), "has no effect without local: true; remove it or add that"))
             elif self.file_system_minutes < self.every_minutes:
                 sentence = f"is {self.file_system_minutes:g}, below everyMinutes {self.every_minutes:g}; raise it"
                 problems.append((("fileSystemMinutes",), sentence))
         if self.object_store_hours is not None and self.object_store_hours * 60 < self.on_file_system_minutes:
             sentence = (
-                f"is {self.object_store_hours}, and only every {self.on_file_system_minutes:g} min is there another "
-                "save to copy; raise it"
+                f"is {self.object_store_hours}, and only every {self.on_file_system_minutes:g} min is there another"
+                f" save to copy; raise it"
             )
             problems.append((("objectStoreHours",), sentence))
         if problems:

@@ -14,7 +14,7 @@ def _endpoint(value: str) -> str:
         return value
     near = get_close_matches(value, ENDPOINTS, n=1)
     meant = f"did you mean {near[0]}" if near else f"take some of {', '.join(ENDPOINTS)}"
-    raise ValueError(f"{echo(value)} is no service that the program knows an interface endpoint of; {meant}")
+    raise ValueError(f"{echo(value)} is not a service with a known interface endpoint; {meant}")
 
 
 EndpointName = Annotated[str, AfterValidator(_endpoint)]

@@ -21,7 +21,7 @@ SubnetId = Annotated[str, Matching(r"subnet-[0-9a-f]{8,17}", "the id of a subnet
 def _of_a_vpc(value: str) -> str:
     if not 16 <= IPv4Network(value).prefixlen <= 28:
         raise ValueError(
-            f"{value} is no range of a subnet, which is a /16 to a /28 (VPC user guide); write the subnet's"
+            f"{value} is not a subnet's range, which is a /16 to a /28 (VPC user guide); write the subnet's"
         )
     return value
 
@@ -32,7 +32,9 @@ class ExistingSubnet(Section):
     id: Annotated[SubnetId, Field(description="of a subnet of the VPC")]
     role: Annotated[Literal["control-plane", "system", "gpu", "public"], Field(description="what is put there")]
     zone: Annotated[ZoneId, Field(description="where it stands")]
-    cidr: Annotated[PrivateCidr, AfterValidator(_of_a_vpc), Field(description="its range, by which nodes are counted")]
+    cidr: Annotated[
+        PrivateCidr, AfterValidator(_of_a_vpc), Field(description="its address range, which limits the number of nodes")
+    ]
 
 
 class ExistingVpc(Section):
@@ -41,10 +43,14 @@ class ExistingVpc(Section):
     vpc_id: Annotated[VpcId, Field(description="of a VPC of the account, in platform.region")]
     subnets: Annotated[
         tuple[ExistingSubnet, ...],
-        Field(min_length=1, max_length=64, description="one gpu in gpuZone; in each zone a control-plane and a system"),
+        Field(
+            min_length=1,
+            max_length=64,
+            description="one subnet of role gpu in gpuZone; one control-plane and one system subnet in each zone",
+        ),
     ]
     leads_out: Annotated[
-        bool, Field(description="whether routes of its control-plane, system and gpu subnets lead to the Internet")
+        bool, Field(description="whether its control-plane, system and gpu subnets have a route to the Internet")
     ] = True
     endpoints: Annotated[
         tuple[EndpointName, ...],
@@ -99,5 +105,5 @@ class ExistingVpc(Section):
         for role, zone in needed:
             if (role, zone) not in there:
                 begin = f"no {role} subnet in {zone}"
-                remedy = "one that plays several roles is named once for each"
+                remedy = "list a subnet with several roles once for each"
                 yield ("subnets",), f"{begin}; add {{id: subnet-..., role: {role}, zone: {zone}, cidr: ...}} ({remedy})"

@@ -29,7 +29,7 @@ class FloatRange(Section):
     min: Annotated[float, Field(ge=-1e300, le=1e300)]
     max: Annotated[float, Field(ge=-1e300, le=1e300)]
     step: Annotated[float | None, Field(gt=0, le=1e300)] = None
-    scale: Annotated[Scale, Field(description="log: as many trials below a tenth of max as above it")] = "linear"
+    scale: Annotated[Scale, Field(description="log: values are spread evenly over orders of magnitude")] = "linear"
 
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
@@ -60,7 +60,7 @@ def _wrong_with(low: float, high: float, step: float | None, scale: Scale) -> li
     elif step is not None and step > high - low:
         problems.append((("step",), f"is {step:g}, more than all of {low:g} to {high:g}; lower it"))
     if scale == "log" and low <= 0:
-        problems.append((("min",), f"is {low:g}, and scale log begins above 0; raise it"))
+        problems.append((("min",), f"is {low:g}, and a log scale starts above 0; raise it"))
     return problems
 
 
@@ -85,25 +85,24 @@ class Parameter(Section):
         }
         said = [kind for kind, value in kinds.items() if value is not None]
         if not said:
-            raise SectionError([((), f"says no values; add one of {', '.join(kinds)}")])
+            raise SectionError([((), f"has no values; add one of {', '.join(kinds)}")])
         if len(said) > 1:
-            raise SectionError([((said[1],), f"stands beside {said[0]}; keep one of them")])
+            raise SectionError([((said[1],), f"is set as well as {said[0]}; keep one of them")])
         listed = self.numbers or self.words or ()
         twice = [index for index, each in enumerate(listed) if each in listed[:index]]
         if twice:
-            raise SectionError([((said[0], twice[0]), f"{listed[twice[0]]} stands there already; remove it")])
+            raise SectionError([((said[0], twice[0]), f"{listed[twice[0]]} is listed twice; remove one")])
         return self
 
 
 class Objective(Section):
     """The metric that the trials are compared by. One that reaches `until` ends the experiment."""
 
-    metric: Annotated[
-        Metric, Field(description="as the script prints it, NAME=VALUE; framework reference tells of loss")
-    ]
+    metric: Annotated[Metric, Field(description="as the script prints it, NAME=VALUE; framework reference prints loss")]
     best: Annotated[Literal["lowest", "highest"], Field(description="which value wins")] = "lowest"
     until: Annotated[
-        float | None, Field(ge=-1e300, le=1e300, description="good enough; None = all trials are made")
+        float | None,
+        Field(ge=-1e300, le=1e300, description="stop when a trial reaches this value; None = run all trials"),
     ] = None
 
 
@@ -112,18 +111,25 @@ class Search(Section):
 
     name: Algorithm = "tpe"
     resource: Annotated[
-        Flag | None, Field(description="the parameter that says how long a trial trains, such as steps")
+        Flag | None, Field(description="the parameter that sets how long a trial trains, such as steps")
     ] = None
     reduction: Annotated[
-        int, Field(ge=2, le=10, description="one of so many trials goes on, so many times as long")
+        int, Field(ge=2, le=10, description="one in this many trials continues, for this many times as long")
     ] = 3
 
     @model_validator(mode="after")
     def _keys_of_hyperband(self) -> Self:
         if self.name == "hyperband" and self.resource is None:
-            raise SectionError([(("resource",), "is missing: hyperband trains most trials a part of it; name one")])
+            raise SectionError(
+                [
+                    (
+                        ("resource",),
+                        "is missing: hyperband needs to know which parameter sets the length of a trial; name one",
+                    )
+                ]
+            )
         if self.name != "hyperband" and (said := {"resource", "reduction"} & self.model_fields_set):
-            raise SectionError([((min(said),), f"is hyperband's, and name is {self.name}; remove it")])
+            raise SectionError([((min(said),), f"applies to hyperband only, and name is {self.name}; remove it")])
         return self
 
 
@@ -164,29 +170,29 @@ class Experiment(Section):
     """Trials of `run` with other parameters. Each is a gang of its own that gives way to runs of priority training."""
 
     name: ExperimentName
-    run: Annotated[Name, Field(description="the run of training.runs that trials are made like")]
-    nodes: Annotated[int | None, Field(ge=1, le=4096, description="of one trial; None = as many as the run has")] = None
-    queue: Annotated[Name, Field(description="a queue that gives back what it has borrowed")] = "experiments"
+    run: Annotated[Name, Field(description="the run of training.runs that trials are copies of")]
+    nodes: Annotated[
+        int | None, Field(ge=1, le=4096, description="nodes of a trial; None = as many as the run has")
+    ] = None
+    queue: Annotated[Name, Field(description="a queue that is reclaimable")] = "experiments"
     tokens_billion: Annotated[
-        float | None, Field(gt=0, le=1_000_000, description="what a trial trains on; None = as the run")
+        float | None, Field(gt=0, le=1_000_000, description="tokens of a trial in 10^9; None = as the run")
     ] = None
     trial_hours: Annotated[
-        float | None, Field(gt=0, le=8760, description="what a trial takes, where the planner cannot know it")
+        float | None, Field(gt=0, le=8760, description="hours of a trial, if the planner cannot compute them")
     ] = None
     objective: Objective
     parameters: Annotated[tuple[Parameter, ...], Field(min_length=1, max_length=20)]
     algorithm: Search = Field(default_factory=Search)
-    early_stopping: Annotated[EarlyStopping | None, Field(description="None = each trial trains to its end")] = None
+    early_stopping: Annotated[EarlyStopping | None, Field(description="None = no early stopping")] = None
     trials: Trials
-    budget_gpu_hours: Annotated[
-        float, Field(gt=0, le=100_000_000, description="what all trials together may take at the most")
-    ]
+    budget_gpu_hours: Annotated[float, Field(gt=0, le=100_000_000, description="budget of all trials together")]
 
     @model_validator(mode="after")
     def _parameters_have_names_of_their_own(self) -> Self:
         names = [each.name for each in self.parameters]
         twice = [
-            (("parameters", index, "name"), f"{name} is a parameter already; keep one")
+            (("parameters", index, "name"), f"{name} is listed twice; keep one")
             for index, name in enumerate(names)
             if name in names[:index]
         ]
@@ -198,5 +204,5 @@ class Experiment(Section):
 class TrialDatabase(Section):
     """What keeps the metrics of trials: MySQL on a volume of the cluster."""
 
-    secret: Annotated[SecretKey, Field(description="the secret of this file that is its password")] = TRIAL_DATABASE
+    secret: Annotated[SecretKey, Field(description="the secret of this file that holds its password")] = TRIAL_DATABASE
     gib: Annotated[int, Field(ge=1, le=16_384)] = 10

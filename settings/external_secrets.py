@@ -36,16 +36,16 @@ class ExternalSecret(Section):
     ] = None
     key_arn: Annotated[
         KeyArn | None,
-        Field(description="KMS key of your own that seals it; None = the account's aws/secretsmanager key"),
+        Field(description="your KMS key that encrypts it; None = the account's aws/secretsmanager key"),
     ] = None
 
 
 class ExternalSecrets(Section):
     refresh_minutes: Annotated[
         int,
-        Field(ge=1, le=1440, description="minutes from one look at what is kept to the next"),
+        Field(ge=1, le=1440, description="minutes between two synchronisations"),
     ] = 60
     secrets: Annotated[
         dict[SecretKey, ExternalSecret],
-        Field(min_length=1, description="where each is kept, by its key of this file, such as hfToken"),
+        Field(min_length=1, description="the location of each secret, by its key in this file, such as hfToken"),
     ]

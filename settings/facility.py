@@ -52,7 +52,10 @@ class Facility(Section):
     feeds: Literal[1, 2] = 2
     circuits_per_rack: Annotated[int, Field(ge=1, le=64)] = 1
     ups: Ups | None = None
-    pue: Annotated[float, Field(ge=1, le=5, description="energy of the room to energy of the machines")]
+    pue: Annotated[
+        float,
+        Field(ge=1, le=5, description="power usage effectiveness: energy of the facility over energy of the machines"),
+    ]
     cooling: CoolingSection
     usd_per_kwh: Annotated[float, Field(gt=0, le=10)]
-    margin: Annotated[float, Field(ge=0, le=1, description="share of power and cooling that stays free")] = 0.1
+    margin: Annotated[float, Field(ge=0, le=1, description="share of power and cooling kept in reserve")] = 0.1

@@ -23,15 +23,20 @@ class FollowUp(Section):
     ]
     every_hours: Annotated[
         Literal[1, 2, 3, 4, 6, 8, 12, 24] | None,
-        Field(description="how often a new checkpoint is looked for; None = once, when the run has ended"),
+        Field(description="how often to look for a new checkpoint; None = once, when the run has ended"),
     ] = None
     image: Annotated[Image | None, Field(description="None = the run's")] = None
     gpus: Annotated[int, Field(ge=1, le=64, description="of one node")] = 1
     deadline_hours: Annotated[
-        float, Field(gt=0, le=8784, description="the job is ended so many hours after it was made, its wait included")
+        float,
+        Field(
+            gt=0,
+            le=8784,
+            description="the job is terminated this many hours after its creation, time in the queue included",
+        ),
     ] = 4
     keep_hours: Annotated[
-        int, Field(ge=1, le=8784, description="so long after its end the job and its log can be looked at")
+        int, Field(ge=1, le=8784, description="hours after its end that the job and its log are kept")
     ] = 48
 
     @model_validator(mode="after")
@@ -39,7 +44,8 @@ class FollowUp(Section):
         problems: list[tuple[Path, str]] = []
         if self.every_hours is not None and self.keep_hours < 2 * self.every_hours:
             sentence = (
-                f"is {self.keep_hours}, and how a job ended is written down at the next look, every {self.every_hours} "
+                f"is {self.keep_hours}, and the result of a job is recorded at the next check, every"
+                f" {self.every_hours} "
                 f"h; raise it to {2 * self.every_hours} or more"
             )
             problems.append((("keepHours",), sentence))
@@ -59,8 +65,8 @@ def name_problems(run: str, follow_ups: Sequence[FollowUp]) -> list[tuple[Path, 
     for index, name in enumerate(names):
         if len(run) + len(name) > _JOB_NAME:
             sentence = (
-                f"{name} and the run's name have {len(run) + len(name)} characters, and their jobs' names have "
-                f"room for {_JOB_NAME}; shorten one"
+                f"{name} and the run's name have {len(run) + len(name)} characters, and the names of their jobs"
+                f" leave room for {_JOB_NAME}; shorten one"
             )
             problems.append((("followUps", index, "name"), sentence))
         if name in names[:index]:

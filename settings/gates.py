@@ -13,26 +13,27 @@ class Gates(Section):
     """What measures the nodes of training pools with a fabric before runs come to them."""
 
     minutes: Annotated[
-        int, Field(ge=5, le=120, description="longest that a measurement may take, its wait for nodes included")
+        int, Field(ge=5, le=120, description="longest duration of a test, the wait for nodes included")
     ] = 30
     storage_mib: Annotated[
-        int, Field(ge=64, le=1_048_576, description="what each node writes to the shared file system, and reads again")
+        int,
+        Field(ge=64, le=1_048_576, description="data that each node writes to the shared file system and reads back"),
     ] = 4096
     weekly: Annotated[
-        bool, Field(description="measure again on Sundays at 03:00 UTC what is free then; needs no one to give way")
+        bool, Field(description="test free nodes again on Sundays at 03:00 UTC; running work is not interrupted")
     ] = True
     expiry_days: Annotated[
         int | None,
         Field(
             ge=1,
             le=365,
-            description="a node's verdict holds for so many days, and for the driver it was made with: then it is "
-            "measured again before runs come; None = until somebody measures",
+            description="days that a verdict is valid, with the same driver; after that the node is tested again"
+            " before new runs; None = no expiry",
         ),
     ] = None
 
     history: Annotated[
-        bool, Field(description="keep every verdict in the object store too, below gates/POOL/NODE, by its time")
+        bool, Field(description="keep every verdict in the object store as well, below gates/POOL/NODE")
     ] = False
 
     @model_validator(mode="after")

@@ -21,15 +21,15 @@ class Issuer(Section):
     kind: Annotated[
         Literal["acme", "private-ca"], Field(description="acme = a public authority; private-ca = the stack's own")
     ]
-    email: Annotated[Email | None, Field(description="whom an acme authority writes to")] = None
+    email: Annotated[Email | None, Field(description="contact address for an acme authority")] = None
     server: Annotated[
         Directory | None, Field(description="directory of an acme authority; None = that of Let's Encrypt")
     ] = None
     zone: Annotated[
         Zone | None,
         Field(
-            description="public hosted zone of Route 53 that holds the hostnames: an acme authority finds its tokens "
-            "there; None = it asks the hostnames"
+            description="public hosted zone of Route 53 with the hostnames, for DNS challenges of an acme authority;"
+            " None = HTTP challenges"
         ),
     ] = None
 
@@ -37,10 +37,10 @@ class Issuer(Section):
     def _has_what_its_kind_needs(self) -> Self:
         problems: list[tuple[Path, str]] = []
         if self.kind == "acme" and self.email is None:
-            problems.append((("email",), "is missing, and the kind is acme; add the address it may write to"))
+            problems.append((("email",), "is missing, and kind is acme; add a contact address"))
         if self.kind != "acme":
             given = [key for key in ("email", "server", "zone") if getattr(self, key) is not None]
-            problems += [((key,), f"belongs to kind acme, and the kind is {self.kind}; remove it") for key in given]
+            problems += [((key,), f"applies to kind acme, and kind is {self.kind}; remove it") for key in given]
         if problems:
             raise SectionError(problems)
         return self
@@ -52,7 +52,7 @@ class Gateway(Section):
     A service is at NAME.DOMAIN unless it names its hostname; DNS has to lead there, which is not the program's.
     """
 
-    domain: Annotated[Hostname, Field(description="what services are found below, each by its name")]
+    domain: Annotated[Hostname, Field(description="parent domain of the services' hostnames")]
     issuer: Annotated[Issuer, Field(description="who signs the certificates of the hostnames")]
     reach: Annotated[
         Literal["internet", "network"],
@@ -60,8 +60,8 @@ class Gateway(Section):
     ] = "network"
     callers: Annotated[
         tuple[Cidr, ...],
-        Field(min_length=1, description="networks whose addresses may connect; 0.0.0.0/0 is everybody"),
+        Field(min_length=1, description="networks that may connect; 0.0.0.0/0 is everybody"),
     ]
     people: Annotated[
-        People | None, Field(description="pages of the cluster for people who sign in; None = no page has a way in")
+        People | None, Field(description="pages of the cluster behind single sign-on; None = no page is exposed")
     ] = None

@@ -14,9 +14,12 @@ class Home(Section):
     """
 
     expected_gib: Annotated[
-        int, Field(ge=1, le=1_000_000, description="what people will keep there, for the price; EFS sets no limit")
+        int, Field(ge=1, le=1_000_000, description="expected size in GiB, for the price; EFS sets no limit")
     ]
     cold_after_days: Annotated[
         Literal[1, 7, 14, 30, 60, 90, 180, 270, 365] | None,
-        Field(description="files that nobody opened for so long cost less, until they are read; None = none do"),
+        Field(
+            description="days without access after which files move to a cheaper class, until they are read; None"
+            " = never"
+        ),
     ] = 30

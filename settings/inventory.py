@@ -84,15 +84,13 @@ class Hosts(Section):
     """
 
     name: Annotated[HostNames, Field(description="names, such as dgx-[01-08]")]
-    pool: Annotated[Name | None, Field(description="node pool that they belong to; either this or storage")] = None
+    pool: Annotated[Name | None, Field(description="node pool of the machines; either this or storage")] = None
     storage: Annotated[
         Literal["oss", "mds", "osd", "nfs"] | None,
         Field(description="what they serve: Lustre (oss, mds), Ceph (osd) or homes (nfs)"),
     ] = None
     address: Annotated[Addresses, Field(description="address on the management network, such as 10.20.0.[21-28]")]
-    host_keys: Annotated[
-        tuple[HostKey, ...], Field(max_length=MOST_HOSTS, description="the key that each machine's SSH server shows")
-    ]
+    host_keys: Annotated[tuple[HostKey, ...], Field(max_length=MOST_HOSTS, description="SSH host key of each machine")]
     serials: Annotated[tuple[Serial, ...], Field(max_length=MOST_HOSTS, description="serial number of each")] = ()
     bmc: Annotated[Addresses | None, Field(description="address of the management controller of each")] = None
     bmc_fingerprints: Annotated[
@@ -108,10 +106,10 @@ class Hosts(Section):
     ] = ()
     targets: Annotated[
         tuple[Annotated[int, Field(ge=0, le=65_000)], ...],
-        Field(max_length=MOST_HOSTS, description="number of each machine's first target in Lustre, its own for good"),
+        Field(max_length=MOST_HOSTS, description="number of each machine's first Lustre target, which never changes"),
     ] = ()
     partner: Annotated[
-        HostNames | None, Field(description="machine that reaches the same disks and can take over its targets")
+        HostNames | None, Field(description="machine on the same disk enclosure that can take over its targets")
     ] = None
     management_nic: Annotated[
         Nic | None, Field(description="interface of that address; None = of the default route")
@@ -120,9 +118,9 @@ class Hosts(Section):
         tuple[PciAddress, ...],
         Field(max_length=64, description="compute ports in rail order; () = found by their type"),
     ] = ()
-    os_disk: Annotated[Disk | None, Field(description="disk of the operating system, which nothing else may take")] = (
-        None
-    )
+    os_disk: Annotated[
+        Disk | None, Field(description="disk of the operating system, which is never used otherwise")
+    ] = None
     disks: Annotated[tuple[Disk, ...], Field(max_length=128, description="disks for scratch or storage")] = ()
     allow_format: Annotated[
         tuple[Serial, ...], Field(max_length=MOST_HOSTS, description="serials of machines whose disks may be formatted")
@@ -132,9 +130,7 @@ class Hosts(Section):
     def _one_of_everything(self) -> Self:
         count, problems = len(members(self.name)), list[tuple[Path, str]]()
         if (self.pool is None) is (self.storage is None):
-            problems.append(
-                (("pool",), "a machine is of a pool or serves storage; write pool or storage, and not both")
-            )
+            problems.append((("pool",), "a machine belongs to a pool or serves storage; write either pool or storage"))
         listed = {
             "hostKeys": self.host_keys,
             "serials": self.serials,
@@ -144,20 +140,24 @@ class Hosts(Section):
         }
         for key, written in listed.items():
             if len(written) != count and (written or key == "hostKeys"):
-                each = "an SSH server without a known key could be anybody's; " if key == "hostKeys" else ""
+                each = "an SSH server with an unknown host key could be any machine; " if key == "hostKeys" else ""
                 problems.append(
                     ((key,), f"has {len(written)} for {count} machines ({self.name}); {each}name one for each")
                 )
         if self.bmc_fingerprints and self.bmc is None:
-            problems.append((("bmcFingerprints",), "names certificates of controllers that have no address; name bmc"))
+            problems.append((("bmcFingerprints",), "needs the controllers' addresses; add bmc"))
         patterns = [("address", self.address), ("bmc", self.bmc), ("partner", self.partner)]
         for key, pattern in (*patterns, *(("storageAddresses", each) for each in self.storage_addresses)):
             if pattern is not None and len(members(pattern)) != count:
-                sentence = f"counts {len(members(pattern))} for {count} machines ({self.name}); let both count alike"
+                sentence = (
+                    f"counts {len(members(pattern))} for {count} machines ({self.name}); give both the same range"
+                )
                 problems.append(((key,), sentence))
         places = (len(members(self.racks)) if self.racks else 0) * len(self.units)
         if (self.racks is not None or self.units) and places != count:
-            sentence = f"racks and units make {places} places for {count} machines ({self.name}); let them be as many"
+            sentence = (
+                f"racks and units make {places} places for {count} machines ({self.name}); give the same number of each"
+            )
             problems.append((("units",), sentence))
         if problems:
             raise SectionError(problems)
@@ -209,7 +209,7 @@ class Sensors(Section):
     from a node of the control plane.
     """
 
-    user: Annotated[ControllerUser, Field(description="who reads them: an account of its own, of role ReadOnly")]
+    user: Annotated[ControllerUser, Field(description="account that reads the sensors, of role ReadOnly")]
     secret: SecretKey = CONTROLLER_SENSORS
 
 
@@ -219,12 +219,14 @@ class Controllers(Section):
     """
 
     user: Annotated[ControllerUser, Field(description="who asks them")]
-    port: Annotated[int, Field(ge=1, le=65_535, description="where they answer over HTTPS")] = 443
+    port: Annotated[int, Field(ge=1, le=65_535, description="their HTTPS port")] = 443
     authority: Annotated[
         Certificate | None,
-        Field(description="who signed their certificates; without it each needs its bmcFingerprints"),
+        Field(description="CA certificate of the controllers; without it each needs its bmcFingerprints"),
     ] = None
-    sensors: Annotated[Sensors | None, Field(description="None = nobody watches power supplies, fans and air")] = None
+    sensors: Annotated[
+        Sensors | None, Field(description="None = power supplies, fans and inlet air are not monitored")
+    ] = None
 
 
 class SharedMount(Section):
@@ -253,13 +255,13 @@ class Inventory(Section):
     `endpoint` is an address of the management network that no machine has: the control plane's nodes hand it on.
     """
 
-    user: Annotated[Login, Field(description="who logs in, and may sudo without a password")] = "ubuntu"
+    user: Annotated[Login, Field(description="SSH user with passwordless sudo")] = "ubuntu"
     port: Annotated[int, Field(ge=1, le=65_535, description="of the machines' SSH servers")] = 22
-    endpoint: Annotated[Address, Field(description="address of the Kubernetes API, free of any machine")]
+    endpoint: Annotated[Address, Field(description="address of the Kubernetes API, not used by any machine")]
     driver: Annotated[
         Literal["host", "container"],
         Field(
-            description="who owns the drivers of GPUs and cards: the machine's image, or containers of the operators"
+            description="where GPU and NIC drivers come from: the machine's image (host), or the operators' containers"
         ),
     ] = "host"
     time_servers: Annotated[
@@ -268,22 +270,24 @@ class Inventory(Section):
     ] = ("ntp.ubuntu.com",)
     allow_reset: Annotated[
         tuple[Serial, ...],
-        Field(max_length=MOST_HOSTS, description="serials of machines that leave the cluster when they are taken out"),
+        Field(
+            max_length=MOST_HOSTS, description="serials of machines that may be drained and reset when they are removed"
+        ),
     ] = ()
     hosts: Annotated[tuple[Hosts, ...], Field(min_length=1, max_length=512)]
     controllers: Annotated[
-        Controllers | None, Field(description="how management controllers are asked; None = they are not")
+        Controllers | None, Field(description="access to the management controllers; None = they are not used")
     ] = None
     switches: Annotated[
         tuple[Switches, ...],
-        Field(max_length=512, description="switches of the compute fabric, for who looks for them"),
+        Field(max_length=512, description="switches of the compute fabric, with their racks"),
     ] = ()
     shared_files: Annotated[
         SharedMount | None,
-        Field(description="a file system that somebody else serves; None = that of storage, on machines of this list"),
+        Field(description="an existing shared file system; None = the one of storage, on machines of this list"),
     ] = None
-    object_store: Annotated[SiteStore | None, Field(description="where checkpoints and weights are kept")] = None
-    logs: Annotated[Loki | None, Field(description="where logs go that monitoring.logs collects")] = None
+    object_store: Annotated[SiteStore | None, Field(description="object store for checkpoints and weights")] = None
+    logs: Annotated[Loki | None, Field(description="destination of logs that monitoring.logs collects")] = None
 
     def members(self) -> Iterator[tuple[Hosts, Member]]:
         """Every machine with the range that it is of, in the order of the file."""

@@ -13,29 +13,27 @@ Kind = Literal["spot", "on-demand"]
 class Karpenter(Section):
     """How a pool grows and shrinks with its pods: from no node to `max_count`, of `instance_type` or of others."""
 
-    max_count: Annotated[int, Field(ge=1, le=1000, description="the most nodes that there may be at once")]
+    max_count: Annotated[int, Field(ge=1, le=1000, description="maximum number of nodes")]
     capacities: Annotated[
         tuple[Kind, ...],
-        Field(max_length=2, description="how instances may be bought, the cheaper one first; none = as capacity says"),
+        Field(max_length=2, description="purchase options, cheapest first; empty = capacity"),
     ] = ()
     instance_types: Annotated[
         tuple[str, ...],
-        Field(max_length=30, description="further types with the same GPUs, which pods may get as well"),
+        Field(max_length=30, description="alternative instance types with the same GPUs"),
     ] = ()
-    empty_seconds: Annotated[
-        int, Field(ge=30, le=86_400, description="how long a node stays on which nothing of the stack runs")
-    ] = 300
+    empty_seconds: Annotated[int, Field(ge=30, le=86_400, description="seconds that an empty node is kept")] = 300
     max_days: Annotated[
-        int, Field(ge=1, le=365, description="days after which a node is drained and made anew, with the newest image")
+        int, Field(ge=1, le=365, description="days after which a node is drained and replaced, with the newest image")
     ] = 30
 
     def beside(self, *, capacity: str, nodes: int, own: str, reserved: bool) -> Iterator[tuple[Path, str]]:
         """What is wrong with it at a pool of the type `own`."""
         if nodes:
-            yield ("count",), f"Karpenter starts nodes when pods wait for them, and count is {nodes}; set it to 0"
+            yield ("count",), f"Karpenter starts nodes on demand, and count is {nodes}; set it to 0"
         if capacity == "capacity-block" or reserved:
             what = "a capacity block" if capacity == "capacity-block" else "a capacity reservation"
-            sentence = f"starts and ends nodes as pods come and go, and {what} is paid for whether they run or not"
+            sentence = f"starts and terminates nodes with the pods, but {what} is paid for in any case"
             yield ("karpenter",), f"{sentence}; remove karpenter, and set count to the nodes that it holds"
         for index, kind in enumerate(self.capacities):
             if kind in self.capacities[:index]:

@@ -25,10 +25,10 @@ class OffHours(Section):
     time_zone: Annotated[
         str,
         AfterValidator(_time_zone),
-        Field(description="where days and times are told, by its name in the IANA database"),
+        Field(description="IANA time zone of days and times"),
     ]
     days: Annotated[tuple[Weekday, ...], Field(min_length=1, max_length=7, description="days with nodes")] = WORKDAYS
-    start: Annotated[ClockTime, Field(description="when the day's nodes are asked for")] = "08:00"
+    start: Annotated[ClockTime, Field(description="when nodes are scaled up")] = "08:00"
     end: Annotated[ClockTime, Field(description="when they go")] = "20:00"
 
     @model_validator(mode="after")
@@ -46,18 +46,18 @@ class Keeper(Section):
     ] = None
     max_usd: Annotated[
         float | None,
-        Field(gt=0, le=100_000_000, description="what it may cost from first to last; it ends when that is spent"),
+        Field(gt=0, le=100_000_000, description="total cost after which the stack ends"),
     ] = None
-    warn_hours: Annotated[float, Field(gt=0, le=168, description="how long before the end people are told")] = 1
+    warn_hours: Annotated[float, Field(gt=0, le=168, description="hours before the end at which a warning is sent")] = 1
     emails: Annotated[
         tuple[Email, ...],
-        Field(max_length=10, description="who is told; each confirms by a link that AWS sends"),
+        Field(max_length=10, description="recipients; each confirms by a link that AWS sends"),
     ] = ()
-    off_hours: Annotated[OffHours | None, Field(description="None = GPU pools stand day and night")] = None
+    off_hours: Annotated[OffHours | None, Field(description="None = GPU pools run day and night")] = None
     blocks: Annotated[
         bool,
         Field(
-            description="pools in capacity blocks get their nodes when the block begins; 45 minutes before its end "
-            "their pods are told to save, 40 before they are emptied"
+            description="scale pools in capacity blocks up when the block starts; 45 minutes before its end their"
+            " pods get SIGTERM to save, 40 minutes before they are scaled down"
         ),
     ] = False

@@ -80,7 +80,7 @@ def _read(path: FilePath) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any
     content = parse(path)
     config = content.get("config")
     if not isinstance(config, dict):
-        raise SettingsError([f"{path.name}: has no config:; write the settings below it"])
+        raise SettingsError([f"{path.name}: has no config: section; write the settings below it"])
     prefix = f"{NAMESPACE}:"
     values = {key.removeprefix(prefix): value for key, value in config.items() if str(key).startswith(prefix)}
     return content, config, values
@@ -171,7 +171,10 @@ def _unknown_keys(keys: Iterable[str], secrets: Sequence[str]) -> Iterable[str]:
 def _clear_secrets(clear: Iterable[str], secrets: Sequence[str]) -> Iterable[str]:
     for key in clear:
         if key in secrets:
-            yield f"{NAMESPACE}:{key}: stands in clear; change it and type pulumi config set --secret {NAMESPACE}:{key}"
+            yield (
+                f"{NAMESPACE}:{key}: is in clear text; change the secret and type pulumi config set --secret"
+                f" {NAMESPACE}:{key}"
+            )
 
 
 def _is_secure(value: Any) -> bool:
@@ -193,7 +196,7 @@ def _misplaced(content: Mapping[str, Any]) -> Iterable[str]:
     """Settings beside `config:` instead of below it: Pulumi accepts the file and ignores them."""
     for key in content:
         if key not in _BESIDE_CONFIG:
-            yield f"{key}: stands beside config:, where Pulumi ignores it; move it below config:"
+            yield f"{key}: is next to config:, where Pulumi ignores it; move it below config:"
 
 
 def _providers_keys(keys: Iterable[str]) -> Iterable[str]:
@@ -202,7 +205,7 @@ def _providers_keys(keys: Iterable[str]) -> Iterable[str]:
         if key.startswith("aws:"):
             instead = {"aws:region": "platform.region", "aws:profile": "platform.profile"}.get(key)
             here = f"; {written(tuple(instead.split('.')))} is what counts" if instead else ""
-            yield f"{key}: is read by nothing here{here}; remove it"
+            yield f"{key}: is not read by this program{here}; remove it"
 
 
 def _default_providers(config: Mapping[str, Any]) -> Iterable[str]:

@@ -17,7 +17,9 @@ class Metal(Section):
     site: Name
     kubernetes_version: KubernetesMinor
     management_cidr: Annotated[PrivateCidr, Field(description="the hosts' own addresses")]
-    bmc_cidr: Annotated[PrivateCidr, Field(description="the management controllers, apart from everything else")]
+    bmc_cidr: Annotated[
+        PrivateCidr, Field(description="network of the management controllers, separate from all others")
+    ]
     pod_cidr: PrivateCidr = "10.244.0.0/16"
     service_cidr: PrivateCidr = "10.96.0.0/12"
     control_plane_nodes: Annotated[Literal[1, 3, 5], Field(description="of the system pool; etcd needs a majority")] = 3
@@ -33,14 +35,14 @@ class MetalPool(Pool):
     count: Annotated[int, Field(ge=1, le=4096)]
     max_count: Annotated[int | None, Field(ge=1, le=16_384)] = None
     gpu_clock_mhz: Annotated[
-        int | None, Field(ge=100, le=10_000, description="clock that every GPU is held at; left out = its own")
+        int | None, Field(ge=100, le=10_000, description="fixed clock of every GPU in MHz; left out = the default")
     ] = None
     gpu_power_w: Annotated[
-        int | None, Field(ge=50, le=5_000, description="most that every GPU may draw, in W; left out = its own limit")
+        int | None, Field(ge=50, le=5_000, description="power limit of every GPU in W; left out = the default")
     ] = None
     sandbox: Annotated[
         bool,
-        Field(description="its machines have gVisor, as you prepared them, for CPU pods of the RuntimeClass gvisor"),
+        Field(description="its machines have gVisor (which you install), for CPU pods of the RuntimeClass gvisor"),
     ] = False
 
     @model_validator(mode="after")
@@ -72,27 +74,29 @@ class CableLengths(Section):
 
 
 class FabricSection(Section):
-    """The compute fabric. `kind` has no default: what the servers' cards speak is a decision."""
+    """The compute fabric. `kind` has no default: network technology of the compute fabric is a decision."""
 
     kind: Literal["infiniband", "roce", "ethernet"]
     switch: Annotated[str, Field(description="row of the switch catalogue")]
     topology: Literal["auto", "single", "leaf-spine", "rail-optimised"] = "auto"
-    oversubscription: Annotated[float, Field(ge=1, le=64, description="leaf ports down to ports up")] = 1
-    spare_leaf_ports: Annotated[int, Field(ge=0, le=1024, description="ports of every leaf that stay free")] = 0
+    oversubscription: Annotated[
+        float, Field(ge=1, le=64, description="oversubscription: leaf downlinks per uplink")
+    ] = 1
+    spare_leaf_ports: Annotated[int, Field(ge=0, le=1024, description="spare ports on every leaf")] = 0
     storage_ports: Annotated[
-        int, Field(ge=0, le=4096, description="ports that storage takes on this fabric; 0 = it has its own")
+        int, Field(ge=0, le=4096, description="ports used by storage on this fabric; 0 = storage has its own")
     ] = 0
-    sharp: Annotated[bool, Field(description="switches add the numbers up (reductions in the network)")] = False
-    redundant: Annotated[bool, Field(description="a second plane of switches, for cards with two ports")] = False
+    sharp: Annotated[bool, Field(description="SHARP: reductions in the switches")] = False
+    redundant: Annotated[bool, Field(description="a second plane of switches, for dual-port NICs")] = False
     subnet_manager: Annotated[
-        Literal["opensm", "ufm", "switch", "none"], Field(description="who gives InfiniBand ports their addresses")
+        Literal["opensm", "ufm", "switch", "none"], Field(description="where the subnet manager runs")
     ] = "none"
     rail_cidr: Annotated[
-        PrivateCidr | None, Field(description="addresses of the compute ports, and of what pods get of them")
+        PrivateCidr | None, Field(description="addresses of the compute ports, and of the ports given to pods")
     ] = None
     pod_devices: Annotated[
         Literal["sharedDevice", "sriov", "hostDevice"],
-        Field(description="what pods get: all compute ports, shared; virtual functions of them; the ports themselves"),
+        Field(description="what pods get: all compute ports, shared; virtual functions; or whole ports"),
     ] = "sharedDevice"
     vfs_per_port: Annotated[
         int, Field(ge=1, le=127, description="virtual functions of each compute port, with podDevices: sriov")
@@ -111,5 +115,5 @@ class MetalBudget(Section):
     @model_validator(mode="after")
     def _some_limit(self) -> Self:
         if self.max_purchase_usd is None and self.max_hourly_usd is None:
-            raise SectionError([((), "limits nothing; add maxPurchaseUsd, maxHourlyUsd or both")])
+            raise SectionError([((), "sets no limit; add maxPurchaseUsd, maxHourlyUsd or both")])
         return self

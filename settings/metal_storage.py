@@ -29,13 +29,13 @@ class MetalLustre(Section):
         Literal["storage", "compute"], Field(description="own fabric, or storagePorts of the compute fabric")
     ] = "storage"
     stripe_count: Annotated[
-        int | None, Field(ge=1, le=2000, description="targets of a new file; None = as the file system has it")
+        int | None, Field(ge=1, le=2000, description="stripe count of new files; None = the file system's default")
     ] = None
     nics_per_server: Annotated[int | None, Field(ge=1, le=64, description="None = all cards of the row")] = None
     fsname: Annotated[
         str,
         Matching(r"[a-z][a-z0-9_]{0,7}", "a name for Lustre: a small letter, then letters, digits and _, 8 at most"),
-        Field(description="the name of the file system, by which clients mount it"),
+        Field(description="name of the file system, as clients mount it"),
     ] = "shared"
     release: Annotated[
         str,
@@ -55,15 +55,13 @@ class Ceph(Section):
     replicas: Annotated[int | None, Field(ge=1, le=10)] = None
     erasure: Stripes | None = None
     failure_domain: Annotated[
-        Literal["host", "rack"], Field(description="what may be lost with one part of each object")
+        Literal["host", "rack"], Field(description="failure domain: the unit that may be lost")
     ] = "host"
-    monitors: Annotated[Literal[3, 5], Field(description="odd, for a majority; each on a machine of its own")] = 3
+    monitors: Annotated[Literal[3, 5], Field(description="odd number of monitors, each on its own machine")] = 3
     osd_memory_gib: Annotated[int, Field(ge=4, le=64, description="memory of each OSD, one for every drive")] = 8
-    public_cidr: Annotated[
-        PrivateCidr | None, Field(description="addresses that clients reach it at; None = the machines' own")
-    ] = None
+    public_cidr: Annotated[PrivateCidr | None, Field(description="client network; None = the machines' own")] = None
     cluster_cidr: Annotated[
-        PrivateCidr | None, Field(description="addresses that OSDs copy over; None = those of clients")
+        PrivateCidr | None, Field(description="replication network of the OSDs; None = the client network")
     ] = None
     bucket: Annotated[
         Bucket | None, Field(description="bucket of this stack in Ceph's own object store; None = it has none")
@@ -72,9 +70,11 @@ class Ceph(Section):
     @model_validator(mode="after")
     def _copies_or_parity(self) -> Self:
         if self.replicas is not None and self.erasure is not None:
-            raise SectionError([(("erasure",), "a pool has copies or parity, not both; remove replicas or erasure")])
+            raise SectionError(
+                [(("erasure",), "a pool is either replicated or erasure-coded; remove replicas or erasure")]
+            )
         if self.replicas is None and self.erasure is None:
-            raise SectionError([(("replicas",), "is missing, and so is erasure; type replicas: 3 or erasure: 4+2")])
+            raise SectionError([(("replicas",), "is missing (or erasure); type replicas: 3 or erasure: 4+2")])
         return self
 
 
@@ -103,21 +103,24 @@ class MetalStorage(Section):
 
     lustre: MetalLustre | None = None
     ceph: Ceph | None = None
-    home: Annotated[NfsHome | None, Field(description="None = people have no directories that outlive their pods")] = (
-        None
-    )
-    target_gb_per_s: Annotated[float | None, Field(gt=0, le=100_000, description="reads wanted, GB/s one way")] = None
+    home: Annotated[NfsHome | None, Field(description="None = no home directories")] = None
+    target_gb_per_s: Annotated[
+        float | None, Field(gt=0, le=100_000, description="required read throughput in GB/s")
+    ] = None
     data_tib: Annotated[float | None, Field(gt=0, le=10_000_000, description="what it must hold")] = None
     object_store_gb_per_s: Annotated[
-        float | None, Field(gt=0, le=100_000, description="what one writer gives to an object store, GB/s; None = none")
+        float | None,
+        Field(
+            gt=0, le=100_000, description="throughput of one writer to the object store in GB/s; None = no object store"
+        ),
     ] = None
 
     @model_validator(mode="after")
     def _one_file_system(self) -> Self:
         if self.lustre is not None and self.ceph is not None:
-            raise SectionError([(("ceph",), "there is one shared file system; remove lustre or ceph")])
+            raise SectionError([(("ceph",), "a stack has one shared file system; remove lustre or ceph")])
         if self.lustre is None and self.ceph is None:
-            raise SectionError([(("lustre",), "is missing, and so is ceph; add one of them")])
+            raise SectionError([(("lustre",), "is missing (or ceph); add one of them")])
         return self
 
     @property

@@ -45,7 +45,7 @@ class Lifecycle(Section):
     @model_validator(mode="after")
     def _ends_or_is_kept(self) -> Self:
         if self.protect and self.expiry:
-            raise SectionError([(("expiry",), "is set on a stack that protect keeps; remove one of them")])
+            raise SectionError([(("expiry",), "is set on a stack with protect: true; remove one of them")])
         return self
 
 
@@ -53,7 +53,7 @@ class Waiver(Section):
     """One finding suppressed on purpose, until a day. Without `subject` it covers every finding of the rule."""
 
     rule: RuleId
-    subject: Annotated[str | None, Field(description="the image, pool, run or service it is about")] = None
+    subject: Annotated[str | None, Field(description="the image, pool, run or service that it applies to")] = None
     reason: Annotated[str, Field(min_length=10)]
     until: Day
 
@@ -63,18 +63,22 @@ class Settings(Section):
 
     preset: Annotated[str | None, Field(description="a shipped stack that this file overrides")] = None
     example: Annotated[
-        bool, Field(description="true: bucket names, addresses and accounts are placeholders, and nobody deploys it so")
+        bool,
+        Field(
+            description="true: bucket names, addresses and accounts are placeholders, to be replaced before"
+            " a deployment"
+        ),
     ] = False
     platform: Aws | Metal
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
     scheduling: Scheduling
     teams: Annotated[
-        tuple[Team, ...], Field(max_length=50, description="who shares the cluster, each with a namespace of its own")
+        tuple[Team, ...], Field(max_length=50, description="teams that share the cluster, each with its own namespace")
     ] = ()
     training: Training = Field(default_factory=Training)
     serving: Serving = Field(default_factory=Serving)
     monitoring: Annotated[Monitoring | None, Field(description="None = neither Prometheus nor log collection")] = None
-    supply: Annotated[Supply, Field(description="where images and charts come from, if not from their makers")] = Field(
+    supply: Annotated[Supply, Field(description="mirrors of images and charts; None = from their vendors")] = Field(
         default_factory=Supply
     )
     lifecycle: Lifecycle
@@ -112,14 +116,14 @@ class AwsSettings(Settings):
     storage: AwsStorage
     security: AwsSecurity = Field(default_factory=AwsSecurity)
     budget: HourlyBudget
-    registry: Annotated[Registry | None, Field(description="None = images come from elsewhere only")] = None
-    supply: Annotated[AwsSupply, Field(description="where images and charts come from, if not from their makers")] = (
-        Field(default_factory=AwsSupply)
+    registry: Annotated[Registry | None, Field(description="None = the stack has no repositories")] = None
+    supply: Annotated[AwsSupply, Field(description="mirrors of images and charts; None = from their vendors")] = Field(
+        default_factory=AwsSupply
     )
-    keeper: Annotated[Keeper | None, Field(description="None = the stack never ends or sleeps by itself")] = None
+    keeper: Annotated[Keeper | None, Field(description="None = no scheduled end and no off-hours")] = None
     external_secrets: Annotated[
         ExternalSecrets | None,
-        Field(description="secrets that Secrets Manager keeps; None = all of them are values of this file"),
+        Field(description="secrets in AWS Secrets Manager; None = all secrets are values of this file"),
     ] = None
 
 
@@ -132,8 +136,10 @@ class MetalSettings(Settings):
     storage: MetalStorage
     facility: Facility
     budget: MetalBudget | None = None
-    inventory: Annotated[Inventory | None, Field(description="None = the stack is planned, and not deployed")] = None
-    slurm: Annotated[Slurm, Field(description="for `make slurm`; nothing of it is deployed")] = Field(
+    inventory: Annotated[Inventory | None, Field(description="None = the stack can be planned, but not deployed")] = (
+        None
+    )
+    slurm: Annotated[Slurm, Field(description="only for `make slurm`; nothing of it is deployed")] = Field(
         default_factory=Slurm
     )
 

@@ -70,7 +70,8 @@ class Isolation(Section):
     """Nodes that an alert calls broken are cordoned by themselves, and come back ten minutes after it ended."""
 
     most: Annotated[
-        int, Field(ge=1, le=64, description="nodes of a pool at a time; where more are broken, somebody must look")
+        int,
+        Field(ge=1, le=64, description="nodes cordoned per pool at a time; if more are broken, a person has to look"),
     ] = 1
 
 
@@ -82,10 +83,12 @@ class Monitoring(Section):
 
     retention_days: Annotated[int, Field(ge=1, le=400)] = 15
     disk_gib: Annotated[
-        int | None, Field(ge=1, le=16_384, description="Prometheus' disk; None = what the retention needs")
+        int | None, Field(ge=1, le=16_384, description="Prometheus' disk in GiB; None = as the retention needs")
     ] = None
-    scrape_seconds: Annotated[int, Field(ge=10, le=120, description="time between two looks at an exporter")] = 30
+    scrape_seconds: Annotated[int, Field(ge=10, le=120, description="scrape interval in seconds")] = 30
     receivers: tuple[Receiver, ...] = ()
     logs: Logs = Field(default_factory=Logs)
     alerts: Alerts = Field(default_factory=Alerts)
-    isolation: Isolation | None = Field(default=None, description="left out = only people keep pods off broken nodes")
+    isolation: Isolation | None = Field(
+        default=None, description="left out = broken nodes are not cordoned automatically"
+    )

@@ -37,22 +37,22 @@ class Page(Section):
         Literal["grafana", "mlflow", "pipelines"],
         Field(description="grafana = dashboards; mlflow = runs and models; pipelines = Kubeflow Pipelines"),
     ]
-    name: Annotated[Name | None, Field(description="what it is called here; None = like the page")] = None
-    hostname: Annotated[Hostname | None, Field(description="where it is found; None = NAME.DOMAIN of the gateway")] = (
-        None
-    )
+    name: Annotated[Name | None, Field(description="its name; None = the page's")] = None
+    hostname: Annotated[Hostname | None, Field(description="its hostname; None = NAME.DOMAIN of the gateway")] = None
     groups: Annotated[
-        tuple[Group, ...], Field(min_length=1, max_length=32, description="whose members see it; there is no everybody")
+        tuple[Group, ...], Field(min_length=1, max_length=32, description="groups whose members may see it")
     ]
     role: Annotated[
         Literal["viewer", "editor", "admin"],
-        Field(description="what they are in Grafana; other pages know no roles"),
+        Field(description="their role in Grafana; other pages have no roles"),
     ] = "viewer"
 
     @model_validator(mode="after")
     def _role_of_grafana(self) -> Self:
         if self.page != _GRAFANA and self.role != "viewer":
-            raise SectionError([(("role",), f"is Grafana's, and the page is {self.page}, which knows none; remove it")])
+            raise SectionError(
+                [(("role",), f"is Grafana's, and the page is {self.page}, which has no roles; remove it")]
+            )
         return self
 
     @property
@@ -66,25 +66,28 @@ class People(Section):
     https://HOSTNAME/oauth2/callback of every page.
     """
 
-    issuer: Annotated[Issuer, Field(description="who says who somebody is: an issuer of OpenID Connect")]
-    client_id: Annotated[Client, Field(description="what this stack is called there")]
-    groups_claim: Annotated[Word, Field(description="claim of an ID token that lists its owner's groups")] = "groups"
+    issuer: Annotated[Issuer, Field(description="the OpenID Connect issuer")]
+    client_id: Annotated[Client, Field(description="client id of this stack at the issuer")]
+    groups_claim: Annotated[Word, Field(description="ID token claim that lists a user's groups")] = "groups"
     scopes: Annotated[
         tuple[Word, ...],
-        Field(min_length=1, description="what the issuer is asked for; some have groups for a scope of that name only"),
+        Field(min_length=1, description="requested scopes; some issuers need a scope `groups`"),
     ] = ("openid", "email", "profile")
-    secret: Annotated[SecretKey, Field(description="the secret of this file that is the client's at the issuer")] = (
+    secret: Annotated[SecretKey, Field(description="the secret of this file that holds the client secret")] = (
         PEOPLE_CLIENT
     )
     session_secret: Annotated[
-        SecretKey, Field(description="the secret of this file that seals sessions: another one ends all of them")
+        SecretKey, Field(description="the secret of this file that encrypts sessions; changing it ends all of them")
     ] = PEOPLE_SESSIONS
     session_hours: Annotated[
-        int, Field(ge=1, le=24, description="hours until somebody is asked again; who leaves a group sees it as long")
+        int,
+        Field(
+            ge=1,
+            le=24,
+            description="hours until people have to sign in again; until then a removed group member keeps access",
+        ),
     ] = 8
-    issuer_networks: Annotated[
-        tuple[Cidr, ...], Field(description="networks where the issuer answers; none = an address of the Internet")
-    ] = ()
+    issuer_networks: Annotated[tuple[Cidr, ...], Field(description="networks of the issuer; empty = the Internet")] = ()
     pages: Annotated[tuple[Page, ...], Field(min_length=1, max_length=16, description="what people see")]
 
     @model_validator(mode="after")
@@ -102,8 +105,8 @@ class People(Section):
 
     def _secrets_apart(self) -> Iterable[tuple[Path, str]]:
         if self.secret == self.session_secret:
-            yield ("sessionSecret",), "is the client's secret, which the issuer knows; name another one"
+            yield ("sessionSecret",), "is the client's secret, which the issuer knows; name another secret"
 
     def _asks_for_an_id(self) -> Iterable[tuple[Path, str]]:
         if "openid" not in self.scopes:
-            yield ("scopes",), "lack openid, without which an issuer says nothing of who somebody is; add it"
+            yield ("scopes",), "lack openid, without which an issuer returns no identity; add it"

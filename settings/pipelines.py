@@ -21,22 +21,22 @@ CompiledFile = Annotated[
 class Upload(Section):
     """A compiled pipeline. It is uploaded anew, as a further version, when its content has changed."""
 
-    name: Annotated[Name, Field(description="what it is called in Kubeflow Pipelines")]
+    name: Annotated[Name, Field(description="its name in Kubeflow Pipelines")]
     file: Annotated[CompiledFile, Field(description="the compiled pipeline, as kfp's compiler writes it")]
 
 
 class Pipelines(Section):
-    secret: Annotated[SecretKey, Field(description="the secret of this file that is its database's password")] = (
+    secret: Annotated[SecretKey, Field(description="the secret of this file that holds its database's password")] = (
         PIPELINES_DATABASE
     )
     gib: Annotated[int, Field(ge=5, le=16_384, description="size of the database's volume in GiB")] = 20
-    uploads: Annotated[tuple[Upload, ...], Field(description="compiled pipelines to be there")] = ()
+    uploads: Annotated[tuple[Upload, ...], Field(description="compiled pipelines to upload")] = ()
     sandbox: Annotated[
-        bool, Field(description="pods of steps run in gVisor, on pools with sandbox; runs that steps start do not")
+        bool, Field(description="run steps in gVisor, on pools with sandbox; runs that steps start are not sandboxed")
     ] = False
     runs: Annotated[
         tuple[Name, ...],
-        Field(description="runs of training.runs that steps start, each on data of its own, and up does not"),
+        Field(description="runs of training.runs that pipeline steps start instead of `up`"),
     ] = ()
 
     @model_validator(mode="after")
@@ -46,7 +46,7 @@ class Pipelines(Section):
         ]
         said += [(("runs", at), each) for at, each in enumerate(self.runs)]
         twice = [
-            (where, f"{name} is there twice; keep one")
+            (where, f"{name} is listed twice; keep one")
             for at, (where, name) in enumerate(said)
             if any(other == name and there[0] == where[0] for there, other in said[:at])
         ]

@@ -14,23 +14,23 @@ class Pool(Section):
     name: Name
     role: Literal["system", "training", "inference"]
     count: int
-    mig: Annotated[MigProfile | None, Field(description="slices that every GPU of an inference pool is cut into")] = (
-        None
-    )
+    mig: Annotated[
+        MigProfile | None, Field(description="MIG profile that every GPU of an inference pool is partitioned into")
+    ] = None
     time_slices: Annotated[
-        int | None, Field(ge=2, le=16, description="pods that take turns on every GPU of an inference pool")
+        int | None, Field(ge=2, le=16, description="pods that time-share each GPU of an inference pool")
     ] = None
 
     @model_validator(mode="after")
     def _shared_gpus_serve(self) -> Self:
         shared = {"mig": self.mig is not None, "timeSlices": self.time_slices is not None}
         problems: list[tuple[Path, str]] = [
-            ((key,), f"GPUs are shared in pools of role inference, and the role is {self.role}; remove the key")
+            ((key,), f"GPUs are shared in pools of role inference only, and role is {self.role}; remove the key")
             for key, given in shared.items()
             if given and self.role != "inference"
         ]
         if all(shared.values()):
-            problems.append((("timeSlices",), "the pool's GPUs are cut by mig already; remove one of the two"))
+            problems.append((("timeSlices",), "the pool's GPUs are already partitioned by mig; remove one of the two"))
         if problems:
             raise SectionError(problems)
         return self

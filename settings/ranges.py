@@ -20,13 +20,13 @@ def members(pattern: str) -> tuple[str, ...]:
     found = list(_COUNTING.finditer(pattern))
     if not found:
         if "[" in pattern or "]" in pattern:
-            raise ValueError(f"{echo(pattern)} has brackets that count nothing; write them as [1-8] or [01-08]")
+            raise ValueError(f"{echo(pattern)} has brackets without a range; write them as [1-8] or [01-08]")
         return (pattern,)
     first, last = int(found[0][1]), int(found[0][2])
     if len(found) > 1:
-        raise ValueError(f"{echo(pattern)} counts twice; one range is all that a pattern has")
+        raise ValueError(f"{echo(pattern)} has two ranges; a pattern can have only one")
     if not 0 <= last - first < MOST_HOSTS:
-        raise ValueError(f"{echo(pattern)} does not count up, or has more than {MOST_HOSTS} members; write it as [1-8]")
+        raise ValueError(f"{echo(pattern)} does not ascend, or has more than {MOST_HOSTS} members; write it as [1-8]")
     before, after, width = pattern[: found[0].start()], pattern[found[0].end() :], len(found[0][1])
     return tuple(f"{before}{number:0{width}}{after}" for number in range(first, last + 1))
 
@@ -34,7 +34,9 @@ def members(pattern: str) -> tuple[str, ...]:
 def _names(value: str) -> str:
     for name in members(value):
         if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
-            raise ValueError(f"{echo(name)} is no host name: small letters, digits and - between them, 63 at most")
+            raise ValueError(
+                f"{echo(name)} is not a host name: lower-case letters and digits, - between them, 63 at most"
+            )
     return value
 
 
@@ -50,7 +52,7 @@ def _addresses(value: str) -> str:
 def _racks(value: str) -> str:
     for rack in members(value):
         if not re.fullmatch(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,31}", rack):
-            raise ValueError(f"{echo(rack)} is no name of a rack; take letters, digits, - _ and . (32 at most)")
+            raise ValueError(f"{echo(rack)} is not a rack name; use letters, digits, - _ and . (32 at most)")
     return value
 
 

@@ -172,19 +172,22 @@ def _sourceless(platform: Any, datasets: Mapping[int, Mapping[str, Any]]) -> Ite
         return
     for index, dataset in datasets.items():
         if dataset.get("source") is None:
-            sentence = "is missing, and the stack's file system is made empty; type s3://BUCKET/PREFIX of the data"
+            sentence = "is missing, and the stack's new file system is empty; type s3://BUCKET/PREFIX of the data"
             yield ("training", "datasets", index, "source"), sentence
 
 
 def _dataset(datasets: Mapping[int, Mapping[str, Any]], path: Path, wanted: Any) -> Iterable[Problem]:
     name = wanted.get("name") if isinstance(wanted, Mapping) else None
     if isinstance(name, str) and name not in _names(datasets):
-        yield path, _unknown(name, "dataset", _names(datasets)) + "; training.datasets says what there is"
+        yield path, _unknown(name, "dataset", _names(datasets)) + "; training.datasets lists the datasets"
 
 
 def _missing_role(pools: Mapping[int, Mapping[str, Any]]) -> Iterable[Problem]:
     if pools and all(pool.get("role") in ("training", "inference") for pool in pools.values()):
-        yield ("pools",), "no pool has role system, so the operators have nowhere to run; add one of at least 2 nodes"
+        yield (
+            ("pools",),
+            ("no pool has role system, so the operators have nowhere to run; add one with at least 2 nodes"),
+        )
     system = {index: pool.get("count") for index, pool in pools.items() if pool.get("role") == "system"}
     if system and all(count == 0 and isinstance(count, int) for count in system.values()):
         yield ("pools", min(system), "count"), "is 0, so the operators have nowhere to run; type 2 or more"

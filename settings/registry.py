@@ -21,10 +21,8 @@ class Repository(Section):
     """A repository: a tag is pushed once and never moved, each push is scanned, old images go."""
 
     name: RepositoryName
-    keep_images: Annotated[int, Field(ge=1, le=10_000, description="images that stay, the newest ones")] = 100
-    untagged_days: Annotated[
-        int, Field(ge=1, le=365, description="days after which layers of failed or replaced pushes go")
-    ] = 14
+    keep_images: Annotated[int, Field(ge=1, le=10_000, description="number of newest images that are kept")] = 100
+    untagged_days: Annotated[int, Field(ge=1, le=365, description="days after which untagged images are deleted")] = 14
 
 
 class Registry(Section):

@@ -29,5 +29,8 @@ class Sandbox(Section):
 def wrong_place(role: str) -> Iterator[tuple[Path, str]]:
     """What is wrong with a sandbox in a pool of this role."""
     if role != "system":
-        sentence = "gVisor passes on neither MIG nor RDMA and knows few of NVIDIA's drivers, so GPU nodes have none"
-        yield ("sandbox",), f"{sentence}; remove it, and give it to a pool of role system"
+        sentence = (
+            "gVisor passes through neither MIG nor RDMA and supports few of NVIDIA's drivers, so GPU nodes"
+            " cannot have it"
+        )
+        yield ("sandbox",), f"{sentence}; move it to a pool of role system"

@@ -63,7 +63,7 @@ class Section(BaseModel):
 def _misread(value: Any, number: type | None) -> str | None:
     """What is wrong with a value that pydantic would take: text with unseen characters, True in place of a number."""
     if isinstance(value, str) and (unseen := _UNSEEN.search(value)):
-        return f"has the character {unseen[0]!r}, which nobody sees; remove it"
+        return f"has the character {unseen[0]!r}, which is invisible; remove it"
     if isinstance(value, bool) and number:
         return f"must be a {'whole ' if number is int else ''}number, is {str(value).lower()}"
     return None

@@ -20,7 +20,7 @@ def shared_keys(services: Mapping[Place, Mapping[str, Any]]) -> Iterable[Problem
         keys = service.get("keys")
         for place, key in enumerate(keys if isinstance(keys, list | tuple) else ()):
             if isinstance(key, str) and owners.setdefault(key, at) != at:
-                sentence = f"{key!r} is a key of {_named(owners[key])} already; give each service a secret of its own"
+                sentence = f"{key!r} is a key of {_named(owners[key])} already; give each service its own secret"
                 yield ("serving", *at, "keys", place), sentence
 
 
@@ -33,11 +33,11 @@ def published(serving: Any, services: Mapping[Place, Mapping[str, Any]]) -> Iter
         path, named = ("serving", *at), service.get("hostname")
         if service.get("public") is not True:
             if named is not None:
-                yield (*path, "hostname"), "belongs to a public service; add public: true, or remove it"
+                yield (*path, "hostname"), "applies to a public service; add public: true, or remove it"
             continue
         if gateway is None:
             sentence = (
-                "is true, and there is no gateway with TLS before it; add serving.gateway: {domain: llm.example.com, "
+                "is true, but there is no gateway with TLS; add serving.gateway: {domain: llm.example.com, "
                 "issuer: {kind: private-ca}, callers: [10.0.0.0/8]}, or remove public"
             )
             yield (*path, "public"), sentence

@@ -23,7 +23,7 @@ def _model_source(value: str) -> str:
     if hub := _HUB.fullmatch(value):
         if not _COMMIT.fullmatch(hub["revision"] or ""):
             raise ValueError(
-                f"{echo(value)} names what may change: a hub's branch or tag; pin the commit, "
+                f"{echo(value)} names a branch or tag of the hub, which can move; pin the commit: "
                 f"hf://{hub['repository']}@ and its 40 hex digits, which the model's page lists under Files, History"
             )
         return value
@@ -49,8 +49,8 @@ ModelSource = Annotated[
     str,
     AfterValidator(_model_source),
     Field(
-        description=f"{_FORMS}: copied to the shared file system once, but for a claim of namespace inference, "
-        "which holds it already",
+        description=f"{_FORMS}: copied to the shared file system once, except from a claim of namespace inference,"
+        f" which is used in place",
         json_schema_extra={"pattern": rf"^({S3_PATTERN}|hf://[\w.-]+/[\w.-]+@[0-9a-f]{{40}}|pvc://[^/]+/.+)$"},
     ),
 ]
@@ -65,7 +65,10 @@ Sha256 = Annotated[
 ]
 SumsDigest = Annotated[
     Sha256 | None,
-    Field(description="SHA-256 of the file SHA256SUMS beside the weights; None = compared with it if it is there"),
+    Field(
+        description="SHA-256 of the file SHA256SUMS next to the weights; None = SHA256SUMS is used if it exists,"
+        " but not pinned"
+    ),
 ]
 
 
@@ -74,19 +77,19 @@ Keys = Annotated[
     Field(
         min_length=1,
         max_length=2,
-        description="secrets of this stack that let callers in: one, or the new and the old one while callers "
-        "change; the first is the one that the program itself sends",
+        description="secrets of this stack that are valid API keys: one, or two during a rotation; the program"
+        " itself uses the first",
     ),
 ]
 Public = Annotated[
     bool,
-    Field(description="true: callers from outside reach it through serving.gateway; false: pods of the cluster alone"),
+    Field(description="true: reachable from outside through serving.gateway; false: from pods of the cluster only"),
 ]
 PublicName = Annotated[
-    Hostname | None, Field(description="where a public service is found; None = NAME.DOMAIN of the gateway")
+    Hostname | None, Field(description="hostname of a public service; None = NAME.DOMAIN of the gateway")
 ]
 RequestsPerMinute = Annotated[
-    int, Field(ge=1, le=1_000_000, description="what the gateway lets through to a public service, of all callers")
+    int, Field(ge=1, le=1_000_000, description="rate limit of a public service, over all callers")
 ]
 
 
@@ -120,35 +123,37 @@ class Service(Section):
     ] = "none"
     kv_cache_dtype: Annotated[Literal["auto", "fp8"], Field(description="auto = the weights' own type")] = "auto"
     max_num_seqs: Annotated[
-        int | None, Field(ge=1, le=65_536, description="requests of a batch; None = vLLM's for the GPU")
+        int | None,
+        Field(ge=1, le=65_536, description="maximum number of requests in a batch; None = vLLM's default for the GPU"),
     ] = None
     max_num_batched_tokens: Annotated[
-        int | None, Field(ge=1, le=16_777_216, description="tokens of a step; None = vLLM's for the GPU")
+        int | None,
+        Field(ge=1, le=16_777_216, description="maximum number of tokens in a step; None = vLLM's default for the GPU"),
     ] = None
-    prefix_caching: Annotated[bool, Field(description="prompts that begin alike share their cache")] = True
-    chunked_prefill: Annotated[bool, Field(description="long prompts are read in parts, between the others' steps")] = (
-        True
-    )
+    prefix_caching: Annotated[bool, Field(description="prompts with the same prefix share their cache")] = True
+    chunked_prefill: Annotated[
+        bool, Field(description="long prompts are processed in chunks, between other requests' steps")
+    ] = True
     adapters: tuple[Adapter, ...] = ()
     max_loras: Annotated[
-        int | None, Field(ge=1, le=1024, description="adapters of one batch, which GPUs hold; None = all there are")
+        int | None, Field(ge=1, le=1024, description="adapters that one batch may mix and GPUs hold; None = all")
     ] = None
     min_replicas: Annotated[int, Field(ge=1, le=4096)] = 1
     max_replicas: Annotated[int, Field(ge=1, le=4096)] = 1
     waiting_per_replica: Annotated[int, Field(ge=1, le=65_536, description="HPA target: requests waiting per pod")] = 5
-    kv_cache_percent: Annotated[int, Field(ge=1, le=100, description="HPA target: use of the KV cache per pod")] = 80
+    kv_cache_percent: Annotated[int, Field(ge=1, le=100, description="HPA target: KV cache usage per pod")] = 80
     scale_up_seconds: Annotated[
-        int, Field(ge=1, le=1800, description="how long load must ask for a replica more, and the time to the next one")
+        int, Field(ge=1, le=1800, description="seconds of high load before a replica is added, and between additions")
     ] = 120
     scale_down_seconds: Annotated[
-        int, Field(ge=1, le=1800, description="how long load must ask for fewer, and the time to the next one less")
+        int, Field(ge=1, le=1800, description="seconds of low load before a replica is removed, and between removals")
     ] = 300
     keys: Keys = (API_TOKEN,)
     token_groups: Annotated[
         tuple[Group, ...],
         Field(
             max_length=32,
-            description="groups of the issuer of gateway.people whose members may ask by a token; none = keys alone",
+            description="groups of the issuer of gateway.people whose members may call with a token; empty = keys only",
         ),
     ] = ()
     public: Public = False
@@ -156,11 +161,13 @@ class Service(Section):
     requests_per_minute: RequestsPerMinute = 600
     placement: Annotated[
         Literal["pack", "spread"],
-        Field(description="pack = on the fullest node with room; spread = each replica on a node of its own"),
+        Field(description="pack = on the fullest node with capacity; spread = each replica on a different node"),
     ] = "pack"
     drain_seconds: Annotated[
         int | None,
-        Field(ge=1, le=7200, description="how long a replica that stops goes on with its requests; None = planned"),
+        Field(
+            ge=1, le=7200, description="seconds that a terminating replica has to complete its requests; None = planned"
+        ),
     ] = None
 
     @model_validator(mode="after")
@@ -180,9 +187,9 @@ class Service(Section):
         for index, adapter in enumerate(self.adapters):
             if adapter.name in seen:
                 yield ("adapters", index, "name"), f"{echo(adapter.name)} is {seen[adapter.name]}; choose another"
-            seen.setdefault(adapter.name, f"already the name of adapters[{index}]")
+            seen.setdefault(adapter.name, f"is already the name of adapters[{index}]")
         if self.max_loras is not None and not self.adapters:
-            yield ("maxLoras",), "means nothing without adapters; remove it or add them"
+            yield ("maxLoras",), "has no effect without adapters; remove it or add them"
 
 
 class Triton(Section):
@@ -215,12 +222,13 @@ def _keys_apart(keys: tuple[str, ...]) -> Iterable[tuple[Path, str]]:
         yield ("keys", 1), f"is {keys[1]!r} like the first; name another secret, or one only"
     for index, key in enumerate(keys):
         if key == HUB_TOKEN:
-            yield ("keys", index), f"is {HUB_TOKEN}, which opens the hub and no service; name another secret"
+            yield (
+                ("keys", index),
+                (f"is {HUB_TOKEN}, which is the hub's token, not a service's key; name another secret"),
+            )
 
 
 class Serving(Section):
     services: tuple[Service, ...] = ()
     triton: tuple[Triton, ...] = ()
-    gateway: Annotated[Gateway | None, Field(description="None = nothing is reached from outside of the cluster")] = (
-        None
-    )
+    gateway: Annotated[Gateway | None, Field(description="None = nothing is reachable from outside the cluster")] = None

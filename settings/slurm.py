@@ -20,27 +20,25 @@ class PriorityWeights(Section):
     fair_share: Annotated[Weight, Field(description="how little its account has used of its share")] = 10_000
     job_size: Annotated[Weight, Field(description="how much of the cluster it asks for")] = 1000
     partition: Annotated[Weight, Field(description="the priority of its partition")] = 1000
-    qos: Annotated[Weight, Field(description="runs of priority training stand before experiments by it")] = 10_000
+    qos: Annotated[Weight, Field(description="puts runs of priority training ahead of experiments")] = 10_000
 
 
 class Slurm(Section):
     """Limits and shares of Slurm. Queues become accounts, with their weight as the share; runs become batch scripts."""
 
     max_jobs_per_user: Annotated[
-        int | None, Field(ge=1, le=100_000, description="jobs of one user that run at once; None = no limit")
+        int | None, Field(ge=1, le=100_000, description="running jobs per user; None = no limit")
     ] = None
     max_hours: Annotated[float | None, Field(gt=0, le=8784, description="longest job; None = no limit")] = None
     preempt: Annotated[
         Literal["requeue", "cancel", "off"],
-        Field(description="what becomes of experiments whose GPUs a run of priority training needs"),
+        Field(description="what happens to experiments when a run of priority training needs their GPUs"),
     ] = "requeue"
-    half_life_days: Annotated[
-        int, Field(ge=1, le=365, description="after so many days what was used counts half against its account")
-    ] = 7
-    weights: PriorityWeights = Field(
-        default_factory=PriorityWeights, description="what the priority of a waiting job is made of"
-    )
-    shared_path: Annotated[HostPath, Field(description="where every machine has the shared file system")] = (
+    half_life_days: Annotated[int, Field(ge=1, le=365, description="half-life of past usage in days")] = 7
+    weights: PriorityWeights = Field(default_factory=PriorityWeights, description="weights of a waiting job's priority")
+    shared_path: Annotated[HostPath, Field(description="mount point of the shared file system on every machine")] = (
         "/mnt/shared"
     )
-    scratch_path: Annotated[HostPath, Field(description="where a machine with GPUs has its own disks")] = "/scratch"
+    scratch_path: Annotated[HostPath, Field(description="mount point of the local disks on machines with GPUs")] = (
+        "/scratch"
+    )

@@ -48,7 +48,7 @@ class _Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, _ in node.value:
             if key.value in seen:
-                problem = f"{key.value} stands here a second time"
+                problem = f"{key.value} is here twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
@@ -63,10 +63,10 @@ def parse(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise SettingsError([f"{path.name}: is not UTF-8 text; write it as such"]) from None
+        raise SettingsError([f"{path.name}: is not UTF-8 text; save it as UTF-8"]) from None
     content = read(text, path.name)
     if not isinstance(content, dict):
-        raise SettingsError([f"{path.name}: is empty; begin it with config:"])
+        raise SettingsError([f"{path.name}: is empty; start it with config:"])
     return content
 
 
@@ -78,9 +78,7 @@ def read(text: str, name: str) -> Any:
 @lru_cache(maxsize=256)
 def _read(text: str, name: str) -> Any:
     if len(text) > MOST_BYTES:
-        raise SettingsError(
-            [f"{name}: has {len(text)} characters; a stack file has {MOST_BYTES} at most, so divide it"]
-        )
+        raise SettingsError([f"{name}: has {len(text)} characters; a stack file may have {MOST_BYTES}; split it"])
     try:
         content = yaml.load(text, _Loader)  # noqa: S506
         values = _values(content, {})
@@ -88,11 +86,11 @@ def _read(text: str, name: str) -> Any:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""
         problem = getattr(error, "problem", None) or "cannot be parsed"
-        raise SettingsError([f"{name}{line}: {problem}; correct the YAML there"]) from None
+        raise SettingsError([f"{name}{line}: {problem}; correct the YAML"]) from None
     except RecursionError:
         raise SettingsError([f"{name}: is nested too deeply to be read; flatten it"]) from None
     if values is None:
-        raise SettingsError([f"{name}: something in it holds itself, through an alias (*); write it out"])
+        raise SettingsError([f"{name}: a value contains itself through an alias (*); write it out"])
     if values > MOST_VALUES:
         said = f"holds more than {MOST_VALUES} values, its aliases (*) written out"
         raise SettingsError([f"{name}: {said}; write out what is meant, without aliases of aliases"])

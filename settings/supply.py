@@ -68,10 +68,19 @@ class Signatures(Section):
     keyless: Annotated[Keyless | None, Field(description="the signer by its identity, in place of a key")] = None
     namespaces: Annotated[
         tuple[Name, ...],
-        Field(min_length=1, max_length=64, description="where only signed images run: those of workloads and teams"),
+        Field(
+            min_length=1,
+            max_length=64,
+            description="namespaces in which only signed images run: those of workloads and teams",
+        ),
     ] = ("training", "inference")
     replicas: Annotated[
-        int, Field(ge=1, le=5, description="pods that check; while none answers, no new pod starts in the namespaces")
+        int,
+        Field(
+            ge=1,
+            le=5,
+            description="replicas of the admission controller; while none answers, no new pod starts in the namespaces",
+        ),
     ] = 3
 
     @model_validator(mode="after")
@@ -80,7 +89,7 @@ class Signatures(Section):
             said = "names no signer" if self.key is None else "names two signers"
             raise SectionError([((), f"{said}; set supply.signatures.key, or supply.signatures.keyless")])
         if len(set(self.namespaces)) != len(self.namespaces):
-            raise SectionError([(("namespaces",), "names a namespace twice; leave one of them out")])
+            raise SectionError([(("namespaces",), "lists a namespace twice; remove one")])
         return self
 
 
@@ -88,15 +97,15 @@ class Supply(Section):
     registry: Annotated[
         RegistryPrefix | None,
         Field(
-            description="where all images come from: each stands below it by its whole name, its own registry's host "
-            "first; None = from their makers"
+            description="registry of all images, each under its full original name, registry host included; None ="
+            " the vendors' registries"
         ),
     ] = None
     charts: Annotated[
         Directory | None,
         Field(
-            description="directory beside the stack file with the charts' packages, as make charts fetches and checks "
-            "them; None = Helm fetches them itself, unchecked"
+            description="directory next to the stack file with the charts' packages, as fetched and verified by make"
+            " charts; None = Helm fetches them, unverified"
         ),
     ] = None
     signatures: Annotated[
@@ -107,7 +116,7 @@ class Supply(Section):
     @model_validator(mode="after")
     def _can_hold_signatures(self) -> Self:
         if self.signatures is not None and self.registry is None:
-            said = "are looked for beside the images, and nobody signs at their makers' registries for you"
+            said = "are stored next to the images, and you cannot sign images in their vendors' registries"
             raise SectionError([(("signatures",), f"{said}; set supply.registry to one that you push to")])
         return self
 
@@ -128,7 +137,7 @@ class Cache(Section):
     credentials: Annotated[
         dict[Host, CredentialArn],
         Field(
-            default_factory=dict, description="secrets with which ECR signs in to registries that ask for it, by host"
+            default_factory=dict, description="ARNs of secrets with which ECR signs in to upstream registries, by host"
         ),
     ]
 
@@ -137,8 +146,8 @@ class AwsSupply(Supply):
     cache: Annotated[
         Cache | None,
         Field(
-            description="ECR fetches each image by itself when it is first pulled (pull through cache), below "
-            "supply.registry, which is the account's; None = somebody copied the images there"
+            description="pull through cache: ECR fetches each image when it is first pulled, below supply.registry,"
+            " which belongs to the account; None = you copy the images there"
         ),
     ] = None
 
@@ -146,9 +155,9 @@ class AwsSupply(Supply):
     def _is_of_a_registry(self) -> Self:
         if self.cache is not None and self.registry is None:
             raise SectionError(
-                [(("cache",), "caches for no registry; set supply.registry to ACCOUNT.dkr.ecr.REGION.amazonaws.com")]
+                [(("cache",), "needs a registry; set supply.registry to ACCOUNT.dkr.ecr.REGION.amazonaws.com")]
             )
         if self.cache is not None and self.signatures is not None:
-            said = "is filled when a node first pulls, and admission looks for signatures before that"
+            said = "is filled when a node first pulls an image, but admission checks signatures before that"
             raise SectionError([(("cache",), f"{said}; remove supply.cache and copy images (make images)")])
         return self

@@ -46,11 +46,13 @@ class Switches(Section):
         count, problems = len(members(self.name)), list[tuple[Path, str]]()
         if self.guids and len(self.guids) != count:
             problems.append(
-                (("guids",), f"has {len(self.guids)} for {count} switches ({self.name}); name one for each")
+                (("guids",), f"has {len(self.guids)} for {count} switches ({self.name}); give one for each")
             )
         places = (len(members(self.racks)) if self.racks else 0) * len(self.units)
         if (self.racks is not None or self.units) and places != count:
-            sentence = f"racks and units make {places} places for {count} switches ({self.name}); let them be as many"
+            sentence = (
+                f"racks and units make {places} places for {count} switches ({self.name}); give the same number of each"
+            )
             problems.append((("units",), sentence))
         if problems:
             raise SectionError(problems)

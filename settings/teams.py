@@ -24,13 +24,13 @@ class Member(Section):
     """
 
     role: Literal["viewer", "trainer", "operator"]
-    arn: Annotated[Arn | None, Field(description="on AWS: the role or user; None = they are told by group")] = None
-    group: Annotated[GroupName | None, Field(description="the group; None = they are told by arn")] = None
+    arn: Annotated[Arn | None, Field(description="on AWS: the role or user; None = identified by group")] = None
+    group: Annotated[GroupName | None, Field(description="the group; None = identified by arn")] = None
 
     @model_validator(mode="after")
     def _one_way_to_be_known(self) -> Self:
         if (self.arn is None) is (self.group is None):
-            raise SectionError([((), "says arn and group, or neither; people are known by one of them")])
+            raise SectionError([((), "needs either arn or group, not both; set one of them")])
         return self
 
 
@@ -38,12 +38,14 @@ class Team(Section):
     """People with a namespace, a queue and a share of their own. Its namespace is called team-NAME."""
 
     name: Name
-    queue: Annotated[Name, Field(description="one of scheduling.queues, and of no other team")]
-    gpus: Annotated[int, Field(ge=0, le=1_000_000, description="GPUs that its pods may hold at once")]
-    storage_gib: Annotated[int, Field(ge=0, le=10_000_000, description="volumes of its claims together")] = 500
+    queue: Annotated[Name, Field(description="one of scheduling.queues, not shared with another team")]
+    gpus: Annotated[int, Field(ge=0, le=1_000_000, description="GPU quota")]
+    storage_gib: Annotated[int, Field(ge=0, le=10_000_000, description="storage quota in GiB")] = 500
     monthly_usd: Annotated[
         float | None,
-        Field(gt=0, le=100_000_000, description="what its GPUs may cost in a month; None = as the quota has it"),
+        Field(
+            gt=0, le=100_000_000, description="budget of its GPUs per month in USD; None = no limit beyond the quota"
+        ),
     ] = None
     reaches: Annotated[
         tuple[HostPattern, ...] | None,
@@ -58,7 +60,7 @@ class Team(Section):
     def _each_member_once(self) -> Self:
         known = [(each.arn, each.group) for each in self.members]
         problems: list[tuple[Path, str]] = [
-            (("members", index), "is named above already; give people one role in a team")
+            (("members", index), "is listed above already; give each member one role in a team")
             for index, each in enumerate(known)
             if each in known[:index]
         ]
@@ -75,16 +77,19 @@ def about_teams(data: Mapping[str, Any], teams: Mapping[int, Mapping[str, Any]])
     for index, team in teams.items():
         queue, name = team.get("queue"), str(team.get("name"))
         if isinstance(queue, str) and owners.setdefault(queue, name) != name:
-            yield ("teams", index, "queue"), f"{queue} is team {owners[queue]}'s; give each team a queue of its own"
+            yield ("teams", index, "queue"), f"{queue} is team {owners[queue]}'s; give each team its own queue"
         if team.get("reaches") is not None and platform.get("kind") != "metal":
             sentence = "the VPC CNI's policies know no names (EKS has those in Auto Mode alone); remove it"
             yield ("teams", index, "reaches"), sentence
         for place, member in enumerate(_list(team, "members")):
             arn = member.get("arn") if isinstance(member, Mapping) else None
             if arn is not None and platform.get("kind") == "metal":
-                yield ("teams", index, "members", place, "arn"), "people have ARNs on AWS only; name their group"
+                yield ("teams", index, "members", place, "arn"), "ARNs exist on AWS only; use group"
             elif arn is not None and str(arn) in above:
-                sentence = "administers the cluster already (security), and EKS knows each principal once; remove one"
+                sentence = (
+                    "is an administrator of the cluster already (security), and EKS accepts each principal"
+                    " once; remove one"
+                )
                 yield ("teams", index, "members", place, "arn"), sentence
 
 

@@ -26,22 +26,22 @@ class Tracking(Section):
 
     kind: Annotated[
         Literal["mlflow", "wandb", "neptune"],
-        Field(description="mlflow = a server of the stack's own; wandb = Weights & Biases; neptune has ended"),
+        Field(description="mlflow = a server in the cluster; wandb = Weights & Biases; neptune was discontinued"),
     ] = "mlflow"
     secret: Annotated[
         SecretKey | None,
         Field(
-            description="the secret of this file that is the database's password (mlflow) or the key (wandb); "
-            f"None = {TRACKING_DATABASE}, {TRACKING_KEY}"
+            description="the secret of this file that holds the database's password (mlflow) or the key (wandb);"
+            " None = {TRACKING_DATABASE}, {TRACKING_KEY}"
         ),
     ] = None
     gib: Annotated[int, Field(ge=5, le=16_384, description="size of the database's volume in GiB")] = 20
     backup_hours: Annotated[
         Literal[1, 2, 3, 4, 6, 8, 12, 24] | None,
-        Field(description="hours between two copies of the database to the object store; None = there are none"),
+        Field(description="hours between two backups of the database to the object store; None = no backups"),
     ] = 24
-    host: Annotated[Host, Field(description="where Weights & Biases is asked")] = "api.wandb.ai"
-    entity: Annotated[Project | None, Field(description="team or person there; None = whom the key is of")] = None
+    host: Annotated[Host, Field(description="host of Weights & Biases")] = "api.wandb.ai"
+    entity: Annotated[Project | None, Field(description="team or user there; None = the key's owner")] = None
     project: Annotated[Project | None, Field(description="project there; None = the stack's name")] = None
 
     @model_validator(mode="after")

@@ -45,7 +45,7 @@ class Matching:
 
 def _versioned(value: str) -> str:
     if value.endswith(":latest"):
-        raise ValueError(f"{echo(value)} names whatever is newest; name a version")
+        raise ValueError(f"{echo(value)} is a tag that moves; name a version")
     return value
 
 
@@ -83,8 +83,8 @@ def _zone_name(value: str) -> str:
     if value[:-1] in REGIONS and value[-1:].isalpha():
         begin = zone_prefix(value[:-1])
         raise ValueError(
-            f"{echo(value)} is a zone's name, which means another place in another account; write its id, which begins "
-            f"with {begin}-az (aws ec2 describe-availability-zones --region {value[:-1]} lists both)"
+            f"{echo(value)} is a zone name, which differs between accounts; write the zone id, which starts with"
+            f" {begin}-az (aws ec2 describe-availability-zones --region {value[:-1]} lists both)"
         )
     return value
 
@@ -97,7 +97,7 @@ _BUCKETS_OF_AWS = re.compile(
 
 def _bucket(value: str) -> str:
     if _BUCKETS_OF_AWS.fullmatch(value):
-        raise ValueError(f"{echo(value)} is a name that S3 keeps for itself, so no such bucket can be; name the bucket")
+        raise ValueError(f"{echo(value)} is a name reserved by S3, so no such bucket can exist; name the bucket")
     return value
 
 
@@ -106,7 +106,7 @@ def reserved(*words: str, owner: str, what: str) -> AfterValidator:
 
     def check(value: str) -> str:
         if value in words:
-            raise ValueError(f"{echo(value)} is {what}, which {owner} makes itself; choose another name")
+            raise ValueError(f"{echo(value)} is {what}, which {owner} creates itself; choose another name")
         return value
 
     return AfterValidator(check)
@@ -114,7 +114,7 @@ def reserved(*words: str, owner: str, what: str) -> AfterValidator:
 
 def _not_of_kubernetes(value: str) -> str:
     if value.startswith("kube-"):
-        raise ValueError(f"{echo(value)} begins as what Kubernetes keeps for itself (kube-); choose another name")
+        raise ValueError(f"{echo(value)} starts with kube-, which is reserved for Kubernetes; choose another name")
     return value
 
 
@@ -134,15 +134,17 @@ def s3_uri(value: str, forms: str = "s3://BUCKET/PREFIX") -> str:
         raise ValueError(f"{echo(value)} is not {forms}")
     if wild := next((each for each in value if each in "*?$"), None):
         raise ValueError(
-            f"{echo(value)} has {wild!r} in it, which stands for other objects in the rights that are made of it; "
-            "name one bucket and one directory"
+            f"{echo(value)} has {wild!r} in it, a wildcard in the IAM policy made from it; name one bucket and one"
+            f" directory"
         )
     if not re.fullmatch(_BUCKET, bucket):
-        raise ValueError(f"{echo(value)} names no bucket: {echo(bucket)} is not a name that S3 gives; name the bucket")
+        raise ValueError(
+            f"{echo(value)} names no bucket: {echo(bucket)} is not a valid S3 bucket name; name the bucket"
+        )
     _bucket(bucket)
     if not re.fullmatch(_KEY, prefix) or any(step in ("", ".", "..") for step in prefix.rstrip("/").split("/")):
         raise ValueError(
-            f"{echo(value)} names no directory: write its steps in letters, digits and ! _ - . ' ( ) + = @ , : "
+            f"{echo(value)} has no valid directory: write its parts in letters, digits and ! _ - . ' ( ) + = @ , : "
             "and none empty, . or .."
         )
     return value.rstrip("/")
@@ -153,8 +155,8 @@ def _day(value: Any) -> date:
         try:
             return date.fromisoformat(value)
         except ValueError as error:
-            raise ValueError(f"{echo(value)} is not a day ({error})") from None
-    raise ValueError('is not a day; write it in quotes as "2027-12-31"')
+            raise ValueError(f"{echo(value)} is not a date ({error})") from None
+    raise ValueError('is not a date; write it in quotes, as "2027-12-31"')
 
 
 def _moment(value: Any) -> datetime:
@@ -163,8 +165,8 @@ def _moment(value: Any) -> datetime:
         try:
             return datetime.fromisoformat(value)
         except ValueError as error:
-            raise ValueError(f"{value!r} is not a moment ({error})") from None
-    raise ValueError('is not a moment in UTC; write it in quotes as "2027-12-31T18:00Z"')
+            raise ValueError(f"{value!r} is not a time ({error})") from None
+    raise ValueError('is not a time in UTC; write it in quotes, as "2027-12-31T18:00Z"')
 
 
 def _private_network(value: str) -> str:

@@ -52,7 +52,7 @@ class Parallelism(Section):
     expert: Degree = 1
     data: Degree | None = None
     virtual_stages: Annotated[
-        int, Field(ge=1, le=512, description="parts of a stage's layers that interleaved 1F1B takes in turn; 1 = none")
+        int, Field(ge=1, le=512, description="model chunks per stage for interleaved 1F1B; 1 = not interleaved")
     ] = 1
 
 
@@ -61,9 +61,9 @@ class Dataset(Section):
 
     name: Name
     gb: Annotated[float, Field(gt=0, le=10_000_000, description="decimal GB of an epoch")]
-    source: Annotated[S3Uri | None, Field(description="None = the site's file system holds it already")] = None
+    source: Annotated[S3Uri | None, Field(description="None = it is already on the site's file system")] = None
     snapshot: Annotated[
-        LineageWord | None, Field(description="which state of the data this is; a label of the jobs that read it")
+        LineageWord | None, Field(description="version of the data; a label of the jobs that read it")
     ] = None
 
 
@@ -86,7 +86,7 @@ class Expected(Section):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if self.tokens_per_second is None and self.mfu is None:
-            raise SectionError([((), "says nothing; add tokensPerSecond, mfu or both")])
+            raise SectionError([((), "is empty; add tokensPerSecond, mfu or both")])
         return self
 
 
@@ -107,7 +107,7 @@ _ABOUT_THE_MODEL = {
 }
 
 
-RunName = Annotated[Name, reserved("default", owner="Kubernetes", what="the account of pods that name none")]
+RunName = Annotated[Name, reserved("default", owner="Kubernetes", what="the service account of pods that name none")]
 """A run's service account has its name and its rights; that of the namespace would hand them to every pod there."""
 
 
@@ -122,11 +122,11 @@ class TrainingRun(Section):
     nodes: Annotated[int, Field(ge=1, le=4096)]
     queue: Name
     priority: Annotated[
-        Literal["training", "experiments"], Field(description="experiments give way to training of their queue")
+        Literal["training", "experiments"], Field(description="training preempts experiments in the same queue")
     ] = "training"
     image: Image
     framework: Annotated[
-        Framework, Field(description="who reads the plan's degrees, batch and places; script = nobody")
+        Framework, Field(description="framework that receives the plan's degrees, batch sizes and paths; script = none")
     ] = "script"
     api: Annotated[
         Literal["v1", "v2"],
@@ -144,15 +144,17 @@ class TrainingRun(Section):
     ] = "torchrun"
     script: Annotated[
         tuple[str, ...],
-        Field(description="what the launcher runs, with its arguments; of framework reference its arguments alone"),
+        Field(description="what the launcher runs, with its arguments; for framework reference only the arguments"),
     ] = ()
     elastic: Annotated[Elastic | None, Field(description="None = all nodes or none")] = None
     numa_binding: Annotated[
-        NumaBinding | None, Field(description="processes stay with the cores of their GPU; None = the kubelet's choice")
+        NumaBinding | None,
+        Field(description="pin processes to the cores near their GPU; None = as the kubelet decides"),
     ] = None
     profile: Profile | None = None
     nccl: Annotated[
-        tuple[Variable, ...], Field(description="variables over those of the platform; NCCL's defaults are right")
+        tuple[Variable, ...],
+        Field(description="variables that override the platform's; NCCL's defaults are usually right"),
     ] = ()
     shm_gib: Annotated[int, Field(ge=1, le=65_536)] = 64
     model: Annotated[str | None, Field(description="row of the model catalogue, e.g. llama-3-70b")] = None
@@ -160,45 +162,49 @@ class TrainingRun(Section):
     precision: Literal["bf16", "fp8"] = "bf16"
     gradients: Literal["bf16", "fp32"] = "bf16"
     sharding: Annotated[
-        Literal["none", "zero1", "zero2", "zero3", "fsdp"], Field(description="what data parallel ranks share out")
+        Literal["none", "zero1", "zero2", "zero3", "fsdp"], Field(description="what data-parallel ranks shard")
     ] = "fsdp"
     software: Annotated[
         Literal["megatron", "fsdp", "deepspeed", "automodel"] | None,
         Field(
             description="family whose published rates the forecast takes: megatron (NeMo too), fsdp (torchtitan, "
-            "llm-foundry), deepspeed, automodel (FSDP with expert parallelism); None = as sharding and parallelism tell"
+            "llm-foundry), deepspeed, automodel (FSDP with expert parallelism); None = derived from sharding and"
+            " parallelism"
         ),
     ] = None
     parallelism: Parallelism = Field(default_factory=Parallelism)
-    micro_batch: Annotated[int, Field(ge=1, le=65_536, description="sequences of one pass of a model replica")] = 1
-    accumulation: Annotated[int, Field(ge=1, le=65_536, description="passes before the optimizer steps")] = 1
+    micro_batch: Annotated[
+        int, Field(ge=1, le=65_536, description="micro-batch: sequences per pass of a model replica")
+    ] = 1
+    accumulation: Annotated[
+        int, Field(ge=1, le=65_536, description="gradient accumulation: passes per optimizer step")
+    ] = 1
     sequence_length: Annotated[int, Field(ge=16, le=16_777_216, description="tokens")] = 8192
-    recompute: Annotated[
-        Literal["none", "selective", "full"], Field(description="activations that are computed again, not kept")
-    ] = "selective"
-    dataset: Annotated[Reading | None, Field(description="what the run finds below /data; None = nothing")] = None
+    recompute: Annotated[Literal["none", "selective", "full"], Field(description="activation recomputation")] = (
+        "selective"
+    )
+    dataset: Annotated[Reading | None, Field(description="dataset mounted at /data; None = none")] = None
     checkpoint: Checkpoint | None = None
     expected: Expected | None = None
-    tokens_billion: Annotated[
-        float | None, Field(gt=0, le=1_000_000, description="what the run trains on in the end, in 10^9 tokens")
-    ] = None
-    restarts: Annotated[
-        int, Field(ge=0, le=1000, description="times that the whole gang may begin again at a checkpoint")
-    ] = 3
+    tokens_billion: Annotated[float | None, Field(gt=0, le=1_000_000, description="total training tokens in 10^9")] = (
+        None
+    )
+    restarts: Annotated[int, Field(ge=0, le=1000, description="maximum number of restarts of the gang")] = 3
     deadline_hours: Annotated[
         float | None,
         Field(
             gt=0,
             le=8784,
-            description="the run is ended so many hours after it was made, its wait in the queue too; None = never",
+            description="the run is terminated this many hours after its creation, time in the queue included; None"
+            " = never",
         ),
     ] = None
     metrics_port: Annotated[
         int | None,
-        Field(ge=1024, le=65_535, description="where the script of rank 0 answers /metrics; None = it tells nothing"),
+        Field(ge=1024, le=65_535, description="port on which rank 0 serves /metrics; None = no metrics"),
     ] = None
     commit: Annotated[
-        LineageWord | None, Field(description="of the script's source, such as a commit; a label of the run's jobs")
+        LineageWord | None, Field(description="version of the script, such as a commit; a label of the run's jobs")
     ] = None
     follow_ups: Annotated[
         tuple[FollowUp, ...], Field(description="evaluations and exports of the run's checkpoints")
@@ -208,7 +214,7 @@ class TrainingRun(Section):
     def _keys_about_a_model_have_one(self) -> Self:
         lost = [alias for name, alias in _ABOUT_THE_MODEL.items() if name in self.model_fields_set]
         if self.model is None and lost:
-            raise SectionError([(("model",), f"is missing, and {', '.join(lost)} say something about it; name it")])
+            raise SectionError([(("model",), f"is missing, and {', '.join(lost)} depend on it; name it")])
         return self
 
     @model_validator(mode="after")
@@ -216,17 +222,17 @@ class TrainingRun(Section):
         problems: list[tuple[Path, str]] = []
         if not self.script and self.framework != "reference":
             problems.append(
-                (("script",), "is missing: torchrun has nothing to run; name the file, or set framework: reference")
+                (("script",), "is missing, so torchrun has nothing to run; name the file, or set framework: reference")
             )
         if self.framework != "script" and self.model is None:
-            sentence = f"is missing, and framework {self.framework} is told what the planner computes for it; name it"
+            sentence = f"is missing, and framework {self.framework} gets its arguments from the planner; name it"
             problems.append((("model",), sentence))
         if self.framework == "script" and self.profile is not None:
             problems.append(
                 (
                     ("profile",),
-                    "is told to a framework, and a script of the user's reads no flags of ours; "
-                    "set framework, or remove it",
+                    "is passed to a framework, and a script of your own reads none of these flags; set framework, or"
+                    " remove it",
                 )
             )
         if self.elastic and self.elastic.min_nodes > self.nodes:
@@ -247,15 +253,15 @@ class TrainingRun(Section):
 class Training(Section):
     gates: Annotated[
         Gates | None,
-        Field(description="nodes are measured, and runs come to those that passed; None = runs start unmeasured"),
+        Field(description="tests of nodes before runs, which use only nodes that passed; None = no tests"),
     ] = None
     failures_per_1000_node_days: Annotated[
         float | None,
         Field(
             gt=0,
             le=1000,
-            description="failures in 1,000 days of a node of eight GPUs, as the site counts them; None = what was "
-            "published of the GPU: 7.1 (A100), 3.8 (H100, H200), 6.5 elsewhere",
+            description="failures per 1,000 node-days of an eight-GPU node, as measured on site; None = the"
+            " published rate of the GPU: 7.1 (A100), 3.8 (H100, H200), 6.5 elsewhere",
         ),
     ] = None
     datasets: tuple[Dataset, ...] = ()
@@ -264,11 +270,9 @@ class Training(Section):
     trial_database: Annotated[
         TrialDatabase | None, Field(description="None = where there are experiments, one of the defaults below")
     ] = None
-    tracking: Annotated[
-        Tracking | None, Field(description="where runs tell how they get on; None = nowhere but their logs")
-    ] = None
+    tracking: Annotated[Tracking | None, Field(description="experiment tracker of runs; None = logs only")] = None
     pipelines: Annotated[
-        Pipelines | None, Field(description="Kubeflow Pipelines in the cluster; None = there are none")
+        Pipelines | None, Field(description="Kubeflow Pipelines in the cluster; None = not installed")
     ] = None
 
     @property

@@ -1,1 +1,1 @@
-"""A stack on a real account, cheapest part first, within a budget, and torn down again (`make smoke`)."""
+"""Deploys a stack to a real account, cheapest part first, within a budget, and destroys it again (`make smoke`)."""

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m smoke", description=__doc__)
     parser.add_argument("--stack", required=True, help="the stack to try; it must be empty and may not be protected")
     parser.add_argument("--budget", required=True, type=float, metavar="USD", help="the most that it may cost")
-    parser.add_argument("--hours", type=float, default=2.0, help="after these, whatever stands is torn down")
+    parser.add_argument("--hours", type=float, default=2.0, help="after these, everything is destroyed")
     options = parser.parse_args(arguments)
     file = Path(f"Pulumi.{options.stack}.yaml")
     try:
@@ -33,14 +33,14 @@ def main(arguments: Sequence[str]) -> int:
         tried = stages(content.get("config") or {}, sections_in(file), datetime.now(UTC).date())
         _within(worst_usd(tried, options.hours), options.budget, options.hours)
         if held := held_by(options.stack):
-            raise Refused(f"the stack holds {held} resources, which the teardown would delete; take an empty stack")
+            raise Refused(f"the stack holds {held} resources, which the tear-down would delete; use an empty stack")
     except (OSError, SettingsError, Refused, Failed) as error:
         print(f"{file}: {error}", file=sys.stderr)
         return 2
     for each in tried:
         print(f"{each.name}: {each.usd_per_hour:.2f} USD an hour; shows {each.proves}")
     if subprocess.run([sys.executable, "-m", "doctor", "--stack", options.stack], check=False).returncode:
-        print("the doctor's answer is above; nothing was made", file=sys.stderr)
+        print("the doctor's findings are above; nothing was created", file=sys.stderr)
         return 1
     beside = {key: value for key, value in content.items() if key != "config"}
     with tempfile.TemporaryDirectory(prefix="gpucluster-smoke-") as directory:
@@ -50,8 +50,8 @@ def main(arguments: Sequence[str]) -> int:
 def _within(worst: float, budget: float, hours: float) -> None:
     if worst > budget:
         raise Refused(
-            f"{hours:g} h and {LEAVING_HOURS:g} h of tearing down may cost {worst:.2f} USD, and the budget is "
-            f"{budget:.2f}; take a smaller stack, fewer --hours, or a larger --budget"
+            f"{hours:g} h and {LEAVING_HOURS:g} h of tear-down may cost {worst:.2f} USD, and the budget is "
+            f"{budget:.2f}; use a smaller stack, fewer --hours, or a larger --budget"
         )
 
 

@@ -28,7 +28,9 @@ def held_by(stack: str) -> int:
     except FileNotFoundError:
         raise Failed("pulumi is not on PATH: install the Pulumi CLI") from None
     if done.returncode:
-        raise Failed(f"pulumi stack export: {done.stderr.strip()}; log in, and make it with pulumi stack init {stack}")
+        raise Failed(
+            f"pulumi stack export: {done.stderr.strip()}; log in, and create it with pulumi stack init {stack}"
+        )
     resources = json.loads(done.stdout).get("deployment", {}).get("resources") or []
     return sum(each["type"] != "pulumi:pulumi:Stack" for each in resources)
 
@@ -67,7 +69,7 @@ class Pulumi:
             raise
         if status:
             took = (time.monotonic() - begun) / 60
-            raise Failed(f"pulumi {command} ended with {status} after {took:.0f} min: its own words are above")
+            raise Failed(f"pulumi {command} ended with {status} after {took:.0f} min: its output is above")
 
 
 def _interrupted(child: subprocess.Popen[bytes]) -> None:

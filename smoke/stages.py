@@ -37,9 +37,9 @@ def stages(config: Mapping[str, Any], sections: Mapping[str, Any], today: date) 
     """
     settings = _settings(sections)
     if settings.lifecycle.protect:
-        raise Refused("lifecycle.protect is set, so it could not be torn down; take a stack of its own, like dev")
+        raise Refused("lifecycle.protect is set, so it could not be destroyed; use a separate stack, such as dev")
     if blocks := [each.name for each in settings.pools if each.booked]:
-        raise Refused(f"pool {blocks[0]} takes a capacity block, which is paid whole; take another purchase")
+        raise Refused(f"pool {blocks[0]} uses a capacity block, which is paid in full; use another capacity type")
     system = [each for each in settings.pools if each.role == "system"]
     gpus = [each for each in settings.pools if each.role != "system"]
     first = _stage("system", "the network, EKS, one group of nodes and its add-ons", config, sections, system, today)
@@ -86,7 +86,7 @@ def _stage(
 def _settings(sections: Mapping[str, Any]) -> AwsSettings:
     settings = from_sections(sections)
     if not isinstance(settings, AwsSettings):
-        raise Refused(f"platform.kind is {settings.platform.kind}; only stacks on aws are tried so")
+        raise Refused(f"platform.kind is {settings.platform.kind}; only stacks on aws can be tried this way")
     return settings
 
 

@@ -76,7 +76,7 @@ def deploy_outside(
     if wanted is None:
         return None
     if platform.vault is None:
-        raise pulumi.RunError("gpucluster:externalSecrets: this platform keeps no secrets; remove the section")
+        raise pulumi.RunError("gpucluster:externalSecrets: this platform has no secret store; remove the section")
     namespace, (cpu, memory) = namespaces[OUTSIDE], CONTROLLER_REQUEST
     account = platform.vault.reader(
         "secrets-identity",

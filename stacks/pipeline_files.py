@@ -40,7 +40,7 @@ def compiled(upload: UploadPlan) -> Compiled:
     except yaml.YAMLError:
         spec = None
     if not isinstance(spec, dict) or "pipelineInfo" not in spec or "deploymentSpec" not in spec:
-        raise ValueError(f"{upload.file} is no compiled pipeline of version 2; {again}")
+        raise ValueError(f"{upload.file} is not a compiled pipeline of version 2; {again}")
     for step, image in sorted(_images(spec)):
         if not _DIGEST.fullmatch(image):
             raise ValueError(

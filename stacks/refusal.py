@@ -23,17 +23,19 @@ Source: pulumi sdk/python/cmd/pulumi-language-python/main.go, Run. After a RunEr
 """
 MISSING = "{key}: model services need this secret, and it is not set; type pulumi config set --secret {key} VALUE"
 
-CLOSED = "{path}: nobody can ask {name}: {key} is not set; type pulumi config set --secret {key} VALUE"
-UNKEPT = "{path}: the trials' database has no password: {key} is not set; type pulumi config set --secret {key} VALUE"
+CLOSED = "{path}: {name} has no API key: {key} is not set; type pulumi config set --secret {key} VALUE"
+UNKEPT = (
+    "{path}: the experiments' database has no password: {key} is not set; type pulumi config set --secret {key} VALUE"
+)
 UNTOLD = "{path}: the tracker has no {what}: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNSTORED = UNKEPT.replace("trials'", "pipelines'")
 STRANGERS = "{path}: {why}: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNREACHED = "gpucluster:inventory: {why} {key} is not set; type pulumi config set --secret {key} VALUE"
 TWICE = (
-    "{path}: Secrets Manager keeps it, and {key} is set, too, and nobody would read that; type pulumi config rm {key}, "
-    "or remove it here"
+    "{path}: the value comes from Secrets Manager, so {key}, which is set too, would be ignored; type pulumi config"
+    " rm {key}, or remove the entry here"
 )
-UNHEARD = "{path}: {name} cannot be told of alerts: {key} is not set; type pulumi config set --secret {key} VALUE"
+UNHEARD = "{path}: {name} cannot receive alerts: {key} is not set; type pulumi config set --secret {key} VALUE"
 
 
 def accepted(plan: Plan, config: pulumi.Config) -> Plan:
@@ -113,7 +115,7 @@ def _without_password(plan: Plan, config: pulumi.Config) -> Iterator[str]:
 def _without_tracker(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     tracking = plan.tracking
     if tracking is not None and _lacks(plan, config, tracking.secret):
-        what = "password for its database" if tracking.mlflow else "key, so nobody hears what runs tell"
+        what = "password for its database" if tracking.mlflow else "key, so runs cannot report to it"
         path = config.full_key("training.tracking.secret")
         yield UNTOLD.format(path=path, what=what, key=config.full_key(tracking.secret))
 
@@ -130,8 +132,8 @@ def _without_people(plan: Plan, config: pulumi.Config) -> Iterator[str]:
     if people is None:
         return
     for name, key, why in (
-        ("secret", people.secret, "the issuer does not know this stack, so nobody signs in"),
-        ("sessionSecret", people.session_secret, "nothing seals people's sessions"),
+        ("secret", people.secret, "the issuer does not know this stack, so nobody can sign in"),
+        ("sessionSecret", people.session_secret, "sessions cannot be encrypted"),
     ):
         if config.get_secret(key) is None:
             path = config.full_key(f"serving.gateway.people.{name}")

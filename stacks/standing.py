@@ -62,22 +62,22 @@ def _reasons(there: Standing, name: str, where: AwsDeployment, existing: str | N
     _, _, _, region, _, resource = there.arn.split(":")
     stands = resource.removeprefix("cluster/")
     if where.region != region:
-        yield f"gpucluster:platform.region: the cluster of this stack stands in {region}, not in {where.region}"
+        yield f"gpucluster:platform.region: this stack's cluster is in {region}, not in {where.region}"
     yield from _moved(there, existing)
     if existing is None and there.cidr not in (None, where.vpc_cidr):
-        yield f"gpucluster:platform.vpcCidr: the cluster of this stack stands in {there.cidr}, not in {where.vpc_cidr}"
+        yield f"gpucluster:platform.vpcCidr: this stack's cluster is in {there.cidr}, not in {where.vpc_cidr}"
     if name != stands:
-        yield f"the cluster of this stack is called {stands}, and would be called {name}"
+        yield f"this stack's cluster is called {stands}, and would be called {name}"
     if (role := role_name(name)) != there.role_arn.rpartition("/")[2]:
-        yield f"the cluster of this stack has the role {there.role_arn.rpartition('/')[2]}, and would have {role}"
+        yield f"this stack's cluster has the role {there.role_arn.rpartition('/')[2]}, and would have {role}"
 
 
 def _moved(there: Standing, existing: str | None) -> Iterator[str]:
     """From a network of the stack's own to another's, back, or between others'."""
     where = "gpucluster:platform.network.existing"
     if existing and there.cidr:
-        yield f"{where}: the cluster of this stack stands in a VPC of the stack's own ({there.cidr}), not in {existing}"
+        yield f"{where}: this stack's cluster is in a VPC of the stack's own ({there.cidr}), not in {existing}"
     elif existing and there.vpc_id not in (None, existing):
-        yield f"{where}.vpcId: the cluster of this stack stands in {there.vpc_id}, not in {existing}"
+        yield f"{where}.vpcId: this stack's cluster is in {there.vpc_id}, not in {existing}"
     elif existing is None and there.cidr is None and there.vpc_id:
-        yield f"{where}: the cluster of this stack stands in {there.vpc_id}, which the stack file no longer names"
+        yield f"{where}: this stack's cluster is in {there.vpc_id}, which the stack file no longer names"

@@ -45,7 +45,7 @@ def deploy_tracking(
         return _mlflow(plan.supply, tracking, tracking.mlflow, platform, services, config, pages, inside)
     if tracking.wandb is not None:
         return _wandb(tracking, tracking.wandb, services, config, inside)
-    raise pulumi.RunError(f"training.tracking.kind: {tracking.kind} is no tracker that can be deployed")
+    raise pulumi.RunError(f"training.tracking.kind: {tracking.kind} is not a tracker that can be deployed")
 
 
 def _mlflow(

@@ -1,1 +1,1 @@
-"""What stacks past their last day have left in an account: found, priced, and removed on confirmation."""
+"""What expired stacks left in an account: found, priced, and deleted on confirmation."""

@@ -24,10 +24,10 @@ PRICED = "US list prices of the catalogue"
 def main(arguments: list[str], *, ask: Callable[[str], str] = input, today: date | None = None) -> int:
     """List what expired stacks left, and remove what one of them did."""
     parser = argparse.ArgumentParser(prog="python -m sweep", description=__doc__)
-    parser.add_argument("--region", help="the region to look at; that of the profile where it is not named")
-    parser.add_argument("--profile", help="the profile of the AWS configuration")
-    parser.add_argument("--remove", metavar="STACK", help="remove what the expired stack of this name left")
-    parser.add_argument("--confirm", metavar="STACK", default="", help="the stack's name again, instead of a question")
+    parser.add_argument("--region", help="the region to sweep (default: the profile's)")
+    parser.add_argument("--profile", help="the AWS profile")
+    parser.add_argument("--remove", metavar="STACK", help="delete what the expired stack of this name left")
+    parser.add_argument("--confirm", metavar="STACK", default="", help="the stack's name again, instead of the prompt")
     options = parser.parse_args(arguments)
     day = today or datetime.now(UTC).date()
     try:
@@ -51,10 +51,12 @@ def _sweep(account: Account, stack: str | None, confirm: str, day: date, ask: Ca
         return 1 if stacks else 0
     mine = removable(each for each in over if each.owner.stack == stack)
     if not mine:
-        print(f"no expired stack {stack} has left anything that may go")
+        print(f"no expired stack {stack} left anything that may be deleted")
         return 0
     usd, _ = total(mine)
-    question = f"{len(mine)} things at {usd:.2f} USD an hour go for good, with the data on them; type {stack}: "
+    question = (
+        f"{len(mine)} things at {usd:.2f} USD an hour will be deleted permanently, with their data; type {stack}: "
+    )
     if (confirm or ask(question)).strip() != stack:
         print("nothing was removed")
         return 1
@@ -71,7 +73,7 @@ def print_table(things: Iterable[Found], console: Console | None = None) -> None
     found = list(things)
     out = console or Console(width=130)
     if not found:
-        out.print("no expired stack has left anything that costs by the hour")
+        out.print("no expired stack left anything that costs by the hour")
         return
     table = Table("stack", "expired", "what", "id", "state", "USD/h", "")
     for each in sorted(found, key=lambda it: (it.owner.stack, it.kind, it.id)):

@@ -20,12 +20,13 @@ from sweep.ends import NEVER, ends_parameter
 from sweep.things import Account
 
 MOST_HOURS = 24 * 31
-AGAIN = "to make a new one, destroy what is left of it, then run pulumi up"
+AGAIN = "to create a new one, destroy what is left of it, then run pulumi up"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Life:
-    """When a lab ends, why it was stopped if it was, and when its money is spent at `hourly_usd`, None if unbounded."""
+    """When a lab ends, why it was stopped if it was, and when its budget is spent at `hourly_usd`, None if
+    unbounded."""
 
     ends: datetime | None
     stopped: str
@@ -67,7 +68,7 @@ def extended(now_is: Life, hours: float, now: datetime) -> datetime:
     if now_is.latest and until > now_is.latest:
         most = max(0, math.floor((now_is.latest - now_is.ends) / timedelta(hours=0.1))) / 10
         raise RefusedError(
-            f"its money is spent at {_written(now_is.latest)}, and it would end at {_written(until)}; "
+            f"its budget is spent at {_written(now_is.latest)}, and it would end at {_written(until)}; "
             f"take HOURS={most:g} at most, or raise keeper.maxUsd and run pulumi up"
         )
     return until
@@ -78,16 +79,16 @@ def main(arguments: list[str], *, now: datetime | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sweep.extend", description=__doc__)
     parser.add_argument("--project", default="gpucluster", help="the Pulumi project")
     parser.add_argument("--stack", required=True, help="the lab's stack")
-    parser.add_argument("--hours", required=True, help="how much longer it is to live")
-    parser.add_argument("--region", help="the region of the lab; that of the profile where it is not named")
-    parser.add_argument("--profile", help="the profile of the AWS configuration")
+    parser.add_argument("--hours", required=True, help="hours to add")
+    parser.add_argument("--region", help="the lab's region (default: the profile's)")
+    parser.add_argument("--profile", help="the AWS profile")
     options = parser.parse_args(arguments)
     try:
         hours = float(options.hours)
     except ValueError:
         hours = 0
     if not 0 < hours <= MOST_HOURS:
-        print(f"{options.hours!r} is no number of hours up to {MOST_HOURS}: type HOURS=2", file=sys.stderr)
+        print(f"{options.hours!r} is not a number of hours up to {MOST_HOURS}: type HOURS=2", file=sys.stderr)
         return 2
     account = AwsAccount(options.region, options.profile)
     if account.region is None:
@@ -96,7 +97,10 @@ def main(arguments: list[str], *, now: datetime | None = None) -> int:
     try:
         return _extend(account, options.project, options.stack, hours, now or datetime.now(UTC))
     except (BotoCoreError, ClientError) as error:
-        print(f"{options.stack} has no keeper in {account.region}, or nobody may see it: {error}", file=sys.stderr)
+        print(
+            f"{options.stack} has no keeper in {account.region}, or you lack the permission to see it: {error}",
+            file=sys.stderr,
+        )
         return 2
 
 
@@ -105,7 +109,7 @@ def _extend(account: Account, project: str, stack: str, hours: float, now: datet
     try:
         until = extended(before, hours, now)
     except RefusedError as refused:
-        print(f"{stack} does not live longer: {refused}")
+        print(f"{stack} is not extended: {refused}")
         return 1
     name = ends_parameter(project, stack)
     account.call("ssm", "put_parameter", Name=name, Value=_written(until), Type="String", Overwrite=True)

@@ -127,7 +127,7 @@ def _file_systems(account: Account) -> Iterator[Found]:
                     state=each["Lifecycle"],
                     price=f"fsx-{kind}{tier}-gib",
                     size=each["StorageCapacity"],
-                    stays="" if kind.startswith("SCRATCH") else "it is persistent: its data was meant to last",
+                    stays="" if kind.startswith("SCRATCH") else "it is persistent, so its data is kept",
                 )
 
 
@@ -143,7 +143,7 @@ def _homes(account: Account) -> Iterator[Found]:
                     state=each["LifeCycleState"],
                     price="efs-gb-month",
                     size=each["SizeInBytes"]["Value"] / GIB,
-                    stays="it holds people's own files: they were meant to last",
+                    stays="it holds home directories, which are kept",
                 )
 
 

@@ -186,8 +186,8 @@ def main(arguments: list[str], *, ask: Callable[[str], str] = input) -> int:
     parser = argparse.ArgumentParser(prog="python -m sweep.vacate", description=__doc__)
     parser.add_argument("--project", default="gpucluster", help="the Pulumi project")
     parser.add_argument("--stack", required=True, help="the stack that is to be destroyed")
-    parser.add_argument("--context", help="kubectl's context; the current one where it is not named")
-    parser.add_argument("--confirm", metavar="STACK", default="", help="the stack's name again, instead of a question")
+    parser.add_argument("--context", help="kubectl's context (default: the current one)")
+    parser.add_argument("--confirm", metavar="STACK", default="", help="the stack's name again, instead of the prompt")
     parser.add_argument("--kubectl", default="kubectl", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     kubectl, cluster = Kubectl(options.kubectl, options.context), f"{options.project}-{options.stack}"
@@ -206,15 +206,15 @@ def main(arguments: list[str], *, ask: Callable[[str], str] = input) -> int:
 def _vacate(kubectl: Kubectl, stack: str, confirm: str, ask: Callable[[str], str]) -> int:
     found = planned(kubectl)
     if not found:
-        print(f"nothing that controllers or people made stands in the way: pulumi destroy --stack {stack}")
+        print(f"nothing to remove; next: pulumi destroy --stack {stack}")
         return 0
     for each in found:
         print(f"delete {' '.join(each.words)}, and with it {each.why}")
-    if (confirm or ask(f"they go for good, with the data on them; type {stack}: ")).strip() != stack:
+    if (confirm or ask(f"they will be deleted permanently, with their data; type {stack}: ")).strip() != stack:
         print("nothing was removed")
         return 1
     vacate(kubectl, found)
-    print(f"gone; now: pulumi destroy --stack {stack}")
+    print(f"done; next: pulumi destroy --stack {stack}")
     return 0
 
 

@@ -47,7 +47,7 @@ def test_words_for_kubectl_are_divided_as_a_shell_divides_them_and_nothing_else(
 def test_words_that_cannot_be_divided_are_told() -> None:
     with pytest.raises(subprocess.CalledProcessError) as failed:
         handed("""make kubectl ARGS="get 'pods" """)
-    assert "ARGS cannot be divided into words" in failed.value.stderr
+    assert "ARGS cannot be split into words" in failed.value.stderr
 
 
 @pytest.mark.parametrize("target", ["preview", "rehearse"])

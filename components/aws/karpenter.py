@@ -153,7 +153,7 @@ def karpenter_values(
         "settings": {"clusterName": cluster, "interruptionQueue": queue, "eksControlPlane": True},
         "controller": {"resources": {"requests": amounts, "limits": {"memory": amounts["memory"]}}},
         # One pod to a node is required, and the chart's default asks for an even spread over zones as well: with two
-        # system nodes in one zone the second pod would wait for ever.
+        # system nodes in one zone the second pod would stay Pending.
         "topologySpreadConstraints": [
             {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
         ],

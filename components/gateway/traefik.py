@@ -1,4 +1,4 @@
-"""Traefik as the gateway: it takes Gateways and HTTPRoutes, and its own middlewares for what these cannot say.
+"""Traefik as the gateway: it serves Gateways and HTTPRoutes, and its own middlewares for features that these lack.
 
 Values of traefik-helm-chart 41.6, VALUES.md. What the Gateway API has no words for, a limit of requests, is a
 Middleware of Traefik's, to which a route's filter refers (Traefik documentation, Kubernetes Gateway API, extension

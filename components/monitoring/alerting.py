@@ -1,7 +1,7 @@
-"""Alertmanager's configuration: who is told of what, and which alert makes which other one quiet (X02).
+"""Alertmanager's configuration: who is notified of what, and which alert inhibits which (X02).
 
-It names files for every secret, so that the text itself can be read by anybody: addresses and keys are in a Secret of
-their own, which the operator mounts and Alertmanager reads each time it tells somebody.
+It names a file for every secret, so the configuration itself is not confidential: addresses and keys are in a separate
+Secret, which the operator mounts and Alertmanager reads for each notification.
 Source: Alertmanager 0.34, docs/configuration.md.
 """
 
@@ -17,7 +17,9 @@ SECRETS_MOUNT = "/etc/alertmanager/secrets"
 
 NOBODY = "nobody"
 TEXT = (
-    "{{ range .Alerts }}*{{ .Labels.severity }}* {{ .Annotations.summary }}\n{{ .Annotations.runbook_url }}\n{{ end }}"
+    "{{ range .Alerts }}*{{ .Labels.severity }}* {{ .Annotations.summary }}"
+    ' (firing since {{ .StartsAt.UTC.Format "2006-01-02 15:04" }} UTC)\n'
+    "{{ .Annotations.description }}\n{{ .Annotations.runbook_url }}\n{{ end }}"
 )
 
 
@@ -59,7 +61,7 @@ def alertmanager_config(receivers: Sequence[Receiver], secrets: Mapping[str, str
         "inhibit_rules": [
             # Two that lack a label agree on it.
             *(_quiet(f'severity="{worse}"', f'severity=~"{lighter}"') for worse, lighter in _LIGHTER.items()),
-            # What a failure does to a run or a service is quiet while who acts is told of the failure.
+            # What a failure does to a run or a service is inhibited while the failure itself fires.
             {
                 "source_matchers": ['symptom="no"', 'severity="critical"', 'pool!=""'],
                 "target_matchers": ['symptom="yes"'],

@@ -1,4 +1,4 @@
-"""Who may speak with whom: nobody, and then what is said (NW08).
+"""Network policies: deny by default, then what is allowed (NW08).
 
 A policy's peer is pods by their labels and their namespace's, or addresses; what neither `ingress` nor `egress` lets in
 or out is refused for the pods that a policy selects. Pods on the host's network are not selected by any, and cards of a

@@ -1,4 +1,4 @@
-"""Admission policies about one account: what RBAC cannot say of what it changes, the API server asks CEL."""
+"""Admission policies for one service account: CEL restricts changes that RBAC cannot narrow."""
 
 from collections.abc import Mapping
 

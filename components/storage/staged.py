@@ -14,7 +14,7 @@ from components.platform.jobs import one_off_job
 from components.storage.sums import checked
 
 MODELS, DATASETS = "models", "datasets"
-"""Directories of the shared file system with a directory of its own in them for every copy."""
+"""Directories of the shared file system that hold one directory per copy."""
 
 
 @dataclass(frozen=True, kw_only=True)

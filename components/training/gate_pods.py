@@ -58,7 +58,7 @@ class GateArgs:
     Each GPU has `links` of NVLink, 0 where nobody counts them. All ranks must use `provider` by `devices` of a node.
     `storage_mib` go to the claim and back, whose rates for a node are `write_gb_per_s` and `read_gb_per_s`. `files` are
     the script's, by name. It ends after `seconds`. `after` is what shows that GPUs work. A verdict holds for
-    `expiry_days`, which a pod of the image `asker` sees to; without for ever.
+    `expiry_days`, which a pod of the image `asker` enforces; without it they do not expire.
     """
 
     pool: str

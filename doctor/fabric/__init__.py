@@ -1,1 +1,1 @@
-"""The fabric as its own tools discover it, beside the plan's cables."""
+"""The fabric as its tools discover it, compared with the planned cables."""

@@ -80,7 +80,7 @@ def _twice(what: Port | str, wired: Wired) -> Finding:
     return Finding(
         kind=Kind.TWICE,
         about=name,
-        sentence="two devices of the fabric say that they are it, so that no cable of either can be told",
+        sentence="two devices on the fabric report this name, so the cables of neither can be checked",
         remedy="give each its own host name (and reload rdma-ndd on machines), or name switches by GUID: "
         "inventory.switches",
     )
@@ -174,22 +174,22 @@ class _Comparison:
                 kind=Kind.EXTRA,
                 about=" - ".join(words),
                 sentence="a cable that the plan does not have",
-                remedy="unplug it, or plan for it: a path that nobody planned carries traffic that nobody expects",
+                remedy="unplug it, or add it to the plan: an unplanned path carries unexpected traffic",
             )
 
     def _not_seen(self, device: str) -> Finding:
         place = f" ({self._wired.places[device]})" if device in self._wired.places else ""
         count = sum(device in (each.low.device, each.high.device) for each in self._wired.cables)
         unknown = [each for each in self._found.devices.values() if each.switch and each.guid not in self._known]
-        remedy = "see that it is on, that its driver runs, and that it says its host name on the fabric"
+        remedy = "check that it is on, that its driver runs, and that it reports its host name on the fabric"
         if device in self._wired.switches:
             named = ", ".join(f"{each.guid:#018x} ({each.description})" for each in unknown[:4])
             remedy = (
-                f"see that it is on; if it is one of these, say which: inventory.switches ({named})"
+                f"check that it is on; if it is one of these, name it in inventory.switches ({named})"
                 if unknown
                 else ("see that it is on")
             )
-        says = f"{device}{place} is not on the fabric, with none of its {count} cables"
+        says = f"{device}{place} is not on the fabric, and none of its {count} cables"
         return Finding(kind=Kind.ABSENT, about=device, sentence=says, remedy=remedy)
 
     def _called(self, cable: Cable) -> tuple[str, str]:
@@ -203,11 +203,11 @@ class _Comparison:
         return Finding(kind=kind, about=cable.label, sentence=sentence, remedy=remedy)
 
 
-_REPLUG = "plug it as its label says, and look at both ends' lights; then look at it again"
-_RELABEL = "plug it as its label says: who changes a cable by its label would take the other one"
-_CLEAN = "clean and seat both ends, then change the cable: a link below its rate slows every gang on it"
-_WATCH = "clean and seat both ends; clear the counters (ibqueryerrors -k), and look again in 12 hours"
-_NEWER = "take infiniband-diags of a release that knows the cards' speed"
+_REPLUG = "connect it as its label says, check the link lights at both ends, then run the check again"
+_RELABEL = "connect it as its label says: otherwise the label leads to the wrong cable in a repair"
+_CLEAN = "clean and reseat both ends, then replace the cable: a link below its rate slows every gang on it"
+_WATCH = "clean and reseat both ends; clear the counters (ibqueryerrors -k), and check again in 12 hours"
+_NEWER = "use a release of infiniband-diags that knows the cards' speed"
 
 
 def _words(device: Device, at: At) -> str:

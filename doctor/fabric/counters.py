@@ -20,7 +20,7 @@ _END = "## Summary:"
 def times_down(text: str, found: Discovery) -> Mapping[At, int]:
     """How often each port's link went down since its counters were cleared. Raises RefusedError."""
     if _END not in text:
-        raise RefusedError("the report of ibqueryerrors is cut: it has no summary")
+        raise RefusedError("the report of ibqueryerrors is truncated: it has no summary")
     down: dict[At, int] = {}
     for line in text.splitlines():
         port = _PORT.match(line)

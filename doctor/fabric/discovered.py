@@ -87,7 +87,7 @@ def parsed(text: str) -> Discovery:
     """The fabric of a report. Raises RefusedError, which says where it is cut or what no such tool writes."""
     began = _FROM.search(text)
     if _BEGINNING not in text:
-        raise RefusedError("this is no report of ibnetdiscover: it has no line '# Topology file: generated on ...'")
+        raise RefusedError("this is not a report of ibnetdiscover: it has no line '# Topology file: generated on ...'")
     devices: dict[int, Device] = {}
     links: dict[At, tuple[At, Rate]] = {}
     port_guids: dict[int, At] = {}
@@ -101,14 +101,14 @@ def parsed(text: str) -> Discovery:
                 raise RefusedError(f"line {number}: a second device has the GUID {here.guid:#018x}")
             devices[here.guid] = here
         elif here is None:
-            raise RefusedError(f"line {number} is nothing that ibnetdiscover writes: {line[:60]}")
+            raise RefusedError(f"line {number} is not from ibnetdiscover: {line[:60]}")
         else:
             end, other, rate, guid = _link(here, number, line)
             links[end] = other, rate
             if guid is not None:
                 port_guids[guid] = end
     if began is None or int(began[1], 16) not in devices:
-        raise RefusedError("the report is cut: the device that it was made from is not in it")
+        raise RefusedError("the report is truncated: the device that it was made from is missing")
     found = Discovery(devices, links, port_guids)
     _whole(found)
     return found
@@ -127,7 +127,7 @@ def _link(here: Device, number: int, line: str) -> tuple[At, At, Rate, int | Non
     """The near end, the far one, the rate, and the near port's own GUID."""
     found = (_FROM_SWITCH if here.switch else _FROM_CARD).match(line)
     if found is None:
-        raise RefusedError(f"line {number} is cut, or nothing that ibnetdiscover writes: {line[:60]}")
+        raise RefusedError(f"line {number} is truncated, or not from ibnetdiscover: {line[:60]}")
     if here.switch:
         port, _, guid, far, _, lanes, speed = found.groups()
         own = None
@@ -143,13 +143,13 @@ def _whole(found: Discovery) -> None:
         if other.guid not in found.devices:
             near = found.devices[end.guid].description
             raise RefusedError(
-                f"the report is cut: port {end.port} of {near} leads to {other.guid:#018x}, which is not in it"
+                f"the report is truncated: port {end.port} of {near} leads to {other.guid:#018x}, which is not in it"
             )
         back = found.links.get(other)
         if back is None or back[0] != end:
             near, far = (found.devices[each.guid].description for each in (end, other))
             raise RefusedError(
-                f"the report is cut: port {end.port} of {near} leads to port {other.port} of {far}, "
+                f"the report is truncated: port {end.port} of {near} leads to port {other.port} of {far}, "
                 "which does not lead back"
             )
 

@@ -35,7 +35,7 @@ _MANAGER = re.compile(
 )
 """Source: infiniband-diags (rdma-core), sminfo.c."""
 
-_INSTALL = "install infiniband-diags on machines of the fabric, and see that a subnet manager runs (sminfo)"
+_INSTALL = "install infiniband-diags on machines of the fabric, and check that a subnet manager runs (sminfo)"
 
 
 def examine(plan: MetalPlan, reports: Reports) -> tuple[Result, ...]:
@@ -45,7 +45,7 @@ def examine(plan: MetalPlan, reports: Reports) -> tuple[Result, ...]:
     nameless = [pool for pool in on_fabric(plan.pools.values()) if not all(each.hcas for each in compute_cards(pool))]
     if nameless:
         sentence = (
-            f"the names of the RDMA devices of {nameless[0].hardware} are not known, so no card is told from another"
+            f"the names of the RDMA devices of {nameless[0].hardware} are not known, so its cards cannot be told apart"
         )
         remedy = "add hcas, as ibdev2netdev shows them, to a row of your own (catalogue.servers)"
         return (_unknown(nameless[0].name, sentence, remedy),)
@@ -72,7 +72,7 @@ def _manager(reports: Reports, found: Discovery) -> Iterator[Result]:
             status=Status.OK if master else Status.WARN,
             subject=where,
             sentence=f"is {said['state'].removeprefix('SMINFO_').lower()}, with priority {said['priority']}",
-            remedy=None if master else "one manager must be master: look at priorities and logs of opensm or UFM",
+            remedy=None if master else "one subnet manager must be master: check priorities and logs of opensm or UFM",
         )
     elif "sminfo: " in reports.why:
         sentence = f"none answers ({reports.why})"
@@ -85,10 +85,10 @@ def _results(planned: Wired, found: Discovery, reports: Reports) -> Iterator[Res
     down: Mapping[At, int] = {}
     try:
         if reports.down is None:
-            raise RefusedError(reports.why or "there is no report of how often links went down")
+            raise RefusedError(reports.why or "there are no error counters of the links")
         down = times_down(reports.down, found)
     except RefusedError as error:
-        yield _unknown("ibqueryerrors", str(error), "save one beside it: sudo ibqueryerrors > FILE (ERRORS=FILE)")
+        yield _unknown("ibqueryerrors", str(error), "save them as well: sudo ibqueryerrors > FILE (ERRORS=FILE)")
     findings = compare(planned, found, down)
     yield from map(_result, findings)
     wrong = {each.about for each in findings}
@@ -99,7 +99,7 @@ def _results(planned: Wired, found: Discovery, reports: Reports) -> Iterator[Res
         each for each in planned.cables if each.label not in wrong and not {each.low.device, each.high.device} & gone
     ]
     if fine:
-        sentence = f"{len(fine)} of {len(planned.cables)} cables are where the plan has them"
+        sentence = f"{len(fine)} of {len(planned.cables)} cables are connected as planned"
         yield Result(check="cable", status=Status.OK, subject="compute fabric", sentence=sentence)
 
 

@@ -1,1 +1,1 @@
-"""Machines of an inventory, beside what the plan says of them; they are read over SSH, and nothing is changed."""
+"""Machines of an inventory, compared with the plan; they are read over SSH, and nothing is changed."""

@@ -31,7 +31,7 @@ def examine(plan: MetalPlan, site: SitePlan, ask: Ask) -> tuple[Result, ...]:
         answers = dict(zip(site.hosts, several.map(lambda host: _asked(ask, site, host), site.hosts), strict=True))
     seen = {host: answer for host, answer in answers.items() if isinstance(answer, Seen)}
     kernels = usual({host: each.kernel or "" for host, each in seen.items()})
-    remedy = "see that it is on and its address right, and give the key that it lets in (KEY=FILE)"
+    remedy = "check that it is on and its address correct, and give its SSH key (KEY=FILE)"
     found = {
         host.name: [Wrong("machine", Status.UNKNOWN, str(answer), remedy)]
         if isinstance(answer, UnreadError)
@@ -57,19 +57,17 @@ def _wrong(plan: MetalPlan, host: HostPlan, seen: Seen, kernels: Mapping[str | N
     fail, warn = Status.FAIL, Status.WARN
     if seen.serial is None:
         yield Wrong(
-            "serial", Status.UNKNOWN, "its firmware names no serial number", "dmidecode -s system-serial-number"
+            "serial", Status.UNKNOWN, "its firmware reports no serial number", "dmidecode -s system-serial-number"
         )
     elif host.serial is None:
-        yield Wrong(
-            "serial", warn, "the stack file names no serial number for it", f"add serials: [{seen.serial}, ...]"
-        )
+        yield Wrong("serial", warn, "the stack file has no serial number for it", f"add serials: [{seen.serial}, ...]")
     elif seen.serial != host.serial:
         sentence = f"another machine answers: {seen.serial}, and the stack file says {host.serial}"
         yield Wrong("serial", fail, sentence, "correct address, cable or serials before anything is prepared")
     if abs(seen.seconds_off) > CLOCK_SECONDS:
         side = "ahead" if seen.seconds_off > 0 else "behind"
         sentence = f"its clock is more than {CLOCK_SECONDS:.0f} s {side} of this machine's"
-        yield Wrong("clock", fail, sentence, "set it: tokens and certificates count only while clocks agree")
+        yield Wrong("clock", fail, sentence, "synchronise it: tokens and certificates are valid only if clocks agree")
     if seen.kernel != kernels[host.pool]:
         sentence = f"it runs {seen.kernel}, and most of its pool {kernels[host.pool]}"
         yield Wrong("kernel", warn, sentence, "install the same on all: a gang is as fast as its slowest node")
@@ -82,20 +80,20 @@ def _wrong(plan: MetalPlan, host: HostPlan, seen: Seen, kernels: Mapping[str | N
     yield from _rails(plan, host, seen)
     if host.management_nic and host.management_nic not in seen.nics:
         sentence = f"it has no interface {host.management_nic}"
-        yield Wrong("nic", fail, sentence, "correct managementNic: ip -br link shows what there is")
+        yield Wrong("nic", fail, sentence, "correct managementNic: ip -br link lists the interfaces")
 
 
 def _of_pool(pool: MetalPoolPlan, seen: Seen) -> Iterator[Wrong]:
     server = pool.server
     if seen.memory_gib is None or seen.memory_gib < server.memory_gib * SEEN_MEMORY:
         sentence = f"it has {seen.memory_gib} GiB of memory, and a {server.name} {server.memory_gib}"
-        yield Wrong("memory", Status.FAIL, sentence, "look for a module that failed, or correct the pool's server")
+        yield Wrong("memory", Status.FAIL, sentence, "look for a failed memory module, or correct the pool's server")
     if server.gpu is None:
         return
     products = {name.replace(" ", "-") for name, _ in seen.gpus}
     if len(seen.gpus) != server.gpu_count:
         sentence = f"nvidia-smi shows {len(seen.gpus)} GPUs, and a {server.name} has {server.gpu_count}"
-        remedy = "lspci -d 10de: shows those on the bus; without a driver install it, or take driver: container"
+        remedy = "lspci -d 10de: shows those on the bus; install the driver if it is missing, or use driver: container"
         yield Wrong("gpus", Status.FAIL, sentence, remedy)
     elif products != {server.gpu.product}:
         sentence = f"its GPUs are {', '.join(sorted(products))}, and a {server.name} has {server.gpu.product}"
@@ -106,7 +104,7 @@ def _of_pool(pool: MetalPoolPlan, seen: Seen) -> Iterator[Wrong]:
 
 def _rails(plan: MetalPlan, host: HostPlan, seen: Seen) -> Iterator[Wrong]:
     for rail in (each for each in host.rails if each not in seen.cards):
-        remedy = "see whether the card is seated: lspci -D; or correct rails"
+        remedy = "check whether the card is seated (lspci -D), or correct rails"
         yield Wrong("rails", Status.FAIL, f"there is no card at {rail}", remedy)
     groups = of_role(plan.pools[host.pool].server.nics, NicRole.COMPUTE) if host.pool else ()
     rates = {group.nic.gbit_per_s for group in groups if group.nic.link is Link.INFINIBAND}
@@ -120,7 +118,7 @@ def _rails(plan: MetalPlan, host: HostPlan, seen: Seen) -> Iterator[Wrong]:
                 "rails",
                 Status.FAIL,
                 sentence,
-                "see cable and switch port (make plan lists both ends), and the subnet manager",
+                "check cable and switch port (make plan lists both ends), and the subnet manager",
             )
         elif rate not in rates:
             wanted = " or ".join(f"{each}" for each in sorted(rates))

@@ -39,14 +39,14 @@ def examine(plan: MetalPlan, site: SitePlan, password: str | None) -> tuple[Resu
     if not hosts:
         return ()
     if site.controllers is None:
-        return (_unasked(hosts, "the stack file does not say how controllers are asked", "add inventory.controllers"),)
+        return (_unasked(hosts, "the stack file does not say how to query controllers", "add inventory.controllers"),)
     if password is None:
-        return (_unasked(hosts, "controllers were not asked: there is no password", f"set {PASSWORD} and run again"),)
+        return (_unasked(hosts, "controllers were not queried: there is no password", f"set {PASSWORD} and run again"),)
 
     def ask(host: HostPlan) -> Machine:
         known = controller(site, host)
         if known is None:
-            raise UnaskedError("the stack file does not say how it is asked", "add inventory.controllers")
+            raise UnaskedError("the stack file does not say how to query it", "add inventory.controllers")
         with opened(known, password) as root:
             return read(root, host.serial)
 
@@ -64,7 +64,7 @@ def compared(plan: MetalPlan, hosts: list[HostPlan], ask: Ask) -> tuple[Result, 
         "its controller's firmware": usual({host: each.controller for host, each in seen.items() if each.controller}),
     }
     found = {
-        host.name: [Wrong("bmc", Status.FAIL, f"its controller cannot be asked: {answer}", answer.remedy)]
+        host.name: [Wrong("bmc", Status.FAIL, f"its controller cannot be queried: {answer}", answer.remedy)]
         if isinstance(answer, UnaskedError)
         else list(_wrong(plan, host, answer, firmware))
         for host, answer in answers.items()
@@ -88,27 +88,27 @@ def _wrong(
     plan: MetalPlan, host: HostPlan, seen: Machine, firmware: Mapping[str, Mapping[str | None, str]]
 ) -> Iterator[Wrong]:
     fail, warn, unknown = Status.FAIL, Status.WARN, Status.UNKNOWN
-    look = "go to the machine's console, or renew the controller's firmware"
+    look = "use the machine's console, or update the controller's firmware"
     if not seen.serials:
-        yield Wrong("bmc-serial", unknown, "its controller names no serial number", look)
+        yield Wrong("bmc-serial", unknown, "its controller reports no serial number", look)
     elif host.serial is not None and host.serial not in seen.serials:
-        sentence = f"the controller is another machine's: {', '.join(seen.serials)}, not {host.serial}"
+        sentence = f"the controller belongs to another machine: {', '.join(seen.serials)}, not {host.serial}"
         yield Wrong("bmc-serial", fail, sentence, "correct bmc, cable or serials before anything is switched")
     if seen.power != "On":
         status = fail if seen.power else unknown
         sentence = f"its power is {seen.power or 'unknown'}"
         yield Wrong("bmc-power", status, sentence, "make power NODE=... WHAT=on SERIAL=... switches it on")
     if seen.health in ("Warning", "Critical"):
-        sentence = f"its controller calls its health {seen.health}"
+        sentence = f"its controller reports health {seen.health}"
         yield Wrong("bmc-health", fail, sentence, "make power NODE=... WHAT=log says why")
     failed = [each.name for each in seen.drives or () if each.failed]
     if failed:
-        yield Wrong("bmc-drives", fail, f"drives fail or are about to: {named(failed)}", "replace them")
+        yield Wrong("bmc-drives", fail, f"drives have failed or are about to: {named(failed)}", "replace them")
     for what, value in (("BIOS", seen.bios), ("its controller's firmware", seen.controller)):
         most = firmware[what].get(host.pool)
         if value is not None and value != most:
             sentence = f"{what} is {value}, and most of its pool has {most}"
-            yield Wrong("bmc-firmware", warn, sentence, "bring all machines of the pool to one version")
+            yield Wrong("bmc-firmware", warn, sentence, "update all machines of the pool to one version")
     if host.pool is not None:
         yield from _of_server(plan.pools[host.pool].server, seen)
 
@@ -117,12 +117,12 @@ def _of_server(server: Server, seen: Machine) -> Iterator[Wrong]:
     fail, warn, unknown = Status.FAIL, Status.WARN, Status.UNKNOWN
     if seen.model is not None and not _same(seen.model, server.name):
         sentence = f"it is a {seen.model}, and the plan has a {server.name}"
-        yield Wrong("bmc-model", warn, sentence, "correct the pool's server, or see whose controller this is")
+        yield Wrong("bmc-model", warn, sentence, "correct the pool's server, or find out whose controller this is")
     if seen.memory_gib is None:
-        yield Wrong("bmc-memory", unknown, "its controller does not say how much memory it has", "ask the machine")
+        yield Wrong("bmc-memory", unknown, "its controller does not report its memory", "ask the machine")
     elif seen.memory_gib < server.memory_gib * SEEN_MEMORY:
         sentence = f"its firmware sees {seen.memory_gib:g} GiB of memory, and a {server.name} has {server.memory_gib}"
-        yield Wrong("bmc-memory", fail, sentence, "look for a module that failed: WHAT=log, or the machine's console")
+        yield Wrong("bmc-memory", fail, sentence, "look for a failed memory module: WHAT=log, or the machine's console")
     yield from _supplies(server, seen)
 
 
@@ -130,8 +130,8 @@ def _supplies(server: Server, seen: Machine) -> Iterator[Wrong]:
     """Against the count that the plan's power is made of, and those of them that may fail."""
     fail, wanted = Status.FAIL, server.power_supplies
     if seen.supplies is None:
-        sentence = "its controller tells nothing of power supplies"
-        yield Wrong("bmc-supplies", Status.UNKNOWN, sentence, "renew its firmware, or look at their lamps")
+        sentence = "its controller reports no power supplies"
+        yield Wrong("bmc-supplies", Status.UNKNOWN, sentence, "update its firmware, or check their LEDs")
         return
     failed = [each.name for each in seen.supplies if each.failed]
     if len(seen.supplies) < wanted.count:
@@ -140,12 +140,12 @@ def _supplies(server: Server, seen: Machine) -> Iterator[Wrong]:
     if failed:
         left = wanted.redundant - len(failed) - max(0, wanted.count - len(seen.supplies))
         more = f"{left} more may fail" if left > 0 else "no other may fail"
-        sentence = f"power supplies do not feed it: {named(failed)}; {more}"
+        sentence = f"power supplies without power: {named(failed)}; {more}"
         yield Wrong(
-            "bmc-supplies", fail, sentence, "see their cables and feeds (make plan names the circuits), then replace"
+            "bmc-supplies", fail, sentence, "check their cables and feeds (make plan names the circuits), then replace"
         )
     elif seen.redundancy in ("Warning", "Critical"):
-        yield Wrong("bmc-supplies", fail, "its power supplies are not redundant", "see whether both feeds have power")
+        yield Wrong("bmc-supplies", fail, "its power supplies are not redundant", "check whether both feeds have power")
 
 
 def _same(model: str, name: str) -> bool:

@@ -16,13 +16,13 @@ SCRIPT = Path(__file__).parents[2] / "node" / "doctor" / "look.sh"
 CONNECT_SECONDS, ANSWER_SECONDS = 10, 60
 
 REASONS = (
-    ("Host key verification failed", "it shows another host key than the stack file names"),
-    ("Permission denied", "it lets nobody in with this key"),
-    ("password is required", "its user may not sudo without a password"),
+    ("Host key verification failed", "its host key differs from the stack file's"),
+    ("Permission denied", "it rejects this SSH key"),
+    ("password is required", "its user needs a password for sudo"),
     ("timed out", "it does not answer"),
     ("No route to host", "it does not answer"),
     ("Connection refused", "its SSH server does not run"),
-    ("closed by", "it ended the connection"),
+    ("closed by", "it closed the connection"),
 )
 """Words of ssh(1), and what they mean here: machines that fail for one reason are told together."""
 

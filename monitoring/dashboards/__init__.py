@@ -1,4 +1,4 @@
-"""Dashboards of Grafana as Python: data in, JSON out, free of pulumi (X08, AB09)."""
+"""Grafana dashboards as Python: data in, JSON out, free of pulumi (X08, AB09)."""
 
 from monitoring.dashboards.cluster import cluster
 from monitoring.dashboards.cost import cost

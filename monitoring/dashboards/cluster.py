@@ -200,7 +200,7 @@ def _pods() -> tuple[Panel, ...]:
         ),
         Panel(
             title="Certificates end in",
-            description="One that is not renewed in time closes the way in for everybody.",
+            description="When a certificate expires, every client refuses the connection.",
             unit=Unit.SECONDS,
             kind="bargauge",
             queries=[Query(expr="gpucluster:certificate:expires_in_seconds", legend="{{namespace}}/{{name}}")],

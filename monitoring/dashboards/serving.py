@@ -152,7 +152,7 @@ def _output(plan: References) -> tuple[Panel, ...]:
         *_money(plan),
         Panel(
             title="Length of prompts and answers",
-            description="Prompts that grow fill the cache and slow the first token for everybody.",
+            description="Longer prompts fill the cache and delay the first token for everybody.",
             unit=Unit.COUNT,
             queries=[
                 Query(

@@ -1,9 +1,9 @@
-"""The fabric between nodes: links, silent loss, and traffic that takes another way."""
+"""The fabric between nodes: links, silent packet loss, and runs that bypass it."""
 
 from monitoring.failure import Action, Failure, Subject
 from monitoring.thresholds import Threshold
 
-_CORDON = Action(say="Keep gangs off the node", command="kubectl cordon NODE")
+_CORDON = Action(say="Keep new gangs off the node", command="kubectl cordon NODE")
 _LINKS = "kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host"
 
 FABRIC = Subject(
@@ -15,8 +15,8 @@ FABRIC = Subject(
             alert="FabricLinkDown",
             row="Infiniband link",
             title="A fabric link of a node is down",
-            signal="State of ports that were active in the last day (node_exporter: infiniband); on AWS EFA devices"
-            " that have left the system, against what the node offered (kube-state-metrics)",
+            signal="State of ports that were active in the last day (node_exporter: infiniband); on AWS, EFA devices"
+            " that disappeared, compared with what the node offered (kube-state-metrics)",
             expression="gpucluster:fabric:links_missing > 0",
             limits={},
             span="0s",
@@ -24,36 +24,36 @@ FABRIC = Subject(
             isolates=True,
             domains=("hardware",),
             owner="hardware",
-            summary="Node {{ $labels.node }} has lost {{ $value }} links of its fabric.",
-            meaning="NCCL binds each GPU to a card. With one port down its collectives time out, or the run begins"
-            " again over the cards that are left, at a fraction of the speed.",
+            summary="Fabric links down on node {{ $labels.node }}: {{ $value }}.",
+            meaning="NCCL binds each GPU to a NIC. With one port down, collectives time out, or the run restarts"
+            " over the remaining NICs at a fraction of its speed.",
             causes=(
                 "a cable, transceiver or switch port",
-                "the card or its firmware",
-                "on AWS the card of the instance",
+                "the NIC or its firmware",
+                "on AWS, a NIC of the instance",
             ),
             actions=(
                 _CORDON,
                 Action(say="See which port is down", command=f"{_LINKS} ibstat; {_LINKS} rdma link"),
                 Action(
-                    say="On racks of your own: look at the links and errors of the whole fabric, on the"
-                    " subnet manager's host. On AWS: have the instance replaced",
+                    say="On premises, check links and errors of the whole fabric from the subnet manager's host; on"
+                    " AWS, have the instance replaced",
                     command="ibdiagnet --pc -P all=1",
                 ),
             ),
-            over="Every port is active, and there are as many EFA devices as the node offered. Measure the"
-            " node with NCCL before gangs get it back; a gate of its pool does so.",
+            over="Every port is active, and every EFA device is back. Run an NCCL test on the node before you"
+            " uncordon it; where its pool has a gate, the gate does so.",
             link="https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband",
             guards=("V01", "V03", "V04", "PF18"),
-            more="Do not unload the driver to reset a card: the modules are mlx5_ib and mlx5_core, and without"
-            " mlx5_core the node loses storage and network too. Reset one card with `mlxfwreset -d DEVICE reset` on a"
+            more="Do not unload the driver to reset a NIC: the modules are mlx5_ib and mlx5_core, and without"
+            " mlx5_core the node loses storage and network too. Reset one NIC with `mlxfwreset -d DEVICE reset` on a"
             " drained node, or reboot it.",
         ),
         Failure(
             id="fabric-flaps",
             alert="FabricLinkFlaps",
-            title="A fabric link goes down again and again, or has many errors",
-            signal="Times that a port went down, symbol errors (node_exporter: infiniband)",
+            title="A fabric link flaps or has many errors",
+            signal="Link-down count of each port, symbol errors (node_exporter: infiniband)",
             expression="(increase(gpucluster:fabric:link_downed[12h]) >= $flaps or 3600 *"
             ' gpucluster:fabric:errors_per_second{kind="symbol"} > $symbols) unless on (node)'
             " gpucluster:fabric:links_missing > 0",
@@ -71,17 +71,18 @@ FABRIC = Subject(
             severity="warning",
             domains=("hardware",),
             owner="hardware",
-            summary="Port {{ $labels.device }} of node {{ $labels.node }} flaps or has symbol errors ({{ $value |"
-            " humanize }}).",
-            meaning="The link works most of the time, and repeats or drops packets. Steps get slower and less even;"
-            " one day NCCL's timeout ends the run.",
-            causes=("a dirty or loose transceiver", "a cable bent or too long", "a switch port"),
+            summary="Port {{ $labels.device }} of node {{ $labels.node }} flaps or has symbol errors: {{ $value |"
+            " humanize }} in all.",
+            meaning="The link works most of the time, but retransmits or drops packets. Steps become slower and"
+            " uneven, until an NCCL timeout kills the run.",
+            causes=("a dirty or loose transceiver", "a cable that is bent or too long", "a failing switch port"),
             actions=(
-                Action(say="See which end has errors", command="ibdiagnet --ber_test"),
+                Action(say="Find the end of the link that has the errors", command="ibdiagnet --ber_test"),
                 Action(
-                    say="Clean and reseat, then swap the cable; keep gangs off meanwhile", command="kubectl cordon NODE"
+                    say="Cordon the node, clean and reseat the transceiver, then swap the cable",
+                    command="kubectl cordon NODE",
                 ),
-                Action(say="Read the module's values", command=f"{_LINKS} mlxlink -d DEVICE -m -c"),
+                Action(say="Read the transceiver's diagnostics", command=f"{_LINKS} mlxlink -d DEVICE -m -c"),
             ),
             over="No further flap in 12 hours, and fewer than 120 symbol errors an hour.",
             link="https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband",
@@ -91,7 +92,7 @@ FABRIC = Subject(
             id="fabric-drops",
             alert="FabricDropsPackets",
             title="The fabric drops packets",
-            signal="Discards and packets without a buffer (node_exporter: infiniband), rx_drops (EFA)",
+            signal="Discards and out-of-buffer drops (node_exporter: infiniband), rx_drops (EFA)",
             expression="sum by (node, device, pool) (gpucluster:fabric:drops_per_second) > $drops",
             limits={
                 "drops": Threshold(
@@ -102,14 +103,14 @@ FABRIC = Subject(
             severity="warning",
             domains=("system", "hardware"),
             owner="platform",
-            summary="Port {{ $labels.device }} of node {{ $labels.node }} drops {{ $value | humanize }} packets a"
-            " second.",
-            meaning="RDMA expects a fabric that loses nothing. Each loss costs a timeout: a run gets slower"
-            " or stands still, and no process reports an error.",
+            summary="Port {{ $labels.device }} of node {{ $labels.node }} has dropped {{ $value | humanize }}"
+            " packets a second for a minute.",
+            meaning="RDMA expects a lossless fabric. Each lost packet costs a timeout: runs slow down or stall, and"
+            " no process reports an error.",
             causes=(
-                "RoCE: priority flow control (PFC) or ECN is missing on one port of the way",
-                "a buffer that fills because one receiver is slow: a hot GPU, a bad PCIe link",
-                "a switch port without the fabric's settings",
+                "RoCE: priority flow control (PFC) or ECN is not set on one port of the path",
+                "buffers that fill up behind one slow receiver: a hot GPU, a degraded PCIe link",
+                "a switch port that lacks the fabric's configuration",
             ),
             actions=(
                 Action(
@@ -117,26 +118,26 @@ FABRIC = Subject(
                     query="topk(20, sum by (node, device) (gpucluster:fabric:drops_per_second))",
                 ),
                 Action(
-                    say="RoCE: compare the card's PFC and trust mode with the other nodes",
+                    say="On RoCE, compare the NIC's PFC and trust mode with those of other nodes",
                     command=f"{_LINKS} mlnx_qos -i INTERFACE",
                 ),
                 Action(
-                    say="Look at the run's NCCL log for retries",
+                    say="Look for retries in the run's NCCL log",
                     command="kubectl logs -n training POD | grep -i 'NCCL WARN'",
                 ),
             ),
-            over="Fewer drops than the limit at one evaluation.",
+            over="The drop rate is below the limit.",
             link="https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-class-infiniband",
             guards=("V05", "V09", "PF19", "P20"),
-            more="PFC is set on every switch port of the way, with the switch's own configuration, and on"
-            " the cards with `mlnx_qos`. Cards and switches must name the same priority: a pause for"
-            " a priority that carries no traffic stops nobody, and packets are lost as without PFC.",
+            more="PFC is set on every switch port of the path, in the switch's own configuration, and on the cards"
+            " with `mlnx_qos`. NICs and switches must use the same priority: a pause for a priority that carries no"
+            " traffic stops no sender, and packets are lost as without PFC.",
         ),
         Failure(
             id="run-on-tcp",
             alert="RunWithoutFabric",
-            title="A run on several nodes does not use the fabric",
-            signal="Tensor cores at work (dcgm-exporter) while the cards of its nodes send nothing (node_exporter,"
+            title="A multi-node run does not use the fabric",
+            signal="Busy tensor cores (dcgm-exporter) while the NICs of its nodes send almost nothing (node_exporter,"
             " EFA)",
             expression="(gpucluster:run:tensor_active_ratio > $active and on (run)"
             " gpucluster:run:fabric_bytes_per_second < $bytes and on (run) gpucluster:run:nodes > 1) * on (run)"
@@ -158,26 +159,27 @@ FABRIC = Subject(
             severity="warning",
             domains=("user", "system"),
             owner="run",
-            summary="Run {{ $labels.run }} computes on several nodes, and its fabric carries almost nothing.",
-            meaning="NCCL found no RDMA device that it can use and took TCP sockets instead, which it says at"
-            " level INFO only. The run looks healthy and is 5 to 20 times slower than it could be.",
+            summary="Run {{ $labels.run }} trains on several nodes, but has sent almost nothing over the fabric for"
+            " 5 minutes.",
+            meaning="NCCL found no usable RDMA device and fell back to TCP sockets, which it logs at level INFO"
+            " only. The run looks healthy but is 5 to 20 times slower than it should be.",
             causes=(
                 "the image has no aws-ofi-nccl plugin, or NCCL_NET_PLUGIN names another one",
-                "NCCL_IB_HCA or NCCL_SOCKET_IFNAME of an older recipe excludes the cards",
-                "the pod did not ask for the fabric's devices",
+                "NCCL_IB_HCA or NCCL_SOCKET_IFNAME, copied from an older recipe, excludes the NICs",
+                "the pod does not request the fabric's devices",
             ),
             actions=(
                 Action(
-                    say="Read what NCCL chose: NET/OFI or NET/IB, not NET/Socket",
+                    say="Read which transport NCCL chose: it should be NET/OFI or NET/IB, not NET/Socket",
                     command="kubectl logs -n training RUN-master-0 | grep 'NCCL INFO NET'",
                 ),
                 Action(
-                    say="See whether the pod has the devices",
+                    say="Check that the pod has the devices",
                     command="kubectl exec -n training RUN-master-0 -- sh -c 'ls /dev/infiniband; env | grep ^NCCL'",
                 ),
-                Action(say="Compare with what the plan sets", command="make plan STACK=NAME"),
+                Action(say="Compare with the environment that the plan sets", command="make plan STACK=NAME"),
             ),
-            over="The cards send while the run computes.",
+            over="The NICs send data while the run computes.",
             link="https://github.com/aws/aws-ofi-nccl",
             guards=("V08", "P20"),
             symptom=True,

@@ -1,4 +1,4 @@
-"""GPUs: gone, sick, hot, braked, badly connected."""
+"""GPUs: lost, faulty, with a stuck driver or a bad link."""
 
 from monitoring.failure import Action, Failure, Subject
 from monitoring.failures import xids
@@ -7,12 +7,12 @@ from monitoring.thresholds import Threshold
 _ON_HOST = "kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host"
 _CORDON = Action(say="Keep new pods off the node", command="kubectl cordon NODE")
 _XIDS = Action(
-    say="Read which XIDs the driver wrote, and to which process",
+    say="Read which XIDs the driver logged, and for which process",
     command=f"{_ON_HOST} dmesg --ctime | grep -i xid",
 )
 _DRAIN = Action(
-    say="Move the pods, so that the run saves, then reboot the node: that resets its GPUs (on machines with NVSwitch"
-    " all GPUs are reset together)",
+    say="Drain the node, so that the run saves a checkpoint, then reboot it: that resets its GPUs (on machines with"
+    " NVSwitch all GPUs are reset together)",
     command="kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
 )
 _EXPORTER = "dcgm-exporter"
@@ -49,10 +49,10 @@ GPU = Subject(
             isolates=True,
             domains=("system", "hardware"),
             owner="hardware",
-            summary="Node {{ $labels.node }} of pool {{ $labels.pool }} lacks {{ $value }} of its GPUs.",
-            meaning="The node offers fewer GPUs than its kind has: the driver lost one (XID 79 says that it fell off"
-            " the PCIe bus), or the device plugin found one sick and no longer offers it. A gang that needs every GPU"
-            " of the node cannot start there, and one that ran has stopped.",
+            summary="Node {{ $labels.node }} of pool {{ $labels.pool }} has lost {{ $value }} of its GPUs.",
+            meaning="The node offers fewer GPUs than its instance type has: the driver lost one (XID 79: fallen off"
+            " the PCIe bus), or the device plugin marked one unhealthy. A gang that needs every GPU of the node"
+            " cannot start there, and one that was running has stopped.",
             causes=(
                 "the GPU fell off the PCIe bus (XID 79): power, a bad contact, overheating",
                 "driver or firmware did not start on this GPU, after a reboot or an update of the node",
@@ -77,7 +77,7 @@ GPU = Subject(
             alert="GpuMemoryError",
             row="GPU memory errors",
             title="A GPU has memory errors that it cannot correct",
-            signal=f"XIDs 48, 64, 95 and 140, uncorrectable ECC errors, rows that wait for a remap ({_EXPORTER})",
+            signal=f"XIDs 48, 64, 95 and 140, uncorrectable ECC errors, rows pending a remap ({_EXPORTER})",
             expression='max by (node, gpu, pool) (gpucluster:gpu:xid_errors{xid=~"$xids"}) > 0 or'
             " increase(gpucluster:gpu:ecc_uncorrectable_errors[5m]) > 0 or gpucluster:gpu:row_remap_failure > 0 or"
             " gpucluster:gpu:row_remap_pending > 0",
@@ -88,12 +88,16 @@ GPU = Subject(
             domains=("hardware",),
             owner="hardware",
             summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} has uncorrectable memory errors ({{ $value |"
-            " humanize }} in 5 minutes).",
-            meaning="HBM returned data that ECC could not repair, so the process that read it was ended. The"
-            " GPU replaces the bad row by a spare one at its next reset (XID 63 says that it has, and"
-            " asks for nothing); until then the error can come back. Where no spare row is left the"
-            " GPU has to be replaced.",
-            causes=("a defect or wear of the memory", "heat", "radiation: one error, never again"),
+            " humanize }} in the last 5 minutes).",
+            meaning="HBM returned data that ECC could not correct, so the process that read it was killed and its"
+            " run restarts from the last checkpoint. The GPU remaps the bad row to a spare one at its next reset"
+            " (XID 63 reports that it has; nothing to do); until then the error can come back. Once no spare row is"
+            " left, the GPU has to be replaced.",
+            causes=(
+                "a defective or worn memory module",
+                "heat",
+                "a cosmic ray: a single error that does not come back",
+            ),
             actions=(
                 _CORDON,
                 Action(
@@ -103,9 +107,8 @@ GPU = Subject(
                 ),
                 _DRAIN,
             ),
-            over="After the reset no row waits for its replacement (`gpucluster:gpu:row_remap_pending` is"
-            " 0) and 5 minutes passed without a new error. Run `dcgmi diag -r 3` on the node before"
-            " gangs get it back.",
+            over="After the reset no row is pending a remap (`gpucluster:gpu:row_remap_pending` is 0) and 5 minutes"
+            " pass without a new error. Run `dcgmi diag -r 3` on the node before you uncordon it.",
             link="https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/",
             guards=("V01", "DC09", "U02", "U10"),
         ),
@@ -120,24 +123,24 @@ GPU = Subject(
             severity="warning",
             domains=("hardware",),
             owner="platform",
-            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} contained a memory error: its process was ended.",
-            meaning="The error touched one process only, which has to start again; others on the GPU go on."
-            " Reset the GPU when it is idle: the reset replaces the bad row by a spare one.",
-            causes=("a defect or wear of the memory", "radiation"),
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} contained a memory error: the process that hit"
+            " it was killed.",
+            meaning="The error hit one process, which has to start again; other processes on the GPU are not"
+            " affected. Reset the GPU when it is idle: the reset remaps the bad row to a spare one.",
+            causes=("a defective or worn memory module", "a cosmic ray"),
             actions=(
                 Action(
-                    say="See whether the run began again by itself",
+                    say="Check that the run restarted by itself",
                     command="kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
                 ),
                 _XIDS,
                 Action(
-                    say="Keep new pods off now; when the run has ended, drain and reboot the node, which"
-                    " resets the GPU",
+                    say="Cordon the node now; when the run has ended, drain and reboot it, which resets the GPU",
                     command="kubectl cordon NODE",
                 ),
             ),
-            over="No XID 94 for 5 minutes. Count them: a GPU that has many in a day will soon have errors"
-            " that it cannot contain (page gpu-memory), so have it replaced.",
+            over="No XID 94 for 5 minutes. A GPU that reports several in a day will soon have errors that it cannot"
+            " contain (page gpu-memory): have it replaced.",
             link="https://docs.nvidia.com/deploy/xid-errors/",
             guards=("DC09",),
         ),
@@ -145,7 +148,7 @@ GPU = Subject(
             id="gpu-driver",
             alert="GpuDriverError",
             row="GPU driver/firmware error",
-            title="Driver or firmware of a GPU is stuck",
+            title="A GPU's driver or firmware hangs",
             signal=f"XIDs 46, 62, 109, 110, 119, 120, 136, 143, 155, 156 and 158 ({_EXPORTER})",
             expression='max by (node, gpu, pool, xid) (gpucluster:gpu:xid_errors{xid=~"$xids"}) > 0',
             limits={"xids": xids.DRIVER},
@@ -154,13 +157,13 @@ GPU = Subject(
             isolates=True,
             domains=("system",),
             owner="platform",
-            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} reports XID {{ $labels.xid }}: driver or"
-            " firmware has to be reset.",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} reports XID {{ $labels.xid }}: its driver or"
+            " firmware hangs and needs a reset.",
             meaning="The GPU's own processor (GSP) or its driver no longer answers (119 and 120 are the GSP,"
-            " 62 and 109 the microcontroller and the scheduler of contexts). Work on the GPU hangs or"
-            " has ended. Older releases of DCGM do not report XID 62 (DCGM issue 235), so read the"
+            " 62 and 109 the microcontroller and the scheduler of contexts). Work on the GPU hangs or has been"
+            " killed, and its gang with it. Older releases of DCGM do not report XID 62 (DCGM issue 235), so read the"
             " kernel's log as well.",
-            causes=("a defect of driver or firmware: known ones are in NVIDIA's release notes", "very high load"),
+            causes=("a bug in the driver or firmware: NVIDIA's release notes list known ones", "very high load"),
             actions=(_CORDON, _XIDS, _DRAIN),
             over="No such XID for 5 minutes after the reboot. If it comes back, have the machine replaced;"
             " if it comes back on several nodes of one driver version, move the pool to another AMI"
@@ -173,7 +176,7 @@ GPU = Subject(
             alert="GpuNvlinkError",
             row="GPU NVLink error",
             title="NVLink between GPUs of a node has errors",
-            signal=f"XID 74, recoveries and repeated packets of NVLink ({_EXPORTER})",
+            signal=f"XID 74, NVLink recoveries and replayed packets ({_EXPORTER})",
             expression='max by (node, gpu, pool) (gpucluster:gpu:xid_errors{xid=~"$xids"}) > 0 or sum by (node, gpu,'
             ' pool) (increase(gpucluster:gpu:nvlink_errors{kind="recovery"}[5m])) > $recoveries or sum by (node, gpu,'
             ' pool) (increase(gpucluster:gpu:nvlink_errors{kind="replay"}[5m])) > $replays',
@@ -191,25 +194,25 @@ GPU = Subject(
             isolates=True,
             domains=("hardware",),
             owner="hardware",
-            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} has NVLink errors ({{ $value | humanize }} in 5"
-            " minutes).",
-            meaning="A link between GPUs, or between a GPU and an NVSwitch, loses or repeats packets. All-reduce"
-            " inside the node slows down, and every GPU of the gang waits for it; XID 74 ends the run.",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} has NVLink errors ({{ $value | humanize }} in"
+            " the last 5 minutes).",
+            meaning="A link between GPUs, or between a GPU and an NVSwitch, drops or replays packets. All-reduce"
+            " within the node slows down, and every GPU of the gang waits for it; XID 74 kills the run.",
             causes=(
-                "a connector or trace that fails",
-                "an NVSwitch",
+                "a failing connector or trace",
+                "a failing NVSwitch",
                 "fabric manager and driver of different versions",
             ),
             actions=(
                 _CORDON,
                 Action(
-                    say="Look at each link's errors and speed",
+                    say="Read each link's error counters",
                     command=_on_gpu("nvidia-smi nvlink --errorcounters"),
                 ),
                 _DRAIN,
             ),
-            over="The counters stand still for 5 minutes under load; `dcgmi diag -r 3` on the drained node"
-            " makes such load.",
+            over="The counters do not move for 5 minutes under load; `dcgmi diag -r 3` on the drained node generates"
+            " that load.",
             link="https://docs.nvidia.com/deploy/xid-errors/",
             guards=("V01", "U14", "DC09"),
         ),
@@ -217,8 +220,8 @@ GPU = Subject(
             id="gpu-pcie",
             alert="GpuPcieError",
             row="PCIe errors",
-            title="The PCIe link of a GPU is bad",
-            signal=f"PCIe packets sent again, and lanes in use ({_EXPORTER})",
+            title="A GPU's PCIe link is degraded",
+            signal=f"PCIe replays, and lanes in use ({_EXPORTER})",
             expression="60 * rate(gpucluster:gpu:pcie_replays[4m]) > $replays or gpucluster:gpu:pcie_width_ratio < 1",
             limits={
                 "replays": Threshold(
@@ -232,12 +235,14 @@ GPU = Subject(
             severity="warning",
             domains=("hardware",),
             owner="hardware",
-            summary="The PCIe link of GPU {{ $labels.gpu }} of node {{ $labels.node }} is bad: {{ $value |"
-            ' printf "%.2f" }} (above 1: packets sent again a minute; below 1: part of its lanes in'
-            " use).",
-            meaning="The GPU talks to the host over fewer lanes than it has, or has to repeat what it sends. Copies"
-            " between host and GPU, and RDMA between GPU and network card, are slow; XID 79 often follows.",
-            causes=("a GPU that fails", "a poor contact in the slot or a riser", "a retimer"),
+            summary="The PCIe link of GPU {{ $labels.gpu }} of node {{ $labels.node }} {{ if lt $value 1.0 }}runs"
+            " on"
+            " {{ $value | humanizePercentage }} of its lanes{{ else }}replays {{ $value | humanize }} packets"
+            " a minute{{ end }}.",
+            meaning="The GPU's link to the host has trained to fewer lanes than it has, or keeps retransmitting."
+            " Copies between host and GPU and RDMA between GPU and NIC are slow, so the whole gang is; XID 79 often"
+            " follows.",
+            causes=("a failing GPU", "a poor contact in the slot or riser", "a failing retimer"),
             actions=(
                 Action(
                     say="Compare width and generation with the other GPUs of the node",
@@ -247,13 +252,13 @@ GPU = Subject(
                     ),
                 ),
                 Action(
-                    say="Look for corrected errors that the kernel wrote",
+                    say="Look for corrected PCIe errors (AER) in the kernel log",
                     command=f"{_ON_HOST} dmesg --ctime | grep -i aer",
                 ),
                 _CORDON,
             ),
-            over="Nothing was sent again for 4 minutes, and all lanes are in use. A GPU that was reseated"
-            " or replaced passes `dcgmi diag -r 3` before gangs get it back.",
+            over="No replays for 4 minutes, and all lanes are in use. Run `dcgmi diag -r 3` on a reseated or"
+            " replaced GPU before you uncordon its node.",
             link="https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/feature-overview.html#health-monitor",
             guards=("V01", "DC09"),
         ),

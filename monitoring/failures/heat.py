@@ -1,4 +1,4 @@
-"""Heat and power: what makes GPUs slower, or a pool dark."""
+"""Heat and power: what slows GPUs down, or takes a whole pool down."""
 
 from monitoring.failure import Action, Failure, Subject
 from monitoring.thresholds import Codes, Threshold
@@ -10,11 +10,13 @@ _SAMPLES = Threshold(
     source="gpud: hardware slowdown of 0.6 events a minute is a fault; dcgm-exporter takes a sample every 30 s",
 )
 _CLOCKS = Action(
-    say="See which reasons hold the clocks down, and how hot each GPU is",
+    say="Read why the clocks are held down, and how hot each GPU is",
     command="kubectl exec -n gpu-operator $(kubectl get pod -n gpu-operator -l app=nvidia-device-plugin-daemonset"
     " --field-selector spec.nodeName=NODE -o name) -- nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER",
 )
-_CORDON = Action(say="Keep new gangs off: the slowest GPU sets the pace of all", command="kubectl cordon NODE")
+_CORDON = Action(
+    say="Keep new gangs off the node: the slowest GPU sets the pace for all", command="kubectl cordon NODE"
+)
 
 HEAT = Subject(
     name="heat",
@@ -23,7 +25,7 @@ HEAT = Subject(
         Failure(
             id="gpu-throttled",
             alert="GpuThermalThrottle",
-            title="A GPU is slowed down by heat",
+            title="A GPU throttles because of heat",
             signal=f"Clock event reasons hw_thermal and sw_thermal ({_EXPORTER}), not a temperature: GPU and driver"
             " throttle themselves, each product at its own limit",
             expression='sum by (node, gpu, pool) (gpucluster:gpu:clock_event_samples{clock_event=~"$events"}) >='
@@ -39,20 +41,20 @@ HEAT = Subject(
             severity="warning",
             domains=("hardware",),
             owner="hardware",
-            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} was slowed down by heat in {{ $value }} samples"
-            " of the last 5 minutes.",
-            meaning="The GPU lowers its own clocks to stay below its limit. A throttled GPU loses 10 to 30 % of its"
-            " speed, and in a gang every other GPU waits for it.",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} throttled because of heat in {{ $value }} of"
+            " 10 samples in the last 5 minutes.",
+            meaning="The GPU lowers its own clocks to stay below its temperature limit. A throttled GPU loses 10 to"
+            " 30 % of its speed, and every other GPU of the gang waits for it.",
             causes=(
                 "too little air or coolant: a fan, a filter, a pump, a kinked hose",
                 "supply too warm: facility water is 12 to 15 C, the node's own loop about 40 C at its inlet - two"
                 " different loops",
-                "paste or a cold plate that lost contact: one GPU is hot and its neighbours are not",
+                "thermal paste or a cold plate that lost contact: one GPU is hot and its neighbours are not",
             ),
             actions=(
                 _CLOCKS,
                 Action(
-                    say="Ask whether it is one GPU, one node or a rack: in Prometheus, compare",
+                    say="Find out whether it is one GPU, one node or a rack: compare the nodes in Prometheus",
                     query="max by (node) (gpucluster:gpu:temperature_celsius)",
                 ),
                 _CORDON,
@@ -60,10 +62,10 @@ HEAT = Subject(
             over="No thermal clock event for 5 minutes under load.",
             link="https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
             guards=("H14", "H15", "HW17", "HW18", "P20", "U10", "V03"),
-            more="On racks of your own: read the coolant's temperature at the supply (12 to 15 C on the facility's"
-            " side) and at the node's inlet (40 C), check that the pump runs and that the standby pump took over. On"
-            " AWS the instance is replaced: stop and start does not choose other hardware in a placement group for"
-            " sure.",
+            more="On premises: read the coolant's temperature at the supply (12 to 15 C on the facility's side) and"
+            " at the node's inlet (40 C), and check that the pump runs or that the standby pump took over. On AWS"
+            " have the instance replaced: in a placement group, stop and start does not reliably move it to other"
+            " hardware.",
         ),
         Failure(
             id="gpu-hot",
@@ -90,15 +92,19 @@ HEAT = Subject(
             severity="warning",
             domains=("hardware",),
             owner="hardware",
-            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} is near its temperature limit: {{"
-            " $value }} C (a small number is the margin that is left).",
-            meaning="The GPU does not throttle yet. Training goes on at full speed, and there is time to look at the"
-            " cooling.",
-            causes=("a fan or pump that slows down", "warm supply air or water", "a load that is higher than planned"),
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} has been {{ if gt $value 20.0 }}at {{ $value"
+            " }} C{{ else }}within {{ $value }} C of its slowdown threshold{{ end }} for 5 minutes.",
+            meaning="The GPU does not throttle yet: training still runs at full speed, and there is time to check"
+            " the cooling. Once it throttles, its gang loses 10 to 30 % of its speed.",
+            causes=(
+                "a fan or pump that is slowing down",
+                "supply air or water that is too warm",
+                "a higher load than planned",
+            ),
             actions=(
                 _CLOCKS,
                 Action(
-                    say="See whether it creeps: degrees more than a week ago, in Prometheus",
+                    say="See whether it has crept up: degrees above last week, in Prometheus",
                     query="topk(10, gpucluster:gpu:temperature_drift_celsius)",
                 ),
                 Action(
@@ -106,14 +112,14 @@ HEAT = Subject(
                     command="kubectl get node NODE -o wide",
                 ),
             ),
-            over="Temperature and margin are within their limits at one evaluation.",
+            over="Temperature and margin are within their limits again.",
             link="https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
             guards=("H14", "HW17", "ST17", "X02", "X13"),
         ),
         Failure(
             id="gpu-power-brake",
             alert="GpuPowerBrake",
-            title="A GPU is braked for lack of power",
+            title="A GPU is power-braked",
             signal=f"Clock event reasons hw_power_brake and hw_slowdown without heat ({_EXPORTER})",
             expression='sum by (node, gpu, pool) (gpucluster:gpu:clock_event_samples{clock_event=~"$events"}) >='
             " $samples unless on (node, gpu) sum by (node, gpu)"
@@ -130,36 +136,36 @@ HEAT = Subject(
             severity="critical",
             domains=("hardware",),
             owner="hardware",
-            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} was braked by its server in {{ $value }} samples"
-            " of the last 5 minutes.",
-            meaning="The server tells its GPUs to halve their clocks, because a power supply is lost or the"
-            " node draws more than the others can give. One more supply that fails takes this node"
-            " down; a breaker that trips takes every node behind it.",
+            summary="GPU {{ $labels.gpu }} of node {{ $labels.node }} was power-braked by its server in {{ $value }}"
+            " of 10 samples in the last 5 minutes.",
+            meaning="The server makes its GPUs halve their clocks because a power supply failed or the node draws"
+            " more than the remaining ones deliver. The gang runs at the pace of these GPUs. One more failed supply"
+            " takes the node down; a tripped breaker takes down every node behind it.",
             causes=(
                 "a power supply failed or lost its feed: redundancy is gone",
-                "a PDU or a circuit is loaded above what it can carry",
-                "supplies too small for the node: six of 3.3 kW feed a DGX H100, two of 2 kW do not",
+                "an overloaded PDU or circuit",
+                "power supplies too small for the node: a DGX H100 has six of 3.3 kW; two of 2 kW are not enough",
             ),
             actions=(
                 Action(
-                    say="See which nodes are braked together: a rack or a circuit shows as a group",
+                    say="See which nodes are braked together: they share a rack or a circuit",
                     query='count by (node) (gpucluster:gpu:clock_event_samples{clock_event="hw_power_brake"} > 0)',
                 ),
                 Action(
-                    say="On racks of your own: read the supplies' state from the node's management"
-                    " controller. On AWS: have the instance replaced",
+                    say="On premises, read the state of the power supplies from the node's BMC; on AWS, have the"
+                    " instance replaced",
                     command="make power STACK=NAME NODE=NODE WHAT=status",
                 ),
                 _CORDON,
             ),
-            over="No power brake for 5 minutes, and every supply present.",
+            over="No power brake for 5 minutes, and every power supply is healthy.",
             link="https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
             guards=("V11", "T13", "HW02", "U10"),
         ),
         Failure(
             id="nodes-lost-together",
             alert="NodesLostTogether",
-            title="Several nodes of a pool are gone at once",
+            title="Several nodes of a pool were lost at once",
             signal="Nodes that do not report to the API server, by pool (kube-state-metrics)",
             expression="count by (pool) (gpucluster:node:unreachable == 1 and on (node)"
             " max_over_time(gpucluster:node:ready[15m]) == 1) >= $nodes",
@@ -175,28 +181,30 @@ HEAT = Subject(
             severity="critical",
             domains=("hardware", "system"),
             owner="hardware",
-            summary="{{ $value }} nodes of pool {{ $labels.pool }} are gone at once.",
-            meaning="Nodes that fail together share something: a breaker, a PDU, a cooling loop, a switch, a placement"
-            " group. Gangs on them are lost; do not repair nodes one by one before the shared part is found.",
+            summary="{{ $value }} nodes of pool {{ $labels.pool }} stopped reporting within 15 minutes.",
+            meaning="Nodes that fail together share something: a breaker, a PDU, a cooling loop, a switch, a"
+            " placement group. Every gang on them has stopped and restarts from its last checkpoint. Find the shared"
+            " part before you repair nodes one by one.",
             causes=("a breaker tripped", "a cooling loop stopped and nodes shut down", "a switch or uplink is down"),
             actions=(
                 Action(
-                    say="See what the nodes share",
+                    say="See what the lost nodes have in common",
                     command="kubectl get nodes -l gpucluster/pool=POOL -L topology.kubernetes.io/zone -o wide",
                 ),
                 Action(
-                    say="Ask the data centre for the rack's breakers and loops, or look at the cloud's events",
+                    say="Ask the data centre about the rack's breakers and cooling loops, or check the cloud's"
+                    " instance status",
                     command="aws ec2 describe-instance-status --include-all-instances --filters"
                     " Name=instance-status.status,Values=impaired,initializing",
                 ),
                 Action(
-                    say="Keep gangs off what is left of the pool until the shared part is found, so that runs"
-                    " do not start again and again",
+                    say="Cordon the rest of the pool until the shared part is found, so that runs do not restart"
+                    " over and over",
                     command="kubectl get nodes -l gpucluster/pool=POOL -o name | xargs kubectl cordon",
                 ),
             ),
-            over="All but one of the nodes report again. Each node that still does not after 15 minutes"
-            " has an alert of its own (NodeUnreachable).",
+            over="All but one of the nodes report again. A node that is still silent after 15 minutes gets its own"
+            " alert (NodeUnreachable).",
             link="https://kubernetes.io/docs/reference/node/node-status/#condition",
             guards=("V11", "T13"),
         ),

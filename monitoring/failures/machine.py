@@ -1,13 +1,13 @@
-"""Machines as their management controllers see them, on racks whose controllers are asked for their sensors."""
+"""On-premises machines as their management controllers (BMCs) report them, where the stack reads their sensors."""
 
 from monitoring.failure import Action, Failure, Subject
 from monitoring.thresholds import Threshold
 
 _CONTROLLERS = "management controllers, by Redfish (inventory.controllers.sensors)"
 _STATUS = Action(
-    say="Read what the controller says of the machine now", command="make power STACK=NAME NODE=NODE WHAT=status"
+    say="Read the machine's present state from its BMC", command="make power STACK=NAME NODE=NODE WHAT=status"
 )
-_LOG = Action(say="Read the hardware's own log", command="make power STACK=NAME NODE=NODE WHAT=log")
+_LOG = Action(say="Read the machine's hardware log (SEL)", command="make power STACK=NAME NODE=NODE WHAT=log")
 _SCHEMAS = "https://redfish.dmtf.org/schemas/"
 
 MACHINE = Subject(
@@ -17,8 +17,8 @@ MACHINE = Subject(
         Failure(
             id="power-supply-lost",
             alert="PowerSupplyLost",
-            title="A machine lacks a power supply",
-            signal=f"Power supplies that are in their place, on and healthy ({_CONTROLLERS}) against what the plan's"
+            title="A machine has lost a power supply",
+            signal=f"Power supplies that are present, on and healthy ({_CONTROLLERS}) against what the plan's"
             " server has",
             expression="gpucluster:pool:expected_power_supplies - on (pool) group_right ()"
             " gpucluster:machine:power_supplies_well > 0",
@@ -27,32 +27,33 @@ MACHINE = Subject(
             severity="warning",
             domains=("hardware",),
             owner="hardware",
-            summary="Machine {{ $labels.node }} of pool {{ $labels.pool }} lacks {{ $value }} of its power supplies.",
-            meaning="The machine goes on with the others, and there are fewer of them to lose: when too few are left it"
-            " brakes its GPUs (page gpu-power-brake), then it is gone.",
+            summary="Machine {{ $labels.node }} of pool {{ $labels.pool }} has lost {{ $value }} of its power"
+            " supplies.",
+            meaning="The machine runs on the remaining supplies, without redundancy: with too few left it first"
+            " brakes its GPUs (page gpu-power-brake), then goes down.",
             causes=(
-                "a supply failed, or was pulled out",
-                "its feed is dead: a breaker, a PDU, a cord that came loose; then it is so on several machines",
+                "a power supply failed, or was pulled out",
+                "its feed is dead: a breaker, a PDU (several machines then show it), or a loose cord",
             ),
             actions=(
                 _STATUS,
                 Action(
-                    say="Ask whether it is one machine or a feed: in Prometheus, count by pool",
+                    say="Find out whether it is one machine or a shared feed: count by pool in Prometheus",
                     query="count by (pool) (gpucluster:pool:expected_power_supplies - on (pool) group_right ()"
                     " gpucluster:machine:power_supplies_well > 0)",
                 ),
                 _LOG,
             ),
-            over="The controller shows every supply as OK. Supplies are changed while the machine runs.",
+            over="The BMC reports every power supply as OK. Power supplies are hot-swappable.",
             link=_SCHEMAS,
             guards=("B19", "V11"),
-            more="A machine with fewer supplies than its row of the catalogue says it has keeps this alert: correct the"
-            " row (`gpucluster:catalogue`).",
+            more="If the machine was built with fewer power supplies than the catalogue says, the alert never ends:"
+            " correct the catalogue's row in the stack file (`gpucluster:catalogue`).",
         ),
         Failure(
             id="fan-failed",
             alert="FanFailed",
-            title="A fan of a machine failed",
+            title="A fan of a machine has failed",
             signal=f"Health of fans ({_CONTROLLERS})",
             expression="gpucluster:machine:fan_well == 0",
             limits={},
@@ -60,28 +61,27 @@ MACHINE = Subject(
             severity="warning",
             domains=("hardware",),
             owner="hardware",
-            summary="Fan {{ $labels.fan }} of machine {{ $labels.node }} failed.",
-            meaning="The others turn faster. Under load the GPUs behind it become hot, lower their clocks, and every"
-            " gang that they are part of waits for them.",
-            causes=("the fan is worn out or blocked", "its module is not seated", "the controller lost its reading"),
+            summary="Fan {{ $labels.fan }} of machine {{ $labels.node }} has failed.",
+            meaning="The other fans spin up. Under load the GPUs behind it become hot and throttle, and every gang"
+            " they belong to slows down with them.",
+            causes=("the fan is worn out or blocked", "its module is not seated", "the BMC lost its sensor reading"),
             actions=(
                 _STATUS,
                 Action(
-                    say="See whether GPUs of the machine are warmer than their neighbours",
+                    say="See whether the machine's GPUs run hotter than those of other machines",
                     query='max by (node) (gpucluster:gpu:temperature_celsius{pool="POOL"})',
                 ),
                 _LOG,
             ),
-            over="The controller shows the fan as OK.",
+            over="The BMC reports the fan as OK.",
             link=_SCHEMAS,
             guards=("B19", "H14"),
         ),
         Failure(
             id="inlet-hot",
             alert="InletHot",
-            title="A machine is given air that is too warm",
-            signal=f"Temperature of the air that comes in ({_CONTROLLERS}) against what the maker of the plan's server"
-            " allows",
+            title="A machine's inlet air is too warm",
+            signal=f"Inlet air temperature ({_CONTROLLERS}) against what the maker of the plan's server allows",
             expression="gpucluster:machine:inlet_celsius > on (pool) group_left () gpucluster:pool:inlet_limit_celsius"
             " or (gpucluster:machine:inlet_celsius > $celsius unless on (pool) gpucluster:pool:inlet_limit_celsius)",
             limits={
@@ -95,23 +95,24 @@ MACHINE = Subject(
             severity="critical",
             domains=("hardware",),
             owner="hardware",
-            summary="Machine {{ $labels.node }} of pool {{ $labels.pool }} is given air of {{ $value }} C.",
-            meaning="The room does not cool as it should. GPUs lower their clocks first; machines that become too hot"
-            " switch themselves off, and those of a row do so within minutes of each other.",
+            summary="Machine {{ $labels.node }} of pool {{ $labels.pool }} has drawn in air of {{ $value }} C for 5"
+            " minutes, more than it may be given.",
+            meaning="The room's cooling does not keep up. GPUs throttle first; then machines shut themselves down,"
+            " all those of a row within minutes of each other.",
             causes=(
-                "a cooling unit of the room or row stands still, or its set point was changed",
-                "hot air comes round: a missing blanking panel, an open door of the aisle",
-                "the sensor is wrong: its neighbours in the rack say something else",
+                "a cooling unit of the room or row has stopped, or its set point was changed",
+                "hot exhaust air recirculates: a missing blanking panel, an open aisle door",
+                "a faulty sensor: other machines in the rack report a normal temperature",
             ),
             actions=(
                 Action(
-                    say="See which machines are warm: one, a rack, or the row",
+                    say="See which machines are affected: one, a rack, or the row",
                     query="topk(20, gpucluster:machine:inlet_celsius)",
                 ),
                 _STATUS,
-                Action(say="Keep new gangs off until the room is cool", command="kubectl cordon NODE"),
+                Action(say="Keep new gangs off the node until the room has cooled down", command="kubectl cordon NODE"),
             ),
-            over="The air is below the limit for 5 minutes.",
+            over="The inlet air is below the limit again.",
             link="https://www.ashrae.org/technical-resources/bookstore/datacom-series",
             guards=("B19", "H14", "H15"),
         ),
@@ -119,33 +120,33 @@ MACHINE = Subject(
             id="controller-silent",
             alert="ControllerSilent",
             title="A management controller does not answer",
-            signal=f"Whether each controller answered at the last look ({_CONTROLLERS})",
+            signal=f"Whether each controller answered the last poll ({_CONTROLLERS})",
             expression="gpucluster:machine:controller_up == 0",
             limits={},
             span="15m",
             severity="warning",
             domains=("hardware", "system"),
             owner="hardware",
-            summary="The management controller of {{ $labels.node }} does not answer.",
-            meaning="Nobody watches power supplies, fans and air of this machine, and nobody can switch it when it"
-            " hangs. What runs there goes on.",
+            summary="The management controller of machine {{ $labels.node }} has not answered for 15 minutes.",
+            meaning="Power supplies, fans and inlet air of this machine are not monitored, and it cannot be"
+            " power-cycled remotely when it hangs. Its workloads are not affected.",
             causes=(
-                "the controller hangs, or its network or certificate was changed",
-                "the account that reads sensors has another password, or was locked",
+                "the BMC hangs, or its network or certificate was changed",
+                "the password of the account that reads the sensors was changed, or the account is locked",
             ),
             actions=(
                 Action(
-                    say="Read why, by controller",
+                    say="Read the reason, one line per BMC",
                     command="kubectl logs -n monitoring deployment/sensors",
                 ),
                 _STATUS,
                 Action(
-                    say="Where the machine is well, reset its controller from the machine itself",
+                    say="If the machine itself is healthy, reset its BMC from its operating system",
                     command="ssh USER@ADDRESS sudo ipmitool mc reset cold",
                 ),
             ),
-            over="The controller answers at the next look, which is a minute away. A password that was refused is tried"
-            " again when the Secret has another.",
+            over="The BMC answers the next poll, within a minute. A refused password is not tried again until the"
+            " Secret changes.",
             link=_SCHEMAS,
             guards=("B19", "F06"),
         ),

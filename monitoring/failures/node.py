@@ -5,7 +5,7 @@ from monitoring.thresholds import Codes, Threshold
 
 _CORDON = Action(say="Keep new pods off the node", command="kubectl cordon NODE")
 _CONDITIONS = Action(
-    say="Read the node's conditions and last events",
+    say="Read the node's conditions and recent events",
     command="kubectl describe node NODE",
 )
 
@@ -26,7 +26,7 @@ NODE = Subject(
             alert="NodeMemoryError",
             row="Main memory errors",
             title="Main memory of a node is defective",
-            signal="Pages that the kernel took out of use, and uncorrectable errors of the memory controllers"
+            signal="Pages that the kernel retired, and uncorrectable errors of the memory controllers"
             " (node_exporter: meminfo, edac)",
             expression="gpucluster:node:memory_corrupted_bytes > 0 or"
             ' increase(gpucluster:node:memory_errors{kind="uncorrectable"}[5m]) > 0',
@@ -36,11 +36,12 @@ NODE = Subject(
             isolates=True,
             domains=("hardware",),
             owner="hardware",
-            summary="Main memory of node {{ $labels.node }} is defective ({{ $value }}: bytes taken out of use, or"
-            " errors in 5 minutes).",
-            meaning="A DIMM returned data that ECC could not repair. The kernel took the page away and ended the"
-            " process that used it; the next error may hit the kernel.",
-            causes=("a DIMM that wears out", "heat", "radiation: one page, never again"),
+            summary="Main memory of node {{ $labels.node }} is defective: {{ if ge $value 4096.0 }}{{ $value |"
+            " humanize1024 }}B taken out of use{{ else }}{{ $value | humanize }} uncorrectable errors in the last 5"
+            " minutes{{ end }}.",
+            meaning="A DIMM returned data that ECC could not correct. The kernel retired the page and killed the"
+            " process that used it; the next error may crash the node.",
+            causes=("a worn DIMM", "heat", "a cosmic ray: a single page, and no further one"),
             actions=(
                 _CORDON,
                 Action(
@@ -49,11 +50,13 @@ NODE = Subject(
                     " --ctime | grep -iE 'edac|mce|hardware error'",
                 ),
                 Action(
-                    say="Move the pods when the run has saved, and have the DIMM (or the instance) replaced",
+                    say="Drain the node once the run has saved a checkpoint, and have the DIMM (or the instance)"
+                    " replaced",
                     command="kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
                 ),
             ),
-            over="The machine was replaced, or was rebooted with a new DIMM: the count of corrupted bytes is 0 again.",
+            over="The instance was replaced, or the machine rebooted with a new DIMM: the count of corrupted bytes"
+            " is 0 again.",
             link="https://docs.kernel.org/admin-guide/RAS/main.html",
             guards=("V01",),
         ),
@@ -61,8 +64,8 @@ NODE = Subject(
             id="node-mount",
             alert="NodeMountError",
             row="Filesystem mounts",
-            title="A file system of a node does not answer",
-            signal="Mounts whose statfs fails or takes too long, a root that is read-only, the condition StorageReady"
+            title="A node's file system hangs",
+            signal="Mounts whose statfs fails or times out, a read-only root, the condition StorageReady"
             " (node_exporter: filesystem; kube-state-metrics)",
             expression="gpucluster:node:mount_errors > 0 or gpucluster:node:root_readonly == 1 or max by (node, pool)"
             ' (gpucluster:node:condition_bad{condition="StorageReady"}) == 1',
@@ -72,25 +75,26 @@ NODE = Subject(
             isolates=True,
             domains=("system",),
             owner="platform",
-            summary="{{ $value }} mounts of node {{ $labels.node }} do not answer, or its root is read-only.",
+            summary="Node {{ $labels.node }} has a file system that hangs (mounts affected: {{ $value }}) or a"
+            " read-only root.",
             meaning="Processes that touch the mount wait in the kernel (state D) and cannot be killed. A run that"
-            " reads data or saves there stands still; pods of the node neither start nor end.",
+            " reads data or writes checkpoints there stands still, and pods on the node neither start nor terminate.",
             causes=(
-                "the path to the storage: a network of its own, security groups, LNet",
+                "the path to the storage: its network, security groups, LNet",
                 "the storage's servers are down or full",
-                "the client's module and the server disagree after an update; a root that failed turns read-only",
+                "the client module and the server are incompatible after an update; a failed root disk turns read-only",
             ),
             actions=(
                 Action(
-                    say="See which network mounts there are, and which processes wait for one (state D)",
+                    say="List the network mounts, and the processes that wait for one (state D)",
                     command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host sh -c"
                     " 'mount -t lustre,nfs,nfs4,ceph; ps -eo state,pid,comm | grep ^D'",
                 ),
                 Action(
-                    say="Ask whether other nodes have it too: if so, it is the storage",
+                    say="See whether other nodes are affected too: if so, it is the storage",
                     query="gpucluster:node:mount_errors > 0 or gpucluster:node:root_readonly == 1",
                 ),
-                Action(say="Only one node has it: keep pods off, then reboot it", command="kubectl cordon NODE"),
+                Action(say="If it is only this node, cordon and reboot it", command="kubectl cordon NODE"),
             ),
             over="statfs of every mount answers again; the alert ends with the next evaluation.",
             link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/troubleshooting.html",
@@ -111,24 +115,24 @@ NODE = Subject(
             severity="warning",
             domains=("hardware",),
             owner="hardware",
-            summary="{{ $value }} Ethernet links of node {{ $labels.node }} are down.",
-            meaning="The node lost an interface that it had. Pods with addresses of that interface, storage or"
-            " management traffic are cut off; the node may still be Ready over another one.",
+            summary="Ethernet links down on node {{ $labels.node }}: {{ $value }}.",
+            meaning="The node lost an interface that it had. Pods with addresses on that interface and storage or"
+            " management traffic over it are cut off; the node may still be Ready over another one.",
             causes=(
-                "a cable, plug or switch port",
-                "somebody detached the interface in the cloud",
-                "a card that fails",
+                "a cable, connector or switch port",
+                "somebody detached the network interface in the cloud",
+                "a failing NIC",
             ),
             actions=(
                 _on_host("See which interface has no carrier", "ip -brief link"),
                 _CONDITIONS,
                 Action(
-                    say="On AWS: are all of the instance's interfaces attached?",
+                    say="On AWS, are all network interfaces of the instance attached?",
                     command="aws ec2 describe-instances --filters Name=private-dns-name,Values=NODE --query"
                     " 'Reservations[].Instances[].NetworkInterfaces[].[Attachment.DeviceIndex,Attachment.Status]'",
                 ),
             ),
-            over="The interface is up again. An interface that was removed for good stops counting after a day.",
+            over="The interface is up again. One that was removed on purpose drops out after a day.",
             link="https://github.com/prometheus/node_exporter#enabled-by-default",
             guards=("V01",),
         ),
@@ -153,24 +157,25 @@ NODE = Subject(
             isolates=True,
             domains=("user", "system", "hardware"),
             owner="platform",
-            summary="A service that node {{ $labels.node }} needs has failed.",
-            meaning="The kubelet still talks, and says that something under it does not work: the container runtime,"
-            " the kernel, fabric manager, time. Pods keep running, and none starts.",
+            summary="A system service of node {{ $labels.node }} has failed (container runtime, kernel or a systemd"
+            " unit).",
+            meaning="The kubelet still reports, but something it depends on does not work: the container runtime,"
+            " the kernel, fabric manager, time synchronisation. Running pods go on; new ones do not start.",
             causes=(
-                "a container that fills disk, memory or process table",
-                "a bug or an update of the runtime",
-                "a partition between the node and what the service needs",
+                "a container that exhausts disk, memory or process IDs",
+                "a bug in, or an update of, the container runtime",
+                "a network partition between the node and what the service depends on",
             ),
             actions=(
                 _CONDITIONS,
                 _on_host("See which units have failed, and why", "sh -c 'systemctl --failed; journalctl -p err -n 50'"),
-                _on_host("Start the runtime again, as it fails most often", "systemctl restart containerd"),
+                _on_host("Restart the container runtime, which fails most often", "systemctl restart containerd"),
             ),
             over="The unit runs and the condition is true again.",
             link="https://kubernetes.io/docs/reference/node/node-status/#condition",
             guards=("V01",),
-            more="Where no debug pod starts, the container runtime itself is down: take a shell by SSM or"
-            " SSH, or reboot the node. Where it comes back, move the pods first (`kubectl drain NODE"
+            more="If no debug pod starts, the container runtime itself is down: open a shell by SSM or SSH, or"
+            " reboot the node. If the failure comes back, drain the node first (`kubectl drain NODE"
             " --ignore-daemonsets --delete-emptydir-data`), then reboot.",
         ),
         Failure(
@@ -189,33 +194,33 @@ NODE = Subject(
             severity="critical",
             domains=("system", "hardware"),
             owner="hardware",
-            summary="Node {{ $labels.node }} of pool {{ $labels.pool }} no longer reports.",
-            meaning="The kubelet has not renewed its lease for 40 seconds (the controller's grace period): the machine"
-            " is off, hangs, or is cut off. Its gang stops at the next collective.",
-            causes=("power or hardware", "a kernel that hangs", "a network between node and API server that is cut"),
+            summary="Node {{ $labels.node }} of pool {{ $labels.pool }} stopped reporting over a minute ago.",
+            meaning="The kubelet has not renewed its lease for 40 seconds (the controller's grace period): the"
+            " machine is off, hangs, or is cut off from the network. Its gang hangs at the next collective.",
+            causes=("power or hardware", "a hung kernel", "a broken network path between node and API server"),
             actions=(
                 _CONDITIONS,
                 Action(
-                    say="Does the machine run? On AWS, as below; on racks of your own `make power"
-                    " STACK=NAME NODE=NODE WHAT=status` tells",
+                    say="Does the machine run? On AWS, as below; on premises, `make power STACK=NAME NODE=NODE"
+                    " WHAT=status`",
                     command="aws ec2 describe-instance-status --include-all-instances --filters"
                     " Name=instance-status.status,Values=impaired",
                 ),
                 Action(
-                    say="Its pods may still run, although Kubernetes shows them as ending: have the machine"
-                    " rebooted or replaced first, then see whether they started again elsewhere",
+                    say="Its pods may still be running although Kubernetes shows them as Terminating: have the"
+                    " machine rebooted or replaced first, then check that they started elsewhere",
                     command="kubectl get pods -A -o wide --field-selector spec.nodeName=NODE",
                 ),
             ),
-            over="The node reports again, or is deleted.",
+            over="The node reports again, or was deleted.",
             link="https://kubernetes.io/docs/concepts/architecture/nodes/#heartbeats",
             guards=("V11", "DC05"),
         ),
         Failure(
             id="node-disk",
             alert="NodeDiskFull",
-            title="A disk of a node fills up",
-            signal="Free part of each local file system (node_exporter: filesystem)",
+            title="A node's disk is filling up",
+            signal="Free share of each local file system (node_exporter: filesystem)",
             expression="gpucluster:node:filesystem_free_ratio < $free",
             limits={
                 "free": Threshold(
@@ -226,16 +231,17 @@ NODE = Subject(
             severity="warning",
             domains=("user", "system"),
             owner="platform",
-            summary="{{ $labels.mountpoint }} of node {{ $labels.node }} has {{ $value | humanizePercentage"
-            " }} of its room left.",
-            meaning="Soon the kubelet sets DiskPressure, deletes images and evicts pods: a gang loses a rank.",
+            summary="File system {{ $labels.mountpoint }} of node {{ $labels.node }} has {{ $value |"
+            " humanizePercentage }} of its space left.",
+            meaning="The kubelet will soon set DiskPressure, delete images and evict pods. A gang that loses a rank"
+            " that way restarts from its last checkpoint.",
             causes=("images and logs", "a run that writes to the container's own file system", "core dumps"),
             actions=(
-                _on_host("See what takes the room", "du -xh --max-depth=2 MOUNTPOINT"),
-                _on_host("Remove images that nothing uses", "crictl rmi --prune"),
+                _on_host("See what uses the space", "du -xh --max-depth=2 MOUNTPOINT"),
+                _on_host("Remove unused images", "crictl rmi --prune"),
                 _CORDON,
             ),
-            over="More than a tenth is free.",
+            over="More than the limit is free again.",
             link="https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/",
         ),
     ),

@@ -1,4 +1,4 @@
-"""What the services stand on: gangs that wait, operators, certificates, and the monitoring itself."""
+"""The platform: gangs that wait, operators, certificates, and the monitoring itself."""
 
 from monitoring.failure import Action, Failure, Subject
 from monitoring.thresholds import Threshold
@@ -10,7 +10,7 @@ PLATFORM = Subject(
         Failure(
             id="gang-stuck",
             alert="GangStuck",
-            title="A gang was let in, and its pods do not start",
+            title="A gang was admitted, but its pods do not start",
             signal="PodGroups that are Inqueue, by queue (Volcano's controller)",
             expression="gpucluster:queue:gangs_inqueue > 0",
             limits={},
@@ -18,27 +18,28 @@ PLATFORM = Subject(
             severity="warning",
             domains=("user", "system"),
             owner="platform",
-            summary="{{ $value }} gangs of queue {{ $labels.queue }} were let in 15 minutes ago, and do not run.",
-            meaning="The queue has room for the gang, and no set of nodes has: free GPUs are spread over too"
-            " many nodes, nodes are cordoned, a taint is not tolerated, or an image cannot be pulled."
-            " A gang starts whole or not at all.",
+            summary="Gangs of queue {{ $labels.queue }} that were admitted 15 minutes ago and do not run: {{ $value"
+            " }}.",
+            meaning="The queue has capacity for the gang, but no set of nodes fits it: free GPUs are spread over too"
+            " many nodes, nodes are cordoned, a taint is not tolerated, or an image cannot be pulled. The run does"
+            " not start, and its share of the queue is held meanwhile: a gang starts whole or not at all.",
             causes=(
-                "enough GPUs are free in all, and not on whole nodes",
-                "cordoned or sick nodes, which the queue still counts",
-                "a gate that has not measured the nodes yet, or found them bad: `kubectl get nodes -L gpucluster/gate`",
-                "a selector that no node meets",
+                "enough GPUs are free in total, but not on whole nodes",
+                "cordoned or unhealthy nodes, which the queue still counts as capacity",
+                "a gate that has not tested the nodes yet, or failed them: `kubectl get nodes -L gpucluster/gate`",
+                "a node selector that no node matches",
             ),
             actions=(
                 Action(
-                    say="Read why: the conditions of the gang's group", command="kubectl describe podgroups -n training"
+                    say="Read the reason in the conditions of the PodGroup",
+                    command="kubectl describe podgroups -n training",
                 ),
                 Action(
-                    say="Read why: the events of one of its pods",
+                    say="Read the events of one of its pods",
                     command="kubectl describe pod -n training RUN-master-0",
                 ),
                 Action(
-                    say="Compare what the pool's nodes have with what pods took of it, and see which are"
-                    " cordoned or tainted",
+                    say="Compare capacity and requests of the pool's nodes, and see which are cordoned or tainted",
                     command="kubectl describe nodes -l gpucluster/pool=POOL | grep -E"
                     " '^(Name|Taints|Unschedulable):|nvidia.com/gpu'",
                 ),
@@ -49,7 +50,7 @@ PLATFORM = Subject(
         Failure(
             id="queue-waits",
             alert="QueueWaits",
-            title="Gangs wait long for their queue",
+            title="Gangs have been pending for long",
             signal="PodGroups that are Pending, by queue (Volcano's controller)",
             expression="gpucluster:queue:gangs_pending > 0",
             limits={},
@@ -57,22 +58,22 @@ PLATFORM = Subject(
             severity="info",
             domains=("user",),
             owner="run",
-            summary="{{ $value }} gangs have waited for queue {{ $labels.queue }} for an hour.",
-            meaning="The queue uses its share, or other queues use what they may take. Waiting is no fault as such. A"
-            " run that was stopped for one of higher priority waits here too: who gives way is decided by priority"
-            " classes and by the queues' shares, not by who used most last week.",
+            summary="Gangs pending in queue {{ $labels.queue }} for an hour: {{ $value }}.",
+            meaning="The queue has used up its share, or other queues have borrowed what is idle. Waiting is not a"
+            " fault in itself. A run that was preempted by one of higher priority waits here too: who gives way is"
+            " decided by priority classes and by the queues' shares, not by who used most last week.",
             causes=(
                 "more runs than GPUs",
                 "a share too small for the gang",
-                "a run that ended long ago and still holds its pods",
+                "a run that nobody needs any more and still holds its GPUs",
             ),
             actions=(
-                Action(say="See shares and use", command="kubectl get queues -o wide"),
+                Action(say="See each queue's share and usage", command="kubectl get queues -o wide"),
                 Action(
-                    say="See which gangs wait, and which were preempted",
+                    say="See which gangs are pending, and which were preempted",
                     command="kubectl get podgroups -A; kubectl get events -A --field-selector reason=Evict",
                 ),
-                Action(say="End what nobody needs", command="kubectl delete pytorchjob -n training RUN"),
+                Action(say="Delete a run that nobody needs", command="kubectl delete pytorchjob -n training RUN"),
             ),
             over="The gang was admitted to its queue.",
             link="https://volcano.sh/en/docs/queue/",
@@ -81,31 +82,34 @@ PLATFORM = Subject(
         Failure(
             id="operator-down",
             alert="OperatorDown",
-            title="A part of the platform lacks pods",
-            signal="Pods that Deployments and DaemonSets of the system's namespaces lack (kube-state-metrics)",
+            title="A platform component is short of pods",
+            signal="Missing pods of Deployments and DaemonSets in system namespaces (kube-state-metrics)",
             expression="gpucluster:operator:pods_missing > 0",
             limits={},
             span="10m",
             severity="warning",
             domains=("system",),
             owner="platform",
-            summary="{{ $labels.namespace }}/{{ $labels.workload }} lacks {{ $value }} pods.",
-            meaning="What runs goes on, and nothing new starts. Without Volcano's scheduler no gang starts,"
-            " without the training operator a job gets no pods, without a device plugin its node"
-            " offers no GPU.",
+            summary="{{ $labels.namespace }}/{{ $labels.workload }} has been short of pods for 10 minutes (missing:"
+            " {{ $value }}).",
+            meaning="Running workloads go on, but new ones may not start: without Volcano's scheduler no gang"
+            " starts, without the training operator a job gets no pods, without the device plugin a node offers no"
+            " GPUs.",
             causes=(
                 "an image that cannot be pulled",
-                "no room on the system pool",
-                "a version that does not fit the cluster's",
+                "no capacity left on the system pool",
+                "a version that is incompatible with the cluster's",
             ),
             actions=(
                 Action(
-                    say="See which pods, and why",
+                    say="See which pods are missing, and why",
                     command="kubectl get pods -n NAMESPACE -o wide; kubectl get events -n NAMESPACE"
                     " --sort-by=.lastTimestamp",
                 ),
-                Action(say="Read what it said before it ended", command="kubectl logs -n NAMESPACE POD --previous"),
-                Action(say="Bring the release back to what the stack file says", command="pulumi up --refresh"),
+                Action(
+                    say="Read its log from before it was restarted", command="kubectl logs -n NAMESPACE POD --previous"
+                ),
+                Action(say="Restore the release to what the stack file says", command="pulumi up --refresh"),
             ),
             over="Every pod of the workload is ready.",
             link="https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/",
@@ -114,7 +118,7 @@ PLATFORM = Subject(
             id="certificate-overdue",
             alert="CertificateNotRenewed",
             title="A certificate was not renewed in time",
-            signal="Time since cert-manager wanted to renew it (cert-manager)",
+            signal="Time since the renewal was due (cert-manager)",
             expression="gpucluster:certificate:overdue_seconds > $seconds",
             limits={
                 "seconds": Threshold(
@@ -130,33 +134,33 @@ PLATFORM = Subject(
             owner="platform",
             summary="Certificate {{ $labels.namespace }}/{{ $labels.name }} should have been renewed {{ $value |"
             " humanizeDuration }} ago.",
-            meaning="The certificate works until it expires; from then on every client refuses the connection.",
+            meaning="The certificate is valid until it expires; from then on every client refuses the connection.",
             causes=(
-                "DNS no longer points here, so that the challenge fails",
+                "DNS no longer points here, so the ACME challenge fails",
                 "a rate limit of the issuer",
                 "the issuer's own credentials or CA",
             ),
             actions=(
                 Action(
-                    say="Read the chain of reasons",
+                    say="Follow the chain from the certificate to the failed challenge",
                     command="kubectl describe certificate,certificaterequest,order,challenge -n NAMESPACE",
                 ),
                 Action(
-                    say="Read what cert-manager says",
+                    say="Read cert-manager's log",
                     command="kubectl logs -n cert-manager deploy/cert-manager --tail=100",
                 ),
                 Action(
-                    say="Ask for it again when the cause is gone (cmctl is cert-manager's own command)",
+                    say="Renew it once the cause is gone (cmctl is cert-manager's CLI)",
                     command="cmctl renew -n NAMESPACE NAME",
                 ),
             ),
-            over="It was renewed: the time of its next renewal lies ahead again.",
+            over="The certificate was renewed.",
             link="https://cert-manager.io/docs/troubleshooting/",
         ),
         Failure(
             id="target-down",
             alert="TargetDown",
-            title="Something is not scraped",
+            title="Prometheus cannot scrape a target",
             signal="Targets whose last scrape failed (Prometheus)",
             expression="gpucluster:target:down > 0",
             limits={},
@@ -164,22 +168,23 @@ PLATFORM = Subject(
             severity="warning",
             domains=("system",),
             owner="platform",
-            summary="{{ $value }} targets of {{ $labels.job }} in {{ $labels.namespace }} cannot be scraped.",
-            meaning="What these targets measure is not seen: alerts on it cannot fire. A GPU node whose exporter is"
-            " silent is a node that nobody watches.",
+            summary="Targets of {{ $labels.namespace }}/{{ $labels.job }} that Prometheus could not scrape for 10"
+            " minutes: {{ $value }}.",
+            meaning="The metrics of these targets are missing, so alerts on them cannot fire: a GPU node without its"
+            " exporter is unmonitored.",
             causes=(
-                "the exporter's pod is down or its node is",
+                "the exporter's pod or its node is down",
                 "a network policy or security group",
                 "a port that was renamed",
             ),
             actions=(
                 Action(
-                    say="Read the error that Prometheus got",
+                    say="Read the scrape error in Prometheus",
                     command="kubectl port-forward -n monitoring svc/kube-prometheus-stack-prometheus 9090 # then"
                     " http://localhost:9090/targets",
                 ),
                 Action(
-                    say="See which of the exporter's pods do not run, and on which nodes",
+                    say="See which of the exporter's pods are not running, and on which nodes",
                     command="kubectl get pods -n NAMESPACE -o wide",
                 ),
                 Action(say="Read its log", command="kubectl logs -n NAMESPACE POD --tail=50"),
@@ -192,7 +197,7 @@ PLATFORM = Subject(
             id="gpu-unwatched",
             alert="GpuUnwatched",
             title="A GPU node shows no GPU metrics",
-            signal="Nodes that offer GPUs and have no temperature (kube-state-metrics, dcgm-exporter)",
+            signal="Nodes that offer GPUs but have no temperature metric (kube-state-metrics, dcgm-exporter)",
             expression="gpucluster:node:gpus_allocatable > 0 and on (node) gpucluster:node:ready == 1 unless on (node)"
             " gpucluster:gpu:temperature_celsius",
             limits={},
@@ -200,33 +205,34 @@ PLATFORM = Subject(
             severity="warning",
             domains=("system",),
             owner="platform",
-            summary="Node {{ $labels.node }} offers {{ $value }} GPUs, and none of them is measured.",
-            meaning="No alert about GPUs of this node can fire, and dashboards leave it out.",
+            summary="Node {{ $labels.node }} has had no GPU metrics for 10 minutes (GPUs unmonitored: {{ $value }}).",
+            meaning="No GPU alert can fire for this node, and dashboards leave it out: a failing GPU there goes"
+            " unnoticed.",
             causes=(
                 "dcgm-exporter does not run there: a taint that it does not tolerate",
-                "its list names a field that this DCGM does not know: it ends at the start",
-                "the monitor selects another port",
+                "its list of metrics names a field that this DCGM version does not know, so it exits at start",
+                "the ServiceMonitor selects another port",
             ),
             actions=(
                 Action(
-                    say="See the exporter's pod of the node",
+                    say="Find the exporter's pod of the node",
                     command="kubectl get pods -n gpu-operator -l app=nvidia-dcgm-exporter -o wide",
                 ),
                 Action(
-                    say="Read its first lines",
+                    say="Read its log",
                     command="kubectl logs -n gpu-operator -l app=nvidia-dcgm-exporter --tail=50",
                 ),
-                Action(say="Is there a monitor for it?", command="kubectl get servicemonitors -n gpu-operator"),
+                Action(say="Is there a ServiceMonitor for it?", command="kubectl get servicemonitors -n gpu-operator"),
             ),
-            over="Prometheus has temperatures of the node's GPUs again.",
+            over="Prometheus has the temperatures of the node's GPUs again.",
             link="https://docs.nvidia.com/datacenter/dcgm/latest/gpu-telemetry/dcgm-exporter.html",
             guards=("DC10", "X07"),
         ),
         Failure(
             id="monitoring-disk",
             alert="PrometheusDiskFull",
-            title="The disk of the monitoring fills up",
-            signal="Used part of the claims in namespace monitoring (kubelet volume statistics)",
+            title="The monitoring disk is filling up",
+            signal="Used share of the claims in namespace monitoring (kubelet volume statistics)",
             expression='gpucluster:volume:used_ratio{namespace="monitoring"} > $used',
             limits={
                 "used": Threshold(
@@ -241,19 +247,20 @@ PLATFORM = Subject(
             domains=("system",),
             owner="platform",
             summary="Volume {{ $labels.persistentvolumeclaim }} is {{ $value | humanizePercentage }} full.",
-            meaning="A full disk ends Prometheus: then there are no alerts, and autoscalers have no metrics.",
-            causes=("more series than planned: a label with many values", "retention longer than the disk holds"),
+            meaning="Prometheus stops when its disk is full: then no alert fires, and autoscalers have no metrics.",
+            causes=("more series than planned: a high-cardinality label", "a retention that the disk cannot hold"),
             actions=(
                 Action(
-                    say="Find the metrics with most series", query="topk(10, count by (__name__) ({__name__=~'.+'}))"
+                    say="Find the metrics with the most series",
+                    query="topk(10, count by (__name__) ({__name__=~'.+'}))",
                 ),
-                Action(say="Compare series and disk with the plan", command="make plan STACK=NAME"),
+                Action(say="Compare the number of series and the disk with the plan", command="make plan STACK=NAME"),
                 Action(
-                    say="Make the disk larger, or retention shorter, in the stack file",
+                    say="Enlarge the disk or shorten the retention in the stack file",
                     command="make preview STACK=NAME",
                 ),
             ),
-            over="Less than the limit is used.",
+            over="Usage is below the limit again.",
             link="https://prometheus.io/docs/prometheus/latest/storage/",
         ),
     ),

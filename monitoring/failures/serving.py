@@ -1,18 +1,17 @@
-"""Model services: errors, waiting, nobody there (V12)."""
+"""Model services: errors, slow answers, full, down (V12)."""
 
 from monitoring.failure import Action, Failure, Subject
 from monitoring.thresholds import Threshold
 
 _PODS = Action(
-    say="See which replicas run, and their last events",
+    say="See which replicas run, and their recent events",
     command="kubectl describe pods -n inference -l app.kubernetes.io/instance=SERVICE",
 )
 _LOGS = Action(
-    say="Read what vLLM says",
+    say="Read vLLM's log",
     command="kubectl logs -n inference -l app.kubernetes.io/instance=SERVICE -c vllm --tail=100",
 )
-_BURN = "Google, SRE Workbook, chapter 5: 14.4 times the budget of a service that is to answer 99.9 %, in 1 hour and"
-" in 5 minutes"
+_BURN = "Google, SRE Workbook, chapter 5: a burn rate of 14.4 against an SLO of 99.9 %, over both 1 hour and 5 minutes"
 
 SERVING = Subject(
     name="serving",
@@ -22,7 +21,7 @@ SERVING = Subject(
             id="service-errors",
             alert="ServiceErrors",
             title="A model service answers with errors",
-            signal="Requests answered with 5xx, of all requests to /v1 (vLLM's HTTP metrics)",
+            signal="Share of requests to /v1 answered with 5xx (vLLM's HTTP metrics)",
             expression='gpucluster:serving:error_ratio{window="5m"} > $ratio and on (namespace, service)'
             ' gpucluster:serving:error_ratio{window="1h"} > $ratio',
             limits={"ratio": Threshold(value=0.0144, unit="of the requests", source=_BURN)},
@@ -30,22 +29,23 @@ SERVING = Subject(
             severity="critical",
             domains=("user", "system", "hardware"),
             owner="service",
-            summary="{{ $value | humanizePercentage }} of the requests to {{ $labels.service }} end in an error.",
-            meaning="Users see errors now. At this rate a month's budget of errors is spent in two days.",
+            summary="{{ $value | humanizePercentage }} of the requests to {{ $labels.service }} failed with 5xx in"
+            " the last 5 minutes.",
+            meaning="Users see errors now. At this rate a month's error budget is spent in two days.",
             causes=(
-                "a replica whose engine died while its server still listens",
-                "a replica that is stopped before its requests have ended",
-                "a sick GPU of a replica: another alert names it then",
+                "a replica whose engine died while its HTTP server still listens",
+                "a replica that is terminated before its requests have completed",
+                "a replica's faulty GPU, which has its own alert",
             ),
             actions=(
                 _PODS,
                 _LOGS,
                 Action(
-                    say="Delete the bad replica; the others answer meanwhile, if there are any",
+                    say="Delete the faulty replica; the others, if there are any, take its requests",
                     command="kubectl delete pod -n inference POD",
                 ),
             ),
-            over="Fewer errors than the limit for 5 minutes.",
+            over="The error ratio is below the limit for 5 minutes.",
             link="https://sre.google/workbook/alerting-on-slos/",
             guards=("V12",),
             symptom=True,
@@ -53,7 +53,7 @@ SERVING = Subject(
         Failure(
             id="service-slow",
             alert="ServiceSlowToFirstToken",
-            title="A model service takes long until the first token",
+            title="A model service is slow to the first token",
             signal="95th percentile of vLLM's time to the first token",
             expression='gpucluster:serving:time_to_first_token_seconds{quantile="0.95"} > $seconds unless on'
             " (namespace, service) (gpucluster:serving:requests_waiting > 0 and on (namespace, service)"
@@ -69,14 +69,14 @@ SERVING = Subject(
             severity="warning",
             domains=("user", "system"),
             owner="service",
-            summary="{{ $labels.service }} takes {{ $value | humanizeDuration }} until the first token (95 of 100"
-            " requests take less).",
-            meaning="People wait before anything appears. Long prompts take long by themselves; short ones wait"
-            " because the batch is full or the cache is.",
+            summary="{{ $labels.service }} has needed {{ $value | humanizeDuration }} to the first token (p95) for 5"
+            " minutes.",
+            meaning="Users wait before anything appears. Long prompts take long by themselves; short ones wait"
+            " because the batch or the KV cache is full.",
             causes=(
                 "prompts longer than planned",
-                "a KV cache that is full, so that requests are set aside",
-                "too few replicas while others start",
+                "a full KV cache, so that requests are preempted",
+                "too few replicas while new ones start",
             ),
             actions=(
                 Action(
@@ -85,11 +85,11 @@ SERVING = Subject(
                 ),
                 Action(say="Is the cache full?", query='gpucluster:serving:kv_cache_usage_ratio{service="SERVICE"}'),
                 Action(
-                    say="See what the autoscaler wants, and what stops it",
+                    say="See what the autoscaler wants, and what keeps it from scaling",
                     command="kubectl describe hpa -n inference SERVICE",
                 ),
             ),
-            over="Below the limit at one evaluation.",
+            over="It is below the limit again.",
             link="https://docs.vllm.ai/en/latest/design/metrics.html",
             guards=("V12", "X14"),
             symptom=True,
@@ -97,8 +97,8 @@ SERVING = Subject(
         Failure(
             id="service-full",
             alert="ServiceFull",
-            title="A model service has no further replica, and requests wait",
-            signal="Waiting requests (vLLM) while as many replicas are ready as the plan allows (kube-state-metrics)",
+            title="A model service is at its maximum replicas, and requests wait",
+            signal="Waiting requests (vLLM) while maxReplicas replicas are ready (kube-state-metrics)",
             expression="gpucluster:serving:requests_waiting > 0 and on (namespace, service)"
             " gpucluster:serving:replicas_ready >= on (namespace, service) gpucluster:serving:replicas_most",
             limits={},
@@ -106,21 +106,26 @@ SERVING = Subject(
             severity="warning",
             domains=("user",),
             owner="service",
-            summary="{{ $value }} requests wait for {{ $labels.service }}, which has all the replicas it may have.",
-            meaning="Demand is above what the stack file allows. Waiting grows until clients give up.",
-            causes=("more use than planned", "one client without a limit", "replicas that are slower than planned"),
+            summary="{{ $value }} requests wait for {{ $labels.service }}, which has been at its maximum replicas"
+            " for 10 minutes.",
+            meaning="Demand exceeds the capacity that the stack file allows. The queue grows until clients time out.",
+            causes=(
+                "more traffic than planned",
+                "one client without a rate limit",
+                "replicas that are slower than planned",
+            ),
             actions=(
                 Action(
-                    say="See who asks: rates by replica",
+                    say="See the request rate of each replica",
                     query='sum by (pod) (rate(vllm:request_success_total{service="SERVICE"}[5m]))',
                 ),
                 Action(
-                    say="Has the pool room for one more? Raise maxReplicas and look at the findings",
+                    say="Does the pool fit another replica? Raise maxReplicas in the stack file and read the findings",
                     command="make plan STACK=NAME",
                 ),
                 _PODS,
             ),
-            over="No request waits at one evaluation.",
+            over="No request waits any more.",
             link="https://docs.vllm.ai/en/latest/design/metrics.html",
             guards=("V12",),
         ),
@@ -136,10 +141,10 @@ SERVING = Subject(
             severity="critical",
             domains=("user", "system", "hardware"),
             owner="service",
-            summary="No replica of {{ $labels.service }} is ready.",
-            meaning="Every request to it fails. No service is meant to be without replicas: the least is one.",
+            summary="No replica of {{ $labels.service }} has been ready for 5 minutes.",
+            meaning="Every request to it fails. No service is meant to scale to zero: the minimum is one replica.",
             causes=(
-                "weights that are not there, or do not fit",
+                "weights that are missing, or do not fit into GPU memory",
                 "no GPU left in its pool",
                 "a new version that does not start",
             ),
@@ -147,8 +152,8 @@ SERVING = Subject(
                 _PODS,
                 _LOGS,
                 Action(
-                    say="Go back to what ran before, then correct the stack file: the next `pulumi up` would"
-                    " bring the bad version again",
+                    say="Roll back, then correct the stack file: the next `pulumi up` would deploy the bad version"
+                    " again",
                     command="kubectl rollout undo deployment -n inference SERVICE",
                 ),
             ),
@@ -168,19 +173,19 @@ SERVING = Subject(
             severity="critical",
             domains=("system",),
             owner="platform",
-            summary="Autoscaler {{ $labels.namespace }}/{{ $labels.horizontalpodautoscaler }} cannot read its metric:"
-            " replicas stay as they are.",
-            meaning="The controller does not scale down on a metric that it cannot read, and it does not scale up"
-            " either: a rise in demand is not answered.",
+            summary="Autoscaler {{ $labels.namespace }}/{{ $labels.horizontalpodautoscaler }} cannot read its metric"
+            " and no longer scales.",
+            meaning="The HPA controller neither scales up nor down on a metric that it cannot read: when demand"
+            " rises, requests queue.",
             causes=(
                 "prometheus-adapter is down",
                 "Prometheus does not scrape the service",
                 "the metric was renamed in a new vLLM",
             ),
             actions=(
-                Action(say="Read the autoscaler's own words", command="kubectl describe hpa -n NAMESPACE NAME"),
+                Action(say="Read the autoscaler's conditions", command="kubectl describe hpa -n NAMESPACE NAME"),
                 Action(
-                    say="Ask the adapter what it serves",
+                    say="List the metrics that the adapter serves",
                     command="kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1",
                 ),
                 Action(say="Is the service scraped?", query='up{namespace="inference"}'),

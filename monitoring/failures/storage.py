@@ -10,9 +10,9 @@ STORAGE = Subject(
         Failure(
             id="shared-files-full",
             alert="SharedFilesFull",
-            title="The shared file system fills up",
-            signal="Free part of the nodes' Lustre mounts (node_exporter: filesystem), as the FSx CSI driver reports"
-            " no volume statistics",
+            title="The shared file system is filling up",
+            signal="Free share of the nodes' Lustre mounts (node_exporter: filesystem), since the FSx CSI driver"
+            " reports no volume statistics",
             expression="gpucluster:shared_files:used_ratio > $used",
             limits={
                 "used": Threshold(
@@ -24,39 +24,39 @@ STORAGE = Subject(
             domains=("user",),
             owner="platform",
             summary="The shared file system {{ $labels.device }} is {{ $value | humanizePercentage }} full.",
-            meaning="Lustre slows down as its targets fill, and one full target fails writes while others"
-            " have room. The next checkpoint may be the one that does not fit.",
+            meaning="Lustre slows down as its OSTs fill, and one full OST fails writes while others still have"
+            " space. The next checkpoint may not fit, and then its run fails.",
             causes=(
-                "checkpoints that nothing deletes",
-                "datasets copied twice, or old ones that nobody deleted",
+                "checkpoints that are never deleted",
+                "datasets that were copied twice or are no longer used",
                 "logs and caches of runs",
             ),
             actions=(
                 Action(
-                    say="See which targets are full, on a node that mounts them (there `lfs getstripe FILE` tells on"
-                    " which of them a file lies; what a target counts, obdfilter.*.stats, only its server knows)",
+                    say="See which OSTs are full, on a node that mounts them (`lfs getstripe FILE` there shows the"
+                    " OSTs of a file; an OST's own counters, obdfilter.*.stats, only its server knows)",
                     command="kubectl debug node/NODE -it --image=busybox --profile=sysadmin -- chroot /host lfs df -h",
                 ),
                 Action(
-                    say="See how much each run keeps in its own directory of checkpoints",
+                    say="See how much space each run's checkpoints use",
                     command="for each in $(kubectl get pods -n training -l training.kubeflow.org/replica-index=0"
                     " -o name); do echo $each; kubectl exec -n training $each -- du -sh /checkpoints;"
                     " done",
                 ),
                 Action(
-                    say="Delete checkpoints that the bucket has as well, or raise the capacity in the stack"
-                    " file and look at the change",
+                    say="Delete checkpoints that are also in the bucket, or raise the capacity in the stack file and"
+                    " preview the change",
                     command="make plan STACK=NAME && pulumi preview --stack NAME",
                 ),
             ),
-            over="Less than the limit is used.",
+            over="Usage is below the limit again.",
             link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-storage-capacity.html",
         ),
         Failure(
             id="volume-full",
             alert="VolumeFull",
-            title="A volume fills up",
-            signal="Used part of each claim (kubelet volume statistics)",
+            title="A volume is filling up",
+            signal="Used share of each claim (kubelet volume statistics)",
             expression='gpucluster:volume:used_ratio{namespace!="monitoring"} > $used',
             limits={
                 "used": Threshold(
@@ -67,26 +67,26 @@ STORAGE = Subject(
             severity="warning",
             domains=("user",),
             owner="platform",
-            summary="Volume {{ $labels.persistentvolumeclaim }} of {{ $labels.namespace }} is {{ $value |"
+            summary="Volume {{ $labels.namespace }}/{{ $labels.persistentvolumeclaim }} is {{ $value |"
             " humanizePercentage }} full.",
-            meaning="What writes there will fail with `No space left on device`.",
-            causes=("it was planned too small", "something keeps what it should delete"),
+            meaning="Once it is full, writes fail with `No space left on device`.",
+            causes=("the volume is too small", "old data is not deleted"),
             actions=(
                 Action(say="See which pod uses the claim", command="kubectl describe pvc -n NAMESPACE CLAIM"),
-                Action(say="See what takes the room", command="kubectl exec -n NAMESPACE POD -- df -h"),
+                Action(say="See what uses the space", command="kubectl exec -n NAMESPACE POD -- df -h"),
                 Action(
-                    say="Make it larger in the stack file, and look at the change",
+                    say="Enlarge it in the stack file, and preview the change",
                     command="make plan STACK=NAME && pulumi preview --stack NAME",
                 ),
             ),
-            over="Less than the limit is used.",
+            over="Usage is below the limit again.",
             link="https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
         ),
         Failure(
             id="ceph-slow",
             alert="CephSlow",
-            title="Ceph answers slowly",
-            signal="Time of an operation of the OSDs, as sum over count (Ceph's manager module)",
+            title="Ceph is slow",
+            signal="Mean latency of the OSDs' operations, as sum over count (Ceph's manager module)",
             expression="gpucluster:ceph:operation_latency_seconds > $seconds",
             limits={
                 "seconds": Threshold(
@@ -99,13 +99,13 @@ STORAGE = Subject(
             severity="warning",
             domains=("system", "hardware"),
             owner="platform",
-            summary="Ceph takes {{ $value | humanizeDuration }} for a {{ $labels.operation }}.",
-            meaning="Data loaders wait longer for each file, and a checkpoint takes longer than planned. A"
-            " single slow disk is enough: every write waits for its slowest copy.",
-            causes=("a disk that fails", "recovery or scrubbing beside the load", "its network has errors"),
+            summary="Ceph has taken {{ $value | humanizeDuration }} per {{ $labels.operation }} for 10 minutes.",
+            meaning="Data loaders wait longer for each file, and checkpoints take longer than planned. One slow disk"
+            " is enough: every write waits for its slowest replica.",
+            causes=("a failing disk", "recovery or scrubbing under load", "errors on its network"),
             actions=(
                 Action(
-                    say="See what Ceph says of itself",
+                    say="Read Ceph's health report",
                     command="kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph health detail",
                 ),
                 Action(
@@ -113,11 +113,11 @@ STORAGE = Subject(
                     command="kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph osd perf",
                 ),
                 Action(
-                    say="Take it out, and let Ceph make new copies",
+                    say="Mark it out, and let Ceph rebuild its replicas elsewhere",
                     command="kubectl exec -n rook-ceph deploy/rook-ceph-tools -- ceph osd out ID",
                 ),
             ),
-            over="Below the limit at one evaluation.",
+            over="It is below the limit again.",
             link="https://docs.ceph.com/en/latest/rados/troubleshooting/troubleshooting-osd/",
             guards=("X02", "ST16", "ST17"),
         ),

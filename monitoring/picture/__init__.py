@@ -1,1 +1,1 @@
-"""Dashboards as pages of HTML, with the data of a Prometheus: to be looked at without a Grafana."""
+"""Dashboards as HTML pages with Prometheus' data, for use without Grafana."""

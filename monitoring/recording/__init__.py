@@ -1,5 +1,5 @@
-"""Names of our own for what exporters measure: a renamed metric is repaired here, and alerts and panels stay as they
-are (X13, X14). Names are gpucluster:<subject>:<what>, units SI, ratios 0 to 1.
+"""The program's own names for exporters' metrics: a renamed metric is fixed here, and alerts and panels stay as
+they are (X13, X14). Names are gpucluster:<subject>:<what>, units SI, ratios 0 to 1.
 """
 
 from monitoring.limits import Limits

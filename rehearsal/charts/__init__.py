@@ -1,1 +1,1 @@
-"""Charts in rehearsal: rendered by helm where the chart is at hand, played from inventories elsewhere."""
+"""Charts in rehearsal: rendered by helm if the chart is available, otherwise simulated from inventories."""

@@ -78,8 +78,8 @@ class Watch:
         with contextlib.suppress(FileNotFoundError):
             (self._directory / RESERVE).unlink()
         raise AlarmError(
-            f"the disk of {self._directory} is full ({free / 2**20:.0f} MiB were free): the engine was told to end "
-            "what was under way, and what was applied is kept. Make room, or set GPUCLUSTER_HOME to a directory on "
-            "another disk, then run the same command again: it goes on from there.",
+            f"the disk of {self._directory} is full ({free / 2**20:.0f} MiB were free): the engine was told to"
+            f" finish what is in progress, and what was applied is kept. Free some space, or set GPUCLUSTER_HOME to"
+            f" a directory on another disk, then run the same command again: it continues from there.",
             at_once=False,
         )

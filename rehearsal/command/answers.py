@@ -32,12 +32,12 @@ def trouble(site: Site, kubeconfigs: Mapping[str, Path]) -> str:
     ]
     if not silent:
         return ""
-    stopped = (f"{name} (pid {pid}) is stopped, `kill -CONT {pid}` lets it go on" for pid, name in halted.items())
+    stopped = (f"{name} (pid {pid}) is stopped, `kill -CONT {pid}` resumes it" for pid, name in halted.items())
     silence = f"{' and '.join(silent)} did not answer within {patience:.0f} s"
     return (
-        f"rehearsal {site.directory.path.name} runs, but {'; '.join([silence, *stopped])}. Nothing was thrown away: "
-        f"try again when it answers. `kill {site.supervisor.pid}` ends this rehearsal for good; the next `up` starts "
-        "clean then."
+        f"rehearsal {site.directory.path.name} runs, but {'; '.join([silence, *stopped])}. Nothing was discarded:"
+        f" try again when it answers. `kill {site.supervisor.pid}` ends this rehearsal permanently; the next `up`"
+        f" then starts clean."
     )
 
 
@@ -46,7 +46,7 @@ def given_up(console: Console, trouble: str, name: str) -> bool:
     if not (console.is_terminal and sys.stdin.isatty()):
         return False
     console.print(f"  {escape(trouble)}", style="yellow", highlight=False, soft_wrap=True)
-    return input(f"Type {name} to throw it away and start clean; anything else leaves it: ") == name
+    return input(f"Type {name} to discard it and start clean; anything else keeps it: ") == name
 
 
 def _account_answers(account: Account, patience: float) -> bool:

@@ -28,7 +28,7 @@ def up(session: Session, text: str) -> Outcome:
     """Apply the stack whose file holds `text`; raises CommandError if the engine fails."""
     console, meter = session.console, session.meter
     if session.replaced:
-        console.print(f"  generated secrets stand in for {', '.join(session.replaced)}", highlight=False)
+        console.print(f"  using generated secrets for {', '.join(session.replaced)}", highlight=False)
     for held in session.seed(text):
         console.print(f"  the account holds {held}", highlight=False)
     recover_if_needed(session)
@@ -47,7 +47,7 @@ def up(session: Session, text: str) -> Outcome:
     if outcome.status and LOCKED in outcome.explain():
         # Pulumi's own advice, `pulumi cancel`, would take the lock from the one that works.
         _alone(session)
-        raise CommandError("another command worked on the stack at the same moment and has ended: try again.")
+        raise CommandError("another command was working on the stack and has ended: try again.")
     _require(outcome)
     return outcome
 
@@ -70,7 +70,7 @@ def recover_if_needed(session: Session) -> None:
     stale = locks(session.directory.backend, engine.stack)
     if not stale and not state.pending(engine.export()):
         return
-    session.console.print("recover: the engine was killed while it worked on this stack", style="yellow")
+    session.console.print("recover: the engine was killed while working on this stack", style="yellow")
     recovery = run_recovery(session)
     if not recovery.complete:
         raise CommandError(undecided(session.program, engine.stack))
@@ -80,15 +80,15 @@ def _alone(session: Session) -> None:
     """Raises CommandError if an engine works on the stack."""
     if pid := session.locked_by():
         raise CommandError(
-            f"pulumi (pid {pid}) works on stack {session.engine.stack} now, started by another command: let it end, or "
-            "interrupt that one. Nothing was changed here."
+            f"pulumi (pid {pid}) works on stack {session.engine.stack} now, started by another command: let it"
+            f" finish, or interrupt it. Nothing was changed here."
         )
 
 
 def undecided(program: Particulars, stack: str) -> str:
     """What to do about operations that a recovery cannot settle."""
     again = program.typed("recover", stack, "clear")
-    return f"nothing was settled yet: deal with what the table leaves, then `{again}`."
+    return f"nothing was changed yet: resolve what the table lists, then `{again}`."
 
 
 def run_recovery(session: Session, *, clear_rest: bool = False) -> Recovery:
@@ -135,7 +135,7 @@ def _require(outcome: Outcome) -> None:
     """Stop here if the engine failed; its errors were printed as they came, unless it never came to work."""
     took = f"after {outcome.seconds:.0f} s"
     if outcome.status < 0:
-        raise CommandError(f"pulumi {outcome.operation} was killed {took} ({outcome.log} has its words): try again.")
+        raise CommandError(f"pulumi {outcome.operation} was killed {took} ({outcome.log} has its output): try again.")
     if outcome.status:
         reason = "" if outcome.record.errors() else f":\n{outcome.explain()}"
         raise CommandError(f"pulumi {outcome.operation} failed {took}{reason} (log: {outcome.log})")

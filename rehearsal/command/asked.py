@@ -71,14 +71,16 @@ def refusal(words: Sequence[str], kube: Kube, proxy: str | None) -> str | None:
     asked = verb(words)
     if asked in ENTERING:
         return (
-            f"a rehearsed pod has no container to {ENTERING[asked]}: what its image does is simulated. "
-            "`logs` shows what it would print, `describe pod` what it waits for."
+            f"a rehearsed pod has no container to {ENTERING[asked]}: its image is simulated. `logs` shows what it"
+            f" would print, `describe pod` what it waits for."
         )
     if asked == "port-forward":
         other = f"`curl -x {proxy} http://SERVICE.NAMESPACE:PORT/`" if proxy else "a cluster with a proxy"
-        return f"no port of a rehearsed pod can be forwarded, as no process listens there: {other} asks its Service."
+        return f"ports of rehearsed pods cannot be forwarded, as no process listens there: {other} asks its Service."
     if asked == "top" and not _served(kube):
-        return "nothing measures this cluster: metrics-server is not among what the stack installs, or not ready yet."
+        return (
+            "this cluster has no resource metrics: the stack does not install metrics-server, or it is not ready yet."
+        )
     return None
 
 
@@ -94,7 +96,7 @@ def logs(words: Sequence[str], kube: Kube, effects: Path) -> Iterator[tuple[bool
             f"no pods of {bare(options.what or options.selector)} in namespace {bare(options.namespace)}."
         )
     if options.follow:
-        yield False, "logs are not followed in a rehearsal: this is what there is now"
+        yield False, "logs are not followed in a rehearsal: this is the output so far"
     for pod in pods:
         yield from _of_pod(pod, options, effects)
 
@@ -124,8 +126,8 @@ def _silence(pod: Object, container: Object) -> str:
     if "waiting" in state:
         return f"{name} is waiting to start: {state['waiting'].get('reason', 'no reason given')}"
     if not statuses:
-        return f"{name} is on no node yet: `describe pod` says what it waits for"
-    return f"{name} printed nothing: no process runs in it, its image {container['image']} is simulated"
+        return f"{name} is not scheduled yet: `describe pod` says what it waits for"
+    return f"{name} has no output: no process runs in it, its image {container['image']} is simulated"
 
 
 def _printed(directory: Path, *, previous: bool) -> list[str]:
@@ -149,7 +151,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--tail", type=int, default=-1)
     options, rest = parser.parse_known_args(words)
     if rest:
-        print(f"not looked at in a rehearsal: {bare(' '.join(rest))}", file=sys.stderr)
+        print(f"ignored in a rehearsal: {bare(' '.join(rest))}", file=sys.stderr)
     return options
 
 
@@ -173,7 +175,7 @@ def _pods(options: argparse.Namespace, kube: Kube) -> Iterator[Object]:
         yield from kube.list("v1", "Pod", options.namespace, ",".join(f"{k}={v}" for k, v in labels.items()))
     else:
         raise CommandError(
-            f"logs of {bare(kind)} are not known here: name a pod, or one of {', '.join(sorted(_OWNERS))}."
+            f"logs of {bare(kind)} are not supported here: name a pod, or one of {', '.join(sorted(_OWNERS))}."
         )
 
 

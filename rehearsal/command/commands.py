@@ -73,8 +73,8 @@ def _end_without_state(directory: places.SiteDirectory, reason: str, screen: Con
     supervisor.stop(directory.path)
     shutil.rmtree(directory.path, ignore_errors=True)
     screen.print(
-        "the rehearsal is ended without its state: account and clusters lived in it alone, so nothing is left, but "
-        "that the program destroys itself in order was not proven",
+        "the rehearsal ends without its state: account and clusters existed only in it, so nothing is left, but an"
+        " ordered destroy was not proven",
         highlight=False,
         soft_wrap=True,
     )
@@ -109,7 +109,7 @@ def rehearse(options: argparse.Namespace) -> int:
 def _again(options: argparse.Namespace) -> str:
     """Where a rehearsal that failed can be looked at: its own site is gone."""
     typed = particulars.load(options.root).typed("up", options.stack)
-    return f"\nNothing of it is left running: `{typed}` repeats it and leaves it running to look into."
+    return f"\nNothing is left running: `{typed}` repeats it and leaves it running for inspection."
 
 
 def preview(options: argparse.Namespace) -> int:
@@ -164,7 +164,7 @@ def _point(screen: Console, found: Iterable[Watching], program: particulars.Part
 def _next(screen: Console, program: particulars.Particulars, options: argparse.Namespace) -> None:
     """What a person types next."""
     words = [program.typed(command, options.stack) for command in ("status", "kubectl", "preview", "down")]
-    more = "" if options.verbose else "; `-v` behind `up` lists every type and phase"
+    more = "" if options.verbose else "; `up -v` lists every type and phase"
     screen.print(f"next: {', '.join(f'`{each}`' for each in words)}{more}", highlight=False, soft_wrap=True)
 
 
@@ -212,12 +212,12 @@ def _remove(session: Session) -> None:
 def _unstable(session: Session) -> list[str]:
     """A second preview must find nothing to do."""
     with session.meter.phase("preview again"):
-        session.console.print("preview again: nothing may change")
+        session.console.print("second preview: must show no changes")
         outcome = session.engine.preview("--expect-no-changes", watch=session.lines(steps=False))
     changed = [f"{op} {token} {name}" for op, token, name in outcome.record.operations()]
     if changed:
-        return [f"a second preview is not quiet: {', '.join(changed)}"]
-    return [f"a second preview fails: {outcome.explain()}"] if outcome.status else []
+        return [f"the second preview shows changes: {', '.join(changed)}"]
+    return [f"the second preview fails: {outcome.explain()}"] if outcome.status else []
 
 
 def _outlived(session: Session) -> Sequence[str]:

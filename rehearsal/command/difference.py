@@ -32,9 +32,9 @@ class Wanted:
         """Before anything is started; raises CommandError."""
         for pack in self.packs:
             if not (pack / "PulumiPolicy.yaml").is_file():
-                raise CommandError(f"{pack} holds no policy pack: name a directory with a PulumiPolicy.yaml.")
+                raise CommandError(f"{pack} has no policy pack: name a directory with a PulumiPolicy.yaml.")
         if self.events is not None and not self.events.absolute().parent.is_dir():
-            raise CommandError(f"{self.events.parent} is no directory: make it, or write the events elsewhere.")
+            raise CommandError(f"{self.events.parent} is not a directory: create it, or write the events elsewhere.")
 
     @property
     def flags(self) -> list[str]:

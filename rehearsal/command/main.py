@@ -41,7 +41,8 @@ def main(arguments: Sequence[str]) -> int:
             if error.errno not in DISK_FULL:
                 raise
             print(
-                f"error: the disk is full ({error.strerror}): make room below {places.state()}, or set GPUCLUSTER_HOME "
+                f"error: the disk is full ({error.strerror}): free some space below {places.state()}, or set"
+                f" GPUCLUSTER_HOME "
                 "to a directory on another disk, then run the same command again.",
                 file=sys.stderr,
             )
@@ -62,41 +63,41 @@ def parser() -> argparse.ArgumentParser:
     _stack(status)
     kubectl = _command(sub, "kubectl", commands.kubectl, "run kubectl as the cluster's administrator")
     _stack(kubectl)
-    kubectl.add_argument("--cluster", help="the EKS cluster's name, where the site has several")
+    kubectl.add_argument("--cluster", help="the EKS cluster's name, if there are several")
     kubectl.add_argument("words", nargs=argparse.REMAINDER, help="-- and kubectl's own arguments")
     rehearse = _command(sub, "rehearse", commands.rehearse, "up, assertions, a preview without changes, down")
     _stack(rehearse)
     _verbose(rehearse)
-    recover = _command(sub, "recover", mending.recover, "clean up what a killed engine left; also on a real stack")
+    recover = _command(sub, "recover", mending.recover, "clean up after a killed engine; also on a real stack")
     _stack(recover)
     recover.add_argument("--real", action="store_true", help="the stack of your own backend and account")
-    recover.add_argument("--yes", action="store_true", help="with --real: no engine works on it, do not ask")
-    recover.add_argument("--clear", action="store_true", help="clear also what cannot be found out")
-    recover.add_argument("--restore", action="store_true", help="first replace a damaged state by its newest backup")
-    refresh = _command(
-        sub, "refresh", mending.refresh, "show what was changed behind the stack's back, and take it into the state"
+    recover.add_argument(
+        "--yes", action="store_true", help="with --real: do not ask whether an engine is working on it"
     )
+    recover.add_argument("--clear", action="store_true", help="also clear resources whose state cannot be determined")
+    recover.add_argument("--restore", action="store_true", help="first replace a damaged state with its newest backup")
+    refresh = _command(sub, "refresh", mending.refresh, "show drift, and write it to the state")
     _stack(refresh)
     refresh.add_argument("--yes", action="store_true", help="do not ask")
     preview = _command(sub, "preview", commands.preview, "what the tree would change")
     _stack(preview)
-    preview.add_argument("--base", help="a git revision: show what the tree changes against it")
+    preview.add_argument("--base", help="a git revision to compare the tree with")
     preview.add_argument("--events", type=Path, metavar="FILE", help="write the engine's event log there, for programs")
     preview.add_argument(
-        *("--policy-pack",), type=Path, action="append", default=[], metavar="DIR", help="let these policies judge it"
+        *("--policy-pack",), type=Path, action="append", default=[], metavar="DIR", help="check these policies"
     )
-    load = _command(sub, "load", ordering.load, "offer a load to a Service of the rehearsal that runs")
+    load = _command(sub, "load", ordering.load, "send requests to a Service of the running rehearsal")
     _stack(load)
     load.add_argument("service", help="its name, or namespace/name")
-    load.add_argument("--rps", type=_rate, required=True, help="requests a second; 0 ends the load")
+    load.add_argument("--rps", type=_rate, required=True, help="requests a second; 0 stops the load")
     load.add_argument("--seconds", type=_rate, default=600.0, help="for how long (default: 600)")
-    fail = _command(sub, "fail", ordering.fail, "break something on a node of the rehearsal that runs")
+    fail = _command(sub, "fail", ordering.fail, "inject a fault into a node of the running rehearsal")
     _stack(fail)
     fail.add_argument("node", help="the node's name")
     fail.add_argument("kind", choices=list(faults.KINDS), help="what fails")
     fail.add_argument("--gpu", type=int, default=0, help="which GPU, of those that fail alone (default: 0)")
     fail.add_argument("--target", help="a device, or for oom namespace/pod/container")
-    heal = _command(sub, "heal", ordering.heal, "mend what was broken on a node")
+    heal = _command(sub, "heal", ordering.heal, "clear the faults of a node")
     _stack(heal)
     heal.add_argument("node", help="the node's name")
     heal.add_argument("kind", nargs="?", choices=list(faults.KINDS), help="one kind only (default: all)")
@@ -118,7 +119,7 @@ def _rate(text: str) -> float:
         found = float(text)
         if 0 <= found < float("inf"):
             return found
-    raise argparse.ArgumentTypeError(f"{places.bare(text)} is not a number from 0 up, such as 20 or 0.5")
+    raise argparse.ArgumentTypeError(f"{places.bare(text)} is not a number of 0 or more, such as 20 or 0.5")
 
 
 def _command(
@@ -131,12 +132,14 @@ def _command(
 
 def _stack(command: argparse.ArgumentParser) -> None:
     command.add_argument("--stack", type=_name, default="dev", help="the stack's name (default: dev)")
-    command.add_argument("--site", type=_name, help="a name of its own for the rehearsal (default: the stack's)")
-    command.add_argument("--root", type=Path, default=Path(), help="the program (default: where you are)")
+    command.add_argument("--site", type=_name, help="the rehearsal's name (default: the stack's)")
+    command.add_argument("--root", type=Path, default=Path(), help="the program's directory (default: the current one)")
 
 
 def _verbose(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-v", "--verbose", action="store_true", help="end with every resource type and phase, too")
+    command.add_argument(
+        "-v", "--verbose", action="store_true", help="also list every resource type and phase at the end"
+    )
 
 
 @contextlib.contextmanager

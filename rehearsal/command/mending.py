@@ -40,7 +40,7 @@ def recover(options: argparse.Namespace) -> int:
         _restore(places.site(name, root), screen)
     session = open_session(name, root, options.stack, screen, meter)
     if pid := session.locked_by():
-        raise CommandError(f"pulumi (pid {pid}) works on stack {options.stack} now: let it end, or interrupt it.")
+        raise CommandError(f"pulumi (pid {pid}) is working on stack {options.stack}: let it finish, or interrupt it.")
     if apply.run_recovery(session, clear_rest=options.clear).complete:
         return 0
     raise CommandError(apply.undecided(session.program, options.stack))
@@ -58,19 +58,19 @@ def refresh(options: argparse.Namespace) -> int:
         raise CommandError(f"no rehearsal {name} runs ({now.reason}): `{typed('up', options.stack)}` starts one.")
     session = open_session(name, root, options.stack, screen, Meter())
     apply.recover_if_needed(session)
-    screen.print("refresh: what differs from the state; nothing is changed yet")
+    screen.print("refresh: differences from the state; nothing is changed yet")
     shown = session.engine.refresh("--preview-only", watch=session.lines()).require()
     changed = shown.record.operations()
     for operation, token, resource in changed:
         screen.print(f"  {operation} {short_type(token)} {resource}", highlight=False, soft_wrap=True, markup=False)
     if not changed:
-        screen.print("nothing was changed behind the stack's back")
+        screen.print("no drift")
         return 0
-    if not options.yes and not (sys.stdin.isatty() and input("Take this into the state? yes or no: ") == "yes"):
-        screen.print(f"nothing was done: `{typed('refresh', options.stack, 'yes')}` takes it into the state")
+    if not options.yes and not (sys.stdin.isatty() and input("Write this to the state? yes or no: ") == "yes"):
+        screen.print(f"nothing was done: `{typed('refresh', options.stack, 'yes')}` writes it to the state")
         return 1
     session.engine.refresh(watch=session.lines(steps=False)).require()
-    screen.print(f"taken into the state; `{typed('up', options.stack)}` makes the cluster what the program says")
+    screen.print(f"written to the state; `{typed('up', options.stack)}` restores what the program declares")
     return 0
 
 
@@ -88,7 +88,7 @@ def _recover_real(root: Path, options: argparse.Namespace, screen: Console) -> i
     cli, stack = shutil.which("pulumi"), options.stack
     if cli is None:
         raise CommandError("`pulumi` is not on PATH: install it as for any real deployment.")
-    question = f"This frees the lock of {stack}. If no pulumi works on it anywhere, type its name: "
+    question = f"This frees the lock of {stack}. If no pulumi is working on it anywhere, type its name: "
     if not options.yes and input(question) != stack:
         raise CommandError("nothing was done.")
     with tempfile.TemporaryDirectory(prefix="rehearsal-recover-") as logs:

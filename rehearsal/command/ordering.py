@@ -104,7 +104,7 @@ def chosen(clusters: list[Cluster], name: str) -> tuple[Cluster, Object]:
     if len(found) == 1:
         return found[0]
     if found:
-        raise CommandError(f"{name} is the name of several Services: {', '.join(_full(each) for _, each in found)}.")
+        raise CommandError(f"{name} matches several Services: {', '.join(_full(each) for _, each in found)}.")
     names = ", ".join(sorted(_full(each) for _, each in every)) or "none"
     raise CommandError(f"there is no Service {name}; those that select pods are {names}.")
 

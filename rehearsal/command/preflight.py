@@ -73,6 +73,6 @@ def room(directory: Path, needed: float) -> None:
     free = shutil.disk_usage(directory).free / 2**30
     if free < needed:
         raise CommandError(
-            f"a rehearsal writes up to {needed:.1f} GiB below {directory}, but {free:.1f} GiB are free: make room, "
-            "or set GPUCLUSTER_HOME to a directory on another disk."
+            f"a rehearsal writes up to {needed:.1f} GiB below {directory}, but {free:.1f} GiB are free: free some"
+            f" space, or set GPUCLUSTER_HOME to a directory on another disk."
         )

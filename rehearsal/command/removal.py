@@ -31,7 +31,7 @@ def destroy(session: Session) -> None:
         if protected and session.engine.destroy("--preview-only", watch=session.lines(steps=False)).status:
             session.console.print(
                 f"  refused, as on a real deployment: {len(protected)} resources are protected. "
-                "This state is the rehearsal's own: taking the protection off it.",
+                "This is the rehearsal's state: removing the protection there.",
                 style="yellow",
                 highlight=False,
             )
@@ -46,7 +46,7 @@ def destroy(session: Session) -> None:
     for kind, ids in kept.items():
         for each in ids:
             session.console.print(
-                f"  {kind} {each} stays, as the stack asks: `make destroy-plan` says why", highlight=False
+                f"  {kind} {each} stays, as the stack declares: `make destroy-plan` says why", highlight=False
             )
     if outcome.status:
         raise CommandError(f"pulumi destroy failed:\n{outcome.explain()}\nThe rehearsal still runs: try again.")
@@ -63,7 +63,7 @@ def _take_back(session: Session) -> None:
                 kube.delete(each)
                 named = f"{each['kind'].lower()} {each['metadata'].get('namespace')}/{each['metadata']['name']}"
                 session.console.print(
-                    f"  {named} was sent by kubectl and goes first: claims of the stack stay while its pods use them",
+                    f"  {named} was submitted by kubectl and is deleted first: its pods hold claims of the stack",
                     highlight=False,
                     soft_wrap=True,
                 )
@@ -76,8 +76,8 @@ def _destroy(session: Session) -> Outcome:
     if kubeconfigs(session.directory) or not declared.declared(session.engine.export()):
         return session.engine.destroy(watch=session.lines())
     session.console.print(
-        "  the cluster is gone, and what the state has of it goes: as with PULUMI_K8S_DELETE_UNREACHABLE=true "
-        "pulumi destroy --refresh",
+        "  the cluster is gone, so its objects are removed from the state, as by PULUMI_K8S_DELETE_UNREACHABLE=true"
+        " pulumi destroy --refresh",
         highlight=False,
     )
     engine = replace(session.engine, env={**session.engine.env, **GONE})
@@ -93,19 +93,19 @@ def prove_empty(session: Session) -> None:
     if left or lost or clusters:
         parts = [
             f"left over: {', '.join(left)}" if left else "",
-            f"taken though it was there before: {', '.join(lost)}" if lost else "",
+            f"deleted although it existed before: {', '.join(lost)}" if lost else "",
             f"clusters still there: {', '.join(clusters)}" if clusters else "",
         ]
         raise CommandError(f"destroy was not clean; {'; '.join(part for part in parts if part)}.")
     for label in racked(session):
         session.console.print(
-            f"  the racked hosts still are cluster {label.partition('/')[2]}, since nobody let them be reset; now they "
-            "are switched off",
+            f"  the racked hosts still are cluster {label.partition('/')[2]}, since the stack file does not allow a"
+            f" reset; now they are switched off",
             highlight=False,
             soft_wrap=True,
         )
     rest = "no cluster" if not racked(session) else "nothing of the stack is in their cluster"
-    session.console.print(f"zero left: the account holds what it held before up, and {rest}", style="green")
+    session.console.print(f"zero left: the account is as it was before up, and {rest}", style="green")
 
 
 def racked(session: Session) -> list[str]:
@@ -121,6 +121,6 @@ def _in_racks(session: Session) -> Iterator[str]:
             with contextlib.closing(Kube.from_kubeconfig(str(there[label]))) as kube:
                 found = [each["metadata"]["name"] for each in kube.list("v1", "Namespace")]
         except (ApiError, Unreachable) as error:
-            yield f"cluster {label}, which cannot be looked into: {error}"
+            yield f"cluster {label}, which cannot be inspected: {error}"
             continue
         yield from (f"namespace {name} of cluster {label}" for name in found if name not in KEPT)

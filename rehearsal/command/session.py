@@ -198,7 +198,7 @@ def absent(site: supervisor.Site, program: particulars.Particulars, stack: str) 
         kept = list(gone.entries(site.directory.backend))
         inventory = site.account.ask("GET", "inventory", timeout=30.0).json()
     except (stored.StateError, keys.KeysError, urllib3.exceptions.HTTPError, ValueError) as error:
-        return [f"what the account holds cannot be compared with the state: {error}"]
+        return [f"the account cannot be compared with the state: {error}"]
     return list(gone.gone(kept, inventory, program.typed("refresh", stack)))
 
 
@@ -301,8 +301,6 @@ def _start(directory: places.SiteDirectory, root: Path, console: Console) -> sup
 
 def forget(directory: places.SiteDirectory, reason: str, console: Console) -> None:
     """Remove what a site that died left, and say why: its account lived in memory, so its state describes nothing."""
-    console.print(
-        f"  {reason}; what it held is gone with it, starting clean", style="yellow", highlight=False, soft_wrap=True
-    )
+    console.print(f"  {reason}; its contents are lost, starting clean", style="yellow", highlight=False, soft_wrap=True)
     supervisor.stop(directory.path)
     shutil.rmtree(directory.path, ignore_errors=True)

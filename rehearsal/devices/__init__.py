@@ -1,1 +1,1 @@
-"""What machines have, and what makes it schedulable: GPUs, their slices, EFA, and the daemons that tell Kubernetes."""
+"""Devices of machines, and what makes them schedulable: GPUs, MIG slices, EFA, and their device plugins."""

@@ -1,1 +1,1 @@
-"""Runs the real Pulumi engine as a person does, on a rehearsal's own state, and understands what it says."""
+"""Runs the real Pulumi engine on a rehearsal's own state, and interprets its output."""

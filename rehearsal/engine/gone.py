@@ -86,8 +86,7 @@ def gone(entries: Iterable[Entry], inventory: Inventory, refresh: str) -> Iterat
         if own(entry) not in inventory.get(kind, ()):
             label = f"{kind.partition(':')[2].replace('-', ' ')} {own(entry)} ({Urn(entry['urn']).name})"
             yield (
-                f"{label} is declared and not there: the account has none, it was deleted; `{refresh}`, then `up`, "
-                "makes it again"
+                f"{label} is declared but missing in the account: it was deleted; `{refresh}`, then `up`, recreates it"
             )
 
 

@@ -4,27 +4,27 @@ from rehearsal.engine.events import Diagnostic
 
 REMEDIES = {
     "incorrect passphrase": (
-        "The state's secrets are sealed with another passphrase than the file `pulumi/passphrase` of this rehearsal "
-        "holds: put the right one back; `down` ends the rehearsal also without it"
+        "The state's secrets are encrypted with another passphrase than the one in this rehearsal's"
+        " `pulumi/passphrase`: put the right one back; `down` ends the rehearsal without it"
     ),
     "asked for the client to provide credentials": (
         "Map the principal behind these credentials to the cluster (on EKS an access entry), then run `up` again"
     ),
     "cluster is unreachable: ": (
-        "Whether a cluster answers is asked once, when the run begins: see to its endpoint and the way to it, then run "
-        "`up` again"
+        "Pulumi checks once, at its start, whether a cluster answers: check its endpoint and the route to it, then"
+        " run `up` again"
     ),
     "Timeout occurred polling for": (
-        "Pulumi tells no reason of a claim or volume that is not bound: `kubectl describe` does, and in a rehearsal "
-        "`status`"
+        "Pulumi gives no reason for a claim or volume that is not bound: see `kubectl describe`, or `status` in a"
+        " rehearsal"
     ),
     "server-side apply field conflict detected": (
         "Leave these fields to the manager that the conflict names, or take them with the annotation "
         "pulumi.com/patchForce"
     ),
     "CREATE_FAILED": (
-        "EKS neither retries nor updates what it calls CREATE_FAILED, even if nodes join it later: remove the cause, "
-        "then delete it and make it anew with `pulumi up --replace` and the URN of this resource"
+        "EKS neither retries nor updates a CREATE_FAILED node group, even if nodes join it later: remove the cause,"
+        " then replace it with `pulumi up --replace` and the URN of this resource"
     ),
 }
 """Words of an error, and what to do about it."""

@@ -161,8 +161,8 @@ def passphrase(site: places.SiteDirectory) -> Path:
     path = site.pulumi / "passphrase"
     if not path.exists() and (sealed := stored.files(site.backend)):
         raise stored.StateError(
-            f"{path} is gone, and the secrets in {sealed[0]} are sealed with what it held: put it back; without it no "
-            "command can read them, and `down` ends the rehearsal"
+            f"{path} is missing, and the secrets in {sealed[0]} are encrypted with it: put it back; without it no"
+            f" command can read them, but `down` still ends the rehearsal"
         )
     with contextlib.suppress(FileExistsError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -55,7 +55,7 @@ def _missing(item: Declared, look: Look) -> Iterator[str]:
         if spec.get("ttlSecondsAfterFinished") is not None and ended_well:
             return
     of = f" by release {item.chart}" if item.chart else ""
-    yield f"{item.label} is declared{of} and not there: it was deleted; a refresh, then `up`, makes it again" + because(
+    yield f"{item.label} is declared{of} and not there: it was deleted; a refresh, then `up`, recreates it" + because(
         events
     )
 
@@ -64,7 +64,7 @@ def _release(item: Declared, look: Look, told: Collection[Named]) -> Iterator[st
     """A Release that is deployed, and every object of its chart; hooks come and go."""
     history = Store(look.kube).history(item.namespace or "default", item.name)
     if not history:
-        yield f"{item.label} is declared and not there: it was uninstalled; a refresh, then `up`, makes it again"
+        yield f"{item.label} is declared but missing: it was uninstalled; a refresh, then `up`, recreates it"
         return
     newest = history[-1]
     if newest.status != "deployed":

@@ -1,1 +1,1 @@
-"""What the processes in known images do to the cluster and the account."""
+"""Simulated processes of known images, and their effects on the cluster and the account."""

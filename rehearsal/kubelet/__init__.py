@@ -1,1 +1,3 @@
-"""The kubelets of a rehearsed cluster: pods are admitted, mounted, started, probed and ended, as in life."""
+"""The kubelets of a rehearsed cluster: pods are admitted, mounted, started, probed and terminated, as by real
+kubelets.
+"""

@@ -1,1 +1,3 @@
-"""Racked servers on one machine: network namespaces with a real sshd, own files, and tools that keep a state."""
+"""On-premises servers on one machine: network namespaces with a real sshd, their own files, and simulated tools
+with state.
+"""

@@ -1,1 +1,1 @@
-"""A cluster of racked hosts: what their kubeadm begins, their kubelets, and the hall that a site has them in."""
+"""A cluster of on-premises hosts: what kubeadm starts, their kubelets, and the hall that holds them."""

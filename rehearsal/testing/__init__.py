@@ -1,1 +1,1 @@
-"""What tests of rehearsals need, in any program's suite: `-p rehearsal.testing.plugin`."""
+"""Pytest plugin for tests of rehearsals, for any program: `-p rehearsal.testing.plugin`."""

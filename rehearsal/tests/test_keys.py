@@ -23,7 +23,7 @@ def test_keys_that_others_may_read_are_not_used(tmp_path: Path, mode: int) -> No
     keys.make(tmp_path / "keys")
     (tmp_path / "keys").chmod(mode)
     for use in (keys.read, keys.make):
-        with pytest.raises(KeysError, match=f"with mode {mode:04o}, so others may know"):
+        with pytest.raises(KeysError, match=f"with mode {mode:04o}, so other users may know"):
             use(tmp_path / "keys")
 
 

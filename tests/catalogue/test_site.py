@@ -158,7 +158,7 @@ def test_a_site_row_reaches_the_plan() -> None:
         ({"addressesPerInterface": 0}, ".addressesPerInterface: must be at least 2, is 0"),
         ({"vcpu": True}, ".vcpu: must be a whole number, is true"),
         ({"gpuCount": 10**14}, ".gpuCount: must be at most 256, is 100000000000000"),
-        ({"name": "a\x00b"}, ".name: has the character '\\x00', which nobody sees; remove it"),
+        ({"name": "a\x00b"}, ".name: has the character '\\x00', which is invisible; remove it"),
         ({"name": " "}, ".name: must have at least 1 characters, is ' '"),
     ],
 )

@@ -107,7 +107,7 @@ def test_unknown_is_no_failure(capsys: pytest.CaptureFixture[str], cloud: Cloud)
     ("stack", "words"),
     [
         ("nowhere", "Pulumi.nowhere.yaml: No such file or directory"),
-        ("bare", "it has no gpucluster:inventory, so there are no machines to ask"),
+        ("bare", "it has no gpucluster:inventory, so there are no machines to check"),
     ],
 )
 def test_stacks_that_have_no_account(capsys: pytest.CaptureFixture[str], stack: str, words: str) -> None:
@@ -166,7 +166,7 @@ def test_machines_that_nobody_can_ask(
     monkeypatch.setenv("PATH", str(ssh.parent), prepend=os.pathsep)
     assert main(["--stack", "metal", "--format", form]) == 3
     shown = capsys.readouterr()
-    assert "nothing was learnt about the machines" in shown.err
+    assert "nothing was checked: no machine" in shown.err
     if form == "json":
         machines, controllers = json.loads(shown.out)["results"]
         assert (machines["status"], machines["sentence"]) == ("unknown", "it does not answer")

@@ -78,15 +78,15 @@ CASES: dict[str, tuple[str, Status, dict[str, Any], str]] = {
         "bmc-serial",
         Status.FAIL,
         {"serials": ("OTHER",)},
-        "the controller is another machine's: OTHER, not 1661923000403",
+        "the controller belongs to another machine: OTHER, not 1661923000403",
     ),
-    "no serial": ("bmc-serial", Status.UNKNOWN, {"serials": ()}, "names no serial number"),
+    "no serial": ("bmc-serial", Status.UNKNOWN, {"serials": ()}, "reports no serial number"),
     "another model": ("bmc-model", Status.WARN, {"model": "DGXH200"}, "it is a DGXH200, and the plan has a DGX H100"),
     "off": ("bmc-power", Status.FAIL, {"power": "Off"}, "its power is Off"),
     "no power state": ("bmc-power", Status.UNKNOWN, {"power": None}, "its power is unknown"),
-    "unwell": ("bmc-health", Status.FAIL, {"health": "Critical"}, "calls its health Critical"),
+    "unwell": ("bmc-health", Status.FAIL, {"health": "Critical"}, "reports health Critical"),
     "a module less": ("bmc-memory", Status.FAIL, {"memory_gib": 1920.0}, "sees 1920 GiB of memory, and a DGX H100 has"),
-    "no memory": ("bmc-memory", Status.UNKNOWN, {"memory_gib": None}, "does not say how much memory"),
+    "no memory": ("bmc-memory", Status.UNKNOWN, {"memory_gib": None}, "does not report its memory"),
     "a supply less": (
         "bmc-supplies",
         Status.FAIL,
@@ -97,16 +97,16 @@ CASES: dict[str, tuple[str, Status, dict[str, Any], str]] = {
         "bmc-supplies",
         Status.FAIL,
         {"supplies": supplies(6, 1)},
-        "do not feed it: PSU0; 1 more may fail",
+        "without power: PSU0; 1 more may fail",
     ),
     "two failed": ("bmc-supplies", Status.FAIL, {"supplies": supplies(6, 2)}, "PSU0, PSU1; no other may fail"),
     "no redundancy": ("bmc-supplies", Status.FAIL, {"redundancy": "Warning"}, "are not redundant"),
-    "no supplies": ("bmc-supplies", Status.UNKNOWN, {"supplies": None}, "tells nothing of power supplies"),
+    "no supplies": ("bmc-supplies", Status.UNKNOWN, {"supplies": None}, "reports no power supplies"),
     "a drive": (
         "bmc-drives",
         Status.FAIL,
         {"drives": (Drive(name="NVMe 3", serial="D3", health="Warning"),)},
-        "drives fail or are about to: NVMe 3",
+        "drives have failed or are about to: NVMe 3",
     ),
     "older firmware": ("bmc-firmware", Status.WARN, {"bios": "1.01"}, "BIOS is 1.01, and most of its pool has 1.06"),
     "an older controller": (
@@ -147,7 +147,7 @@ def test_a_controller_that_cannot_be_asked_is_a_failure_by_name() -> None:
     results = told(silent)
     (found,) = wrong(results)
     assert (found.check, found.status, found.subject) == ("bmc", Status.FAIL, "cp-1, dgx-02")
-    assert found.sentence == "its controller cannot be asked: it does not answer"
+    assert found.sentence == "its controller cannot be queried: it does not answer"
     assert "15 as the plan says" in {each.sentence for each in results if each.check == "bmc-serial"}
 
 

@@ -119,7 +119,7 @@ def test_others_have_taken_the_addresses(examined: Run, vpc: Vpc) -> None:
     vpc.ec2.create_network_interface(SubnetId=subnet)
     found = told(examined, vpc)[subnet]
     assert found.status is Status.WARN
-    assert f"{needed - 1:,} addresses are free, and the plan takes up to {needed:,}" in found.sentence
+    assert f"{needed - 1:,} addresses are free, and the plan needs up to {needed:,}" in found.sentence
 
 
 def test_no_way_out_and_none_to_s3(examined: Run, vpc: Vpc) -> None:

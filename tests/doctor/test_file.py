@@ -33,7 +33,7 @@ def test_an_example_fails_with_every_placeholder_lf03() -> None:
     [
         ("90.91.92.93", Status.OK, "90.91.92.0/24 is let in"),
         ("80.81.83.1", Status.FAIL, "answers 80.81.82.0/24, 90.91.92.0/24 only"),
-        (None, Status.UNKNOWN, "not known without your public address"),
+        (None, Status.UNKNOWN, "without your public address"),
     ],
 )
 def test_the_callers_address_lf03(address: str | None, status: Status, words: str) -> None:
@@ -53,7 +53,7 @@ def test_a_private_endpoint_is_no_matter_of_addresses() -> None:
 def test_registries_are_off_by_name_lf03() -> None:
     (found,) = file.images(case())
     assert found.status is Status.UNKNOWN
-    assert found.sentence.startswith("off: registries were not asked for 2 images")
+    assert found.sentence.startswith("off: registries were not queried for 2 images")
 
 
 @pytest.mark.parametrize(

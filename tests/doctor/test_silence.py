@@ -111,7 +111,7 @@ def test_no_credentials_is_one_row_and_a_failure(whole: Case, monkeypatch: pytes
     shown = as_table(whole, told)
     assert shown.count("there are no credentials") == 1
     assert f"unknown {len(ACTIONS)} checks" in shown
-    assert shown.endswith("no question to it was answered")
+    assert shown.endswith("the account answered no request")
     placeholder = Result(check="placeholder", status=Status.FAIL, subject="x", sentence="y")
     assert exit_code((placeholder, *told)) == 1
 

@@ -69,7 +69,7 @@ def test_subnets_with_room(examined: Run, subnets: dict[str, str]) -> None:
     assert set(told) == {GPU, CONTROL_PLANE, SYSTEM}
     assert {result.status for result in told.values()} == {Status.OK}
     planned = next(subnet for subnet in small().plan.subnets if subnet.name == GPU)
-    assert told[GPU].sentence == f"2,043 of 2,043 addresses are free; the plan takes up to {planned.needed}"
+    assert told[GPU].sentence == f"2,043 of 2,043 addresses are free; the plan needs up to {planned.needed}"
 
 
 @pytest.mark.parametrize(("free", "status"), [(6, Status.OK), (5, Status.FAIL)])

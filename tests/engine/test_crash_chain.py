@@ -118,7 +118,7 @@ def test_the_next_up_recovers_by_itself_and_converges(survivor: Survivor) -> Non
     kill(survivor, WORKLOADS)
     done = survivor.command("up")
     assert done.returncode == 0, done.stdout
-    assert "recover: the engine was killed while it worked on this stack" in done.stdout
+    assert "recover: the engine was killed while working on this stack" in done.stdout
     assert_settled(survivor)
     survivor.applied()
     assert_exact(survivor.site)

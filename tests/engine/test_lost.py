@@ -1,4 +1,4 @@
-"""What is deleted behind the stack's back is named by `up` and `status`, and a refresh, then `up`, makes it again.
+"""What is deleted behind the stack's back is named by `up` and `status`, and a refresh, then `up`, recreates it.
 
 Before, an `up` after such a deletion said that nothing changed, and ended well.
 """
@@ -30,7 +30,7 @@ def mended(survivor: Survivor) -> None:
     """As a person is told to do it."""
     shown = survivor.command("refresh")
     assert shown.returncode == 1, "without a terminal nobody said yes"
-    assert "nothing was done: `make refresh STACK=dev YES=1` takes it into the state" in shown.stdout
+    assert "nothing was done: `make refresh STACK=dev YES=1` writes it to the state" in shown.stdout
     assert survivor.command("refresh", "--yes").returncode == 0
     done = survivor.command("up")
     assert done.returncode == 0, done.stdout

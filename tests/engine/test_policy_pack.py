@@ -59,6 +59,6 @@ def test_a_wrong_program_fails_its_preview_with_the_remedy(dev: Rehearsed, pack:
         outcome = dev.preview("--policy-pack", str(pack))
     assert outcome.status != 0
     (message,) = said(outcome).values()
-    assert "none of which lets everything out to itself" in message
+    assert "none of which allows all traffic out to itself" in message
     assert "\nremedy: one group on every EFA interface" in message
     assert "\nsource: EC2 guide" in message

@@ -118,7 +118,9 @@ def test_a_disk_that_fills_up_during_the_work(
     monkeypatch.setattr(toolchain, "ensure", full)
     assert main(["up"]) == 1
     said = capsys.readouterr().err
-    assert said.startswith(f"error: the disk is full (No space left on device): make room below {tmp_path}/gpucluster")
+    assert said.startswith(
+        f"error: the disk is full (No space left on device): free some space below {tmp_path}/gpucluster"
+    )
     assert said.endswith("then run the same command again.\n")
     assert said.count("\n") == 1
 
@@ -171,7 +173,7 @@ def test_a_site_whose_account_was_killed_starts_clean(opened: tuple[Session, io.
     os.kill(session.site.cloud.pid, 9)
     until(lambda: not session.site.supervisor.alive(), "the supervisor to notice")
     told = assert_started_clean(session)
-    assert "the AWS stand-in ended with status -9; what it held is gone with it, starting clean" in told
+    assert "the AWS stand-in ended with status -9; its contents are lost, starting clean" in told
 
 
 @pytest.mark.engine
@@ -193,4 +195,4 @@ def test_a_record_of_processes_that_are_no_more(opened: tuple[Session, io.String
     record = {"supervisor": gone, "cloud": {"url": session.site.cloud_url, **gone}, "created": "then"}
     places.write_json(session.directory.record, record)
     told = assert_started_clean(session)
-    assert f"{reason}; what it held is gone with it, starting clean" in told
+    assert f"{reason}; its contents are lost, starting clean" in told

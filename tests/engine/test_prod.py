@@ -43,7 +43,7 @@ def test_the_gang_of_eight_runs_and_the_model_is_served_twice(said: str) -> None
 
 
 def test_a_second_preview_finds_nothing_to_do(said: str) -> None:
-    assert "preview again: nothing may change" in said
+    assert "second preview: must show no changes" in said
 
 
 def test_protection_is_shown_before_anything_is_deleted(said: str) -> None:
@@ -51,6 +51,6 @@ def test_protection_is_shown_before_anything_is_deleted(said: str) -> None:
     refusal, _, rest = destroying.partition("  refused, as on a real deployment: ")
     assert "because it is protected. To unprotect the resource, either remove the `protect` flag" in refusal
     assert not re.search(r"^  - ", refusal, re.MULTILINE), refusal
-    protected = "5 resources are protected. This state is the rehearsal's own: taking the protection off it.\n"
+    protected = "5 resources are protected. This is the rehearsal's state: removing the protection there.\n"
     assert rest.startswith(protected)
-    assert "zero left: the account holds what it held before up, and no cluster\n" in rest
+    assert "zero left: the account is as it was before up, and no cluster\n" in rest

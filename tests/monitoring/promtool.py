@@ -1,8 +1,9 @@
 """Unit tests of the rules as promtool reads them."""
 
 import json
+import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,21 @@ def _expected(failure: str, case: Case) -> list[object]:
     assert isinstance(labels, dict)
     assert isinstance(annotations, dict)
     return [
-        {"exp_labels": {**labels, **each}, "exp_annotations": {**annotations, "summary": case.summary}}
+        {
+            "exp_labels": {**labels, **each},
+            "exp_annotations": {
+                **annotations,
+                "summary": case.summary,
+                "description": _filled(annotations["description"], {**labels, **each}),
+            },
+        }
         for each in case.labels
     ]
+
+
+def _filled(template: str, labels: Mapping[str, str]) -> str:
+    """With the labels that the alert has; a placeholder without one stays."""
+    return re.sub(r'{{ or \$labels\.(\w+) "(\w+)" }}', lambda found: labels.get(found[1], found[2]), template)
 
 
 def near_misses() -> Iterator[tuple[int, Series]]:

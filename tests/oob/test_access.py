@@ -30,7 +30,7 @@ def test_a_certificate_is_known_by_its_fingerprint_or_by_who_signed_it(emulated:
 
 def test_a_strange_certificate_gets_no_request_at_all(emulated: Emulated, tmp_path: Path) -> None:
     one, other = emulated(), certificates(tmp_path)
-    assert "another certificate than bmcFingerprints" in str(refused(one.controller(fingerprint=other.fingerprint)))
+    assert "differs from bmcFingerprints" in str(refused(one.controller(fingerprint=other.fingerprint)))
     foreign = one.controller(fingerprint=None, authority=other.authority)
     assert "not signed by inventory.controllers.authority" in str(refused(foreign))
     authority = one.certificates.authority
@@ -92,7 +92,7 @@ def test_one_that_is_away_or_slow_is_told(emulated: Emulated, monkeypatch: pytes
         ({"status": {SYSTEM: 500}}, "answers with status 500"),
         ({"status": {"/redfish/v1": 404}}, "answers with status 404"),
         ({"without": {"/redfish/v1": ["Systems"]}}, "it has no systems"),
-        ({"documents": {"/redfish/v1/Systems": {"Members": []}}}, "tells nothing of its machine"),
+        ({"documents": {"/redfish/v1/Systems": {"Members": []}}}, "reports no data about its machine"),
     ],
 )
 def test_an_answer_that_is_none_is_told(emulated: Emulated, told: dict[str, object], words: str) -> None:

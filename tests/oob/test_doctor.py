@@ -27,8 +27,10 @@ def test_controllers_are_compared_with_inventory_and_plan(emulated: Emulated) ->
         if each.status is not Status.OK
     }
     fail = Status.FAIL
-    assert found.pop(("bmc-supplies", "dgx-01, dgx-02", fail)) == "power supplies do not feed it: PSU3; 1 more may fail"
-    assert found.pop(("bmc-serial", "dgx-02", fail)).startswith("the controller is another machine's: 1661923000401")
+    assert found.pop(("bmc-supplies", "dgx-01, dgx-02", fail)) == "power supplies without power: PSU3; 1 more may fail"
+    assert found.pop(("bmc-serial", "dgx-02", fail)).startswith(
+        "the controller belongs to another machine: 1661923000401"
+    )
     assert "does not say which certificate" in found.pop(("bmc", "cp-1", fail))
     # What other tests have switched it to.
     assert {check for check, _, _ in found} <= {"bmc-power"}

@@ -63,7 +63,7 @@ def test_a_controller_that_is_asked_has_a_known_certificate() -> None:
         ({"inventory.hosts.1.bmcFingerprints": ["0a:1b"] * 8}, "is not the SHA-256 of a certificate"),
         (
             {"inventory.hosts.1.bmcFingerprints": [SHOWN] * 8, "inventory.hosts.1.bmc": None},
-            "bmcFingerprints: names certificates of controllers that have no address; name bmc",
+            "bmcFingerprints: needs the controllers' addresses; add bmc",
         ),
         ({"inventory.controllers": {"user": "ops", "authority": "signed"}}, "is not a certificate as PEM"),
         ({"inventory.controllers": {"user": "ops", "password": "secret"}}, "password"),

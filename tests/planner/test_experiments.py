@@ -249,18 +249,18 @@ UNREAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "log of nothing": (
         {"parameters": [{"name": "x", "intRange": {"min": 0, "max": 9, "scale": "log"}}]},
-        "parameters[0].intRange.min: is 0, and scale log begins above 0",
+        "parameters[0].intRange.min: is 0, and a log scale starts above 0",
     ),
     "two kinds of values": (
         {"parameters": [{"name": "x", "numbers": [1, 2], "words": ["a", "b"]}]},
         "parameters[0].words: stands beside numbers",
     ),
-    "no values": ({"parameters": [{"name": "x"}]}, "parameters[0]: says no values"),
+    "no values": ({"parameters": [{"name": "x"}]}, "parameters[0]: has no values"),
     "a word for a shell": (
         {"parameters": [{"name": "x", "words": ["a", "b;c"]}]},
         "parameters[0].words[1]: 'b;c' is not",
     ),
-    "a parameter twice": ({"parameters": [RATE, RATE]}, "parameters[1].name: learning-rate is a parameter already"),
+    "a parameter twice": ({"parameters": [RATE, RATE]}, "parameters[1].name: learning-rate is listed twice"),
     "more at once than at all": ({"trials": {"parallel": 3, "most": 2}}, "trials.parallel: is 3, above most 2"),
     "no budget": ({"budgetGpuHours": None}, "budgetGpuHours"),
     "resource of another algorithm": ({"algorithm": {"resource": "steps"}}, "algorithm.resource: is hyperband's"),

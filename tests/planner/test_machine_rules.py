@@ -153,12 +153,12 @@ def test_warnings_do_not_stop_a_deployment() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"inventory.hosts.1.hostKeys": []}, r"hosts\[1\].hostKeys: has 0 for 8 machines .* could be anybody's"),
+        ({"inventory.hosts.1.hostKeys": []}, r"hosts\[1\].hostKeys: has 0 for 8 machines .* could be any machine"),
         ({"inventory.hosts.1.hostKeys": keys(7)}, r"hosts\[1\].hostKeys: has 7 for 8 machines"),
         ({"inventory.hosts.1.address": "10.20.0.[21-27]"}, r"hosts\[1\].address: counts 7 for 8 machines"),
         ({"inventory.hosts.1.storage": "oss"}, r"hosts\[1\].pool: a machine is of a pool or serves storage"),
         ({"inventory.hosts.1.units": [2]}, r"hosts\[1\].units: racks and units make 4 places for 8 machines"),
-        ({"inventory.hosts.1.name": "DGX-[1-8]"}, "is no host name"),
+        ({"inventory.hosts.1.name": "DGX-[1-8]"}, "is not a host name"),
         ({"inventory.hosts.1.disks": ["/dev/sdb"]}, "is not a disk by a name that lasts"),
         ({"platform.controlPlaneNodes": 2, **BASE}, "controlPlaneNodes: must be 1, 3 or 5"),
     ],

@@ -98,7 +98,7 @@ def test_keyless_signatures_need_a_way_out() -> None:
 
 
 def test_a_namespace_that_is_named_twice_is_refused() -> None:
-    with pytest.raises(SettingsError, match="names a namespace twice"):
+    with pytest.raises(SettingsError, match="lists a namespace twice"):
         settings("dev", {"supply": supply(key=KEY, namespaces=["training", "training"])})
 
 

@@ -113,7 +113,7 @@ def test_a_pool_may_not_have_the_second_groups_name() -> None:
 @pytest.mark.parametrize(
     ("changes", "path", "why"),
     [
-        ({"pools.2.capacity": "on-demand"}, "pools[2].spot", "the capacity is on-demand"),
+        ({"pools.2.capacity": "on-demand"}, "pools[2].spot", "capacity is on-demand"),
         ({"pools.2.count": 0, "pools.2.karpenter": {"maxCount": 2}}, "pools[2].spot", "karpenter chooses"),
         ({"pools.2.count": 0}, "pools[2].spot", "count is 0"),
         ({"pools.2.spot": {}}, "pools[2].spot", "says nothing"),
@@ -123,7 +123,7 @@ def test_a_pool_may_not_have_the_second_groups_name() -> None:
         (
             {"pools.0.capacity": "spot", "pools.0.spot": {"onDemandMinutes": 15}},
             "pools[0].spot",
-            "cluster's own services",
+            "system pods have to run",
         ),
     ],
 )

@@ -46,7 +46,7 @@ WRONG: Mapping[str, tuple[Rule, dict[str, Any], str]] = {
         container(args=["--side-image=a/b:latest"]),
         "names the image a/b:latest",
     ),
-    "shared memory": (memory.shared_memory_fits, {**container(**LIMITED), **volume(**SHM)}, "of memory in containers"),
+    "shared memory": (memory.shared_memory_fits, {**container(**LIMITED), **volume(**SHM)}, "in containers"),
     "no shared memory": (
         memory.processes_share_memory,
         container(resources={"limits": {"nvidia.com/gpu": "8"}}),

@@ -64,4 +64,4 @@ def test_make_policy_says_why_a_stack_is_refused(
     bare = {key: value for key, value in config.items() if key != "gpucluster:inventory"}
     monkeypatch.setattr(command, "stack_config", lambda _: bare)
     assert command.main(["metal"]) == 1
-    assert "names no machines, so the stack can be planned only" in capsys.readouterr().err
+    assert "is missing, so the stack can only be planned" in capsys.readouterr().err

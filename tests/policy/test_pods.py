@@ -86,13 +86,13 @@ def variable(source: str) -> dict[str, Any]:
 # what is wrong: (rule, what is different in the pod, what the rule says)
 WRONG: Mapping[str, tuple[Rule, dict[str, Any], str]] = {
     "tag latest": (kubernetes.images_pinned, container(image="busybox:latest"), "runs busybox:latest, which is"),
-    "no tag": (kubernetes.images_pinned, container(image="registry:5000/busybox"), "another image tomorrow"),
-    "no image": (kubernetes.images_pinned, {"containers": [{"name": "work"}]}, "another image tomorrow"),
+    "no tag": (kubernetes.images_pinned, container(image="registry:5000/busybox"), "whose tag moves"),
+    "no image": (kubernetes.images_pinned, {"containers": [{"name": "work"}]}, "whose tag moves"),
     "no digest": (kubernetes.images_pinned, container(image="busybox:1.37"), "without a digest in a protected"),
     "first image": (
         kubernetes.images_pinned,
         {"initContainers": [{"name": "first", "image": "busybox:latest"}]},
-        "another image tomorrow",
+        "whose tag moves",
     ),
     "image as volume": (kubernetes.images_pinned, volume(image={"reference": "weights:latest"}), "runs weights:latest"),
     "claim": (
@@ -190,7 +190,7 @@ def test_a_wrong_pod_breaks_its_rule(kind: str, wrong: str) -> None:
 @every_kind
 def test_it_is_put_where_there_is_a_namespace(kind: str) -> None:
     sentences = said(made(kind, namespace="lost"), kubernetes.namespaces_exist)
-    assert sentences == ["is put into the namespace lost, which nothing creates"]
+    assert sentences == ["is in the namespace lost, which nothing creates"]
 
 
 def test_both_replicas_of_a_gang_are_looked_at() -> None:

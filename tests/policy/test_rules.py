@@ -40,9 +40,9 @@ WRONG_INPUTS: list[tuple[str, str, str, Any, str]] = [
         "AES256",
         "its objects",
     ),
-    ("no_public_ingress", "efa-self-in", "cidrIpv4", "0.0.0.0/0", "lets the whole internet in"),
-    ("no_public_ingress", "efa-self-in", "cidrIpv6", "::/0", "lets the whole internet in"),
-    ("no_public_ingress", "efa-group", "ingress", [{"cidrBlocks": ["0.0.0.0/0"]}], "lets the whole internet in"),
+    ("no_public_ingress", "efa-self-in", "cidrIpv4", "0.0.0.0/0", "is open to the whole Internet"),
+    ("no_public_ingress", "efa-self-in", "cidrIpv6", "::/0", "is open to the whole Internet"),
+    ("no_public_ingress", "efa-group", "ingress", [{"cidrBlocks": ["0.0.0.0/0"]}], "is open to the whole Internet"),
     ("no_public_ingress", "cluster-control-plane", "vpcConfig.endpointPublicAccess", True, "API server"),
     ("no_public_ingress", "service-llama-3-70b-service", "spec.type", "LoadBalancer", "reachable from outside"),
     ("instances_hardened", "pool-training-template", "metadataOptions.httpPutResponseHopLimit", 2, "hop limit"),
@@ -65,10 +65,10 @@ WRONG_INPUTS: list[tuple[str, str, str, Any, str]] = [
     ("releases_pinned", "volcano-release", "repositoryOpts", {}, "no repository"),
     ("releases_pinned", "volcano-release", "atomic", False, "not rolled back"),
     ("releases_pinned", "volcano-release", "skipAwait", True, "does not wait"),
-    ("images_pinned", SERVER, f"{CONTAINER}.image", "vllm/vllm-openai", "another image tomorrow"),
-    ("images_pinned", SERVER, f"{CONTAINER}.image", "vllm/vllm-openai:latest", "another image tomorrow"),
+    ("images_pinned", SERVER, f"{CONTAINER}.image", "vllm/vllm-openai", "whose tag moves"),
+    ("images_pinned", SERVER, f"{CONTAINER}.image", "vllm/vllm-openai:latest", "whose tag moves"),
     ("images_pinned", SERVER, f"{CONTAINER}.image", "vllm/vllm-openai:v0.1.0", "without a digest"),
-    ("no_secret_in_clear", SERVER, f"{CONTAINER}.env.0.value", "hf-secret-for-tests", "holds a secret in clear"),
+    ("no_secret_in_clear", SERVER, f"{CONTAINER}.env.0.value", "hf-secret-for-tests", "holds a secret in clear text"),
 ]
 
 
@@ -121,18 +121,18 @@ def test_a_missing_protection_is_found_where_the_stack_asks_for_it_z16(name: str
 def test_dependencies_on_everything_are_found() -> None:
     graph = graph_of("prod")
     job = replace(graph.one(RUN), depends_on=tuple(graph.resources) * 7)
-    assert "here are most of them" in broken("few_edges", graph_with(job))[0]
+    assert "this one has most of them" in broken("few_edges", graph_with(job))[0]
 
 
 @pytest.mark.parametrize(("name", "key"), [("tokens-hf-token", "stringData"), ("kubernetes", "kubeconfig")])
 def test_an_unmarked_secret_is_found(name: str, key: str) -> None:
     shown = replace(graph_of("prod").one(name), secret=frozenset())
-    assert f"has its {key} in clear" in broken("secret_inputs_marked", graph_with(shown))[0]
+    assert f"has its {key} in clear text" in broken("secret_inputs_marked", graph_with(shown))[0]
 
 
 def test_a_secret_in_the_outputs_is_found() -> None:
     graph = replace(graph_of("prod"), outputs={"workloads": {"key": "api-secret-for-tests"}})
-    assert broken("no_secret_in_clear", graph) == ["outputs: hold a secret in clear [no_secret_in_clear]"]
+    assert broken("no_secret_in_clear", graph) == ["outputs: hold a secret in clear text [no_secret_in_clear]"]
 
 
 def test_a_rendered_chart_is_found_kj15() -> None:

@@ -72,7 +72,7 @@ def _whole(session: Session, name: str, text: str) -> Rehearsed:
     again = session.engine.preview("--expect-no-changes")
     changed = again.record.operations()
     if again.status or changed:
-        raise RehearsalError(f"{name}: a second preview is not quiet: {changed or again.explain()}")
+        raise RehearsalError(f"{name}: the second preview shows changes: {changed or again.explain()}")
     began = time.monotonic()
     removal.destroy(session)
     removal.prove_empty(session)

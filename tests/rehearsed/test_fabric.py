@@ -64,7 +64,7 @@ def test_a_fabric_plugged_by_the_list_is_as_planned(nodes: int, tmp_path: Path) 
     assert plan.fabric is not None
     count = plan.fabric.growth.day_one.cables
     (found,) = looked_at(plan, net(plan), tmp_path)
-    assert (found.status, found.sentence) == (Status.OK, f"{count} of {count} cables are where the plan has them")
+    assert (found.status, found.sentence) == (Status.OK, f"{count} of {count} cables are connected as planned")
 
 
 def index(fabric: Net, one: str, port: int = 1) -> int:
@@ -237,13 +237,13 @@ FAULTS: dict[str, tuple[Callable[[Net], Net], list[tuple[str, str, str]]]] = {
             (
                 "cable absent",
                 "spine-03",
-                "spine-03 (rack r3 unit 38) is not on the fabric, with none of its 40 cables",
+                "spine-03 (rack r3 unit 38) is not on the fabric, and none of its 40 cables",
             )
         ],
     ),
     "a machine that is off": (
         lambda fabric: machine_off(fabric, "dgx-05"),
-        [("cable absent", "dgx-05", "dgx-05 (rack r3 unit 2) is not on the fabric, with none of its 8 cables")],
+        [("cable absent", "dgx-05", "dgx-05 (rack r3 unit 2) is not on the fabric, and none of its 8 cables")],
     ),
 }
 
@@ -289,7 +289,7 @@ def test_a_fabric_without_a_subnet_manager_is_told_so(tmp_path: Path) -> None:
     (failed,) = (each for each in results if each.status is Status.FAIL)
     assert failed.check == "subnet-manager"
     assert failed.sentence.startswith("none answers (sminfo: ")
-    assert results[-1].sentence.endswith("cables are where the plan has them")
+    assert results[-1].sentence.endswith("cables are connected as planned")
 
 
 @pytest.mark.parametrize("nodes", [32, 64])

@@ -68,7 +68,7 @@ def test_a_changed_stack_file_is_that_stack(repository: Path, capsys: pytest.Cap
     git(repository, "checkout", "--quiet", "change")
     decisions = [line for line in commented(capsys, "--base", "later").splitlines() if line.startswith("- **")]
     assert decisions == [
-        "- **dev**: +1 m7i.xlarge, +USD 0.24/h, replacements not looked at, no new warning",
+        "- **dev**: +1 m7i.xlarge, +USD 0.24/h, replacements not checked, no new warning",
     ]
 
 

@@ -65,7 +65,7 @@ def test_several_stacks_in_one_comment(tmp_path: Path, accept: bool) -> None:
     text = shown(*stacks)
     lines = text.splitlines()
     assert lines[1].startswith("- **prod**: **refused**: +6 p5.48xlarge, +USD 331/h")
-    assert lines[2] == "- **lab**: the same nodes, same price, replacements not looked at, no new warning"
+    assert lines[2] == "- **lab**: the same nodes, same price, replacements not checked, no new warning"
     assert "## lab" not in text
     same_as_golden("several", text, accept)
 
@@ -151,7 +151,7 @@ def test_a_stack_that_is_new_and_one_that_is_gone(tmp_path: Path) -> None:
     assert first.startswith("- **dev**: new: +2 m7i.xlarge, +2 p5.4xlarge, +2 g6e.xlarge, +USD ")
     assert "The base has no `Pulumi.dev.yaml`: everything is new." in shown(new)
     gone = Compared(stack="dev", before=told(tmp_path, "dev"), after=None)
-    assert "what it deployed stays, and costs, until `pulumi destroy`" in decided(gone)
+    assert "its resources stay, and cost money, until `pulumi destroy`" in decided(gone)
 
 
 def test_no_stack_changes() -> None:

@@ -116,7 +116,7 @@ def test_a_killed_preview_is_not_taken_for_a_quiet_one(monkeypatch: pytest.Monke
             2,
             "Pulumi.lab.yaml is not deployed: add lab to the variable STACKS",
         ),
-        (["--deployed", "dev"], 2, "STACKS=dev is no JSON list of stacks"),
+        (["--deployed", "dev"], 2, "STACKS=dev is not a JSON list of stacks"),
         (["--deployed", '["deb"]'], 2, "Pulumi.deb.yaml is not in this tree; did you mean dev?"),
         (["--deployed", '["dev", "lab"]'], 0, '["dev", "lab"]'),
     ],

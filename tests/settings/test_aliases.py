@@ -33,8 +33,8 @@ def merges(levels: int) -> str:
         (laughs(40, 4), f"holds more than {MOST_VALUES} values"),
         (laughs(2, MOST_ALIASES + 1), f"more than {MOST_ALIASES} aliases"),
         (merges(60), "merges (<<) more than"),
-        ("a: &a [*a]", "holds itself"),
-        ("a: &a {b: {c: *a}}", "holds itself"),
+        ("a: &a [*a]", "contains itself"),
+        ("a: &a {b: {c: *a}}", "contains itself"),
         (f"a: {'x' * MOST_BYTES}", "divide it"),
     ],
 )

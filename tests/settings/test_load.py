@@ -90,7 +90,8 @@ def test_running_program_refuses_what_the_file_loader_refuses() -> None:
         from_pulumi(_set(values, ["gpucluster:security", "gpucluster:storage"]))
     assert caught.value.problems == (
         "gpucluster:pool: is not a key; did you mean pools?",
-        "gpucluster:apiToken: stands in clear; change it and type pulumi config set --secret gpucluster:apiToken",
+        "gpucluster:apiToken: is in clear text; change the secret and type pulumi config set --secret"
+        " gpucluster:apiToken",
         "gpucluster:storage: a secret inside a section would be shown with it; remove it "
         "(secrets are keys of their own: gpucluster:hfToken and gpucluster:apiToken)",
         "gpucluster:budget.maxHourlyUsd: must be more than 0, is 0",
@@ -109,7 +110,8 @@ def test_what_a_receiver_names_is_a_secret_x02() -> None:
     with pytest.raises(SettingsError) as caught:
         from_pulumi(_set(values, []))
     assert caught.value.problems == (
-        "gpucluster:teamUrl: stands in clear; change it and type pulumi config set --secret gpucluster:teamUrl",
+        "gpucluster:teamUrl: is in clear text; change the secret and type pulumi config set --secret"
+        " gpucluster:teamUrl",
     )
 
 
@@ -148,16 +150,16 @@ def test_the_provider_s_own_region_is_not_read(read: Callable[[Any], object], tm
     given: Any = _set({**_sections(), "aws:region": "eu-west-1"}) if read is from_pulumi else file
     with pytest.raises(SettingsError) as wrong:
         read(given)
-    said = "aws:region: is read by nothing here; gpucluster:platform.region is what counts; remove it"
+    said = "aws:region: is not read by this program; gpucluster:platform.region is what counts; remove it"
     assert wrong.value.problems == (said,)
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "Pulumi.x.yaml: is empty; begin it with config:"),
-        ("encryptionsalt: v1:x", "Pulumi.x.yaml: has no config:; write the settings below it"),
-        ("config: {a: [}", "Pulumi.x.yaml, line 1: expected the node content, but found '}'; correct the YAML there"),
+        ("", "Pulumi.x.yaml: is empty; start it with config:"),
+        ("encryptionsalt: v1:x", "Pulumi.x.yaml: has no config: section; write the settings below it"),
+        ("config: {a: [}", "Pulumi.x.yaml, line 1: expected the node content, but found '}'; correct the YAML"),
     ],
 )
 def test_file_that_is_no_stack_file(tmp_path: Path, text: str, problem: str) -> None:

@@ -139,7 +139,7 @@ def test_hours_that_cost_more_than_the_budget_make_nothing(smoke: Callable[..., 
 def test_a_stack_that_holds_something_is_left_alone(smoke: Callable[..., Tried]) -> None:
     tried = smoke("--stack", "dev", "--budget", "100", HOLDS="2")
     assert (tried.status, tried.calls) == (2, [])
-    assert "holds 2 resources, which the teardown would delete" in tried.text
+    assert "holds 2 resources, which the tear-down would delete" in tried.text
 
 
 def test_a_stack_that_the_cli_does_not_know_is_to_be_made(smoke: Callable[..., Tried]) -> None:

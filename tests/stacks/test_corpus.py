@@ -41,7 +41,7 @@ def sentences(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", files("good", deployable=False))
 def test_a_good_file_without_machines_is_refused_by_one_sentence(path: Path) -> None:
-    assert "names no machines, so the stack can be planned only" in refusal(config_in(path), stack="corpus")
+    assert "is missing, so the stack can only be planned" in refusal(config_in(path), stack="corpus")
 
 
 @pytest.mark.parametrize("path", files("good", deployable=True))

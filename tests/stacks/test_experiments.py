@@ -209,5 +209,5 @@ def test_no_rule_about_the_whole_graph_is_broken() -> None:
 def test_without_its_secret_the_stack_is_refused_with_what_to_type() -> None:
     plan = deployed("fake").plan
     (said,) = _without_password(plan, pulumi.Config("nothing-is-set"))
-    assert "training.trialDatabase.secret: the trials' database has no password" in said
+    assert "training.trialDatabase.secret: the experiments' database has no password" in said
     assert "pulumi config set --secret nothing-is-set:trialDatabase" in said

@@ -121,7 +121,7 @@ def test_a_fabric_of_infiniband_has_its_operator_and_ethernet_none(name: str) ->
 @pytest.mark.parametrize("name", METAL)
 def test_what_a_preset_lacks_is_refused_with_what_to_write(name: str) -> None:
     without = {key: value for key, value in config(name).items() if key != "gpucluster:inventory"}
-    assert "gpucluster:inventory: names no machines" in refusal(without, stack="mine")
+    assert "gpucluster:inventory: is missing" in refusal(without, stack="mine")
     whole = inventory(name)
     lacking = {key: value for key, value in whole.items() if key != "objectStore"}
     said = refusal(config(name, **{"gpucluster:inventory": lacking}), stack="mine")

@@ -160,7 +160,7 @@ def test_secrets_of_receivers_stand_in_a_secret_and_nowhere_else(stack: str) -> 
 def test_a_receiver_without_its_secret_is_refused_at_preview(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.graph.stackfiles.stack_secrets", lambda _: ("slackUrl",))
     assert refusal(stack_config("prod"), stack="prod") == (
-        "gpucluster:monitoring.receivers[0].secret: on-call cannot be told of alerts: gpucluster:pagerdutyKey is not "
+        "gpucluster:monitoring.receivers[0].secret: on-call cannot receive alerts: gpucluster:pagerdutyKey is not "
         "set; type pulumi config set --secret gpucluster:pagerdutyKey VALUE"
     )
 

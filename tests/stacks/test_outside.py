@@ -141,7 +141,7 @@ def test_what_is_kept_is_not_missed_and_not_kept_twice() -> None:
         assert list(_kept_twice(plan, told)) == []
     with patch.object(pulumi.Config, "get_secret", lambda *_: "something"):
         (said,) = _kept_twice(plan, told)
-    assert said.startswith("gpucluster:externalSecrets.secrets.hfToken: Secrets Manager keeps it")
+    assert said.startswith("gpucluster:externalSecrets.secrets.hfToken: the value comes from Secrets Manager")
     assert "pulumi config rm gpucluster:hfToken" in said
 
 
@@ -149,7 +149,7 @@ def test_a_stack_that_has_a_secret_twice_is_refused_before_anything_is_registere
     sealed = {f"gpucluster:{key}": "for-tests" for key in ("hfToken", "slackUrl")}
     with patch.object(stackfiles, "secrets_of", lambda _: sealed):
         message = refusal(config(), stack="dev")
-    assert message.startswith("gpucluster:externalSecrets.secrets.hfToken: Secrets Manager keeps it")
+    assert message.startswith("gpucluster:externalSecrets.secrets.hfToken: the value comes from Secrets Manager")
 
 
 def test_metal_refuses_the_section_with_what_to_do() -> None:

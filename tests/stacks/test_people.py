@@ -306,9 +306,10 @@ def test_without_its_secrets_it_is_refused_with_what_to_type(monkeypatch: pytest
     typed = "type pulumi config set --secret gpucluster"
     begin = "gpucluster:serving.gateway.people"
     assert refusal(config(), stack="dev").splitlines() == [
-        f"{begin}.secret: the issuer does not know this stack, so nobody signs in: gpucluster:peopleClient is not set; "
+        f"{begin}.secret: the issuer does not know this stack, so nobody can sign in: gpucluster:peopleClient is not"
+        f" set; "
         f"{typed}:peopleClient VALUE",
-        f"{begin}.sessionSecret: nothing seals people's sessions: gpucluster:peopleSessions is not set; "
+        f"{begin}.sessionSecret: sessions cannot be encrypted: gpucluster:peopleSessions is not set; "
         f"{typed}:peopleSessions VALUE",
     ]
 

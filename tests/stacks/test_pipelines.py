@@ -228,8 +228,8 @@ def test_a_changed_file_is_another_upload(tmp_path: Path, monkeypatch: pytest.Mo
     ("content", "said"),
     [
         (None, "cannot be read"),
-        ("kind: Workflow\n", "is no compiled pipeline of version 2"),
-        ("a: [\n", "is no compiled pipeline of version 2"),
+        ("kind: Workflow\n", "is not a compiled pipeline of version 2"),
+        ("a: [\n", "is not a compiled pipeline of version 2"),
         ("x" * 950_000, "more than 900000 bytes"),
     ],
 )

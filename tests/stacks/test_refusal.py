@@ -48,7 +48,7 @@ def without(section: str, **sections: Any) -> dict[str, Any]:
 
 def test_metal_without_machines_is_planned_and_not_deployed() -> None:
     assert refusal(without("inventory"), stack="dev") == (
-        "gpucluster:inventory: names no machines, so the stack can be planned only (make plan); add it to deploy"
+        "gpucluster:inventory: is missing, so the stack can only be planned (make plan); add it to deploy"
     )
 
 

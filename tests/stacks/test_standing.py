@@ -35,11 +35,11 @@ def dev(**platform: Any) -> Mapping[str, Any]:
 CASES: dict[str, tuple[Mapping[str, Any], str]] = {
     "region": (
         {"region": "us-west-2", "zones": ["usw2-az1", "usw2-az2"], "gpuZone": "usw2-az2"},
-        "gpucluster:platform.region: the cluster of this stack stands in us-east-2, not in us-west-2",
+        "gpucluster:platform.region: this stack's cluster is in us-east-2, not in us-west-2",
     ),
     "network": (
         {"vpcCidr": "10.80.0.0/16"},
-        "gpucluster:platform.vpcCidr: the cluster of this stack stands in 10.64.0.0/16, not in 10.80.0.0/16",
+        "gpucluster:platform.vpcCidr: this stack's cluster is in 10.64.0.0/16, not in 10.80.0.0/16",
     ),
 }
 
@@ -55,12 +55,12 @@ NAMES: dict[str, tuple[str, str, str]] = {
     "name": (
         ARN.replace("gpucluster", "old"),
         ROLE,
-        "the cluster of this stack is called old-dev, and would be called gpucluster-dev",
+        "this stack's cluster is called old-dev, and would be called gpucluster-dev",
     ),
     "role": (
         ARN,
         ROLE.replace("control-plane", "masters"),
-        "the cluster of this stack has the role gpucluster-dev-masters, and would have gpucluster-dev-control-plane",
+        "this stack's cluster has the role gpucluster-dev-masters, and would have gpucluster-dev-control-plane",
     ),
 }
 

@@ -134,7 +134,7 @@ def test_the_command_shows_asks_removes_and_waits_for_the_volumes(
     assert there.deleted() == [["service", "front", "--namespace", "inference"], ["namespace", "team"]]
     said = capsys.readouterr().out
     assert "delete namespace team, and with it 1 volume\n" in said
-    assert "gone; now: pulumi destroy --stack lab" in said
+    assert "done; next: pulumi destroy --stack lab" in said
 
 
 def test_nothing_to_do_is_said(made: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,1 +1,1 @@
-"""One module for each way to tell a training program what was planned."""
+"""One module per training framework: how the plan is passed to it."""

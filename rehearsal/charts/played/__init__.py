@@ -1,7 +1,7 @@
-"""Charts that cannot be had here are played: rendered from a data file of facts, with switches for values.
+"""Charts that are not available here are simulated: rendered from a data file of facts, with switches for values.
 
-A further chart is a data file (`python -m rehearsal.charts.played.generate NAME`) and, for the values it shall follow,
-a module of switches beside this one.
+A further chart is a data file (`python -m rehearsal.charts.played.generate NAME`) and, for the values that it
+should follow, a module of switches next to this one.
 """
 
 from __future__ import annotations

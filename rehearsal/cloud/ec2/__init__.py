@@ -1,1 +1,1 @@
-"""EC2 where moto is too lenient or incomplete: networks, addresses, interfaces, templates, instances, placement."""
+"""EC2, where moto is too lenient or incomplete: networks, addresses, interfaces, templates, instances, placement."""

@@ -1,1 +1,1 @@
-"""The account as its clients see it: machines, security groups, routes and rights, read through the AWS API."""
+"""The account as its clients see it: machines, security groups, routes and permissions, read through the AWS API."""

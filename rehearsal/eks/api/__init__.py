@@ -1,1 +1,1 @@
-"""EKS as its API describes it; what runs behind a cluster or node group is somebody else's part (see lifecycle)."""
+"""EKS as its API describes it; what runs behind a cluster or node group is in lifecycle."""

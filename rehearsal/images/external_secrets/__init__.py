@@ -1,1 +1,1 @@
-"""External Secrets, whose controller is played: no module proxy serves its release, so that it cannot be built."""
+"""External Secrets, with a simulated controller: no module proxy serves its release, so it cannot be built."""

@@ -1,4 +1,4 @@
-"""Katib 0.19 played: its controller with webhooks, algorithms, early stopping, collector of metrics and database.
+"""Katib 0.19, simulated: its controller with webhooks, algorithms, early stopping, metrics collector and database.
 
 Its programs do not build from Go modules. What they do is here as their sources say it, each rule with its place in
 kubeflow/katib at v0.19.0. Who speaks with whom is real: webhooks over TLS, Services and their endpoints, the rights of

@@ -1,1 +1,1 @@
-"""Kyverno's images, played: the controller of admission, what checks signatures, what clears up."""
+"""Kyverno's images, simulated: admission controller, signature verification, clean-up."""

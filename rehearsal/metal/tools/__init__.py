@@ -1,1 +1,3 @@
-"""Tools of a host, one module for those that share a state. They run on the host, with nothing but this directory."""
+"""Simulated tools of a host, one module for those that share state. They run on the host, with nothing but this
+directory.
+"""

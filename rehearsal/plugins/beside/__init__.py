@@ -1,1 +1,1 @@
-"""The official Kubernetes plugin, with the stand-in beside it for Releases."""
+"""The official Kubernetes plugin, with the stand-in for Releases."""

@@ -78,7 +78,7 @@ def test_each_part_that_does_not_answer_is_named_lf28(tmp_path: Path, account: s
     assert answers.trouble(site(tmp_path, account, process), {}) == ""
     said = answers.trouble(site(tmp_path, NOBODY, process), {})
     assert said.startswith(f"rehearsal dev runs, but its AWS account ({NOBODY}) did not answer within 0 s. Nothing was")
-    assert f"`kill {process.pid}` ends this rehearsal for good" in said
+    assert f"`kill {process.pid}` ends this rehearsal permanently" in said
     said = answers.trouble(site(tmp_path, account, process), {"us-east-2/gpu": kubeconfig(tmp_path)})
     assert "but the API server of its cluster us-east-2/gpu did not answer" in said
     assert "AWS account" not in said
@@ -93,7 +93,7 @@ def test_a_process_that_stands_still_is_named_with_what_lets_it_go_on_lf28(tmp_p
         said = answers.trouble(site(tmp_path, NOBODY, process), {})
     finally:
         os.kill(process.pid, signal.SIGCONT)
-    assert f"(pid {process.pid}) is stopped, `kill -CONT {process.pid}` lets it go on. Nothing was thrown away" in said
+    assert f"(pid {process.pid}) is stopped, `kill -CONT {process.pid}` resumes it. Nothing was discarded" in said
 
 
 @pytest.mark.usefixtures("impatient")
@@ -104,7 +104,7 @@ def test_a_site_that_is_slow_is_kept_and_one_that_a_person_gives_up_is_not_lf28(
     directory = SiteDirectory(tmp_path / "dev")
     monkeypatch.setattr(supervisor, "status", lambda _: Status(State.RUNNING, "running", running))
     monkeypatch.setattr(supervisor, "start", lambda *_: "another")
-    with pytest.raises(CommandError, match="Nothing was thrown away"):
+    with pytest.raises(CommandError, match="Nothing was discarded"):
         session._start(directory, tmp_path, Console(file=io.StringIO()))
     assert directory.path.exists()
     monkeypatch.setattr(answers, "given_up", lambda *_: True)

@@ -71,7 +71,7 @@ def effects(tmp_path: Path) -> Path:
             [
                 (
                     False,
-                    "container side of pod web-1 printed nothing: no process runs in it, its image team/side:1 is "
+                    "container side of pod web-1 has no output: no process runs in it, its image team/side:1 is "
                     "simulated",
                 )
             ],
@@ -88,7 +88,7 @@ def test_logs_are_what_the_simulation_knows_or_one_sentence(words: str, said: An
         ("logs nosuch -n shop", "there is no pod nosuch in namespace shop"),
         ("logs web-1 -c nosuch -n shop", "pod web-1 has no container nosuch; it has app, side"),
         ("logs -l app=other -n shop", "no pods of app=other"),
-        ("logs service/web -n shop", "logs of service are not known here"),
+        ("logs service/web -n shop", "logs of service are not supported here"),
     ],
 )
 def test_logs_of_what_is_not_there(words: str, why: str, effects: Path) -> None:
@@ -99,7 +99,7 @@ def test_logs_of_what_is_not_there(words: str, why: str, effects: Path) -> None:
 def test_logs_are_not_followed_and_say_so(effects: Path) -> None:
     assert told("logs -f web-1 -n shop", effects)[0] == (
         False,
-        "logs are not followed in a rehearsal: this is what there is now",
+        "logs are not followed in a rehearsal: this is the output so far",
     )
 
 
@@ -110,7 +110,7 @@ def test_logs_are_not_followed_and_say_so(effects: Path) -> None:
         ("-n shop exec web-1 -- nvidia-smi", "has no container to enter"),
         ("cp web-1:/a b", "has no container to copy from"),
         ("port-forward svc/web 8000", "curl -x http://127.0.0.1:7 http://SERVICE.NAMESPACE:PORT/"),
-        ("top nodes", "metrics-server is not among what the stack installs"),
+        ("top nodes", "the stack does not install metrics-server"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_another_way(words: str, why: str) -> None:

@@ -103,6 +103,6 @@ def test_rehearse_says_when_a_second_preview_is_not_quiet(trial: Trial) -> None:
     (trial.root / "__main__.py").write_text("import time\n" + noisy)
     status, said = trial.run("rehearse")
     assert status == 1
-    assert "a second preview is not quiet: update aws:ec2/vpc:Vpc vpc" in said
+    assert "the second preview shows changes: update aws:ec2/vpc:Vpc vpc" in said
     assert "zero left" in said
     assert not trial.processes()

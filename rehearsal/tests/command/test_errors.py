@@ -68,7 +68,7 @@ def test_a_full_disk(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(2**40, 2**40, 300 * 2**20))
     said = error(capsys, "up", "--root", str(root))
-    assert "but 0.3 GiB are free: make room" in said
+    assert "but 0.3 GiB are free: free some space" in said
     assert one_sentence(said)
 
 
@@ -187,7 +187,7 @@ def test_down_ends_a_site_whose_state_is_lost(
     assert main(["down", "--root", str(root)]) == 0
     said = capsys.readouterr().out
     assert "/s/dev.json is damaged (it is empty; 0 bytes)" in said
-    assert "ended without its state" in said
+    assert "ends without its state" in said
     assert stopped == [site.path]
     assert not site.path.exists()
     monkeypatch.setattr(apply, "up", lost)

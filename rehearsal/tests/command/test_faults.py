@@ -91,7 +91,7 @@ def test_09_down_works_without_a_state(trial: Trial) -> None:
     path.write_text("")
     status, said = trial.run("down")
     assert (status, f"{path} is damaged (it is empty" in said) == (0, True), said
-    assert "ended without its state" in said
+    assert "ends without its state" in said
     assert trial.nothing_left()
 
 
@@ -110,7 +110,7 @@ def test_10_no_passphrase_is_made_where_a_state_is_and_a_wrong_one_is_named(tria
     assert trial.run("up")[0] == 0
     path.unlink()
     status, said = trial.run("down")
-    assert (status, "ended without its state" in said) == (0, True), said
+    assert (status, "ends without its state" in said) == (0, True), said
     assert trial.nothing_left()
 
 

@@ -158,4 +158,4 @@ def test_a_load_is_said_in_a_sentence() -> None:
 def test_a_load_is_a_number_from_zero_up(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser().parse_args(["load", "web", f"--rps={word}"])
-    assert f"{word} is not a number from 0 up, such as 20" in capsys.readouterr().err
+    assert f"{word} is not a number of 0 or more, such as 20" in capsys.readouterr().err

@@ -101,7 +101,7 @@ def test_what_a_program_retains_is_no_leftover(tmp_path: Path) -> None:
         tmp_path, {**logs, "id": "/aws/eks/a/cluster", "retainOnDelete": True}, BUCKET, cluster=False
     )
     assert site.kept == {"logs:log-group": ["/aws/eks/a/cluster"]}
-    assert "logs:log-group /aws/eks/a/cluster stays, as the stack asks" in said
+    assert "logs:log-group /aws/eks/a/cluster stays, as the stack declares" in said
 
 
 def test_a_retained_thing_that_the_account_cannot_tell_is_named(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_a_rehearsal_that_failed_names_the_command_that_repeats_it(
     assert first == "error: pulumi up failed (log: /l)"
     typed = particulars.load(tmp_path).typed("up", "mine")
     assert "mine" in typed
-    assert last == f"Nothing of it is left running: `{typed}` repeats it and leaves it running to look into."
+    assert last == f"Nothing is left running: `{typed}` repeats it and leaves it running for inspection."
     assert stopped == [tmp_path / "s"]
 
 

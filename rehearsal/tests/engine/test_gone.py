@@ -37,9 +37,9 @@ def test_what_is_gone_is_named_and_what_is_there_is_not(token: str) -> None:
     for inventory in without:
         (said,) = gone([entry(token, id, "pool-nodes")], inventory, "make refresh STACK=dev")
         assert said.startswith(
-            f"{kind.partition(':')[2].replace('-', ' ')} {held} (pool-nodes) is declared and not there"
+            f"{kind.partition(':')[2].replace('-', ' ')} {held} (pool-nodes) is declared but missing"
         )
-        assert "`make refresh STACK=dev`, then `up`, makes it again" in said
+        assert "`make refresh STACK=dev`, then `up`, recreates it" in said
 
 
 def test_an_association_is_known_by_its_cluster_and_its_own_id() -> None:

@@ -9,7 +9,7 @@ from rehearsal.engine.view import unenforced
 from rehearsal.plugins.kubernetes.helm_store import Record, _secret
 from rehearsal.tests.engine.objects import UID, Object, conditions, declared, live, said
 
-GONE = "declared and not there: it was deleted; a refresh, then `up`, makes it again"
+GONE = "declared and not there: it was deleted; a refresh, then `up`, recreates it"
 
 
 # -- there or not
@@ -125,7 +125,7 @@ def test_a_job_that_is_gone_went_by_its_own_clock_after_success_or_by_hand() -> 
     ended = {**event, "type": "Normal", "reason": "Completed", "message": "Job completed"}
     assert said(JOB, Event=[ended]) == []
     failed = {**event, "type": "Warning", "reason": "BackoffLimitExceeded", "message": "too often"}
-    assert said(JOB, Event=[failed])[0].endswith("makes it again: BackoffLimitExceeded: too often")
+    assert said(JOB, Event=[failed])[0].endswith("recreates it: BackoffLimitExceeded: too often")
     assert said(JOB)[0].startswith("job inference/web is declared and not there")
 
 
@@ -231,7 +231,7 @@ def release(status: str = "deployed", *, description: str = "") -> Object:
 def test_a_release_is_deployed_and_what_its_chart_brought_is_there() -> None:
     item = declared("helm.sh/v3", "Release", "op")
     assert said(item) == [
-        "release inference/op is declared and not there: it was uninstalled; a refresh, then `up`, makes it again"
+        "release inference/op is declared but missing: it was uninstalled; a refresh, then `up`, recreates it"
     ]
     runs = live(spec={"replicas": 1}, status={"readyReplicas": 1, "updatedReplicas": 1})
     rest = {"ClusterRole": [live(namespace=None)], "Service": [live(spec={"selector": {"app": "later"}})]}
@@ -240,7 +240,7 @@ def test_a_release_is_deployed_and_what_its_chart_brought_is_there() -> None:
     assert "has 0 of 1 replicas ready" in said(item, Secret=[release()], **rest, Deployment=[stands])[0]
     assert said(item, Secret=[release()], **rest, Deployment=[live("other")]) == [
         "deployment inference/web is declared by release op and not there: "
-        "it was deleted; a refresh, then `up`, makes it again"
+        "it was deleted; a refresh, then `up`, recreates it"
     ]
     failed = release("failed", description="timed out")
     assert said(item, Secret=[failed], **rest, Deployment=[runs]) == [

@@ -91,6 +91,6 @@ def test_no_new_passphrase_is_made_where_a_state_is(tmp_path: Path) -> None:
     sealed.parent.mkdir(parents=True)
     sealed.write_text(json.dumps(GOOD))
     first.unlink()
-    with pytest.raises(StateError, match=f"{first} is gone, and the secrets in {sealed} are sealed with"):
+    with pytest.raises(StateError, match=f"{first} is missing, and the secrets in {sealed} are encrypted with"):
         home.passphrase(site)
     assert not first.exists()

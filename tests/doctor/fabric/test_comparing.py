@@ -45,7 +45,7 @@ def said(links: str, down: str | None = None) -> list[Result]:
 
 def test_a_fabric_as_planned_has_one_line() -> None:
     (found,) = examine(planned(), Reports(LINKS, DOWN.replace("== 7", "== 2")))
-    assert (found.status, found.sentence) == (Status.OK, "17 of 17 cables are where the plan has them")
+    assert (found.status, found.sentence) == (Status.OK, "17 of 17 cables are connected as planned")
 
 
 def test_a_link_that_flaps_is_named_by_both_ends() -> None:
@@ -64,7 +64,7 @@ def test_cards_that_say_another_machine_are_swapped() -> None:
         (Status.FAIL, "cable swapped", "training-1:1 - leaf-01:10"),
     ]
     fine = examine(planned(), Reports(exchanged, DOWN.replace("== 7", "== 2")))[-1]
-    assert (fine.status, fine.sentence) == (Status.OK, "15 of 17 cables are where the plan has them")
+    assert (fine.status, fine.sentence) == (Status.OK, "15 of 17 cables are connected as planned")
     assert found[0].sentence == (
         "training-0 card 0 leads to leaf-01 port 11 and leaf-01 port 2 leads to training-1 card 1"
     )
@@ -190,7 +190,7 @@ def test_the_command_reads_saved_reports(
     results = json.loads(capsys.readouterr().out)["results"]
     absent = {each["subject"]: each["sentence"] for each in results if each["check"] == "cable absent"}
     assert len(absent) == 8 + committed_switches()
-    assert absent["dgx-01"] == "dgx-01 (rack r1 unit 2) is not on the fabric, with none of its 8 cables"
+    assert absent["dgx-01"] == "dgx-01 (rack r1 unit 2) is not on the fabric, and none of its 8 cables"
     assert main(["--stack", "metal", "--fabric", str(tmp_path / "none")]) == 2
     assert "No such file" in capsys.readouterr().err
     assert main(["--stack", "lab", "--fabric", words[3]]) in (1, 2)

@@ -48,10 +48,10 @@ def test_a_report_that_is_cut_within_a_line_is_refused(characters: int) -> None:
 @pytest.mark.parametrize(
     ("was", "now", "said"),
     [
-        ("# Topology file: generated on", "# Topology of", "no report of ibnetdiscover"),
-        ('\n[3]\t"H', '\n[3\t"H', "line 13 is cut, or nothing that ibnetdiscover writes: \\[3"),
+        ("# Topology file: generated on", "# Topology of", "not a report of ibnetdiscover"),
+        ('\n[3]\t"H', '\n[3\t"H', "line 13 is truncated, or not from ibnetdiscover: \\[3"),
         ("4xHDR\n[3]", "4xhdr\n[3]", "line 12 is cut"),
-        ('Switch\t41 "S-', 'Bridge\t41 "S-', "line 10 is nothing that ibnetdiscover writes: Bridge"),
+        ('Switch\t41 "S-', 'Bridge\t41 "S-', "line 10 is not from ibnetdiscover: Bridge"),
         ('Ca\t1 "H-0000000000100022"', 'Ca\t1 "H-0000000000100020"', "a second device has the GUID 0x0000000000100020"),
         (
             '"S-0000000000200000"[17]',

@@ -27,7 +27,7 @@ NODES: dict[str, Case] = {
         firing={on_node("node_memory_HardwareCorrupted_bytes", "gpu-a"): turns(0, 4096)},
         silent={on_node("node_edac_correctable_errors_total", "gpu-a", controller="0"): then_rising(5)},
         labels=(_A,),
-        summary="Main memory of node gpu-a is defective (4096: bytes taken out of use, or errors in 5 minutes).",
+        summary="Main memory of node gpu-a is defective: 4kiB taken out of use.",
     ),
     "node-mount": Case(
         firing={
@@ -39,31 +39,31 @@ NODES: dict[str, Case] = {
             on_node("node_filesystem_device_error", "gpu-a", **{**_ROOT, "device_error": "permission denied"}): still(1)
         },
         labels=(_A,),
-        summary="1 mounts of node gpu-a do not answer, or its root is read-only.",
+        summary="Node gpu-a has a file system that hangs (mounts affected: 1) or a read-only root.",
     ),
     "node-ethernet": Case(
         firing={on_node("node_network_up", "gpu-a", device="ens6"): turns(1, 0)} | _unready("gpu-a", "NetworkingReady"),
         silent={on_node("node_network_up", "gpu-a", device="eni0a1b2c3d4e5"): turns(1, 0)},
         labels=(_A,),
-        summary="1 Ethernet links of node gpu-a are down.",
+        summary="Ethernet links down on node gpu-a: 1.",
     ),
     "node-service": Case(
         firing=_ready("gpu-a", "false"),
         silent={condition("gpu-a", "Ready", each): still(each == "false") for each in ("true", "false", "unknown")},
         labels=(_A,),
-        summary="A service that node gpu-a needs has failed.",
+        summary="A system service of node gpu-a has failed (container runtime, kernel or a systemd unit).",
     ),
     "node-unreachable": Case(
         firing=_ready("gpu-a", "unknown"),
         silent=_ready("gpu-a", "unknown", minute=20),
         labels=(_A,),
-        summary="Node gpu-a of pool train no longer reports.",
+        summary="Node gpu-a of pool train stopped reporting over a minute ago.",
     ),
     "node-disk": Case(
         firing={on_node("node_filesystem_avail_bytes", "gpu-a", **_ROOT): turns(5e11, 9e10)},
         silent={on_node("node_filesystem_avail_bytes", "gpu-a", **_ROOT): turns(5e11, 1.1e11)},
         labels=({**_A, "mountpoint": "/"},),
-        summary="/ of node gpu-a has 9% of its room left.",
+        summary="File system / of node gpu-a has 9% of its space left.",
     ),
     "fabric-link": Case(
         firing={
@@ -72,19 +72,19 @@ NODES: dict[str, Case] = {
         },
         silent={on_node("node_infiniband_link_downed_total", "gpu-a", **_PORT): turns(0, 2)},
         labels=(_A,),
-        summary="Node gpu-a has lost 1 links of its fabric.",
+        summary="Fabric links down on node gpu-a: 1.",
     ),
     "fabric-flaps": Case(
         firing={on_node("node_infiniband_link_downed_total", "gpu-a", **_PORT): turns(0, 4)},
         silent={on_node("node_infiniband_symbol_error_total", "gpu-a", **_PORT): then_rising(0.9)},
         labels=({**_A, **_PORT},),
-        summary="Port mlx5_0 of node gpu-a flaps or has symbol errors (4).",
+        summary="Port mlx5_0 of node gpu-a flaps or has symbol errors: 4 in all.",
     ),
     "fabric-drops": Case(
         firing={on_node("node_infiniband_port_discards_received_total", "gpu-a", **_PORT): then_rising(6_000)},
         silent={on_node("node_infiniband_port_discards_received_total", "gpu-a", **_PORT): then_rising(2_900)},
         labels=({**_A, "device": "mlx5_0"},),
-        summary="Port mlx5_0 of node gpu-a drops 200 packets a second.",
+        summary="Port mlx5_0 of node gpu-a has dropped 200 packets a second for a minute.",
     ),
     "run-on-tcp": Case(
         firing={
@@ -96,7 +96,7 @@ NODES: dict[str, Case] = {
             for node in ("gpu-a", "gpu-b")
         },
         labels=(_RUN,),
-        summary="Run pretrain computes on several nodes, and its fabric carries almost nothing.",
+        summary="Run pretrain trains on several nodes, but has sent almost nothing over the fabric for 5 minutes.",
     ),
     "shared-files-full": Case(
         firing={on_node("node_filesystem_avail_bytes", "gpu-a", **_LUSTRE): turns(5e11, 1.5e11)},
@@ -122,13 +122,13 @@ NODES: dict[str, Case] = {
             ): turns(5e10, 1.1e10)
         },
         labels=({"namespace": "katib", "persistentvolumeclaim": "mysql"},),
-        summary="Volume mysql of katib is 95% full.",
+        summary="Volume katib/mysql is 95% full.",
     ),
     "ceph-slow": Case(
         firing={series("ceph_osd_op_r_latency_sum", ceph_daemon="osd.0"): then_rising(24)},
         silent={series("ceph_osd_op_r_latency_sum", ceph_daemon="osd.0"): then_rising(14)},
         labels=({"operation": "read"},),
-        summary="Ceph takes 8ms for a read.",
+        summary="Ceph has taken 8ms per read for 10 minutes.",
         minute=30,
     ),
 }

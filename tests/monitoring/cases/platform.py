@@ -16,7 +16,7 @@ PLATFORM: dict[str, Case] = {
             served("http_requests_total", handler="/v1/completions", method="POST", status="5xx"): rising(4),
         },
         labels=({**_LLAMA, "window": "5m"},),
-        summary="4.762% of the requests to llama end in an error.",
+        summary="4.762% of the requests to llama failed with 5xx in the last 5 minutes.",
     ),
     "service-slow": Case(
         firing={
@@ -28,7 +28,7 @@ PLATFORM: dict[str, Case] = {
             served("vllm:time_to_first_token_seconds_bucket", le="0.5"): rising(200),
         },
         labels=({**_LLAMA, "quantile": "0.95"},),
-        summary="llama takes 2.425s until the first token (95 of 100 requests take less).",
+        summary="llama has needed 2.425s to the first token (p95) for 5 minutes.",
     ),
     "service-full": Case(
         firing={
@@ -37,7 +37,7 @@ PLATFORM: dict[str, Case] = {
         },
         silent={served("vllm:num_requests_waiting"): turns(0, 12)},
         labels=(_LLAMA,),
-        summary="12 requests wait for llama, which has all the replicas it may have.",
+        summary="12 requests wait for llama, which has been at its maximum replicas for 10 minutes.",
     ),
     "service-down": Case(
         firing={
@@ -47,7 +47,7 @@ PLATFORM: dict[str, Case] = {
             in_cluster("kube_deployment_status_replicas_ready", namespace="inference", deployment="other"): still(0)
         },
         labels=(_LLAMA,),
-        summary="No replica of llama is ready.",
+        summary="No replica of llama has been ready for 5 minutes.",
     ),
     "autoscaler-blind": Case(
         firing={
@@ -62,20 +62,20 @@ PLATFORM: dict[str, Case] = {
             in_cluster("kube_horizontalpodautoscaler_status_current_replicas", **_HPA): still(0),
         },
         labels=(_HPA,),
-        summary="Autoscaler inference/llama cannot read its metric: replicas stay as they are.",
+        summary="Autoscaler inference/llama cannot read its metric and no longer scales.",
     ),
     "gang-stuck": Case(
         firing={series("volcano_queue_pod_group_inqueue_count", queue_name="training"): turns(0, 1)},
         silent={series("volcano_queue_pod_group_inqueue_count", queue_name="training"): turns(0, 1, minute=18)},
         labels=({"queue": "training"},),
-        summary="1 gangs of queue training were let in 15 minutes ago, and do not run.",
+        summary="Gangs of queue training that were admitted 15 minutes ago and do not run: 1.",
         minute=30,
     ),
     "queue-waits": Case(
         firing={series("volcano_queue_pod_group_pending_count", queue_name="training"): turns(0, 3)},
         silent={series("volcano_queue_pod_group_pending_count", queue_name="training"): turns(0, 3, minute=20)},
         labels=({"queue": "training"},),
-        summary="3 gangs have waited for queue training for an hour.",
+        summary="Gangs pending in queue training for an hour: 3.",
         minute=75,
     ),
     "operator-down": Case(
@@ -89,7 +89,7 @@ PLATFORM: dict[str, Case] = {
             in_cluster("kube_deployment_status_replicas_available", namespace="team", deployment="own"): still(0),
         },
         labels=({"namespace": "volcano-system", "workload": "volcano-scheduler", "kind": "deployment"},),
-        summary="volcano-system/volcano-scheduler lacks 1 pods.",
+        summary="volcano-system/volcano-scheduler has been short of pods for 10 minutes (missing: 1).",
     ),
     "certificate-overdue": Case(
         firing={
@@ -122,13 +122,13 @@ PLATFORM: dict[str, Case] = {
             )
         },
         labels=({"job": "nvidia-dcgm-exporter", "namespace": "gpu-operator"},),
-        summary="1 targets of nvidia-dcgm-exporter in gpu-operator cannot be scraped.",
+        summary="Targets of gpu-operator/nvidia-dcgm-exporter that Prometheus could not scrape for 10 minutes: 1.",
     ),
     "gpu-unwatched": Case(
         firing={},
         silent={dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-c", 0): gone(48, minute=12)},
         labels=({"node": "gpu-c", "pool": "serve"},),
-        summary="Node gpu-c offers 1 GPUs, and none of them is measured.",
+        summary="Node gpu-c has had no GPU metrics for 10 minutes (GPUs unmonitored: 1).",
         gone=(dcgm("DCGM_FI_DEV_GPU_TEMP", "gpu-c", 0),),
     ),
     "monitoring-disk": Case(

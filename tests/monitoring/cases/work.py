@@ -26,13 +26,13 @@ WORK: dict[str, Case] = {
         firing=_exited("OOMKilled", 18) | {on_node("node_vmstat_oom_kill", "gpu-a"): turns(0, 1, 18)},
         silent=_exited("OOMKilled", 12),
         labels=(_RANK,),
-        summary="Container pytorch of pod training/pretrain-master-0 was killed: it used more memory than its limit.",
+        summary="Container pytorch of pod training/pretrain-master-0 was OOM-killed: it exceeded its memory limit.",
     ),
     "run-failed": Case(
         firing=_exited("Error", 18),
         silent=_exited("Error", 12),
         labels=(_RUN,),
-        summary="1 pods of run pretrain ended with an error.",
+        summary="Pods of run pretrain that ended with an error: 1.",
     ),
     "run-hangs": Case(
         firing=_on_gpus("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", turns(0.42, 0))
@@ -40,13 +40,13 @@ WORK: dict[str, Case] = {
         silent=_on_gpus("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", turns(0.42, 0.1))
         | _on_gpus("DCGM_FI_DEV_GPU_UTIL", turns(96, 100)),
         labels=(_RUN,),
-        summary="Run pretrain hangs: its GPUs are busy and have computed nothing for 5 minutes.",
+        summary="Run pretrain hangs: its GPUs are busy but have computed nothing for 5 minutes.",
     ),
     "run-starved": Case(
         firing=_on_gpus("DCGM_FI_DEV_GPU_UTIL", turns(96, 20)),
         silent=_on_gpus("DCGM_FI_DEV_GPU_UTIL", turns(96, 51)),
         labels=(_RUN,),
-        summary="The GPUs of run pretrain are busy for only 20% of the time.",
+        summary="The GPUs of run pretrain have been busy only 20% of the time for 10 minutes.",
     ),
     "run-slow": Case(
         firing={
@@ -68,7 +68,7 @@ WORK: dict[str, Case] = {
             ): "0+600000x79 47940000+550000x80"
         },
         labels=(_RUN,),
-        summary="Run pretrain trains 16k tokens a second, less than nine tenths of its own pace.",
+        summary="Run pretrain trains 16k tokens/s and has been well below its own pace for 10 minutes.",
         minute=60,
     ),
     "checkpoint-old": Case(
@@ -102,6 +102,6 @@ WORK: dict[str, Case] = {
             dcgm("DCGM_FI_DEV_FB_USED", "gpu-a", 0, exported_pod="", exported_namespace=""): still(500),
         },
         labels=(_A0,),
-        summary="GPU 0 of node gpu-a holds 900MiB, and no pod has it.",
+        summary="GPU 0 of node gpu-a has held 900MiB for 10 minutes, although no pod uses it.",
     ),
 }

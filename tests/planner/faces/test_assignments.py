@@ -51,7 +51,7 @@ def test_later_assignments_see_earlier_ones() -> None:
     [
         ("pools[1].count", "'pools[1].count' is not PATH=VALUE; write it like pools[0].count=64"),
         ("1=2", "is not PATH=VALUE"),
-        ("pools[1].count=[1", "correct the YAML there"),
+        ("pools[1].count=[1", "correct the YAML"),
         ("pols[1].count=2", "gpucluster:pols: is not a section; did you mean pools?"),
         ("pools[7].count=2", "gpucluster:pools: has the entries [0] system, [1] training, [2] inference; add one"),
         ("pools.count=2", "gpucluster:pools: is a list; take one of its entries [0] system, [1] training"),

@@ -43,14 +43,14 @@ FITTING = [
     Case("pods_fit_their_nodes", put(SERVER, PRODUCT, "NVIDIA-L40S-SHARED"), None),
 ]
 ROOM = [
-    Case("pools_hold_what_selects_them", EMPTY, "where there is no node"),
+    Case("pools_hold_what_selects_them", EMPTY, "which have no nodes"),
     Case("pools_hold_what_selects_them", both(EMPTY, handed_over), None),
     Case("pools_hold_what_selects_them", both(EMPTY, more("scaler", EFA_PLUGIN, chart="karpenter")), None),
-    Case("pools_hold_what_selects_them", put(NODES, "scalingConfig.maxSize", 7), "takes 64 GPUs at a time"),
+    Case("pools_hold_what_selects_them", put(NODES, "scalingConfig.maxSize", 7), "needs 64 GPUs at once"),
     Case("pools_hold_what_selects_them", both(put(NODES, "scalingConfig.maxSize", 7), left_alone), None),
-    Case("pools_hold_what_selects_them", put(RUN, f"{ROLE.format('Worker')}.replicas", 8), "takes 72 GPUs"),
+    Case("pools_hold_what_selects_them", put(RUN, f"{ROLE.format('Worker')}.replicas", 8), "needs 72 GPUs"),
     Case("pools_hold_what_selects_them", put(RUN, f"{ROLE.format('Worker')}.replicas", 3), None),
-    Case("pools_hold_what_selects_them", put(SERVER, "spec.replicas", 3), "takes 12 GPUs"),
+    Case("pools_hold_what_selects_them", put(SERVER, "spec.replicas", 3), "needs 12 GPUs"),
 ]
 REACHED = [
     Case("plugins_reach_their_nodes", put(EFA_PLUGIN, "values.tolerations", []), "no taint nvidia.com/gpu of pool-tr"),

@@ -70,7 +70,7 @@ HELD = [
         "has not AmazonEKS_CNI_Policy",
     ),
     Case(HOLD, put("node-role-policy-worker", "role", "another"), "has not AmazonEKSWorkerNodePolicy"),
-    Case(HOLD, unordered("pool-training-nodes", "node-role-policy-registry"), "made before its role has"),
+    Case(HOLD, unordered("pool-training-nodes", "node-role-policy-registry"), "created before its role has"),
     Case(
         HOLD,
         put("node-role-policy-registry", "policyArn", "arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryReadOnly"),

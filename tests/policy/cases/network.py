@@ -44,8 +44,8 @@ def routed_inline(range_: str) -> Change:
 
 
 GROUPS = [
-    Case(EFA, gone("efa-self-out"), "none of which lets everything out to itself"),
-    Case(EFA, gone("efa-self-in"), "none of which lets everything in from itself"),
+    Case(EFA, gone("efa-self-out"), "none of which allows all traffic out to itself"),
+    Case(EFA, gone("efa-self-in"), "none of which allows all traffic in from itself"),
     Case(EFA, put("efa-self-out", "ipProtocol", "tcp"), "out to itself"),
     Case(EFA, put("efa-self-in", "referencedSecurityGroupId", "sg-0"), "in from itself"),
     Case(EFA, put("efa-self-in", "securityGroupId", "sg-0"), "in from itself"),
@@ -74,7 +74,7 @@ PORTS = [
     Case(LUSTRE, put("lustre-file-system", "securityGroupIds", ["sg-8f08a5de3b586cb1e"]), None, preview=False),
     Case(LUSTRE, by_range(VPC), None),
     Case(LUSTRE, by_range("10.0.0.0/16"), "TCP 988"),
-    Case(LUSTRE, put("lustre-file-system", "efaEnabled", True), "lets everything in from itself and out"),
+    Case(LUSTRE, put("lustre-file-system", "efaEnabled", True), "allows all traffic from and"),
 ]
 ROUTES = [
     Case("nodes_reach_out", gone("network-private-default-route"), "no way out"),
@@ -111,12 +111,12 @@ REACHED = [
             put(CONTROL_PLANE, ENDPOINT.format("Public"), True),
             put(CONTROL_PLANE, "vpcConfig.publicAccessCidrs", ["198.18.0.0/24"]),
         ),
-        "its own nodes are not among them",
+        "which leaves out its own nodes",
     ),
     Case(
         "cluster_is_reached_by_its_nodes",
         put(CONTROL_PLANE, "vpcConfig.subnetIds", ["subnet-ab52c47d8b7063740"]),
-        "EKS wants two zones",
+        "EKS needs two zones",
         preview=False,
     ),
     Case("cluster_is_reached_by_its_nodes", put(CONTROL_PLANE, ENDPOINT.format("Public"), True), None),

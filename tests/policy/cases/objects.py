@@ -38,13 +38,13 @@ JOBS = [
     Case(
         "gangs_take_their_efa",
         put(RUN, f"{MASTER}.containers.0.resources", {"limits": {"nvidia.com/gpu": "8"}}),
-        "would speak over TCP",
+        "would use TCP",
     ),
     Case("processes_share_memory", put(RUN, f"{MASTER}.containers.0.volumeMounts", []), "64 MiB of shared memory"),
-    Case("shared_memory_fits", put(RUN, f"{MASTER}.volumes.2.emptyDir.sizeLimit", "3Ti"), "of memory in containers"),
+    Case("shared_memory_fits", put(RUN, f"{MASTER}.volumes.2.emptyDir.sizeLimit", "3Ti"), "in containers"),
     Case("restarts_agree", put(RUN, "spec.runPolicy.backoffLimit", 0), "ends at the first failure"),
-    Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", MISSING), "may wait without end"),
-    Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", 200), "is ended after 200 s"),
+    Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", MISSING), "may wait indefinitely"),
+    Case("waits_end", put("gang-admission-wait-first", "spec.activeDeadlineSeconds", 200), "is terminated after 200 s"),
 ]
 SERVERS = [
     Case("servers_may_load", put(SERVER, f"{MAIN}.startupProbe", MISSING), "killed by the livenessProbe"),
@@ -57,7 +57,7 @@ SERVERS = [
     Case(
         "monitors_find_their_service", put(MONITOR, "spec.endpoints.0.port", "metrics"), "for the port metrics", False
     ),
-    Case("budgets_let_nodes_drain", put(BUDGET, "spec.maxUnavailable", 0), "lets none of"),
+    Case("budgets_let_nodes_drain", put(BUDGET, "spec.maxUnavailable", 0), "allows no disruption of"),
     Case(
         "controllers_know_their_pods",
         put(SERVER, "spec.selector.matchLabels.app~kubernetes~io/instance", "other"),
@@ -75,7 +75,7 @@ VOLUMES = [
 GANG = "network-llama-3-70b-pretrain-training-gang-llama-3-70b-pretrain"
 TRAFFIC = [
     Case("policies_leave_dns", gone("network-rules-training-name-service"), "no UDP port 53", False),
-    Case("policies_leave_the_gang", gone(GANG), "may not speak", False),
+    Case("policies_leave_the_gang", gone(GANG), "cannot reach", False),
     Case("policies_leave_the_api", gone("network-rules-kubeflow-asked-by-the-api"), "closed to the API server", False),
 ]
 OWNERS = [

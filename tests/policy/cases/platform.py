@@ -73,7 +73,7 @@ OWNERS = [
         None,
     ),
     Case("gpus_have_one_owner", both(both_pools(STANDARD), gone(OPERATOR)), "no driver for its GPUs"),
-    Case("gpus_have_one_owner", put(OPERATOR, "values.devicePlugin.enabled", False), "no device plugin tells"),
+    Case("gpus_have_one_owner", put(OPERATOR, "values.devicePlugin.enabled", False), "no device plugin"),
     Case("gpus_have_one_owner", more("own", "efa-plugin-release", chart="nvidia-device-plugin"), "plugin from gpu-"),
     Case(
         "gpus_have_one_owner",
@@ -92,8 +92,8 @@ OWNERS = [
     Case("gpus_have_one_owner", both_pools(AL2023), None),
 ]
 ACCESS = [
-    Case("deployer_is_let_in", gone(ENTRY, ADMIN), "lets nobody in as administrator"),
-    Case("deployer_is_let_in", gone(ADMIN), "lets nobody in as administrator"),
+    Case("deployer_is_let_in", gone(ENTRY, ADMIN), "admits no administrator"),
+    Case("deployer_is_let_in", gone(ADMIN), "admits no administrator"),
     Case(
         "deployer_is_let_in",
         both(gone(ENTRY, ADMIN), put(CLUSTER, "accessConfig.bootstrapClusterCreatorAdminPermissions", True)),

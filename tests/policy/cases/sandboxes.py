@@ -22,7 +22,7 @@ MASTER = "spec.pytorchReplicaSpecs.Master.template.spec"
 SERVER = "service-llama-3-70b-deployment"
 
 CASES = [
-    Case("sandboxes_are_there", runs(SERVER), "RuntimeClass gvisor, which nobody registers"),
+    Case("sandboxes_are_there", runs(SERVER), "RuntimeClass gvisor, which nothing registers"),
     Case("sandboxes_are_there", both(made(), runs(SERVER)), None),
     Case("sandboxes_are_there", put(SERVER, "spec.template.spec.runtimeClassName", "nvidia"), None),
     Case("sandboxes_have_nodes", both(made(), runs(SERVER), HAS), "on nodes with gpucluster/pool=inference"),

@@ -146,7 +146,7 @@ WAITED = [
                 activeDeadlineSeconds=500,
             ),
         ),
-        "ended after 500 s and waits up to 600 s",
+        "terminated after 500 s but waits up to 600 s",
     ),
     Program(WAIT, (job(said("kubectl", "wait", "--timeout=300s"), activeDeadlineSeconds=400),)),
     Program(WAIT, (job(said("kubectl", "wait", "--timeout=1h1m"), activeDeadlineSeconds=3600),), "waits up to 3660 s"),

@@ -164,7 +164,7 @@ def nodes(
 
 SINGLE = {"topologyManagerPolicy": "single-numa-node"}
 PLACES = [
-    Program(EFA, (*nodes("interface", "efa-only"), training(**POOL)), "would speak over TCP"),
+    Program(EFA, (*nodes("interface", "efa-only"), training(**POOL)), "would use TCP"),
     Program(EFA, (*nodes("efa"), training(**POOL)), "is a gang on nodes with 1 EFA"),
     Program(EFA, (*nodes("interface", "efa-only"), training(container=ON_EFA, **POOL))),
     Program(EFA, (*nodes("interface"), training(**POOL))),

@@ -128,20 +128,20 @@ PINNED = [
     Program(IMAGES, (thing("core/v1", "ConfigMap", data={"image": "a/b:latest"}), deployment())),
 ]
 WORDS = [
-    Program(SECRETS, (deployment(variables(HF_TOKEN="abcdef")),), "the secret HF_TOKEN in clear among its env"),
+    Program(SECRETS, (deployment(variables(HF_TOKEN="abcdef")),), "the secret HF_TOKEN in clear text in its env"),
     Program(SECRETS, (deployment(variables(DB_PASSWORD="hunter2")),), "the secret DB_PASSWORD"),
     Program(SECRETS, (deployment(variables(CLIENT_SECRET="abc")),), "the secret CLIENT_SECRET"),
     Program(SECRETS, (deployment(variables(AWS_SECRET_ACCESS_KEY="abc/def")),), "the secret AWS_SECRET_ACCESS_KEY"),
     Program(SECRETS, (deployment(variables(SETTINGS="hf_abcdefghijklmnopqrst")),), "the secret hf_abcde…"),
     Program(SECRETS, (deployment(variables(DATABASE="postgres://me:pass@db/x")),), "the secret ://me:pa…"),
-    Program(SECRETS, (words("--api-key=abcdef"),), "the secret api-key in clear among its words"),
+    Program(SECRETS, (words("--api-key=abcdef"),), "the secret api-key in clear text in its words"),
     Program(SECRETS, (words("--api-key", "abcdef"),), "the secret api-key"),
     Program(SECRETS, (words("sh", "-c", "login --password hunter2 && run"),), "the secret password"),
     Program(SECRETS, (words("sh", "-c", "export HF_TOKEN=abc; run"),), "the secret HF_TOKEN"),
     Program(SECRETS, (words("curl", "-H", "Authorization: Bearer abcdefghijklmnopqrst"),), "the secret Bearer a…"),
     Program(SECRETS, (words("aws configure set x AKIAABCDEFGHIJKLMNOP"),), "the secret AKIAABCD…"),
     Program(SECRETS, (thing("core/v1", "ConfigMap", data={"api_key": "abc123"}),), "the secret api_key"),
-    Program(SECRETS, (release("grafana", adminPassword="admin"),), "adminPassword in clear among its values"),
+    Program(SECRETS, (release("grafana", adminPassword="admin"),), "adminPassword in clear text in its values"),
     Program(SECRETS, (release("x", env=[{"name": "HF_TOKEN", "value": "abc1"}]),), "the secret HF_TOKEN"),
     Program(
         SECRETS,

@@ -86,8 +86,8 @@ SCALED = [
     Program(ONE, (scaler(target="of-a-chart"),)),
     Program(SERVED, (scaler(WAITING), deployment(), METRICS), "looks at requests_waiting (Pods)"),
     Program(SERVED, (scaler(measured("External", "queue")), METRICS), "looks at queue (External)"),
-    Program(SERVED, (scaler(measured("Resource", "cpu")), deployment(CPU), ADAPTER), "no metrics-server measures"),
-    Program(SERVED, (scaler(), deployment(CPU), ADAPTER), "no metrics-server measures"),
+    Program(SERVED, (scaler(measured("Resource", "cpu")), deployment(CPU), ADAPTER), "there is no metrics-server"),
+    Program(SERVED, (scaler(), deployment(CPU), ADAPTER), "there is no metrics-server"),
     Program(
         SERVED, (scaler(measured("Resource", "cpu")), deployment(CPU, {"name": "side"}), METRICS), "side requests none"
     ),

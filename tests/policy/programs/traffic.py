@@ -113,8 +113,8 @@ ASKED = [
     Program(API, (policy(ingress=[{"ports": [{"port": 8000}]}]), hook(), service(), SERVER)),
     Program(API, (policy(egress=[{"to": [EVERYONE], "ports": [{"port": 443}]}]), rights(), SERVER)),
     Program(API, (policy(egress=[RESOLVE]), rights("other"), SERVER)),
-    Program(SERVED, (policy(ingress=[]), service(), SERVER), "let nobody in at http"),
-    Program(SERVED, (policy(ingress=[{"ports": [{"port": 9000}]}]), service(), SERVER), "let nobody in at http"),
+    Program(SERVED, (policy(ingress=[]), service(), SERVER), "admit nobody at http"),
+    Program(SERVED, (policy(ingress=[{"ports": [{"port": 9000}]}]), service(), SERVER), "admit nobody at http"),
     Program(SERVED, (policy(ingress=[{"ports": [{"port": "http"}]}]), service(), SERVER)),
     Program(SERVED, (policy(ingress=[{"from": [EVERYONE]}]), service(), SERVER)),
 ]

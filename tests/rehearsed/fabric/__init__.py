@@ -1,3 +1,3 @@
-"""InfiniBand fabrics without a card: ibsim plays switches and cards, the real opensm gives addresses, the real tools
-discover.
+"""InfiniBand fabrics without a card: ibsim simulates switches and HCAs, the real opensm assigns addresses, the real
+tools discover.
 """

@@ -72,10 +72,10 @@ def test_another_host_key_another_person_and_a_machine_that_is_off(hall: tuple[H
     others = [replace(each, host_key=where.hosts[0].host_key) for each in where.hosts[1:2]]
     ssh = Ssh(made.keys.private, made.record.enter())
     (found,) = examine(planned(), replace(where, hosts=tuple(others)), ssh.ask)
-    assert (found.status, found.sentence) == (Status.UNKNOWN, "it shows another host key than the stack file names")
+    assert (found.status, found.sentence) == (Status.UNKNOWN, "its host key differs from the stack file's")
     stranger = Ssh(made.hosts["cp-1"].keys.private, made.record.enter())
     (found,) = examine(planned(), replace(where, hosts=where.hosts[:2]), stranger.ask)
-    assert (found.subject, found.sentence) == ("cp-1, dgx-01", "it lets nobody in with this key")
+    assert (found.subject, found.sentence) == ("cp-1, dgx-01", "it rejects this SSH key")
     made.hosts["dgx-04"].power_off()
     begun = time.monotonic()
     results = examine(planned(), replace(where, hosts=where.hosts[4:]), ssh.ask)

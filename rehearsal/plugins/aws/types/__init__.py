@@ -1,1 +1,1 @@
-"""The rows of the table, a module per service or part of one; a further module here is in the table by being here."""
+"""The table's rows, one module per service or part of one; new modules are found automatically."""
