@@ -15,7 +15,7 @@ from components.aws.karpenter_pool import KarpenterPool
 from components.aws.node_role import NodeRole, NodeRoleArgs
 from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, NodePoolArgs, Repair, RepairOverride
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
-from components.aws.user_data import SandboxSource
+from components.aws.user_data import MirrorLogin, SandboxSource
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan
@@ -32,6 +32,14 @@ def ami_type(pool: AwsPoolPlan) -> str:
     """EKS' AL2023 image for the pool's nodes: the NVIDIA one carries driver and container toolkit."""
     architecture = "ARM_64" if pool.instance.architecture is Architecture.ARM64 else "x86_64"
     return f"AL2023_{architecture}_{'NVIDIA' if pool.gpus_per_node else 'STANDARD'}"
+
+
+def mirror_login(plan: AwsPlan) -> MirrorLogin | None:
+    """Where nodes read who they are at the mirror; None where it does not ask."""
+    login = plan.supply.login
+    if login is None or login.secret_arn is None:
+        return None
+    return MirrorLogin(registry=plan.supply.host, secret_arn=login.secret_arn, region=plan.deployment.region)
 
 
 def node_pools(
@@ -51,6 +59,7 @@ def node_pools(
         session_manager=plan.deployment.session_manager,
         cached=cached,
         fetched=sorted({pool.sandbox.source.removeprefix("s3://") for pool in plan.pools.values() if pool.sandbox}),
+        login=plan.supply.login.secret_arn if plan.supply.login else None,
     )
     role = NodeRole("node-role", may, inside)
 
@@ -84,6 +93,7 @@ def node_pools(
             lustre_efa=pool.lustre_efa,
             further_types=[each.type for each in pool.spot.types[1:]] if pool.spot else (),
             sandbox=SandboxSource(**asdict(pool.sandbox)) if pool.sandbox else None,
+            login=mirror_login(plan),
             after=after,
         )
 

@@ -3,7 +3,7 @@
 import base64
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pulumi
 
@@ -64,10 +64,13 @@ _SYSCTLS: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What machines are told beside the plan, both secret: the cluster's key, and by what those who join know it."""
+    """What machines are told beside the plan, all of it secret: the cluster's key, by what those who join know it, and
+    the password at the mirror.
+    """
 
     key: pulumi.Output[str]
     discovery: pulumi.Output[str] | None = None
+    registry_password: pulumi.Output[str] | None = None
 
 
 def release(plan: MetalPlan) -> Release:
@@ -93,7 +96,7 @@ def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
     pods too; otherwise nothing but the control plane.
     """
     if host.pool is None:
-        return storage_node.spec(host)
+        return replace(storage_node.spec(host), pulls=plan.supply.login is None)
     pool = plan.pools[host.pool]
     mounted = {MOUNTED_KEY: "true"} if site.shared_files else {}
     alone = host.control_plane and _system_nodes(plan) > len(site.control_plane)
@@ -102,6 +105,7 @@ def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
         address=host.address,
         labels=node_labels(pool) | mounted | ({SERIAL_KEY: serial_label(host.serial)} if host.serial else {}),
         taints=None if alone else node_taints(pool),
+        pulls=plan.supply.login is None,
     )
 
 
@@ -124,6 +128,7 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
         if host.storage == "nfs":
             return chosen(*names, *homes.CONCERNS)
         return chosen(*names, *(lustre.CONCERNS if served else ()))
+    names += ["registry-login"] if plan.supply.login else []
     if host.pool is None:
         return chosen(*names, *storage_node.CONCERNS)
     pool = plan.pools[host.pool]
@@ -195,11 +200,22 @@ def variables(
             return told | homes.variables(site, host)
         return told | (lustre.variables(site.lustre, host) if site.lustre else {})
     own = _of_node(site, host, pool) if pool else storage_node.variables(host)
-    return told | _of_any_node(plan) | own | _of_cluster(plan, site, host, cluster, known)
+    return told | _of_any_node(plan, known) | own | _of_cluster(plan, site, host, cluster, known)
 
 
-def _of_any_node(plan: MetalPlan) -> dict[str, pulumi.Input[str]]:
-    return {"PAUSE_IMAGE": plan.supply.image(release(plan).pause), "DOWNLOADS": _DOWNLOADS, "DRAINED": "no"}
+def _of_any_node(plan: MetalPlan, known: Known) -> dict[str, pulumi.Input[str]]:
+    told: dict[str, pulumi.Input[str]] = {
+        "PAUSE_IMAGE": plan.supply.image(release(plan).pause),
+        "DOWNLOADS": _DOWNLOADS,
+        "DRAINED": "no",
+    }
+    login = plan.supply.login
+    if login is not None and known.registry_password is not None:
+        told["REGISTRY"] = plan.supply.host
+        told["REGISTRY_LOGIN"] = known.registry_password.apply(
+            lambda password: base64.b64encode(f"{login.user}:{password}".encode()).decode()
+        )
+    return told
 
 
 def _of_node(site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:

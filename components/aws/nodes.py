@@ -12,7 +12,7 @@ import pulumi_aws as aws
 
 from catalogue.types import Interface, InterfaceType
 from components._base import Component, physical_name
-from components.aws.user_data import SandboxSource, user_data
+from components.aws.user_data import MirrorLogin, SandboxSource, user_data
 from components.platform.taints import Taint
 
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
@@ -75,7 +75,8 @@ class NodePoolArgs:
     nowhere else. It is held in the pool's placement group, where there is one. The Lustre client takes `lustre_efa` of
     a node's EFA interfaces, 0 where it speaks TCP. With `further_types` EC2 takes any of them, and a change of them
     replaces the group. `kept`: somebody else says how many nodes there are, from none to `count`. It starts in the
-    placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor comes from.
+    placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor comes from,
+    `login` where nodes read who they are at the mirror.
     """
 
     pool: str
@@ -107,6 +108,7 @@ class NodePoolArgs:
     further_types: Sequence[str] = ()
     kept: bool = False
     sandbox: SandboxSource | None = None
+    login: MirrorLogin | None = None
     beside: pulumi.Input[str] | None = None
     after: Sequence[pulumi.Resource] = ()
 
@@ -183,7 +185,9 @@ class NodePool(Component):
                 ),
                 network_interfaces=[self._interface(each, args) for each in args.interfaces],
                 placement=aws.ec2.LaunchTemplatePlacementArgs(group_name=placement) if placement else None,
-                user_data=user_data(raid=args.local_nvme, lustre_efa=args.lustre_efa, sandbox=args.sandbox),
+                user_data=user_data(
+                    raid=args.local_nvme, lustre_efa=args.lustre_efa, sandbox=args.sandbox, login=args.login
+                ),
                 tag_specifications=[
                     aws.ec2.LaunchTemplateTagSpecificationArgs(
                         resource_type=kind, tags={**args.tags, **self.tags("node")}
