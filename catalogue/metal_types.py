@@ -67,6 +67,11 @@ class PowerSupplies:
             )
 
 
+_BRIDGED, _ON_BOARDS = 2, (1, 4, 8)
+"""Cards are joined by bridges, two by two, in any number; other GPUs come on baseboards (NVIDIA, HGX and Grace Hopper
+data sheets: one on a superchip, four or eight on a board)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Server:
     """A server model, a set of parts that are sold together. `max_w` is the whole box at full load, `inlet_c` the
@@ -94,6 +99,8 @@ class Server:
         _some(self.name, memory_gib=self.memory_gib, max_w=self.max_w, rack_units=self.rack_units)
         if (self.gpu is None) is not (self.gpu_count == 0):
             raise ValueError(f"{self.name} has {self.gpu_count} GPUs of {self.gpu.name if self.gpu else 'no model'}")
+        if self.gpu and self.gpu.nvlink_gpus > _BRIDGED and self.gpu_count not in _ON_BOARDS:
+            raise ValueError(f"{self.name} has {self.gpu_count} GPUs of {self.gpu.name}; boards of it have 1, 4 or 8")
 
     @property
     def rails(self) -> int:

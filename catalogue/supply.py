@@ -32,15 +32,33 @@ def mirrored(image: str, registry: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Login:
+    """Who nodes are at a registry: `user`, whose password is the value `secret` of the stack file; or what `secret_arn`
+    of Secrets Manager says, which nodes read themselves.
+    """
+
+    user: str | None = None
+    secret: str | None = None
+    secret_arn: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Supply:
     """`registry` is where all images come from, HOST[:PORT][/PATH]; None: from their makers. `charts` is the directory
     with packages of charts that were compared with those on record; None: Helm fetches them. `only` are the hosts whose
-    images the registry has; None: those of all.
+    images the registry has; None: those of all. `login` is who nodes are there; None: anybody may pull, or IAM says
+    who may.
     """
 
     registry: str | None = None
     charts: str | None = None
     only: frozenset[str] | None = None
+    login: Login | None = None
+
+    @property
+    def host(self) -> str:
+        """The registry's HOST[:PORT]; empty without a registry."""
+        return (self.registry or "").partition("/")[0]
 
     def image(self, image: str, digests: Mapping[str, str] = DIGESTS) -> str:
         """An image as a pod names it, with its digest where one is known."""

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Literal
 
 from catalogue.caching import UPSTREAMS
-from catalogue.supply import Supply
+from catalogue.supply import Login, Supply
 from planner.pool_types import PoolPlan
 from settings.aws import Aws
 from settings.model import AwsSettings, MetalSettings, Settings
@@ -148,7 +148,13 @@ def plan_supply(settings: AwsSettings | MetalSettings) -> Supply:
     """Where images come from; behind a cache those of registries that it can fetch from."""
     wanted = settings.supply
     cached = getattr(wanted, "cache", None) is not None
-    return Supply(registry=wanted.registry, charts=wanted.charts, only=frozenset(UPSTREAMS) if cached else None)
+    login = getattr(wanted, "registry_login", None)
+    return Supply(
+        registry=wanted.registry,
+        charts=wanted.charts,
+        only=frozenset(UPSTREAMS) if cached else None,
+        login=Login(**login.model_dump()) if login else None,
+    )
 
 
 def plan_repositories(settings: AwsSettings) -> tuple[RepositoryPlan, ...]:

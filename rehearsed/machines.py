@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -89,12 +89,24 @@ def machines(text: str) -> tuple[Machine, ...]:
         vfs=vfs,
         alike={str(each.get("name")): str(each.get("like")) for each in rows},
     )
-    return tuple(machine for entry in _mappings(inventory.get("hosts")) for machine in _entry(entry, site))
+    asks = tuple(_asking(config))
+    found = (machine for entry in _mappings(inventory.get("hosts")) for machine in _entry(entry, site))
+    return tuple(replace(machine, registries=asks) for machine in found)
+
+
+def _asking(config: Mapping[str, Any]) -> Iterator[str]:
+    """The mirror where it asks who pulls. It takes any login: nobody but the stack file knows the right one."""
+    supply = config.get(f"{PROJECT}:supply") or {}
+    if supply.get("registryLogin"):
+        yield str(supply.get("registry")).partition("/")[0]
 
 
 def secrets(text: str) -> Sequence[str]:
     """Full keys of what a stack of hosts must be told."""
-    return [f"{PROJECT}:{key}" for key in SECRETS] if machines(text) else []
+    config = (yaml.safe_load(text) or {}).get("config") or {}
+    login = (config.get(f"{PROJECT}:supply") or {}).get("registryLogin") or {}
+    own = [str(login.get("secret", "registryPassword"))] if login else []
+    return [f"{PROJECT}:{key}" for key in (*SECRETS, *own)] if machines(text) else []
 
 
 def files(text: str) -> Mapping[str, Mapping[str, int]]:

@@ -28,7 +28,7 @@ from settings.sections import Section, SectionError
 from settings.serving import Serving
 from settings.site_rows import SiteRows
 from settings.slurm import Slurm
-from settings.supply import AwsSupply, Supply
+from settings.supply import AwsSupply, MetalSupply, Supply
 from settings.teams import Team
 from settings.types import Day, RuleId
 from settings.workloads import Scheduling, Training
@@ -136,6 +136,9 @@ class MetalSettings(Settings):
     storage: MetalStorage
     facility: Facility
     budget: MetalBudget | None = None
+    supply: Annotated[MetalSupply, Field(description="where images and charts come from, if not from their makers")] = (
+        Field(default_factory=MetalSupply)
+    )
     inventory: Annotated[Inventory | None, Field(description="None = the stack can be planned, but not deployed")] = (
         None
     )

@@ -23,6 +23,9 @@ PEOPLE_CLIENT, PEOPLE_SESSIONS = "peopleClient", "peopleSessions"
 """What this stack is known by at the issuer of people's names, and what seals their sessions, where the stack file
 names no others."""
 
+REGISTRY_PASSWORD = "registryPassword"  # noqa: S105 - the key's name
+"""The password of who pulls from a mirror of the site's, where the stack file names no other secret for it."""
+
 CONTROLLER_SENSORS = "controllerSensors"
 """The password of who reads sensors of management controllers, where the stack file names no other secret for it."""
 
@@ -44,12 +47,12 @@ SecretKey = Annotated[
 
 def named_secrets(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The secrets that receivers of alerts, model services, people's pages, the databases of trials and pipelines, a
-    tracker and an inventory name, in sections as they are written."""
+    tracker, an inventory and a mirror name, in sections as they are written."""
     receivers = (each.get("secret") for each in _entries(values, "monitoring", "receivers"))
     services = (each.get("keys") for kind in ("services", "triton") for each in _entries(values, "serving", kind))
     keys = (key for each in services if isinstance(each, list | tuple) for key in each)
     of_training = (*_database(values), *_tracker(values), *_pipelines(values))
-    found = (*receivers, *keys, *_people(values), *of_training, *_of_inventory(values))
+    found = (*receivers, *keys, *_people(values), *of_training, *_of_inventory(values), *_mirror(values))
     return tuple(dict.fromkeys(each for each in found if isinstance(each, str)))
 
 
@@ -86,6 +89,14 @@ def _pipelines(values: Mapping[str, Any]) -> Iterable[Any]:
     pipelines = training.get("pipelines") if isinstance(training, Mapping) else None
     if isinstance(pipelines, Mapping):
         yield pipelines.get("secret", PIPELINES_DATABASE)
+
+
+def _mirror(values: Mapping[str, Any]) -> Iterable[Any]:
+    """The password at a mirror, where it is a value of the file and not of Secrets Manager."""
+    supply = values.get("supply")
+    login = supply.get("registryLogin") if isinstance(supply, Mapping) else None
+    if isinstance(login, Mapping) and "secretArn" not in login:
+        yield login.get("secret", REGISTRY_PASSWORD)
 
 
 def _of_inventory(values: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from settings.secrets import REGISTRY_PASSWORD, SecretKey
 from settings.sections import Section, SectionError
 from settings.types import Matching, Name
 
@@ -121,6 +122,42 @@ class Supply(Section):
         return self
 
 
+class RegistryLogin(Section):
+    """Who nodes are at the mirror, for every pod."""
+
+    user: Annotated[
+        str,
+        Matching(r"[A-Za-z0-9_.$+@-]{1,100}", "a user of the registry, such as robot$nodes: no colon, no space"),
+        Field(description="user, best one who may pull and nothing else"),
+    ]
+    secret: Annotated[SecretKey, Field(description="the secret of this file that is the user's password")] = (
+        REGISTRY_PASSWORD
+    )
+
+
+class MetalSupply(Supply):
+    registry_login: Annotated[
+        RegistryLogin | None,
+        Field(description="as whom nodes pull from supply.registry; None = it lets anybody pull"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _signs_in_somewhere(self) -> Self:
+        if self.registry_login is not None:
+            _login_fits(self)
+        return self
+
+
+def _login_fits(supply: Supply) -> None:
+    """Raises SectionError where a login would be of no use, or where something else could not pull without one."""
+    if supply.registry is None:
+        said = "signs in to no registry; set supply.registry to the mirror, or remove supply.registryLogin"
+        raise SectionError([(("registryLogin",), said)])
+    if supply.signatures is not None:
+        said = "is the nodes' alone, and who checks signatures asks the registry without it"
+        raise SectionError([(("signatures",), f"{said}; remove supply.signatures, or let anybody pull")])
+
+
 Host = Annotated[str, Matching(r"[a-z0-9]+([.-][a-z0-9]+)*", "a registry's host as images name it, such as docker.io")]
 
 CredentialArn = Annotated[
@@ -142,7 +179,30 @@ class Cache(Section):
     ]
 
 
+SecretArn = Annotated[
+    str,
+    Matching(
+        r"arn:aws(-[a-z]+)*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,512}-[A-Za-z0-9]{6}",
+        "the whole ARN of a secret of Secrets Manager, with the six characters at its end",
+    ),
+]
+"""Source: Secrets Manager API reference, GetSecretValue: no partial ARN."""
+
+
+class KeptLogin(Section):
+    """Who nodes are at the mirror, for every pod: nodes read it from Secrets Manager themselves."""
+
+    secret_arn: Annotated[SecretArn, Field(description="secret that is a JSON object of username and password")]
+
+
 class AwsSupply(Supply):
+    registry_login: Annotated[
+        KeptLogin | None,
+        Field(
+            description="as whom nodes pull from a supply.registry that is not ECR; None = it lets anybody pull, or is "
+            "ECR, to which nodes sign in by their role"
+        ),
+    ] = None
     cache: Annotated[
         Cache | None,
         Field(
@@ -157,6 +217,11 @@ class AwsSupply(Supply):
             raise SectionError(
                 [(("cache",), "needs a registry; set supply.registry to ACCOUNT.dkr.ecr.REGION.amazonaws.com")]
             )
+        if self.registry_login is not None:
+            _login_fits(self)
+            if ".dkr.ecr." in (self.registry or ""):
+                said = "is not needed: nodes sign in to ECR by their role"
+                raise SectionError([(("registryLogin",), f"{said}; remove supply.registryLogin")])
         if self.cache is not None and self.signatures is not None:
             said = "is filled when a node first pulls an image, but admission checks signatures before that"
             raise SectionError([(("cache",), f"{said}; remove supply.cache and copy images (make images)")])

@@ -19,6 +19,7 @@ from planner.pool_types import AwsPoolPlan
 from planner.scaled import CONTROLLER_REQUEST, ScaledPlan
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground
+from stacks.aws_pools import mirror_login
 from stacks.charts import chart_source
 from stacks.platform import node_labels, node_taints
 from stacks.providers import mandatory_tags
@@ -62,6 +63,7 @@ def _account(
         partition=ground.account.partition,
         session_manager=plan.deployment.session_manager,
         cached=cached,
+        login=plan.supply.login.secret_arn if plan.supply.login else None,
         purpose="karpenter-nodes",
     )
     args = KarpenterAccountArgs(
@@ -142,4 +144,5 @@ def _pool(
         empty_seconds=scaled.empty_seconds,
         max_days=scaled.max_days,
         after=[release],
+        login=mirror_login(plan),
     )

@@ -17,7 +17,7 @@ from components.aws.node_repair import Repair, RepairOverride
 from components.aws.node_role import NodeRole, NodeRoleArgs
 from components.aws.nodes import NodePool, NodePoolArgs
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
-from components.aws.user_data import OwnImage, SandboxSource
+from components.aws.user_data import MirrorLogin, OwnImage, SandboxSource
 from components.layers import HardwarePool
 from planner.blocks import BlockShare
 from planner.pool_types import AwsPoolPlan
@@ -34,6 +34,14 @@ def ami_type(pool: AwsPoolPlan) -> str:
     """EKS' AL2023 image for the pool's nodes: the NVIDIA one carries driver and container toolkit."""
     architecture = "ARM_64" if pool.instance.architecture is Architecture.ARM64 else "x86_64"
     return f"AL2023_{architecture}_{'NVIDIA' if pool.gpus_per_node else 'STANDARD'}"
+
+
+def mirror_login(plan: AwsPlan) -> MirrorLogin | None:
+    """Where nodes read who they are at the mirror; None where it does not ask."""
+    login = plan.supply.login
+    if login is None or login.secret_arn is None:
+        return None
+    return MirrorLogin(registry=plan.supply.host, secret_arn=login.secret_arn, region=plan.deployment.region)
 
 
 def node_pools(
@@ -53,6 +61,7 @@ def node_pools(
         session_manager=plan.deployment.session_manager,
         cached=cached,
         fetched=sorted({pool.sandbox.source.removeprefix("s3://") for pool in plan.pools.values() if pool.sandbox}),
+        login=plan.supply.login.secret_arn if plan.supply.login else None,
     )
     role = NodeRole("node-role", may, inside)
 
@@ -88,6 +97,7 @@ def node_pools(
             kept=share is not None and plan.keeper is not None and bool(plan.keeper.blocks),
             sandbox=SandboxSource(**asdict(pool.sandbox)) if pool.sandbox else None,
             own=_own_image(pool.ami, pool.max_pods, cluster) if pool.ami else None,
+            login=mirror_login(plan),
             after=after,
         )
 

@@ -57,6 +57,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
     if not isinstance(plan, MetalPlan) or plan.site is None or plan.site.object_store is None:
         raise pulumi.RunError("\n".join(lacking(plan)))
     site, store = plan.site, plan.site.object_store
+    login = plan.supply.login
     ssh = command.Provider("command")
     over_ssh = pulumi.ResourceOptions(providers=[ssh])
     kube = KubePlatform("kube-platform", over_ssh)
@@ -67,6 +68,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         cluster=physical_name(pulumi.get_project(), pulumi.get_stack(), limit=63),
         login=Login(user=site.user, port=site.port, private_key=config.require_secret("sshKey")),
         key=config.require_secret("clusterKey"),
+        registry_password=config.require_secret(login.secret) if login and login.secret else None,
     )
     served = file_servers(machines, hardware)
     control = control_plane(machines, kube, served.files)

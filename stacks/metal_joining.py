@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pulumi
 
@@ -23,10 +23,13 @@ SERIAL_KEY = "gpucluster/serial"
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What machines are told beside the plan, both secret: the cluster's key, and by what those who join know it."""
+    """What machines are told beside the plan, all of it secret: the cluster's key, by what those who join know it, and
+    the password at the mirror.
+    """
 
     key: pulumi.Output[str]
     discovery: pulumi.Output[str] | None = None
+    registry_password: pulumi.Output[str] | None = None
 
 
 def release(plan: MetalPlan) -> Release:
@@ -52,7 +55,7 @@ def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
     pods too; otherwise nothing but the control plane.
     """
     if host.pool is None:
-        return storage_node.spec(host)
+        return replace(storage_node.spec(host), pulls=plan.supply.login is None)
     pool = plan.pools[host.pool]
     mounted = {MOUNTED_KEY: "true"} if site.shared_files else {}
     alone = host.control_plane and _system_nodes(plan) > len(site.control_plane)
@@ -64,6 +67,7 @@ def node_spec(plan: MetalPlan, site: SitePlan, host: HostPlan) -> NodeSpec:
         | mounted
         | ({SERIAL_KEY: label_value(host.serial)} if host.serial else {}),
         taints=None if alone else node_taints(pool),
+        pulls=plan.supply.login is None,
     )
 
 

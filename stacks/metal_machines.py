@@ -20,13 +20,16 @@ from stacks.metal_variables import concerns, variables
 
 @dataclass(frozen=True, kw_only=True)
 class Machines:
-    """What reaches the machines: the site's plan, who logs in, and the cluster's name and key."""
+    """What reaches the machines: the site's plan, who logs in, the cluster's name and key, and the password at the
+    mirror, if it asks for one.
+    """
 
     plan: MetalPlan
     site: SitePlan
     cluster: str
     login: Login
     key: pulumi.Output[str]
+    registry_password: pulumi.Output[str] | None = None
 
     @property
     def overseer(self) -> Overseer:
@@ -38,7 +41,7 @@ class Machines:
         self, host: HostPlan, discovery: pulumi.Output[str] | None = None, after: Sequence[pulumi.Resource] = ()
     ) -> HostArgs:
         """A machine's preparation."""
-        known = Known(key=self.key, discovery=discovery)
+        known = Known(key=self.key, discovery=discovery, registry_password=self.registry_password)
         told = variables(self.plan, self.site, host, self.cluster, known)
         names = concerns(self.plan, self.site, host)
         return HostArgs(

@@ -1,5 +1,6 @@
 """What a machine is told: the variables of its bundle, out of the plan and the catalogue."""
 
+import base64
 from collections.abc import Mapping
 
 import pulumi
@@ -63,6 +64,7 @@ def concerns(plan: MetalPlan, site: SitePlan, host: HostPlan) -> tuple[str, ...]
         if host.storage == "nfs":
             return chosen(*names, *homes.CONCERNS)
         return chosen(*names, *(lustre.CONCERNS if served else ()))
+    names += ["registry-login"] if plan.supply.login else []
     if host.pool is None:
         return chosen(*names, *storage_node.CONCERNS)
     pool = plan.pools[host.pool]
@@ -134,11 +136,22 @@ def variables(
             return told | homes.variables(site, host)
         return told | (lustre.variables(site.lustre, host) if site.lustre else {})
     own = _of_node(site, host, pool) if pool else storage_node.variables(host)
-    return told | _of_any_node(plan) | own | membership(plan, site, host, cluster, known)
+    return told | _of_any_node(plan, known) | own | membership(plan, site, host, cluster, known)
 
 
-def _of_any_node(plan: MetalPlan) -> dict[str, pulumi.Input[str]]:
-    return {"PAUSE_IMAGE": plan.supply.image(release(plan).pause), "DOWNLOADS": _DOWNLOADS, "DRAINED": "no"}
+def _of_any_node(plan: MetalPlan, known: Known) -> dict[str, pulumi.Input[str]]:
+    told: dict[str, pulumi.Input[str]] = {
+        "PAUSE_IMAGE": plan.supply.image(release(plan).pause),
+        "DOWNLOADS": _DOWNLOADS,
+        "DRAINED": "no",
+    }
+    login = plan.supply.login
+    if login is not None and known.registry_password is not None:
+        told["REGISTRY"] = plan.supply.host
+        told["REGISTRY_LOGIN"] = known.registry_password.apply(
+            lambda password: base64.b64encode(f"{login.user}:{password}".encode()).decode()
+        )
+    return told
 
 
 def _of_node(site: SitePlan, host: HostPlan, pool: MetalPoolPlan) -> dict[str, pulumi.Input[str]]:

@@ -145,7 +145,9 @@ def _without_machines(plan: Plan, config: pulumi.Config) -> Iterator[str]:
         return
     from stacks.metal_lacking import MACHINE_SECRETS
 
-    for key, why in MACHINE_SECRETS.items():
+    login = plan.supply.login
+    asked = {login.secret: f"{plan.supply.host} asks who pulls:"} if login and login.secret else {}
+    for key, why in {**MACHINE_SECRETS, **asked}.items():
         if config.get_secret(key) is None:
             yield UNREACHED.format(why=why, key=config.full_key(key))
 

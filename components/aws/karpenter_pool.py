@@ -13,6 +13,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.aws.nodes import ROOT_DEVICE
+from components.aws.user_data import MirrorLogin, message
 from components.platform.awaited import awaited
 from components.platform.taints import GPU_RESOURCE, Taint
 
@@ -25,7 +26,8 @@ DRAIN_HOURS = 2
 @dataclass(frozen=True, kw_only=True)
 class KarpenterPoolArgs:
     """Nodes of `instance_types`, bought as `capacity_types` say, with up to `gpus` GPUs together. `release` is that of
-    EKS' AMI for AL2023, such as v20260728. `after` is what makes sense of the objects: the controller, with its kinds.
+    EKS' AMI for AL2023, such as v20260728. `login` is where nodes read who they are at the mirror. `after` is what
+    makes sense of the objects: the controller, with its kinds.
     """
 
     pool: str
@@ -45,6 +47,7 @@ class KarpenterPoolArgs:
     empty_seconds: int
     max_days: int
     after: Sequence[pulumi.Resource]
+    login: MirrorLogin | None = None
 
 
 class KarpenterPool(Component):
@@ -98,6 +101,8 @@ class KarpenterPool(Component):
                 }
             ],
             **({"instanceStorePolicy": "RAID0"} if args.local_nvme else {}),
+            # Karpenter adds its own NodeConfig to a MIME message (pkg/providers/amifamily/bootstrap/nodeadm.go).
+            **({"userData": message(raid=False, login=args.login)} if args.login else {}),
             # Of these Karpenter makes those of its instances, volumes and interfaces: by them a sweep finds them.
             "tags": {**args.tags, **self.tags("node")},
         }

@@ -23,13 +23,15 @@ SESSION_POLICY = "AmazonSSMManagedInstanceCore"
 class NodeRoleArgs:
     """With `session_manager` people may open shells on nodes, as far as IAM lets them. `cached` are ARNs of
     repositories that ECR makes when a node first pulls an image through its cache, `fetched` folders of buckets,
-    BUCKET/FOLDER, whose files nodes read at their first boot. `purpose` is the end of its name.
+    BUCKET/FOLDER, whose files nodes read at their first boot, `login` the secret by which they sign in to a mirror.
+    `purpose` is the end of its name.
     """
 
     partition: pulumi.Input[str]
     session_manager: bool
     cached: Sequence[pulumi.Input[str]] = ()
     fetched: Sequence[str] = ()
+    login: str | None = None
     purpose: str = "nodes"
 
 
@@ -79,6 +81,17 @@ class NodeRole(Component):
                         policy=pulumi.Output.from_input(args.partition).apply(
                             lambda partition: _may_fetch(partition, args.fetched)
                         ),
+                    ),
+                    self.child(),
+                ).id
+            )
+        if args.login:
+            may = {"Effect": "Allow", "Action": ["secretsmanager:GetSecretValue"], "Resource": [args.login]}
+            attached.append(
+                aws.iam.RolePolicy(
+                    self.named("login"),
+                    aws.iam.RolePolicyArgs(
+                        role=role.name, policy=json.dumps({"Version": "2012-10-17", "Statement": [may]})
                     ),
                     self.child(),
                 ).id

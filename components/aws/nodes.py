@@ -15,7 +15,7 @@ from catalogue.types import Interface, InterfaceType
 from components._base import Component, physical_name
 from components.aws.capacity import BLOCK_MARKET, CapacityBlock, HeldCapacity, held_for, started_in
 from components.aws.node_repair import Repair, repaired
-from components.aws.user_data import OwnImage, SandboxSource, own_user_data, user_data
+from components.aws.user_data import MirrorLogin, OwnImage, SandboxSource, own_user_data, user_data
 from components.platform.taints import Taint
 
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
@@ -37,7 +37,7 @@ class NodePoolArgs:
     a node's EFA interfaces, 0 where it speaks TCP. With `further_types` EC2 takes any of them, and a change of them
     replaces the group. `kept`: the keeper says how many nodes there are and may be, whatever `count` becomes. It
     starts in the placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor
-    comes from. Nodes boot the image `own`, where it is named, and else EKS' release of the type.
+    comes from, `login` where nodes read who they are at the mirror. Nodes boot the image `own`, where it is named, and else EKS' release of the type.
     """
 
     pool: str
@@ -70,6 +70,7 @@ class NodePoolArgs:
     kept: bool = False
     sandbox: SandboxSource | None = None
     own: OwnImage | None = None
+    login: MirrorLogin | None = None
     beside: pulumi.Input[str] | None = None
     after: Sequence[pulumi.Resource] = ()
 
@@ -198,6 +199,7 @@ class NodePool(Component):
 
 def _user_data(args: NodePoolArgs) -> pulumi.Input[str] | None:
     further: dict[str, Any] = {"raid": args.local_nvme, "lustre_efa": args.lustre_efa, "sandbox": args.sandbox}
+    further["login"] = args.login
     if args.own is None:
         return user_data(**further)
     group = {"eks.amazonaws.com/nodegroup": physical_name(args.pool, limit=63)}

@@ -18,9 +18,11 @@ from components.platform.taints import Taint
 
 BOUNDARY = "gpucluster-node-config"
 LUSTRE_EFA = "gpucluster-lustre-efa"
+REGISTRY_LOGIN = "gpucluster-registry-login"
 _NODE = Path(__file__).parents[2] / "node"
 _SCRIPT = _NODE / "lustre" / "efa.sh"
 _RUNSC = _NODE / "sandbox" / "runsc.sh"
+_LOGIN = _NODE / "registry" / "login.sh"
 _RUNTIME = """\
 [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runsc]
 runtime_type = "io.containerd.runsc.v1"
@@ -36,6 +38,15 @@ class SandboxSource:
     source: str
     runsc_sha256: str
     shim_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MirrorLogin:
+    """Where a node reads who it is at `registry`, HOST[:PORT]: the ARN of a secret, and the stack's region."""
+
+    registry: str
+    secret_arn: str
+    region: str
 
 
 def raid_config() -> dict[str, object]:
@@ -103,44 +114,83 @@ def lustre_script(interfaces: int) -> str:
     return "\n".join(
         [
             "#!/bin/bash",
-            f"cat > {path} <<'SCRIPT'",
-            *_own_script(),
-            "SCRIPT",
+            *_file(path, _lines(_SCRIPT), end="SCRIPT"),
             f"chmod 755 {path}",
-            f"cat > /etc/systemd/system/{LUSTRE_EFA}.service <<'UNIT'",
-            "[Unit]",
-            "Description=Lustre over EFA (gpucluster)",
-            "Wants=network-online.target",
-            "After=network-online.target",
-            "Before=kubelet.service",
-            "",
-            "[Service]",
-            "Type=oneshot",
-            "RemainAfterExit=yes",
-            f"ExecStart={path} {interfaces}",
-            "",
-            "[Install]",
-            "WantedBy=multi-user.target",
-            "UNIT",
+            *_file(
+                f"/etc/systemd/system/{LUSTRE_EFA}.service",
+                (
+                    "[Unit]",
+                    "Description=Lustre over EFA (gpucluster)",
+                    "Wants=network-online.target",
+                    "After=network-online.target",
+                    "Before=kubelet.service",
+                    "",
+                    "[Service]",
+                    "Type=oneshot",
+                    "RemainAfterExit=yes",
+                    f"ExecStart={path} {interfaces}",
+                    "",
+                    "[Install]",
+                    "WantedBy=multi-user.target",
+                ),
+            ),
             "systemctl daemon-reload",
             f"systemctl enable --now {LUSTRE_EFA}.service",
         ]
     )
 
 
-@cache
-def _own_script() -> tuple[str, ...]:
-    return tuple(_SCRIPT.read_text(encoding="utf-8").splitlines())
-
-
-def user_data(*, raid: bool = True, lustre_efa: int = 0, sandbox: SandboxSource | None = None) -> str | None:
-    """The MIME message in base64, as a launch template wants it; None where there is nothing to say.
-
-    `lustre_efa` EFA interfaces of a node are Lustre's too; `sandbox` is where gVisor comes from.
-    JSON is YAML, and does not depend on a YAML writer.
+def login_script(login: MirrorLogin) -> str:
+    """A script that leaves another one, which runs each time before the kubelet starts, when nodeadm has mounted what
+    is below its directory, and once an hour. A kubelet starts without a login where there is none to be had.
     """
-    parts = list(_parts(raid=raid, lustre_efa=lustre_efa, sandbox=sandbox))
-    return _message(parts) if parts else None
+    path, units = f"/usr/local/sbin/{REGISTRY_LOGIN}", "/etc/systemd/system"
+    call = f"{path} {login.secret_arn} {login.region} {login.registry}"
+    about = f"Description=Login at {login.registry} (gpucluster)"
+    return "\n".join(
+        [
+            "#!/bin/bash",
+            *_file(path, _lines(_LOGIN), end="SCRIPT"),
+            f"chmod 755 {path}",
+            f"mkdir -p {units}/kubelet.service.d",
+            *_file(f"{units}/kubelet.service.d/50-{REGISTRY_LOGIN}.conf", ("[Service]", f"ExecStartPre=-{call}")),
+            *_file(
+                f"{units}/{REGISTRY_LOGIN}.service",
+                ("[Unit]", about, "", "[Service]", "Type=oneshot", f"ExecStart={call}"),
+            ),
+            *_file(
+                f"{units}/{REGISTRY_LOGIN}.timer",
+                (
+                    *("[Unit]", about, "", "[Timer]", "OnCalendar=hourly", "RandomizedDelaySec=10min"),
+                    *("", "[Install]", "WantedBy=timers.target"),
+                ),
+            ),
+            "systemctl daemon-reload",
+            f"systemctl enable --now {REGISTRY_LOGIN}.timer",
+        ]
+    )
+
+
+@cache
+def _lines(path: Path) -> tuple[str, ...]:
+    return tuple(path.read_text(encoding="utf-8").splitlines())
+
+
+def _file(path: str, lines: Iterable[str], end: str = "UNIT") -> Iterator[str]:
+    """Lines of bash that write a file in which no line is `end`."""
+    yield from (f"cat > {path} <<'{end}'", *lines, end)
+
+
+def user_data(
+    *,
+    raid: bool = True,
+    lustre_efa: int = 0,
+    sandbox: SandboxSource | None = None,
+    login: MirrorLogin | None = None,
+) -> str | None:
+    """The MIME message in base64, as a launch template wants it; None where there is nothing to say."""
+    text = message(raid=raid, lustre_efa=lustre_efa, sandbox=sandbox, login=login)
+    return _encoded(text) if text else None
 
 
 def own_user_data(
@@ -150,22 +200,44 @@ def own_user_data(
     known = {"cluster": own.cluster, "endpoint": own.endpoint, "authority": own.authority, "services": own.services}
     kubelet = join_kubelet(own.max_pods, labels, taints)
     return pulumi.Output.all(**known).apply(
-        lambda told: _message([_config(join_config(kubelet=kubelet, **told)), *_parts(**further)])
+        lambda told: _encoded(_written([_config(join_config(kubelet=kubelet, **told)), *_parts(**further)]))
     )
 
 
-def _message(parts: Iterable[tuple[str, str]]) -> str:
+def message(
+    *,
+    raid: bool = True,
+    lustre_efa: int = 0,
+    sandbox: SandboxSource | None = None,
+    login: MirrorLogin | None = None,
+) -> str | None:
+    """The MIME message; None where there is nothing to say.
+
+    `lustre_efa` EFA interfaces of a node are Lustre's too; `sandbox` is where gVisor comes from, `login` where the node
+    reads who it is at the mirror. JSON is YAML, and does not depend on a YAML writer.
+    """
+    parts = list(_parts(raid=raid, lustre_efa=lustre_efa, sandbox=sandbox, login=login))
+    return _written(parts) if parts else None
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _written(parts: Iterable[tuple[str, str]]) -> str:
     lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{BOUNDARY}"', ""]
     for kind, text in parts:
         lines += [f"--{BOUNDARY}", f"Content-Type: {kind}", "", text, ""]
-    return base64.b64encode("\r\n".join([*lines, f"--{BOUNDARY}--", ""]).encode()).decode()
+    return "\r\n".join([*lines, f"--{BOUNDARY}--", ""])
 
 
 def _config(document: Mapping[str, object]) -> tuple[str, str]:
     return "application/node.eks.aws", json.dumps(document, indent=2, sort_keys=True)
 
 
-def _parts(*, raid: bool, lustre_efa: int, sandbox: SandboxSource | None) -> Iterator[tuple[str, str]]:
+def _parts(
+    *, raid: bool, lustre_efa: int, sandbox: SandboxSource | None, login: MirrorLogin | None
+) -> Iterator[tuple[str, str]]:
     if raid:
         yield _config(raid_config())
     if sandbox:
@@ -173,3 +245,5 @@ def _parts(*, raid: bool, lustre_efa: int, sandbox: SandboxSource | None) -> Ite
         yield 'text/x-shellscript; charset="us-ascii"', sandbox_script(sandbox)
     if lustre_efa:
         yield 'text/x-shellscript; charset="us-ascii"', lustre_script(lustre_efa)
+    if login:
+        yield 'text/x-shellscript; charset="us-ascii"', login_script(login)

@@ -38,6 +38,7 @@ CONCERNS = (
     "fabric-manager",
     "persistence",
     "clocks",
+    "registry-login",
     "kubelet",
     "control-plane",
     "join",

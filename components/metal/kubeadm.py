@@ -46,12 +46,15 @@ class ClusterSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSpec:
-    """A node as it registers. `taints` None keeps kubeadm's: a control plane node that no ordinary pod runs on."""
+    """A node as it registers. `taints` None keeps kubeadm's: a control plane node that no ordinary pod runs on. Where
+    a registry asks who pulls, kubeadm, who would be nobody there, `pulls` nothing, and the kubelet does.
+    """
 
     name: str
     address: str
     labels: Mapping[str, str]
     taints: Sequence[Taint] | None = ()
+    pulls: bool = True
 
 
 def documents(*parts: Mapping[str, Any]) -> str:
@@ -71,6 +74,7 @@ def registration(node: NodeSpec) -> dict[str, Any]:
         "name": node.name,
         "criSocket": SOCKET,
         **taints,
+        **({} if node.pulls else {"imagePullPolicy": "Never"}),
         "kubeletExtraArgs": _arguments({"node-ip": node.address, "node-labels": labels}),
     }
 

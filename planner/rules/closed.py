@@ -62,6 +62,8 @@ def _needed(draft: AwsDraft) -> Iterator[tuple[str, str]]:
         yield "logs", "monitoring.logs writes to"
     if settings.external_secrets:
         yield "secretsmanager", "secrets of externalSecrets are fetched from"
+    elif settings.supply.registry_login:
+        yield "secretsmanager", "nodes ask who they are at the mirror (supply.registryLogin)"
     if settings.security.session_manager:
         yield "ssm", "agents of security.sessionManager sign in at"
         yield "ssmmessages", "shells of security.sessionManager pass through"

@@ -19,6 +19,9 @@ Judge = Callable[[Declared, Object, Look], Iterator[str]]
 SCALERS = ("autoscaling/v2", "HorizontalPodAutoscaler")
 BAD = (("Ready", "False"), ("Available", "False"), ("Established", "False"), ("Failed", "True"))
 """Conditions by which many kinds say that they do not do what they are for."""
+FORGET = """kubectl patch pv {name} --type merge -p '{{"spec":{{"claimRef":{{"uid":null,"resourceVersion":null}}}}}}'"""
+"""Makes a volume that somebody declared free for the claim that it names, whichever that is now (Kubernetes
+documentation, Persistent Volumes, "Retain": a released volume is not available to another claim)."""
 CLOSED = frozenset({"Closed", "Closing"})
 
 
@@ -127,7 +130,16 @@ def _claim(item: Declared, live: Object, look: Look) -> Iterator[str]:
     waits = dig(look.find("storage.k8s.io/v1", "StorageClass", name, None) or {}, "volumeBindingMode")
     if phase == "Lost" or waits != "WaitForFirstConsumer" or any(_mounts(pod, item) for pod in look.all("v1", "Pod")):
         why = look.why(live, item.kind) or because(look.events(item.kind, item.name, item.namespace))
-        yield f"{item.label} has no volume ({phase})" + why
+        yield f"{item.label} has no volume ({phase})" + (_kept_from(live, look) or why)
+
+
+def _kept_from(claim: Object, look: Look) -> str:
+    """That its volume waits for a claim that is gone; empty where it does not."""
+    name = dig(claim, "spec", "volumeName", default="")
+    volume = look.find("v1", "PersistentVolume", name, None) if name else None
+    if dig(volume or {}, "status", "phase") != "Released":
+        return ""
+    return f": {name} is Released, and remembers a claim that is gone; `{FORGET.format(name=name)}`, then `up`"
 
 
 def _mounts(pod: Object, claim: Declared) -> bool:
@@ -139,7 +151,10 @@ def _volume(item: Declared, live: Object, _: Look) -> Iterator[str]:
     phase = dig(live, "status", "phase", default="Pending")
     if phase not in {"Bound", "Available"}:
         message = dig(live, "status", "message")
-        yield f"{item.label} is {phase}" + because([message] if message else [])
+        told = [message] if message else []
+        if phase == "Released":
+            told.append(f"it remembers a claim that is gone, and keeps its data; `{FORGET.format(name=item.name)}`")
+        yield f"{item.label} is {phase}" + because(told)
 
 
 def _job(item: Declared, live: Object, look: Look) -> Iterator[str]:

@@ -216,6 +216,7 @@ MODULES = {
     "kubectl": "kubernetes",
     "kubelet": "kubernetes",
     "containerd": "packages",
+    "crictl": "runtime",
 }
 _SBIN = {
     *("ip", "modprobe", "modinfo", "lsmod", "swapoff", "swapon", "wipefs", "blkid", "mdadm", "mkfs.xfs", "setpci"),

@@ -61,7 +61,8 @@ class Machine:
     `host_key` is the public key that the inventory names (None: the machine has one that nobody wrote down). `user` may
     log in, and do all by sudo without a password. `model` is the maker's name of it in the firmware. `bridges`
     are PCI bridges with access control on. `clock_off` is how many seconds the clock is off. `file_systems` are those
-    that somebody outside of the hall serves to it, as mount names them.
+    that somebody outside of the hall serves to it, as mount names them. `registries` are those that ask who pulls:
+    HOST=USER:PASSWORD in base64, or HOST alone where any login will do.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Machine:
     cards: tuple[Card, ...] = ()
     bridges: tuple[str, ...] = ()
     file_systems: tuple[str, ...] = ()
+    registries: tuple[str, ...] = ()
     clock_off: float = 0.0
     packages: dict[str, str] = field(default_factory=dict)
     disk_mib: int = 64
@@ -96,6 +98,7 @@ class Machine:
             "cards": tuple(Card(**each) for each in facts.get("cards", ())),
             "bridges": tuple(facts.get("bridges", ())),
             "file_systems": tuple(facts.get("file_systems", ())),
+            "registries": tuple(facts.get("registries", ())),
         }
         return cls(**{**facts, **parts})
 

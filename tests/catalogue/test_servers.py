@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from catalogue.gpus import L40S
 from catalogue.metal_types import Cooling, Cpu, Media, PowerSupplies
 from catalogue.network_types import NicRole
 from catalogue.processors import CORES, cpu
@@ -134,6 +135,14 @@ def test_gpus_have_a_model_and_a_number() -> None:
         replace(SERVERS["DGX H100"], gpu_count=0)
     with pytest.raises(ValueError, match="8 GPUs of no model"):
         replace(SERVERS["DGX H100"], gpu=None)
+
+
+@pytest.mark.parametrize("count", [2, 6, 16])
+def test_gpus_on_a_board_are_one_four_or_eight(count: int) -> None:
+    """C03: cards in slots come in any number."""
+    with pytest.raises(ValueError, match=f"DGX H100 has {count} GPUs of H100; boards of it have 1, 4 or 8"):
+        replace(SERVERS["DGX H100"], gpu_count=count)
+    assert replace(SERVERS["DGX H100"], gpu=L40S, gpu_count=count).gpu_count == count
 
 
 @pytest.mark.parametrize("field", ["drives", "drive_tb", "drive_read_gb_per_s", "memory_gib", "rack_units"])

@@ -6,7 +6,7 @@ value says in both places that it is meant.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import yaml
 
 from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
 from components.aws.karpenter import karpenter_values
-from components.aws.user_data import lustre_script
+from components.aws.user_data import MirrorLogin, login_script, lustre_script
 from components.gateway.cert_manager import cert_manager_values
 from components.gateway.traefik import TraefikArgs, traefik_values
 from components.metal import devices as metal
@@ -89,6 +89,12 @@ def store() -> Mapping[str, Any]:
     return object_store.client("unused", "https://s3.example.com").env
 
 
+LOGIN = MirrorLogin(
+    registry="hub.site.example:5000",
+    secret_arn="arn:aws:secretsmanager:us-east-2:123456789012:secret:mirror-AbCdEf",
+    region="us-east-2",
+)
+LOGIN_SCRIPT = (Path(__file__).parents[2] / "node" / "registry" / "login.sh").read_text(encoding="utf-8")
 OWN_SCRIPT = (Path(__file__).parents[2] / "node" / "lustre" / "efa.sh").read_text(encoding="utf-8")
 
 
@@ -121,12 +127,14 @@ VALUES: dict[str, Callable[[], Any]] = {
     "kubeadm-audit": lambda: read(kubeadm.audit()),
     "kubeadm-encryption": lambda: read(kubeadm.encryption("hush")),
     "kubeadm-init": lambda: read(kubeadm.init(CLUSTER, NODE, token="a.b", certificate_key="c")),
+    "kubeadm-join-that-pulls-nothing": lambda: read(kubeadm.join(replace(NODE, pulls=False), token="a.b")),
     "kubeadm-join": lambda: read(kubeadm.join(NODE, token="a.b", certificate_key="c")),
     "kubelet": lambda: read(kubelet.patch(KUBELET)),
     "karpenter": lambda: karpenter_values("maker", "events", "prod-1", cpu_millicores=350, memory_mib=700),
     "kyverno": lambda: kyverno_values("reader", ["one", "two"], replicas=3, cpu_millicores=170, memory_mib=390),
     "local-volumes": lambda: provisioner_values("/mnt/fast", {"pool": "fast"}),
     "lustre-over-efa": lambda: lustre_script(8).replace(OWN_SCRIPT, "[its script]\n"),
+    "login-at-the-mirror": lambda: login_script(LOGIN).replace(LOGIN_SCRIPT, "[its script]\n"),
     "metrics-server": lambda: metrics_server_values(140),
     "network-operator": lambda: metal.network_operator_values(TAINTS),
     "network-operator-policy": POLICY,

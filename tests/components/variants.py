@@ -108,6 +108,7 @@ OTHER_FABRIC = PodNetwork(
     capabilities=("IPC_LOCK", "SYS_RESOURCE"),
 )
 CACHE = "arn:aws:ecr:us-east-2:123456789012:repository"
+MIRROR = "arn:aws:secretsmanager:us-east-2:123456789012:secret:mirror-AbCdEf"
 OTHER_COPIER = AwsCli(image="aws-cli:3", env={"AWS_Z": "last", "AWS_A": "first"})
 
 
@@ -645,6 +646,11 @@ VARIANTS: Mapping[str, Make] = {
     "node-role-that-caches": lambda opts: NodeRole(
         "sample",
         NodeRoleArgs(partition="aws", session_manager=False, cached=[f"{CACHE}/nvcr/*", f"{CACHE}/ghcr/*"]),
+        opts,
+    ),
+    "node-role-that-signs-in": lambda opts: NodeRole(
+        "sample",
+        NodeRoleArgs(partition="aws", session_manager=False, login=MIRROR),
         opts,
     ),
     "image-signatures-by-key": lambda opts: ImageSignatures(

@@ -20,6 +20,9 @@ def closed(**more: Any) -> AwsPlan:
     return planned(changes={"platform.network": {"nat": "none", "endpoints": INSIDE}, **changes})
 
 
+SECRET = "arn:aws:secretsmanager:us-east-2:123456789012:secret:mirror-AbCdEf"
+
+
 def subjects(plan: AwsPlan, rule: str) -> list[str | None]:
     return [each.subject for each in plan.findings if each.rule == rule]
 
@@ -43,6 +46,10 @@ def test_each_service_that_nodes_and_pods_ask_is_missed(service: str) -> None:
     ("changes", "missed"),
     [
         ({"security.sessionManager": True}, ["ssm", "ssmmessages"]),
+        (
+            {"supply": {"registry": "hub.example.com/mirror", "registryLogin": {"secretArn": SECRET}}},
+            ["secretsmanager"],
+        ),
         ({"platform.access": {"via": "inside"}, "platform.publicAccessCidrs": []}, ["eks"]),
     ],
 )

@@ -84,6 +84,17 @@ def test_a_secret_that_machines_need_is_named(key: str, monkeypatch: pytest.Monk
     assert f"type pulumi config set --secret gpucluster:{key} VALUE" in refusal(stack_config("metal"), stack="dev")
 
 
+def test_a_mirror_that_asks_who_pulls_is_told() -> None:
+    """J16: machines would stand half prepared otherwise."""
+    supply = {"registry": "hub.site.example:5000/mirror", "registryLogin": {"user": "robot", "secret": "hubPassword"}}
+    config = {**stack_config("metal"), "gpucluster:supply": supply}
+    told = {key: value for key, value in stackfiles.secrets_of(config).items() if key != "gpucluster:hubPassword"}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(stackfiles, "secrets_of", lambda _: told)
+        said = " ".join(refusal(config, stack="dev").split())
+    assert "hub.site.example:5000 asks who pulls: gpucluster:hubPassword is not set" in said
+
+
 def test_the_reason_stands_before_any_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     """C13: nobody reads warnings about a stack that is not deployed at all."""
     warned: list[str] = []

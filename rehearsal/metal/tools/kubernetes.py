@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-from rehearsal.metal.tools import firmware
+from rehearsal.metal.tools import firmware, runtime
 from rehearsal.metal.tools.drives import empty, names
 from rehearsal.metal.tools.machine import absent, ask, called, complain, lasting, until_boot, version
 
@@ -69,7 +69,7 @@ def _valid(text: str) -> int:
     return 0
 
 
-def _problems(*, joining: bool) -> list[str]:
+def _problems(text: str, *, joining: bool) -> list[str]:
     found = []
     with until_boot() as state:
         active = state.get("active", {})
@@ -90,12 +90,21 @@ def _problems(*, joining: bool) -> list[str]:
         for each in files
         if (ETC / each).exists()
     ]
-    return found
+    return found + _not_pulled(text)
 
 
-def _preflight(*, joining: bool) -> int:
+def _not_pulled(text: str) -> list[str]:
+    """kubeadm pulls the control plane's images as nobody, unless it is to pull none (ImagePullCheck)."""
+    repository = re.search(r"^imageRepository: (\S+)", text, re.MULTILINE)
+    if repository is None or re.search(r"^  imagePullPolicy: Never$", text, re.MULTILINE):
+        return []
+    why = runtime.refusal(f"{repository[1]}/kube-apiserver", "")
+    return [f"[ERROR ImagePull]: failed to pull image: {why}"] if why else []
+
+
+def _preflight(text: str, *, joining: bool) -> int:
     print("[preflight] Running pre-flight checks")
-    found = _problems(joining=joining)
+    found = _problems(text, joining=joining)
     if not found:
         return 0
     lines = "".join(f"\t{each}\n" for each in found)
@@ -108,7 +117,12 @@ def _preflight(*, joining: bool) -> int:
 
 
 def _kubelet_runs() -> int:
-    """The kubelet ends at start with swap on, and kubeadm gives it four minutes (cmd/kubeadm/app/phases/kubelet)."""
+    """The kubelet ends at start with swap on, and kubeadm gives it four minutes (cmd/kubeadm/app/phases/kubelet); so
+    long it also waits for a control plane whose images nobody lets it pull.
+    """
+    why = runtime.kept_back()
+    if why:
+        return complain(f"error execution phase wait-control-plane: context deadline exceeded: {why}", 1)
     if len(pathlib.Path("/run/.kernel/swaps").read_text().splitlines()) == 1:
         return 0
     return complain(
@@ -120,7 +134,7 @@ def _kubelet_runs() -> int:
 
 def _init(config: str) -> int:
     text = pathlib.Path(config).read_text()
-    status = _valid(text) or _preflight(joining=False) or _kubelet_runs() or _reached(text)
+    status = _valid(text) or _preflight(text, joining=False) or _kubelet_runs() or _reached(text)
     if status:
         return status
     answer = ask({"kind": "init", "config": text, **_prepared()})
@@ -155,7 +169,7 @@ def _reached(text: str) -> int:
 
 def _join(config: str) -> int:
     text = pathlib.Path(config).read_text()
-    status = _valid(text) or _preflight(joining=True) or _kubelet_runs()
+    status = _valid(text) or _preflight(text, joining=True) or _kubelet_runs()
     if status:
         return status
     answer = ask({"kind": "join", "config": text, **_prepared()})

@@ -150,6 +150,23 @@ def test_the_last_job_of_a_schedule_did_not_fail() -> None:
 # -- storage
 
 
+def test_a_volume_that_remembers_another_claim_is_named_with_what_to_type() -> None:
+    """What a destroy that ended half-way leaves: the claim was deleted and made anew, its volume stayed."""
+    claim = live(status={"phase": "Pending"}, spec={"storageClassName": "", "volumeName": "data"})
+    volume = {"metadata": {"name": "data"}, "status": {"phase": "Released"}}
+    (sentence,) = said(
+        declared("v1", "PersistentVolumeClaim"), PersistentVolumeClaim=[claim], PersistentVolume=[volume]
+    )
+    forget = """kubectl patch pv data --type merge -p '{"spec":{"claimRef":{"uid":null,"resourceVersion":null}}}'"""
+    assert sentence == (
+        "persistentvolumeclaim inference/web has no volume (Pending): data is Released, and remembers a claim that is "
+        f"gone; `{forget}`, then `up`"
+    )
+    bound = {**volume, "status": {"phase": "Available"}}
+    (sentence,) = said(declared("v1", "PersistentVolumeClaim"), PersistentVolumeClaim=[claim], PersistentVolume=[bound])
+    assert "Released" not in sentence
+
+
 def test_a_claim_has_its_volume_unless_its_class_waits_for_a_pod() -> None:
     item = declared("v1", "PersistentVolumeClaim")
     claim = live(spec={"storageClassName": "gp3"}, status={"phase": "Pending"})
