@@ -13,7 +13,7 @@ from policy.graph import Graph
 from policy.pods import pods
 from stacks.deploy import deploy_on
 from tests.graph.harness import Recorded, config_of, record
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import graph_of, run_program, stack_config
 from tests.stacks import fake_platform as fake
 from tests.stacks.connections import End, Network
 
@@ -174,7 +174,7 @@ def test_a_platform_that_knows_groups_only_admits_nobody_by_themselves() -> None
 
 
 def test_a_stack_without_teams_registers_nothing_of_them() -> None:
-    graph = run_program(stack_config("dev"), stack="dev")
+    graph = graph_of("dev")
     assert not [each.name for each in graph.resources.values() if each.name.startswith("team")]
     assert "teams" not in graph.outputs["scheduling"]
 
