@@ -159,14 +159,19 @@ recover: setup ## clean up after a killed pulumi; RESTORE=1 replaces a damaged s
 
 ##@ Checks
 
-quick: setup ## run the tests that need no built tools
-	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup -m 'not engine'
+# One worker more than cores, so that a core has work while a worker waits; each takes 600 MB.
+WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 8 ? cores + 1 : 8)))
+# Said behind the tests, failed or not: a time says little without how fast the machine is in this hour.
+YARDSTICK := trap '$(RUN) tests.bench.yardstick' EXIT
+
+quick: setup ## run the tests that need no built tools; ARGS='-n 2' for fewer processes than one more than cores
+	@$(YARDSTICK); $(WITH_ARGS) $(RUN) pytest -n $(WORKERS) --dist loadgroup -m 'not engine'
 
 test: export FUZZ ?= 5000
 test: lint types contracts quick engine ## run everything that CI runs, with 5,000 random stack files (FUZZ)
 
 engine: toolchain ## run the tests that apply stacks with the real engine, three sites at a time
-	@$(WITH_ARGS) $(RUN) tests.again -n 3 --dist loadgroup --no-loadscope-reorder -m 'engine and not scale' \
+	@$(YARDSTICK); $(WITH_ARGS) $(RUN) tests.again -n 3 --dist loadgroup --no-loadscope-reorder -m 'engine and not scale' \
 	  --override-ini 'testpaths=tests/engine tests/rehearsed rehearsal/tests'
 
 test-scale: toolchain ## run the largest rehearsals, beyond the engine tests' time: autoscaling under load, every failure in turn
@@ -230,7 +235,7 @@ picture: setup ## draw the README's picture of the on-premises fabric
 	@$(RUN) planner.faces.page.picture
 
 accept: setup ## rewrite the goldens that the quick tests compare with
-	@$(WITH_ARGS) $(RUN) pytest -n 3 --dist loadgroup -m 'not engine' --accept
+	@$(WITH_ARGS) $(RUN) pytest -n $(WORKERS) --dist loadgroup -m 'not engine' --accept
 
 images: setup ## list the images that STACK's nodes pull, each with its copy if supply.registry names a mirror; no account
 	@$(RUN) tests.graph.images "$$STACK"

@@ -1,8 +1,10 @@
 """What a rule looks at: everything one run of a program registered, as plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """What stands in the place of a value that a preview does not know yet (Pulumi's wire format)."""
@@ -75,6 +77,16 @@ class Graph:
     waived_images: frozenset[str] = frozenset()
     fed_autoscalers: frozenset[str] = frozenset()
     secrets: tuple[str, ...] = ()
+    kept: dict[Hashable, Any] | None = field(default=None, compare=False, repr=False)
+    """What was found out about a graph that does not change any more; None where it may."""
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` returns; asked once for a key where nothing about the graph changes any more."""
+        if self.kept is None:
+            return make()
+        if key not in self.kept:
+            self.kept[key] = make()
+        return cast(T, self.kept[key])
 
     def is_waived(self, image: str) -> bool:
         """Whether an image, or the one that it is a mirror's copy of, may go without a digest."""
@@ -82,6 +94,9 @@ class Graph:
 
     def of_type(self, *tokens: str) -> list[Resource]:
         """Resources of these types: a whole token, or its last part (NodeGroup, PersistentVolumeClaim)."""
+        return list(self.once(tokens, lambda: self._of_type(tokens)))
+
+    def _of_type(self, tokens: tuple[str, ...]) -> list[Resource]:
         return [each for each in self.resources.values() if each.token in tokens or each.kind in tokens]
 
     def one(self, name: str) -> Resource:

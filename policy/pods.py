@@ -44,6 +44,10 @@ def pods(graph: Graph) -> Iterator[Pod]:
     A pod is known by its form, a mapping with a list of containers, and not by a list of kinds: such a list is wrong
     with the next operator.
     """
+    return iter(graph.once(pods, lambda: tuple(_pods(graph))))
+
+
+def _pods(graph: Graph) -> Iterator[Pod]:
     for each in graph.resources.values():
         if is_kubernetes(each) and each.kind not in NO_PODS:
             namespace = (each.inputs.get("metadata") or {}).get("namespace", "default")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from policy.graph import UNKNOWN, Graph
@@ -74,9 +74,10 @@ def violations(graph: Graph, rules: Sequence[Rule]) -> list[Violation]:
 
     Findings about values that are unknown in a preview are dropped.
     """
+    still = replace(graph, kept={})
     return [
         Violation(rule=each, resource=resource, sentence=sentence)
         for each in rules
-        for resource, sentence in each(graph)
+        for resource, sentence in each(still)
         if UNKNOWN not in sentence
     ]

@@ -37,7 +37,8 @@ class NodePoolArgs:
     a node's EFA interfaces, 0 where it speaks TCP. With `further_types` EC2 takes any of them, and a change of them
     replaces the group. `kept`: the keeper says how many nodes there are and may be, whatever `count` becomes. It
     starts in the placement group `beside`, which another pool has made, where it is named. `sandbox` is where gVisor
-    comes from, `login` where nodes read who they are at the mirror. Nodes boot the image `own`, where it is named, and else EKS' release of the type.
+    comes from, `login` where nodes read who they are at the mirror. Nodes boot the image
+    `own`, where it is named, and else EKS' release of the type.
     """
 
     pool: str

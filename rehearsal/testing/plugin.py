@@ -3,7 +3,8 @@
 The vendors' files of the program at pytest's root are at hand.
 
 Two settings of pytest: `engine_paths`, the directories in which tests marked `engine` may lie, and `sharing`, a line
-`what = path path` for every set of paths whose tests share something that takes seconds to make.
+`what = path path` for every set of paths whose tests share something that takes seconds to make; the first line that
+holds for a test counts, and without a `what` its tests share nothing.
 """
 
 import gc
@@ -54,7 +55,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     def shared(item: pytest.Item) -> str | None:
         if _engine(item):
             return None if item.get_closest_marker("xdist_group") else str(item.path.parent)
-        return next((what for what, paths in sharing.items() if item.nodeid.startswith(paths)), None)
+        return next((what for what, paths in sharing.items() if item.nodeid.startswith(paths)), None) or None
 
     if strays := [item.nodeid for item in items if _engine(item) and not item.nodeid.startswith(places)]:
         raise pytest.UsageError(f"engine tests outside of {' and '.join(places)}: {', '.join(strays)}")

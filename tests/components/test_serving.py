@@ -77,8 +77,9 @@ def test_a_replica_is_drawn_to_the_nodes_with_most_gpus_taken_q09(spread: bool) 
             for each in terms
         }
 
-    assert weights(2) == {1: 2, 2: 4, 3: 6, 4: 8, 5: 10, 6: 12, 7: 14, 8: 16}
-    assert all(weights(a)[b] == weights(b)[a] for a in range(1, 9) for b in range(1, 9))
+    found = {gpus: weights(gpus) for gpus in range(1, 9)}
+    assert found[2] == {1: 2, 2: 4, 3: 6, 4: 8, 5: 10, 6: 12, 7: 14, 8: 16}
+    assert all(found[a][b] == found[b][a] for a in found for b in found)
 
 
 def test_no_weight_is_larger_than_kubernetes_takes() -> None:

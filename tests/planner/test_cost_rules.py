@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalogue.tables import SHIPPED
@@ -81,7 +81,6 @@ def test_hour_of_ones_own(limit: float, spoken: bool) -> None:
     assert all(f"an hour costs {HOUR.usd:.2f} USD over 5 years" in finding.sentence for finding in findings)
 
 
-@settings(max_examples=20, deadline=None)
 @given(limit=st.floats(1e5, 1e7), more=st.floats(0, 1e7), key=st.sampled_from(["maxPurchaseUsd", "maxHourlyUsd"]))
 def test_a_higher_budget_never_breaks_a_site(limit: float, more: float, key: str) -> None:
     """Z15: what was no error with a budget is none with a larger one."""

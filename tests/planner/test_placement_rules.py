@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.types import AwsPlan
@@ -187,7 +187,6 @@ def test_quota_above_default(nodes: int, found: list[str]) -> None:
     assert all("L-DF5E4CA3" in sentence for sentence in said(plan, "quota-above-default"))
 
 
-@settings(max_examples=25, deadline=None)
 @given(budget=st.floats(16.58, 1e5), more=st.floats(0, 1e5), count=st.integers(2, 6))
 def test_a_higher_limit_never_breaks_a_plan(budget: float, more: float, count: int) -> None:
     """Z15, A07: what passes with a budget passes with a larger one, and with more nodes if the budget has room."""

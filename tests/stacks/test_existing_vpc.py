@@ -9,7 +9,7 @@ from policy import RULES
 from policy.rule import violations
 from tests.graph.harness import Recorded
 from tests.graph.outputs import INVOKES
-from tests.graph.stackfiles import refusal, run_program, stack_config
+from tests.graph.stackfiles import graph_of, refusal, run_program, stack_config
 from tests.stacks.connections import End, Network
 
 VPC, GPU = "vpc-0fe12d34c56b78a90", "subnet-0aaaaaaaaaaaaaaa1"
@@ -43,7 +43,7 @@ def deployed(**network: Any) -> Recorded:
 
 def test_nothing_of_the_vpc_is_the_stacks() -> None:
     """The rest is what a stack in a VPC of its own registers."""
-    graph, plain = deployed(), run_program(stack_config("dev"), stack="dev")
+    graph, plain = deployed(), graph_of("dev")
     assert [each.urn for kind in KINDS for each in graph.of_type(kind)] == []
     left = {each.urn for each in plain.resources.values() if not each.name.startswith("network")}
     assert {each.urn for each in graph.resources.values()} - {each.urn for each in plain.resources.values()} == set()

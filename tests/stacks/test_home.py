@@ -8,7 +8,7 @@ import pytest
 from policy import RULES
 from policy.rule import violations
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import graph_of, run_program, stack_config
 
 HOME = {"expectedGib": 400, "coldAfterDays": 14}
 TEAMS = [{"name": "vision", "queue": "vision", "gpus": 2, "members": [{"role": "operator", "group": "leads"}]}]
@@ -96,6 +96,6 @@ def test_a_protected_stack_keeps_backups_and_the_files(stack: str, kept: bool) -
 
 
 def test_a_stack_without_homes_registers_nothing_of_them() -> None:
-    graph = run_program(stack_config("dev"), stack="dev")
+    graph = graph_of("dev")
     assert not [each for each in graph.resources.values() if "efs" in each.token or each.name.startswith("home")]
     assert "home" not in graph.outputs["storage"]

@@ -12,7 +12,7 @@ from policy.graph import Resource
 from rehearsal.charts.values import not_in
 from tests.graph.harness import Recorded
 from tests.graph.schema_kubernetes import crd_file, problems
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import graph_of, run_program, stack_config
 from tests.graph.test_charts import vendor_values
 from tests.stacks.test_metal import concerns_of, told
 
@@ -83,7 +83,7 @@ def test_pools_wait_for_the_policy_and_the_gpu_operator_for_none_of_it(mode: str
 
 
 def test_shared_cards_are_as_they_were() -> None:
-    shared = run_program(stack_config("metal"), stack="metal")
+    shared = graph_of("metal")
     assert not shared.of_type("IPPool")
     assert not shared.one("kube-platform-nic-cluster-policy").inputs["metadata"].get("annotations")
     assert "cni" not in shared.one("cilium-release").inputs["values"]

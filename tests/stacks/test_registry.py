@@ -5,7 +5,7 @@ from typing import Any
 from components.aws.registry import Registry, RegistryArgs, RepositorySpec
 from tests.components.samples import built
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import graph_of, run_program, stack_config
 
 REPOSITORIES: list[dict[str, Any]] = [{"name": "ml/llama-trainer", "keepImages": 40}, {"name": "ml-llama-trainer"}]
 
@@ -48,6 +48,6 @@ def test_people_are_told_where_to_push() -> None:
 
 
 def test_a_stack_without_a_registry_has_none() -> None:
-    graph = run_program(stack_config("dev"), stack="dev")
+    graph = graph_of("dev")
     assert not graph.of_type("Repository")
     assert "repositories" not in graph.outputs["storage"]

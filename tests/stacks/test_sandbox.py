@@ -7,7 +7,7 @@ from email import message_from_bytes
 from functools import cache
 
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import graph_of, run_program, stack_config
 from tests.planner.test_sandbox import SANDBOX
 
 
@@ -51,6 +51,6 @@ def test_steps_of_pipelines_run_in_it() -> None:
 
 
 def test_a_stack_without_has_nothing_of_it() -> None:
-    graph = run_program(stack_config("dev"), stack="dev")
+    graph = graph_of("dev")
     assert graph.of_type("RuntimeClass") == []
     assert "node-role-fetched" not in {each.name for each in graph.resources.values()}

@@ -8,7 +8,7 @@ from typing import Any
 from policy import RULES
 from policy.rule import violations
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import graph_of, run_program, stack_config
 
 SCALED = {
     "instanceType": "g6.2xlarge",
@@ -132,5 +132,5 @@ def test_its_nodes_join_by_a_role_of_their_own() -> None:
 
 
 def test_a_stack_without_such_a_pool_has_nothing_of_it() -> None:
-    graph = run_program(stack_config("dev"), stack="dev")
+    graph = graph_of("dev")
     assert [each.name for each in graph.resources.values() if "karpenter" in each.name] == []

@@ -175,7 +175,7 @@ def test_a_platform_that_knows_groups_only_admits_nobody_by_themselves() -> None
 
 
 def test_a_stack_without_teams_registers_nothing_of_them() -> None:
-    graph = run_program(stack_config("dev"), stack="dev")
+    graph = graph_of("dev")
     assert not [each.name for each in graph.resources.values() if each.name.startswith("team")]
     assert "teams" not in graph.outputs["scheduling"]
 

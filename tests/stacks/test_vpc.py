@@ -5,7 +5,7 @@ from typing import Any
 
 from policy.pods import pods
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import graph_of, run_program, stack_config
 from tests.stacks.connections import End, Network, ends
 
 
@@ -38,7 +38,7 @@ def test_the_stacks_key_serves_the_group_of_flow_logs() -> None:
 
 
 def test_nobody_records_unless_asked() -> None:
-    assert not run_program(stack_config("dev"), stack="dev").of_type("FlowLog")
+    assert not graph_of("dev").of_type("FlowLog")
 
 
 INSIDE = ["ec2", "ecr.api", "ecr.dkr", "sts", "eks-auth", "logs"]
@@ -57,7 +57,7 @@ def waived(network: dict[str, Any]) -> Recorded:
 
 
 def test_a_closed_network_has_no_way_out_and_keeps_its_subnets() -> None:
-    graph, plain = waived({"nat": "none", "endpoints": INSIDE}), run_program(stack_config("dev"), stack="dev")
+    graph, plain = waived({"nat": "none", "endpoints": INSIDE}), graph_of("dev")
     for kind in ("NatGateway", "InternetGateway", "Eip", "Route"):
         assert not graph.of_type(kind)
     assert {each.urn for each in graph.of_type("Subnet")} == {each.urn for each in plain.of_type("Subnet")}
@@ -66,7 +66,7 @@ def test_a_closed_network_has_no_way_out_and_keeps_its_subnets() -> None:
 
 def test_each_zone_leaves_by_its_own_gateway() -> None:
     """The first keeps the names that the only one has, so that a second one replaces nothing."""
-    graph, plain = deployed({"nat": "per-zone"}), run_program(stack_config("dev"), stack="dev")
+    graph, plain = deployed({"nat": "per-zone"}), graph_of("dev")
     assert {each.urn for each in plain.resources.values()} <= {each.urn for each in graph.resources.values()}
     tables = {each.inputs["subnetId"]: each.inputs["routeTableId"] for each in graph.of_type("RouteTableAssociation")}
     second = graph.one("network-private-use2-az2-routes")
@@ -93,7 +93,7 @@ def test_endpoints_answer_the_services_own_names_before_nodes_start() -> None:
 
 def test_pods_that_ask_aws_may_ask_it_inside() -> None:
     """Fluent Bit's logs go to an address of the VPC then; without endpoints nothing but port 443 of the API does."""
-    inside, open_ = deployed({"endpoints": ["logs"]}), run_program(stack_config("dev"), stack="dev")
+    inside, open_ = deployed({"endpoints": ["logs"]}), graph_of("dev")
     agent = End(namespace="monitoring", labels={"app.kubernetes.io/name": "fluent-bit"})
     endpoint = End(address="10.64.40.9")
     run = ends(pods(inside))["run-llama-3-8b-sft-job"]

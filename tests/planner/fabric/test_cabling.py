@@ -7,7 +7,7 @@ from itertools import combinations
 
 import networkx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.fabric.cabling import HEADING, Link, Span, links, row
@@ -83,7 +83,6 @@ def test_plan_is_the_design(made: FabricDesign) -> None:
     check(made)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     nodes=st.integers(1, 90),
     rails=st.integers(1, 5),

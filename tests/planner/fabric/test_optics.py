@@ -1,7 +1,7 @@
 """Modules and cables to buy."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalogue.network_types import Generation
@@ -49,7 +49,6 @@ def test_planes_are_counted_both() -> None:
     assert optics(made, switch_ports_per_cage=2).fibres == 128
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     nodes=st.integers(1, 80),
     ports=st.sampled_from([12, 16, 40, 64]),

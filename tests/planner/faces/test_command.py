@@ -164,7 +164,7 @@ PLACES = [(stack, written(path)) for stack in ("dev", "prod", "metal") for path 
 VALUES = ["0", "-1", "1", "7", "4096", "1000000000", "0.001", ".inf", ".nan", "''", "x", "[]", "{}", "null", "true"]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.sampled_from(PLACES), value=st.sampled_from(VALUES), form=st.sampled_from(["text", "json"]))
 def test_any_value_at_any_path_is_answered(place: tuple[str, str], value: str, form: str) -> None:
     """A plan, a refusal or a sentence about the command, and never a traceback."""

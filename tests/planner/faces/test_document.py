@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -84,7 +84,6 @@ METAL_CHANGES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
 @given(AWS_CHANGES)
 def test_every_plan_on_aws_comes_back_as_it_was(changes: dict[str, Any]) -> None:
     """Also one that is refused: what is missing from it is missing from its document."""
@@ -92,7 +91,6 @@ def test_every_plan_on_aws_comes_back_as_it_was(changes: dict[str, Any]) -> None
     assert restored(checked(plan)) == plan
 
 
-@settings(max_examples=40)
 @given(METAL_CHANGES)
 def test_every_plan_on_metal_comes_back_as_it_was(changes: dict[str, Any]) -> None:
     """Fabric, storage and room included."""

@@ -3,15 +3,14 @@
 `FUZZ=5000` tries as many; the same number always makes the same file.
 """
 
-import os
 from random import Random
 
 import pytest
 
+from tests.examples import FUZZ
 from tests.planner.fuzz.checks import answer
 from tests.planner.fuzz.documents import Change, changed, document, ends
 
-EXAMPLES = int(os.environ.get("FUZZ", "200"))
 _PARTS = 4
 """Tests that the examples are divided among, for as many workers."""
 
@@ -33,7 +32,7 @@ def smallest(base: dict[str, object], changes: list[Change]) -> tuple[list[Chang
 def test_every_stack_file_gets_an_answer(part: int) -> None:
     """A08: whatever stands in a stack file, the answer is sentences about it, or a plan that holds."""
     became: list[str] = []
-    for number in range(part, EXAMPLES, _PARTS):
+    for number in range(part, FUZZ, _PARTS):
         base, changes = document(Random(number))  # noqa: S311 - nothing is kept secret with it
         try:
             became.append(answer(changed(base, changes)))
@@ -47,7 +46,7 @@ def test_rows_at_the_ends_of_their_numbers_get_an_answer() -> None:
     """B01: whatever a site says of a machine that its stack uses, the answer is sentences or a plan that holds."""
     looked_at = list(ends())
     assert looked_at
-    for what, data in Random(1).sample(looked_at, min(EXAMPLES // 8, len(looked_at))):  # noqa: S311
+    for what, data in Random(1).sample(looked_at, min(FUZZ // 8, len(looked_at))):  # noqa: S311
         try:
             answer(data)
         except Exception as error:

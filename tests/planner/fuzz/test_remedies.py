@@ -8,9 +8,9 @@ import pytest
 from planner.plan import plan
 from settings.errors import SettingsError
 from settings.load import from_sections, on_its_preset
+from tests.examples import FUZZ
 from tests.planner.fuzz.documents import changed, document
 from tests.planner.fuzz.remedies import followed
-from tests.planner.fuzz.test_fuzz import EXAMPLES
 from tests.planner.site import SITE
 from tests.planner.stacks import TODAY, planned, sections
 
@@ -30,7 +30,7 @@ def follow(data: dict[str, Any]) -> list[str]:
 def test_every_remedy_with_a_value_works() -> None:
     """What a finding tells a person to type is taken, and ends the finding."""
     rules: list[str] = []
-    for number in range(EXAMPLES):
+    for number in range(FUZZ):
         base, changes = document(Random(number))  # noqa: S311 - nothing is kept secret with it
         try:
             data = on_its_preset(changed(base, changes))

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,7 +146,6 @@ _SERVICES = st.fixed_dictionaries(
 )
 
 
-@hypothesis.settings(max_examples=60, deadline=None)
 @given(service=_SERVICES, profile=st.sampled_from([None, "1g.5gb", "7g.40gb", "1g.10gb+me"]))
 def test_whatever_a_service_says_is_answered(service: dict[str, Any], profile: str | None) -> None:
     """Q02: no settings make the planner raise, and what is advised about memory is enough."""

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from catalogue.models import MODELS
 from planner.training.advice import smallest_change, smallest_world
@@ -65,7 +65,6 @@ def test_activations_of_one_sequence_bound_every_number_of_nodes() -> None:
     assert smallest_world(job, LLAMA_70B, Layout(data=8), 80, 8) is None
 
 
-@settings(max_examples=50, deadline=None)
 @given(job=JOBS, layout=LAYOUTS, name=NAMES)
 def test_advice_is_true_and_smallest(job: Job, layout: Layout, name: str) -> None:
     """C01: what is advised fits, keeps the GPUs and at least the batch, and is nothing where the job fits as it is."""

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -356,7 +355,6 @@ _RUNS = st.fixed_dictionaries(
 )
 
 
-@hypothesis.settings(max_examples=60, deadline=None)
 @given(run=_RUNS)
 def test_whatever_a_run_says_is_answered(run: dict[str, Any]) -> None:
     """C01: no settings make the planner raise, and every finding names a path, an input and what to type."""
