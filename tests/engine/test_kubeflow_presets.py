@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.scale]
 def test_a_gang_runs_and_four_trials_have_a_winner_beside_it(name: str) -> None:
     if preset(name)["platform"]["kind"] == "metal" and (lacking := missing()):
         pytest.skip(lacking)
-    found = rehearsed(name, Console(file=io.StringIO(), width=200))
+    found = rehearsed(name, Console(file=io.StringIO(), width=200), within=3600)
     assert "gang llama-3-1-70b 24/24" in found.ran
     assert "4 trials of learning-rates, best learning-rate" in found.ran
     assert found.gpus == 32 * 8

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,8 +16,10 @@ from rich.console import Console
 
 from rehearsal import places, supervisor
 from rehearsal.command import apply, removal
+from rehearsal.command.errors import CommandError
 from rehearsal.command.meter import Meter
 from rehearsal.command.session import Session, kubeconfigs, open_session
+from rehearsal.engine.run import EngineError
 from rehearsal.engine.view import ClusterView
 from rehearsal.kube.client import Kube
 from tests.engine.trees import Tree
@@ -27,13 +30,15 @@ KATIB = "kubeflow.org/v1beta1"
 GPU = "nvidia.com/gpu"
 
 
-class RehearsalError(Exception):
-    """What is not as it should be, in sentences."""
+class OverTimeError(EngineError):
+    """The time of one rehearsal is over; its engine is ended at once."""
 
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What one rehearsal came to; seconds of `up` (with all that it waits for), the second preview, and `down`."""
+    """What one rehearsal came to; seconds of `up` (with all that it waits for), the second preview, and `down`: None of
+    what it did not come to.
+    """
 
     name: str
     nodes: int
@@ -42,25 +47,67 @@ class Rehearsed:
     resources: int
     ran: str
     up: float
-    preview: float
-    down: float
     peak_gib: float
+    preview: float | None = None
+    down: float | None = None
 
 
-def rehearsed(name: str, screen: Console) -> Rehearsed:
-    """Rehearse a shipped stack or preset in a tree of its own. Raises RehearsalError, CommandError or EngineError."""
+class RehearsalError(Exception):
+    """What is not as it should be, in sentences, and how far the rehearsal had come: None if not through `up`."""
+
+    def __init__(self, text: str, came: Rehearsed | None = None) -> None:
+        super().__init__(text)
+        self.came = came
+
+
+def rehearsed(name: str, screen: Console, within: float) -> Rehearsed:
+    """Rehearse a shipped stack or preset in a tree of its own, in so many seconds. Raises RehearsalError."""
     with TemporaryDirectory(prefix=f"gpucluster-{name}-") as scratch, pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPUCLUSTER_HOME", f"{scratch}/state")
         tree, text = Tree.copy(Path(scratch) / "tree"), stacks.text(name)
         (tree.root / f"Pulumi.{name}.yaml").write_text(text, encoding="utf-8")
         directory, meter = places.site(name, tree.root), Meter()
         try:
-            return _whole(open_session(name, tree.root, name, screen, meter), name, text)
+            with _ended_after(within):
+                return _whole(open_session(name, tree.root, name, screen, meter), name, text)
+        except (CommandError, EngineError) as error:
+            raise RehearsalError(str(error)) from error
         finally:
             supervisor.stop(directory.path)
 
 
+@contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """Raises OverTimeError in what runs inside, once the time is over; in the main thread, where signals come."""
+
+    def over(*_: object) -> None:
+        raise OverTimeError(f"not to its end within {seconds:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def _whole(session: Session, name: str, text: str) -> Rehearsed:
+    came = _up(session, name, text)
+    try:
+        came = replace(came, ran=", ".join(filter(None, (came.ran, *_trials(session)))))
+        came = replace(came, preview=_previewed(session, name))
+        came = replace(came, down=_down(session))
+    except (RehearsalError, CommandError, EngineError) as error:
+        raise RehearsalError(str(error), _peaked(came, session)) from error
+    return _peaked(came, session)
+
+
+def _peaked(came: Rehearsed, session: Session) -> Rehearsed:
+    return replace(came, peak_gib=max(phase.peak for phase in session.meter.phases) / 2**30)
+
+
+def _up(session: Session, name: str, text: str) -> Rehearsed:
     began = time.monotonic()
     outcome = apply.up(session, text)
     views, missing = apply.wait_until_running(session)
@@ -68,27 +115,34 @@ def _whole(session: Session, name: str, text: str) -> Rehearsed:
     if missing:
         raise RehearsalError(f"{name} does not run: {'; '.join(missing)}")
     (view,) = views
-    gpus, ran = _gpus(session), ", ".join([*_running(view), *_trials(session)])
+    return Rehearsed(
+        name=name,
+        nodes=len(view.nodes),
+        gpus=_gpus(session),
+        hosts=len(session.program.account(text).machines),
+        resources=sum(outcome.record.changes.values()),
+        ran=", ".join(_running(view)),
+        up=up,
+        peak_gib=0,
+    )
+
+
+def _previewed(session: Session, name: str) -> float:
+    """Seconds of a preview that has nothing to do."""
     again = session.engine.preview("--expect-no-changes")
     changed = again.record.operations()
     if again.status or changed:
         raise RehearsalError(f"{name}: the second preview shows changes: {changed or again.explain()}")
+    return again.seconds
+
+
+def _down(session: Session) -> float:
+    """Seconds until nothing is left."""
     began = time.monotonic()
     removal.destroy(session)
     removal.prove_empty(session)
     session.stop()
-    return Rehearsed(
-        name=name,
-        nodes=len(view.nodes),
-        gpus=gpus,
-        hosts=len(session.program.account(text).machines),
-        resources=sum(outcome.record.changes.values()),
-        ran=ran,
-        up=up,
-        preview=again.seconds,
-        down=time.monotonic() - began,
-        peak_gib=max(phase.peak for phase in session.meter.phases) / 2**30,
-    )
+    return time.monotonic() - began
 
 
 def _running(view: ClusterView) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tests.graph.stackfiles import ROOT
@@ -16,8 +17,12 @@ HEAD = (
 )
 
 
-def row(found: Rehearsed) -> str:
-    """One line of the table."""
+WHY_LETTERS = 200
+_LOG = re.compile(r" \(log: [^)]*\)")
+
+
+def row(found: Rehearsed, why: str = "") -> str:
+    """One line of the table; `why` is what it did not pass at."""
     racked = f", {found.hosts} hosts over SSH" if found.hosts else ""
     ran = found.ran or "the platform alone"
     changed = stacks.CHANGED.get(found.name)
@@ -25,18 +30,27 @@ def row(found: Rehearsed) -> str:
         f"`{found.name}`",
         f"{found.nodes} nodes with {found.gpus} GPUs{racked}",
         f"{found.resources}",
-        ran + (f" ({changed})" if changed else ""),
-        f"{found.up:.0f}",
-        f"{found.preview:.0f}",
-        f"{found.down:.0f}",
+        ran + (f" ({changed})" if changed else "") + (f"; {_short(why)}" if why else ""),
+        *("" if seconds is None else f"{seconds:.0f}" for seconds in (found.up, found.preview, found.down)),
         f"{found.peak_gib:.1f}",
     )
     return f"| {' | '.join(cells)} |"
 
 
+def failed(name: str, why: str, came: Rehearsed | None) -> str:
+    """The line of a stack that did not pass: how far it came, and why no further."""
+    return missing(name, _short(why)) if came is None else row(came, why)
+
+
 def missing(name: str, why: str = "not by this command yet") -> str:
     """The line of a stack of which nothing is known."""
     return f"| `{name}` | | | {why} | | | | |"
+
+
+def _short(why: str) -> str:
+    """A sentence that fits into a cell."""
+    words = " ".join(_LOG.sub("", why).replace("|", "/").split())
+    return f"does not pass: {words if len(words) <= WHY_LETTERS else words[:WHY_LETTERS] + '…'}"
 
 
 def rows(page: str) -> dict[str, str]:

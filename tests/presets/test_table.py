@@ -1,12 +1,15 @@
 """Every shipped stack and preset has been rehearsed whole, and plans as it was."""
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from planner.plan import plan
 from settings.load import from_sections
 from settings.presets import preset
-from tests.presets import stacks, table
-from tests.presets.rehearsing import Rehearsed
+from tests.presets import __main__, rehearsing, stacks, table
+from tests.presets.rehearsing import RehearsalError, Rehearsed
 
 FOUND = Rehearsed(
     name="lab-metal", nodes=3, gpus=2, hosts=5, resources=165, ran="", up=61.4, preview=4.6, down=20.0, peak_gib=2.04
@@ -28,6 +31,34 @@ def test_a_row_is_put_in_its_place_and_replaced_and_what_has_none_says_so() -> N
     assert more.startswith(f"before\n{table.BEGIN}\n{table.HEAD[0]}\n")
     assert more.endswith(f"{table.END}\nafter\n")
     assert table.rows(table.changed(more, {"mid": "| `mid` | c |"})) == {**found, "mid": "| `mid` | c |"}
+
+
+def test_what_did_not_pass_says_how_far_it_came_and_why_no_further(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    came = replace(FOUND, down=None)
+
+    def ends(name: str, screen: object, within: float) -> Rehearsed:
+        raise RehearsalError(f"not to its end | within {within:.0f} s (log: /tmp/x/pulumi.log)", came)
+
+    written: dict[str, str] = {}
+    monkeypatch.setattr(__main__, "rehearsed", ends)
+    monkeypatch.setattr(table, "write", written.update)
+    assert __main__.main(["lab-metal", "--within", "60"]) == 1
+    why = "does not pass: not to its end / within 60 s"
+    assert written == {
+        "lab-metal": LINE.replace("the platform alone", f"the platform alone; {why}").replace("| 20 | ", "|  | ")
+    }
+    assert "not to its end" in capsys.readouterr().out
+    assert table.failed("lab-metal", "x" * 300, None) == f"| `lab-metal` | | | does not pass: {'x' * 200}… | | | | |"
+
+
+def test_a_rehearsal_that_takes_too_long_is_ended_and_a_later_one_is_not() -> None:
+    with pytest.raises(rehearsing.OverTimeError, match="not to its end within 0 s"), rehearsing._ended_after(0.01):
+        time.sleep(10)
+    with rehearsing._ended_after(0.01):
+        pass
+    time.sleep(0.02)
 
 
 @pytest.mark.parametrize("name", stacks.NAMES)
