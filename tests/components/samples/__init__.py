@@ -22,7 +22,7 @@ from tests.components.samples.aws_nodes import DEPLOYER, ENA, cluster_args, pool
 from tests.components.samples.common import CLI, Make, Options, built, done
 from tests.components.samples.gateway import page_args, sign_in_args
 from tests.components.samples.kubeflow import experiment_args, pipelines_store
-from tests.components.samples.metal import HOST_KEY, LOGIN, host_args
+from tests.components.samples.metal import HOST_KEY, LOGIN, host_args, machines_args
 from tests.components.samples.monitoring import BOARD, monitoring_args
 from tests.components.samples.platform import FILE, external_secret_args
 from tests.components.samples.serving import SCALING, engine, hub_args, service_args, smoke_args, triton_args
@@ -60,6 +60,7 @@ __all__ = [
     "hub_args",
     "job_args",
     "lustre_args",
+    "machines_args",
     "mlflow_args",
     "monitoring_args",
     "network_args",
