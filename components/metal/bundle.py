@@ -49,7 +49,7 @@ CONCERNS = (
 def chosen(*names: str) -> tuple[str, ...]:
     """The concerns of these names in their order. Raises ValueError for one that there is not."""
     if unknown := sorted(set(names) - set(CONCERNS)):
-        raise ValueError(f"no concern is called {', '.join(unknown)}; known: {', '.join(CONCERNS)}")
+        raise ValueError(f"unknown concern {', '.join(unknown)}; known: {', '.join(CONCERNS)}")
     return tuple(each for each in CONCERNS if each in names)
 
 
@@ -63,7 +63,9 @@ def header(variables: Mapping[str, str]) -> str:
     """The variables as assignments. Values may hold anything but NUL; names are those of shells."""
     for name, value in variables.items():
         if not name.isidentifier() or name != name.upper() or "\0" in value:
-            raise ValueError(f"{name} is no variable of a bundle: capitals, digits and _, and a value without NUL")
+            raise ValueError(
+                f"{name} is not a valid variable of a bundle: capitals, digits and _, and a value without NUL"
+            )
     return "".join(f"GPUCLUSTER_{name}={shlex.quote(variables[name])}\n" for name in sorted(variables))
 
 

@@ -113,7 +113,7 @@ def test_a_preview_asks_nobody_lf05(door: Door, monkeypatch: pytest.MonkeyPatch)
     ("answer", "words"),
     [
         (STRANGER, r"after 60 s \(401 Unauthorized\): no access entry names who deploys"),
-        (KNOWN, r"\(known, but without rights\): the access entry has no policy that administers"),
+        (KNOWN, r"\(authenticated, but without permissions\): the access entry has no policy that administers"),
     ],
 )
 def test_who_is_never_let_in_is_told_what_to_change_lf05(door: Door, answer: tuple[int, bool], words: str) -> None:
