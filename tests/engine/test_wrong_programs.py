@@ -213,7 +213,7 @@ def allocatable(nodes: Mapping[str, Sequence[Object]], pool: str, resource: str)
 
 
 def test_without_an_access_entry_nothing_of_kubernetes_is_tried_lf05(locked_out: Step) -> None:
-    said = "has not admitted the deployer after 60 s (401 Unauthorized): no access entry names who deploys"
+    said = "has not admitted the deployer after 60 s (401 Unauthorized): the deployer has no access entry"
     assert said in locked_out.outcome.explain()
 
 

@@ -239,7 +239,7 @@ def test_a_release_is_deployed_and_what_its_chart_brought_is_there() -> None:
     stands = live(spec={"replicas": 1}, status={"readyReplicas": 0})
     assert "has 0 of 1 replicas ready" in said(item, Secret=[release()], **rest, Deployment=[stands])[0]
     assert said(item, Secret=[release()], **rest, Deployment=[live("other")]) == [
-        "deployment inference/web is declared by release op and not there: "
+        "deployment inference/web is declared by release op but missing: "
         "it was deleted; a refresh, then `up`, recreates it"
     ]
     failed = release("failed", description="timed out")
