@@ -1,4 +1,4 @@
-"""Proof that a new cluster lets its deployer in, before the Kubernetes provider asks it for anything.
+"""Waits until a new cluster admits its deployer, before the Kubernetes provider connects.
 
 An access entry takes some seconds to reach the API servers (EKS user guide, "Grant IAM users access to Kubernetes with
 EKS access entries": eventually consistent), and the provider asks once, when it is configured: one 401 there fails

@@ -1,4 +1,4 @@
-"""What a machine is prepared by: one text for bash, which comes over one connection on standard input.
+"""The bundle that prepares a machine: one bash script, sent over one SSH connection on standard input.
 
 It begins with variables, goes on with the functions of `node/host/`, and ends with one call. Nothing runs before that
 last line has arrived, so a connection that is cut on the way changes nothing. The one argument is what to do: `apply`
