@@ -87,8 +87,8 @@ ROUTES = [
     Case("nodes_reach_out", routed_inline("10.0.0.0/8"), "no outbound route"),
     Case("nodes_reach_out", gone("network-subnet-gpu-use2-az1-routes"), "no outbound route"),
     Case("nodes_reach_out", put("network-subnet-gpu-use2-az1-routes", "subnetId", "subnet-0"), "no outbound route"),
-    Case("nodes_reach_out", gone("network-public-default-route"), "no route to an internet gateway"),
-    Case("nodes_reach_out", put("network-nat", "subnetId", "subnet-e06377e252e19d046"), "no route to an", False),
+    Case("nodes_reach_out", gone("network-public-default-route"), "without a route to an internet gateway"),
+    Case("nodes_reach_out", put("network-nat", "subnetId", "subnet-e06377e252e19d046"), "without a route to an", False),
     Case(
         "nodes_reach_out",
         both(
