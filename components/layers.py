@@ -1,4 +1,4 @@
-"""The layers of the architecture as components (A01): every other component is the child of one of them.
+"""The architecture's layers as components (A01): every other component is the child of one.
 
 They hold no resources of their own. A preview, a state file and a graph thus read as the picture in the README does:
 what carries traffic, what computes, what stores, what runs the cluster, what decides who runs, what watches, and what

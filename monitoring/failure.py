@@ -52,11 +52,11 @@ class Action:
     def told(self) -> str:
         """The action in one line of an alert's description: Prometheus fills in the labels that the alert has."""
         typed = re.sub(
-            rf"\b({'|'.join(_LABELS)})\b",
+            rf"\b({'|'.join(_LABELS)})\b(?!=)",
             lambda found: f'{{{{ or $labels.{_LABELS[found[1]]} "{found[1]}" }}}}',
             self.command or f"{self.query} (in Prometheus)",
         )
-        return f"{self.say}{'' if self.say.endswith('?') else ':'} {typed}"
+        return f"{self.say[0].lower()}{self.say[1:]}{'' if self.say.endswith('?') else ':'} {typed}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class Failure:
             },
             "annotations": {
                 "summary": self.summary,
-                "description": f"{self.meaning}\nFirst: {self.actions[0].told}",
+                "description": f"{self.meaning}\nFirst, {self.actions[0].told}",
                 "runbook_url": f"{runbooks.rstrip('/')}/{self.page}",
             },
         }

@@ -154,7 +154,7 @@ def no_public_ingress(graph: Graph) -> Iterator[Finding]:
     remedy="set metadata_options: http_tokens=required, http_put_response_hop_limit=1; pods use pod identity",
 )
 def instances_hardened(graph: Graph) -> Iterator[Finding]:
-    """Instance metadata needs a session (IMDSv2) and is reachable from the host only; pods use pod identity."""
+    """Instance metadata requires IMDSv2 and is reachable from the host only; pods use pod identity."""
     for template in graph.of_type("aws:ec2/launchTemplate:LaunchTemplate"):
         options = template.inputs.get("metadataOptions") or {}
         if options.get("httpTokens") != "required" or options.get("httpPutResponseHopLimit") != 1:

@@ -11,7 +11,7 @@ Word = Annotated[str, Matching(r"[a-z]+(-[a-z]+)*", "small letters and '-'")]
 
 
 class OwnThreshold(Section):
-    """A number in place of the table's, and its source: a contract, a measurement, a data sheet."""
+    """An overridden threshold and its source: a contract, a measurement, a data sheet."""
 
     failure: Annotated[Word, Field(description="the page's name in docs/runbooks, such as gpu-hot")]
     limit: Annotated[Word, Field(description="the limit's name on that page, such as celsius")]

@@ -30,7 +30,7 @@ from settings.zones import zone_prefix
 
 
 class Access(Section):
-    """The way to the private endpoint: from a network that the site connects to the VPC, or from inside the VPC."""
+    """How deployers reach the private endpoint: from a network connected to the VPC, or from inside the VPC."""
 
     via: Annotated[
         Literal["peering", "transit-gateway", "vpn", "inside"],
@@ -53,7 +53,7 @@ class Access(Section):
 
 
 class Aws(Section):
-    """Where on AWS the cluster lives. Every GPU node, reservation and file system shares `gpu_zone`."""
+    """The cluster's place on AWS. All GPU nodes, reservations and file systems are in `gpu_zone`."""
 
     kind: Literal["aws"]
     region: Region
@@ -117,7 +117,7 @@ class Aws(Section):
 
 
 class AuditLog(Section):
-    """The control plane's log, who did what among it, that stays when the stack goes."""
+    """Control-plane and audit logs that outlive the stack."""
 
     key_arn: Annotated[
         KeyArn,
@@ -146,7 +146,7 @@ class AwsSecurity(Section):
 
 
 class SpendingAlerts(Section):
-    """Who is told of what the stack really costs, by AWS Budgets and by Cost Anomaly Detection."""
+    """Alerts on the stack's actual cost, by AWS Budgets and Cost Anomaly Detection."""
 
     monthly_usd: Annotated[float, Field(gt=0, le=100_000_000, description="cost per month at which alerts are sent")]
     percents: Annotated[

@@ -14,7 +14,7 @@ from settings.types import Cidr
 
 
 class FlowLogs(Section):
-    """Records of which address spoke with which one, accepted or rejected: in CloudWatch Logs, with the stack's key."""
+    """VPC flow logs, accepted or rejected traffic, in CloudWatch Logs, encrypted with the stack's key."""
 
     retention_days: LogDays = 30
     traffic: Annotated[Literal["all", "accept", "reject"], Field(description="which traffic is recorded")] = "all"
@@ -24,7 +24,7 @@ Nat = Literal["none", "one", "per-zone"]
 
 
 class VpcNetwork(Section):
-    """The VPC beyond its subnets."""
+    """Features of the VPC besides its subnets."""
 
     pod_cidr: Annotated[
         Cidr | None,

@@ -20,7 +20,7 @@ from settings.types import (
 
 
 class Reservation(Section):
-    """A capacity block that was bought: AWS ends it at 11:30 UTC of `end`, and takes the nodes half an hour before."""
+    """A purchased capacity block: it ends at 11:30 UTC on `end`, and EC2 terminates its nodes half an hour before."""
 
     id: ReservationId
     zone: ZoneId
@@ -35,7 +35,7 @@ class Reservation(Section):
 
 
 class BlockShare(Reservation):
-    """One of several blocks of a pool, and how many of the pool's nodes it holds."""
+    """One of a pool's several blocks, and the number of the pool's nodes in it."""
 
     count: Annotated[int, Field(ge=1, le=4096, description="number of the pool's nodes in this block")]
 

@@ -81,7 +81,7 @@ class ObjectStore(Section):
 
 
 class SourceBucket(Section):
-    """A bucket that weights or datasets are copied from. Names are the world's: who owns one decides what is served."""
+    """A bucket that weights or datasets are copied from. Bucket names are global: its owner decides what is served."""
 
     bucket: BucketName
     owner: Annotated[

@@ -10,8 +10,8 @@ from settings.types import Day, ReservationId, ZoneId
 
 
 class CapacityReservation(Section):
-    """An On-Demand Capacity Reservation: one that stands, or one of the stack's. All of its `count` instances are paid
-    for from its first hour.
+    """An On-Demand Capacity Reservation, existing or created by the stack. All `count` instances are paid for from
+    the start.
     """
 
     id: Annotated[

@@ -27,7 +27,7 @@ def _of_a_vpc(value: str) -> str:
 
 
 class ExistingSubnet(Section):
-    """A subnet of the VPC, in one role. One that plays several roles is named once for each."""
+    """A subnet of the VPC in one role; list a subnet with several roles once for each."""
 
     id: Annotated[SubnetId, Field(description="of a subnet of the VPC")]
     role: Annotated[Literal["control-plane", "system", "gpu", "public"], Field(description="what is put there")]
@@ -38,7 +38,7 @@ class ExistingSubnet(Section):
 
 
 class ExistingVpc(Section):
-    """The VPC that the cluster stands in. Its routes, gateways and subnets stay as they are, and outlive the stack."""
+    """The existing VPC of the cluster. Its routes, gateways and subnets are not changed, and outlive the stack."""
 
     vpc_id: Annotated[VpcId, Field(description="of a VPC of the account, in platform.region")]
     subnets: Annotated[

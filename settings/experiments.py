@@ -65,7 +65,9 @@ def _wrong_with(low: float, high: float, step: float | None, scale: Scale) -> li
 
 
 class Parameter(Section):
-    """What trials differ in: `--NAME=VALUE` at the end of the run's own arguments, of exactly one kind of values."""
+    """A parameter that trials vary: passed as `--NAME=VALUE` after the run's arguments, with exactly one kind of
+    values.
+    """
 
     name: Annotated[Flag, Field(description="a flag of the run's script, without its dashes")]
     float_range: FloatRange | None = None
@@ -96,7 +98,7 @@ class Parameter(Section):
 
 
 class Objective(Section):
-    """The metric that the trials are compared by. One that reaches `until` ends the experiment."""
+    """The metric to optimise. A trial that reaches `until` ends the experiment."""
 
     metric: Annotated[Metric, Field(description="as the script prints it, NAME=VALUE; framework reference prints loss")]
     best: Annotated[Literal["lowest", "highest"], Field(description="which value wins")] = "lowest"
@@ -107,7 +109,7 @@ class Objective(Section):
 
 
 class Search(Section):
-    """How the next values are chosen. `resource` and `reduction` are Hyperband's alone."""
+    """The search algorithm. `resource` and `reduction` apply to Hyperband only."""
 
     name: Algorithm = "tpe"
     resource: Annotated[
@@ -134,9 +136,8 @@ class Search(Section):
 
 
 class EarlyStopping(Section):
-    """Trials that are worse than the others were at that point are ended, once `after_trials` have succeeded.
-
-    What is compared is the first `after_reports` values of the metric, on the average of each trial.
+    """Stops trials that are worse than the others were at that point, once `after_trials` have succeeded. It
+    compares each trial's average over the first `after_reports` values of the metric.
     """
 
     after_trials: Annotated[int, Field(ge=1, le=1000)] = 3
@@ -144,7 +145,7 @@ class EarlyStopping(Section):
 
 
 class Trials(Section):
-    """How many there are at once, in all, and how many may fail before the experiment has."""
+    """Numbers of trials: in parallel, in total, and failed before the experiment fails."""
 
     parallel: Annotated[int, Field(ge=1, le=1000)] = 1
     most: Annotated[int, Field(ge=1, le=10_000)]
@@ -167,7 +168,7 @@ ExperimentName = Annotated[Name, Field(max_length=40)]
 
 
 class Experiment(Section):
-    """Trials of `run` with other parameters. Each is a gang of its own that gives way to runs of priority training."""
+    """Trials of `run` with other parameters. Each is a gang that runs of priority training may preempt."""
 
     name: ExperimentName
     run: Annotated[Name, Field(description="the run of training.runs that trials are copies of")]
@@ -202,7 +203,7 @@ class Experiment(Section):
 
 
 class TrialDatabase(Section):
-    """What keeps the metrics of trials: MySQL on a volume of the cluster."""
+    """Database of trial metrics: MySQL on a volume of the cluster."""
 
     secret: Annotated[SecretKey, Field(description="the secret of this file that holds its password")] = TRIAL_DATABASE
     gib: Annotated[int, Field(ge=1, le=16_384)] = 10

@@ -8,7 +8,7 @@ from settings.sections import Section
 
 
 class Racks(Section):
-    """Equal racks. `power_kw` is what the room lets one of them draw."""
+    """Equal racks. `power_kw` is the power limit of one rack."""
 
     count: Annotated[int, Field(ge=1, le=4096)]
     units: Annotated[int, Field(ge=1, le=60)] = 42
@@ -24,7 +24,7 @@ class Circuit(Section):
 
 
 class Ups(Section):
-    """Batteries: their energy, and how long they carry what they cover."""
+    """Batteries: their energy, and how long they carry the load."""
 
     kwh: Annotated[float, Field(gt=0, le=1_000_000)]
     minutes: Annotated[float, Field(gt=0, le=10_080)]
@@ -35,7 +35,7 @@ MOST_FLOW_LPM = 10_000_000
 
 
 class CoolingSection(Section):
-    """How heat leaves the room. Flow (litres per minute) and warming (kelvin) are of the liquid loops."""
+    """Cooling of the room. Flow (litres per minute) and temperature rise (kelvin) apply to liquid loops."""
 
     kind: Literal["air", "dlc", "immersion"]
     capacity_kw: Annotated[float, Field(gt=0, le=1_000_000)]

@@ -10,7 +10,7 @@ from settings.types import Image, Name
 
 
 class FollowUp(Section):
-    """A job on the newest whole checkpoint of a run: every so often while there are new ones, or once when it ended.
+    """A job on a run's newest complete checkpoint: periodically for new ones, or once after the run has ended.
 
     Its script finds the checkpoint at `CHECKPOINT_PATH`, and leaves what it made in `RESULTS_DIR` or at `RESULTS_URI`.
     """

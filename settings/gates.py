@@ -10,7 +10,7 @@ _WEEK = 7
 
 
 class Gates(Section):
-    """What measures the nodes of training pools with a fabric before runs come to them."""
+    """Tests of training nodes with a fabric, before runs are scheduled to them."""
 
     minutes: Annotated[
         int, Field(ge=5, le=120, description="longest duration of a test, the wait for nodes included")

@@ -13,8 +13,8 @@ Directory = Annotated[str, Matching(r"https://[^\s/]+/\S+", "the https address o
 
 
 class Issuer(Section):
-    """Who signs certificates. `acme` is a public authority: before it signs, it asks the hostname for a token over
-    plain http (HTTP-01), or with a `zone` the name service (DNS-01), so that it need not reach the gateway.
+    """Who signs certificates. `acme` is a public authority: it validates the hostname over plain http (HTTP-01),
+    or, with a `zone`, by DNS (DNS-01), for which it need not reach the gateway.
     `private-ca` is one of the stack's own: callers have to be given its certificate.
     """
 
@@ -49,7 +49,7 @@ class Issuer(Section):
 class Gateway(Section):
     """One gateway for all public services, each with a hostname, TLS and a limit of requests, and for people's pages.
 
-    A service is at NAME.DOMAIN unless it names its hostname; DNS has to lead there, which is not the program's.
+    A service is at NAME.DOMAIN unless it names its hostname; Point DNS at it yourself.
     """
 
     domain: Annotated[Hostname, Field(description="parent domain of the services' hostnames")]

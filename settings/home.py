@@ -8,7 +8,7 @@ from settings.sections import Section
 
 
 class Home(Section):
-    """EFS for what people write themselves: code, environments, results. Datasets and checkpoints stay on Lustre.
+    """EFS home directories: code, environments, results. Datasets and checkpoints stay on Lustre.
 
     Where the section is, the namespace `training` and each team's has a claim `home` on a directory of its own.
     """

@@ -58,7 +58,7 @@ Login = Annotated[str, Matching(r"[a-z_][-a-z0-9_]{0,31}", "the name of a user")
 
 @dataclass(frozen=True)
 class Member:
-    """One machine of a range: what the range says of it alone. `place` is where the stack file has the range."""
+    """One machine of a range, with its own values. `place` is where the stack file has the range."""
 
     name: str
     place: int
@@ -142,7 +142,7 @@ class Hosts(Section):
             if len(written) != count and (written or key == "hostKeys"):
                 each = "an SSH server with an unknown host key could be any machine; " if key == "hostKeys" else ""
                 problems.append(
-                    ((key,), f"has {len(written)} for {count} machines ({self.name}); {each}name one for each")
+                    ((key,), f"has {len(written)} for {count} machines ({self.name}); {each}give one for each")
                 )
         if self.bmc_fingerprints and self.bmc is None:
             problems.append((("bmcFingerprints",), "needs the controllers' addresses; add bmc"))
@@ -205,8 +205,8 @@ ControllerUser = Annotated[str, Matching(r"[A-Za-z0-9][-A-Za-z0-9_.@]{0,31}", "t
 
 
 class Sensors(Section):
-    """Power supplies, fans and the air of each machine, which Prometheus is told by its controller, asked once a minute
-    from a node of the control plane.
+    """Metrics of power supplies, fans and inlet air, read from each machine's controller once a minute by a pod on
+    a control plane node.
     """
 
     user: Annotated[ControllerUser, Field(description="account that reads the sensors, of role ReadOnly")]
@@ -214,8 +214,8 @@ class Sensors(Section):
 
 
 class Controllers(Section):
-    """How management controllers (BMC) are asked over Redfish. The password of `user` is never in the file: who asks
-    has it in the environment.
+    """Access to management controllers (BMC) over Redfish. The password of `user` is never in the file: set it in
+    the environment.
     """
 
     user: Annotated[ControllerUser, Field(description="who asks them")]
@@ -243,14 +243,14 @@ class SharedMount(Section):
 
 
 class Loki(Section):
-    """Loki of the site, which takes the logs of pods and nodes."""
+    """The site's Loki, which receives the logs of pods and nodes."""
 
     host: Annotated[str, Matching(r"[A-Za-z0-9][-A-Za-z0-9.]{1,200}", "a host name or an address")]
     port: Annotated[int, Field(ge=1, le=65_535)] = 3100
 
 
 class Inventory(Section):
-    """The machines as they stand in their racks, and how they are reached. Without it the stack is planned only.
+    """The machines in their racks, and how to reach them. Without it the stack can only be planned.
 
     `endpoint` is an address of the management network that no machine has: the control plane's nodes hand it on.
     """

@@ -11,7 +11,7 @@ Kind = Literal["spot", "on-demand"]
 
 
 class Karpenter(Section):
-    """How a pool grows and shrinks with its pods: from no node to `max_count`, of `instance_type` or of others."""
+    """Autoscaling of a pool with its pods: from zero to `max_count` nodes, of `instance_type` or alternatives."""
 
     max_count: Annotated[int, Field(ge=1, le=1000, description="maximum number of nodes")]
     capacities: Annotated[

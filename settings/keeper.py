@@ -20,7 +20,7 @@ def _time_zone(value: str) -> str:
 
 
 class OffHours(Section):
-    """GPU pools stand from `start` to `end` on `days`, and have no nodes at any other time."""
+    """GPU pools run from `start` to `end` on `days`, and have no nodes at other times."""
 
     time_zone: Annotated[
         str,
@@ -39,7 +39,7 @@ class OffHours(Section):
 
 
 class Keeper(Section):
-    """What a stack on AWS does by itself, with nobody's laptop: warn, end, and sleep when nobody uses it."""
+    """Automation that runs in the account: warnings, a scheduled end, off-hours."""
 
     ends_at: Annotated[
         Moment | None, Field(description="when the stack ends; None = at midnight UTC after lifecycle.expiry")

@@ -20,13 +20,13 @@ VariableName = Annotated[
 
 
 class Elastic(Section):
-    """A run that goes on with fewer nodes: with `min_nodes` of them at least, with the run's `nodes` at most."""
+    """A run that continues with fewer nodes: at least `min_nodes`, at most the run's `nodes`."""
 
     min_nodes: Annotated[int, Field(ge=1, le=4096)]
 
 
 class Profile(Section):
-    """Steps of which rank 0 writes a profile."""
+    """The steps that rank 0 profiles."""
 
     from_step: Annotated[int, Field(ge=1, le=1_000_000_000)]
     to_step: Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -39,7 +39,7 @@ class Profile(Section):
 
 
 class Variable(Section):
-    """A variable of the network libraries that a run sets over what the platform sets."""
+    """A variable of the network libraries that a run overrides."""
 
     name: VariableName
     value: Annotated[str, Field(min_length=1, max_length=256)]

@@ -11,7 +11,7 @@ from settings.types import KubernetesMinor, Name, PrivateCidr
 
 
 class Metal(Section):
-    """Where the racks stand, and the ranges of the cluster's addresses."""
+    """The site, and the cluster's address ranges."""
 
     kind: Literal["metal"]
     site: Name
@@ -67,14 +67,14 @@ Metres = Annotated[float, Field(gt=0, le=10_000)]
 
 
 class CableLengths(Section):
-    """Lengths measured in the room, in metres, between the ends of a cable."""
+    """Measured cable lengths in metres."""
 
     node_to_leaf: Metres | None = None
     leaf_to_spine: Metres | None = None
 
 
 class FabricSection(Section):
-    """The compute fabric. `kind` has no default: network technology of the compute fabric is a decision."""
+    """The compute fabric. `kind` has no default: the network technology is a decision."""
 
     kind: Literal["infiniband", "roce", "ethernet"]
     switch: Annotated[str, Field(description="row of the switch catalogue")]
@@ -107,7 +107,7 @@ class FabricSection(Section):
 
 
 class MetalBudget(Section):
-    """What the planner refuses to exceed: the purchase, and the hour (power, and the purchase over its life)."""
+    """Limits that the planner enforces: the purchase, and the hourly cost (power, and the purchase over its life)."""
 
     max_purchase_usd: Annotated[float | None, Field(gt=0, le=100_000_000_000)] = None
     max_hourly_usd: Annotated[float | None, Field(gt=0, le=1_000_000)] = None

@@ -16,7 +16,7 @@ Bucket = Annotated[str, Matching(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name 
 class MetalLustre(Section):
     """Lustre on servers of the catalogue. `parity` is how a target's drives are grouped, such as 8+2.
 
-    Where the inventory names its machines and no `sharedFiles`, they are made its servers.
+    If the inventory lists its machines and no `sharedFiles`, they become its servers.
     """
 
     server: Annotated[str, Field(description="row of the storage server catalogue, for the object servers")]
@@ -47,7 +47,7 @@ class MetalLustre(Section):
 class Ceph(Section):
     """Ceph on servers of the catalogue, with copies (`replicas`) or with parity (`erasure`, such as 4+2).
 
-    Where the inventory names its machines, Rook runs it in the cluster: they are nodes that nothing else runs on.
+    If the inventory lists its machines, Rook runs Ceph on them, as dedicated nodes of the cluster.
     """
 
     server: Annotated[str, Field(description="row of the storage server catalogue")]
@@ -79,7 +79,7 @@ class Ceph(Section):
 
 
 class NfsHome(Section):
-    """NFS on one machine with mirrored drives, for what people write themselves: code, environments, results.
+    """NFS home directories on one machine with mirrored drives: code, environments, results.
 
     Where the section is, the namespace `training` and each team's has a claim `home` on a directory of its own.
     Datasets and checkpoints stay on the shared file system: all of NFS goes through this machine.

@@ -35,7 +35,9 @@ from settings.workloads import Scheduling, Training
 
 
 class Lifecycle(Section):
-    """Ownership and protection. `protect` marks production: it guards what holds data or is slow to get back."""
+    """Ownership and protection. `protect` marks production: it protects resources that hold data or take long to
+    recreate.
+    """
 
     owner: Annotated[str, Field(min_length=2, max_length=128)]
     cost_centre: Annotated[str, Field(min_length=1, max_length=128)]
@@ -50,7 +52,7 @@ class Lifecycle(Section):
 
 
 class Waiver(Section):
-    """One finding suppressed on purpose, until a day. Without `subject` it covers every finding of the rule."""
+    """A finding that is suppressed on purpose until a date. Without `subject` it covers every finding of the rule."""
 
     rule: RuleId
     subject: Annotated[str | None, Field(description="the image, pool, run or service that it applies to")] = None
@@ -59,7 +61,7 @@ class Waiver(Section):
 
 
 class Settings(Section):
-    """What every stack says, whatever it stands on. A stack file is read as one of the subclasses."""
+    """Settings common to all platforms. A stack file is read as one of the subclasses."""
 
     preset: Annotated[str | None, Field(description="a shipped stack that this file overrides")] = None
     example: Annotated[

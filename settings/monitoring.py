@@ -33,7 +33,7 @@ class Mail(Section):
 
 
 class Receiver(Section):
-    """Somebody who is told of alerts of a severity and of worse ones.
+    """A receiver of alerts of a severity and above.
 
     The secret is the address of an incoming webhook (slack), an integration key of the Events API v2 (pagerduty), an
     address that takes a POST (webhook), or the password of a mailbox (email).
@@ -67,7 +67,7 @@ class Logs(Section):
 
 
 class Isolation(Section):
-    """Nodes that an alert calls broken are cordoned by themselves, and come back ten minutes after it ended."""
+    """Nodes with a hardware or system alert are cordoned automatically, until ten minutes after it ends."""
 
     most: Annotated[
         int,

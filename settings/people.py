@@ -29,8 +29,8 @@ _GRAFANA = "grafana"
 
 
 class Page(Section):
-    """A page of the cluster that people of some groups see. One page may be there twice: for readers, and under another
-    name for those who change it.
+    """A page of the cluster that some groups may see. A page may be listed twice: for viewers, and under another
+    name for editors.
     """
 
     page: Annotated[
@@ -62,8 +62,8 @@ class Page(Section):
 
 
 class People(Section):
-    """Who vouches for people, and what they see. The issuer has a client of this stack's, which may send people back to
-    https://HOSTNAME/oauth2/callback of every page.
+    """Single sign-on: the issuer, and the pages that people may see. The stack's client at the issuer needs the
+    redirect URI https://HOSTNAME/oauth2/callback of every page.
     """
 
     issuer: Annotated[Issuer, Field(description="the OpenID Connect issuer")]

@@ -19,7 +19,7 @@ CompiledFile = Annotated[
 
 
 class Upload(Section):
-    """A compiled pipeline. It is uploaded anew, as a further version, when its content has changed."""
+    """A compiled pipeline. It is uploaded as a new version when its content has changed."""
 
     name: Annotated[Name, Field(description="its name in Kubeflow Pipelines")]
     file: Annotated[CompiledFile, Field(description="the compiled pipeline, as kfp's compiler writes it")]

@@ -9,7 +9,7 @@ from settings.types import MigProfile, Name
 
 
 class Pool(Section):
-    """A node pool. What one node is follows from the hardware that the platform's own pool names."""
+    """A node pool. A node's properties follow from the hardware that the platform's own pool names."""
 
     name: Name
     role: Literal["system", "training", "inference"]

@@ -18,7 +18,7 @@ RepositoryName = Annotated[
 
 
 class Repository(Section):
-    """A repository: a tag is pushed once and never moved, each push is scanned, old images go."""
+    """An image repository: immutable tags, scan on push, old images are deleted."""
 
     name: RepositoryName
     keep_images: Annotated[int, Field(ge=1, le=10_000, description="number of newest images that are kept")] = 100

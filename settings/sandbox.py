@@ -19,7 +19,7 @@ Folder = Annotated[
 
 
 class Sandbox(Section):
-    """gVisor's programs as you keep them: nodes fetch both at their first boot, and take nothing of another hash."""
+    """gVisor's binaries in your bucket: nodes fetch both at first boot, and install them only if the hashes match."""
 
     source: Annotated[Folder, Field(description="folder of your bucket with runsc and containerd-shim-runsc-v1")]
     runsc_sha256: Annotated[Sha256, Field(description="of the file runsc, for the pool's architecture")]

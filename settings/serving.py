@@ -94,7 +94,7 @@ RequestsPerMinute = Annotated[
 
 
 class Adapter(Section):
-    """A LoRA adapter that a service offers beside its model: who asks for the model `name` gets it."""
+    """A LoRA adapter that a service serves along with its model, under the model name `name`."""
 
     name: Name
     base: Annotated[str, Field(description="row of the model catalogue that it was trained on")]
@@ -106,7 +106,7 @@ class Adapter(Section):
 class Service(Section):
     """A vLLM service, under an autoscaler where replicas may change. Its model is copied to the file system once.
 
-    What is left out is left to vLLM: it reuses the cache of equal beginnings, and cuts long prompts into chunks.
+    Unset options keep vLLM's defaults: prefix caching and chunked prefill are on.
     """
 
     name: Name
@@ -193,7 +193,7 @@ class Service(Section):
 
 
 class Triton(Section):
-    """A Triton Inference Server: it serves the model repository below `models`, whatever frameworks they are of."""
+    """A Triton Inference Server: it serves the model repository at `models`, for any framework."""
 
     name: Name
     pool: Name

@@ -14,7 +14,7 @@ Weight = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class PriorityWeights(Section):
-    """What a waiting job's place in the queue is made of. Each part is between 0 and 1 before it is weighed."""
+    """Weights of a waiting job's priority; each factor is between 0 and 1."""
 
     age: Annotated[Weight, Field(description="how long the job has waited")] = 1000
     fair_share: Annotated[Weight, Field(description="how little its account has used of its share")] = 10_000

@@ -9,7 +9,7 @@ from settings.sections import Path, Section
 
 
 class Spot(Section):
-    """How a pool of `capacity: spot` gets its nodes: of further types, and on demand where there are none."""
+    """Options of a pool with `capacity: spot`: alternative types, and on-demand fallback."""
 
     instance_types: Annotated[
         tuple[str, ...],

@@ -56,14 +56,14 @@ Identity = Annotated[
 
 
 class Keyless(Section):
-    """A signature that names who made it, by a certificate of Fulcio's that the log of Rekor has seen."""
+    """Keyless signatures: the signer's identity in a Fulcio certificate, logged in Rekor."""
 
     issuer: Annotated[Issuer, Field(description="identity provider that the signer was known to")]
     identity: Annotated[Identity, Field(description="the signer, as its certificate names it")]
 
 
 class Signatures(Section):
-    """Whose signature every image of some namespaces has; admission refuses pods with others there."""
+    """Required image signatures in some namespaces; admission refuses other pods there."""
 
     key: Annotated[PublicKey | None, Field(description="public key of the signer")] = None
     keyless: Annotated[Keyless | None, Field(description="the signer by its identity, in place of a key")] = None

@@ -17,7 +17,7 @@ Guid = Annotated[
 
 @dataclass(frozen=True)
 class SwitchMember:
-    """One switch of a range: what the range says of it alone. `place` is where the stack file has the range."""
+    """One switch of a range, with its own values. `place` is where the stack file has the range."""
 
     name: str
     place: int
@@ -27,9 +27,9 @@ class SwitchMember:
 
 
 class Switches(Section):
-    """Switches of the compute fabric, called as in the cable list of the plan: where they stand, and who they are.
+    """Switches of the compute fabric, named as in the plan's cable list, with their location and identity.
 
-    A managed switch says its host name on the fabric; give it the name that the cable list has. One that is not managed
+    A managed switch reports its host name on the fabric; name it as in the cable list. One that is not managed
     says its model alone, and is known by its GUID.
     """
 

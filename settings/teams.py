@@ -18,9 +18,8 @@ GroupName = Annotated[
 
 
 class Member(Section):
-    """People of a team, by the group that their identity provider tells, or on AWS by the role or user that they are.
-
-    viewer looks; trainer also runs, stops and enters jobs; operator also has services, accounts and autoscaling.
+    """Members of a team, by a group of the identity provider, or on AWS by role or user. A viewer reads; a trainer
+    also creates, deletes and execs into jobs; an operator also manages services, service accounts and autoscaling.
     """
 
     role: Literal["viewer", "trainer", "operator"]
@@ -35,7 +34,7 @@ class Member(Section):
 
 
 class Team(Section):
-    """People with a namespace, a queue and a share of their own. Its namespace is called team-NAME."""
+    """A team with its own namespace (team-NAME), queue and quota."""
 
     name: Name
     queue: Annotated[Name, Field(description="one of scheduling.queues, not shared with another team")]

@@ -44,7 +44,7 @@ class Scheduling(Section):
 
 
 class Parallelism(Section):
-    """How a model is spread over the run's GPUs; `data` None is what the other degrees leave of them."""
+    """How a model is parallelised over the run's GPUs; `data` None = GPUs divided by the other degrees."""
 
     tensor: Degree = 1
     pipeline: Degree = 1
@@ -57,7 +57,7 @@ class Parallelism(Section):
 
 
 class Dataset(Section):
-    """Data that runs read. It is copied from `source` to a directory of its own on the shared file system, once."""
+    """Data that runs read. It is copied once from `source` to its own directory on the shared file system."""
 
     name: Name
     gb: Annotated[float, Field(gt=0, le=10_000_000, description="decimal GB of an epoch")]
@@ -75,9 +75,8 @@ class Reading(Section):
 
 
 class Expected(Section):
-    """What the site measured of a run, or was told of it: it replaces the planner's forecast, and is checked.
-
-    The planner holds the numbers against each other, against the run's GPUs and against its own forecast.
+    """Measured or promised performance of a run, which replaces the planner's forecast. The planner checks the
+    numbers against each other, the run's GPUs and its own forecast.
     """
 
     tokens_per_second: Annotated[float | None, Field(gt=0, le=1e12, description="of the whole run")] = None
@@ -114,7 +113,7 @@ RunName = Annotated[Name, reserved("default", owner="Kubernetes", what="the serv
 class TrainingRun(Section):
     """A gang-scheduled PyTorchJob: one pod per node of the pool, every GPU and fabric interface of the node.
 
-    With `model` the planner computes memory, checkpoints and time; the keys about it mean nothing without it.
+    With `model` the planner computes memory, checkpoints and time; keys that depend on it have no effect without it.
     """
 
     name: RunName

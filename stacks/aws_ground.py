@@ -1,4 +1,4 @@
-"""What an AWS stack stands on: the account, the network, the key, and the group of EFA traffic."""
+"""Foundations of an AWS stack: account, network, key, and the security group of EFA."""
 
 from dataclasses import dataclass
 

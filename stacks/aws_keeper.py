@@ -1,4 +1,4 @@
-"""What ends a stack on AWS by itself."""
+"""The keeper of a stack on AWS."""
 
 from dataclasses import asdict
 from pathlib import Path

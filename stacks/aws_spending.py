@@ -1,4 +1,4 @@
-"""Who is told of what a stack on AWS costs."""
+"""Cost alerts of a stack on AWS."""
 
 import pulumi
 

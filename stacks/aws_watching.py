@@ -1,4 +1,4 @@
-"""What watching a cluster on EKS takes: CloudWatch keeps its logs, AWS its control plane, and EFA counts by itself."""
+"""Monitoring of a cluster on EKS: logs go to CloudWatch, AWS runs the control plane, EFA has its own counters."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What comes from the object store to the shared file system before the workloads that read it."""
+"""Copies from the object store to the shared file system, before the workloads that read them."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What makes a node's devices schedulable: the GPU Operator, the fabric's plugins, and what shows that GPUs work."""
+"""Device plugins: the GPU Operator, the fabric's plugins, and checks that GPUs work."""
 
 import json
 from collections.abc import Mapping

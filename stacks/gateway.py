@@ -1,4 +1,4 @@
-"""The plan's way in from outside, on whichever platform: certificates, the gateway, and a route for each service."""
+"""The plan's gateway, on any platform: certificates, the gateway, and a route for each service."""
 
 from dataclasses import dataclass
 

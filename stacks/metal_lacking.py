@@ -1,4 +1,4 @@
-"""What a plan of on-premises machines leaves open that matters only once they are touched."""
+"""Settings that an on-premises stack needs to be deployed, but not to be planned."""
 
 from collections.abc import Iterator
 

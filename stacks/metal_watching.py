@@ -1,4 +1,4 @@
-"""What watching an on-premises cluster takes: Loki of the site keeps its logs, and its control plane is looked at."""
+"""Monitoring of an on-premises cluster: logs go to the site's Loki, and the control plane is scraped."""
 
 from dataclasses import dataclass
 

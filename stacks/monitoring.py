@@ -1,4 +1,4 @@
-"""What watches the cluster, on whichever platform: Prometheus and its exporters, who is told, and where logs go."""
+"""Monitoring on any platform: Prometheus and its exporters, alert receivers, and log collection."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""The table of failures as rules of this stack: what the plan expects stands in them."""
+"""Alert rules of this stack, from the table of failures and the plan's expectations."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""With whom the pods of each namespace speak: nobody but those named here (NW08)."""
+"""Network policies of each namespace: deny by default, with the connections named here (NW08)."""
 
 from collections.abc import Mapping, Sequence
 

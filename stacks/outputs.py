@@ -1,4 +1,4 @@
-"""Stack outputs: one per layer, with what a person wants to know or to type next."""
+"""Stack outputs: one per layer, with the values and commands that people need next."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Secrets that are kept outside of the stack file: what brings them into the cluster, and each where it is read."""
+"""Secrets from Secrets Manager: External Secrets, and each secret where it is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The plan's pages for people, on whichever platform: who asks them who they are, and a route to each page."""
+"""The plan's pages behind single sign-on, on any platform: oauth2-proxy, and a route to each page."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""With whom pages and whoever asks people speak: a page is reached through the gateway, and by nobody around it."""
+"""Network policies of pages and single sign-on: a page is reached through the gateway only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The platform contract: what services and workloads know of where they run, and no more.
+"""The platform contract: all that services and workloads know about where they run.
 
 A further platform is one file that returns a `Platform`. Nothing here names a vendor, and nothing that reads it may.
 """

@@ -1,4 +1,4 @@
-"""What runs on every platform before the first workload: namespaces, operators, the gang scheduler and its queues."""
+"""Services of every platform, before the first workload: namespaces, operators, the gang scheduler and its queues."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Namespaces where only signed images run: what checks them, and who comes after it."""
+"""Namespaces that admit only signed images: Kyverno, its policy, and what depends on it."""
 
 from collections.abc import Mapping
 

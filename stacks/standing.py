@@ -1,4 +1,4 @@
-"""What the last deployment left: a stack that would take its own control plane away is refused (LF18).
+"""The deployed control plane: a change that would replace it is refused (LF18).
 
 With the control plane goes everything on it, and an engine that replaces it deletes that first. AWS cannot move a
 cluster, rename it or give it another role or network (terraform-provider-aws internal/service/eks/cluster.go,

@@ -1,4 +1,4 @@
-"""Teams on any platform: namespaces, rights, queues and who is let in."""
+"""Teams on any platform: namespaces, RBAC, queues and members."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

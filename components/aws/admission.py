@@ -1,4 +1,4 @@
-"""Proof that a new cluster lets its deployer in, before the Kubernetes provider asks it for anything.
+"""Waits until a new cluster admits its deployer, before the Kubernetes provider connects.
 
 An access entry takes some seconds to reach the API servers (EKS user guide, "Grant IAM users access to Kubernetes with
 EKS access entries": eventually consistent), and the provider asks once, when it is configured: one 401 there fails
@@ -35,11 +35,11 @@ QUESTION = {
     "spec": {"resourceAttributes": {"verb": "create", "resource": "namespaces"}},
 }
 REMEDIES = {
-    401: "no access entry names who deploys: let `aws sts get-caller-identity` tell who that is, and deploy as the "
-    "principal of the entry, or name yours (security.deployerArn)",
-    403: "the access entry has no policy that administers the cluster: associate AmazonEKSClusterAdminPolicy",
-    0: "who deploys does not reach the endpoint: name your network in platform.publicAccessCidrs or platform.access, "
-    "and see that it is connected to the VPC if the endpoint is private",
+    401: "the deployer has no access entry: check `aws sts get-caller-identity`, and deploy as the principal of the"
+    " entry, or set yours (security.deployerArn)",
+    403: "the access entry lacks the administrator policy: associate AmazonEKSClusterAdminPolicy",
+    0: "the endpoint is unreachable from here: add your network to platform.publicAccessCidrs or platform.access,"
+    " and check that it is connected to the VPC if the endpoint is private",
 }
 
 
@@ -74,7 +74,7 @@ def await_admission(kubeconfig: dict[str, Any], clock: Callable[[], float] = tim
         except NotAdmittedError as error:
             if clock() > deadline:
                 raise pulumi.RunError(
-                    f"the Kubernetes API at {server} does not let the deployer in after {PATIENCE_SECONDS:.0f} s "
+                    f"the Kubernetes API at {server} has not admitted the deployer after {PATIENCE_SECONDS:.0f} s "
                     f"({error}): {REMEDIES.get(error.status, REMEDIES[0])}; then run again"
                 ) from None
             admissions = 0
@@ -91,7 +91,7 @@ def token(kubeconfig: dict[str, Any]) -> str:
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", None) or error
         raise pulumi.RunError(
-            f"`{' '.join(words)}` gives no token ({str(said).strip()}): install the AWS CLI and repair that"
+            f"`{' '.join(words)}` returns no token ({str(said).strip()}): install the AWS CLI, or fix what it reports"
         ) from None
     return str(json.loads(run.stdout)["status"]["token"])
 
@@ -115,4 +115,4 @@ def ask(kubeconfig: dict[str, Any], bearer: str) -> None:
     except (OSError, ValueError) as error:
         raise NotAdmittedError(0, f"no answer: {getattr(error, 'reason', error)}") from None
     if not allowed:
-        raise NotAdmittedError(403, "known, but without rights")
+        raise NotAdmittedError(403, "authenticated, but without permissions")

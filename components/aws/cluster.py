@@ -21,9 +21,9 @@ CLUSTER_POLICY = "arn:{0}:iam::aws:policy/AmazonEKSClusterPolicy"
 ADMIN_POLICY = "arn:{0}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 CLUSTER_NAME_LIMIT = 100
 WAYS_ROUND = (
-    "Another cluster would take this one away, and everything on it; nothing was touched. Take the change back; or "
-    "type pulumi destroy, then pulumi up; or build the new one beside it as another stack (pulumi stack init NAME), "
-    "move what runs, and destroy this one."
+    "This change would replace the cluster and delete everything on it, so nothing was touched. Revert the change;"
+    " or run pulumi destroy, then pulumi up; or build the new cluster as another stack (pulumi stack init NAME),"
+    " move the workloads, and destroy this one."
 )
 """What a person can do who wants what only a new control plane gives."""
 

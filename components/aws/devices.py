@@ -1,4 +1,4 @@
-"""What makes GPUs and EFA schedulable on EKS: the AMI brings the driver, a plugin offers the cards (L07, KJ33)."""
+"""Device plugins that make GPUs and EFA schedulable on EKS; the AMI brings the driver (L07, KJ33)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

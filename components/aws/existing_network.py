@@ -1,4 +1,4 @@
-"""A VPC that somebody else made, as the rest of the program sees it: nothing of it is registered or goes.
+"""An existing VPC, with the interface of `Network`: nothing of it is registered or destroyed.
 
 Its gateways, routes and endpoints are its owner's; `make doctor` reads whether they lead where nodes have to ask.
 """

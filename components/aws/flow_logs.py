@@ -1,4 +1,4 @@
-"""Who spoke with whom in the VPC, in CloudWatch Logs: a group with an end, and the role that its records come by.
+"""VPC flow logs in CloudWatch Logs: a log group with retention, and the role that delivers the records.
 
 The role makes no log group: records that come late would make it again, unencrypted, when a destroy has taken it
 (terraform-aws-vpc, vpc-flow-logs.tf, leaves CreateLogGroup out too). The log service uses the key by itself, as the

@@ -1,4 +1,4 @@
-"""EFS for people's own files: encrypted, mounted in every zone over TLS only, a directory for each namespace.
+"""EFS home directories: encrypted, mounted in every zone over TLS only, one directory per namespace.
 
 Whoever mounts comes by an access point, which shows its own directory as the root and makes every file its user's. The
 file system's policy lets nobody in by another way, and nobody without TLS, so a pod that reaches the address alone

@@ -60,7 +60,7 @@ def same_account(account: str, args: ImageCacheArgs) -> str:
     """The account that is deployed to. Raises ValueError if the images are named at another one's registry."""
     if account != args.registry_account:
         raise ValueError(
-            f"gpucluster:supply.registry is of the account {args.registry_account}, and the stack is deployed to "
-            f"{account}: name that account's registry, or remove supply.cache"
+            f"gpucluster:supply.registry belongs to account {args.registry_account}, but the stack is deployed to "
+            f"{account}: use that account's registry, or remove supply.cache"
         )
     return account

@@ -1,4 +1,4 @@
-"""Karpenter's place in the account: who it is, who its nodes are, and the queue by which it hears of interruptions.
+"""Karpenter's resources in the account: its role, its nodes' role, and the queue of interruption events.
 
 Sources: karpenter.sh, Reference, CloudFormation; karpenter-provider-aws v1.14.1, pkg/controllers/interruption/messages.
 """

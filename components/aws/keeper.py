@@ -1,4 +1,5 @@
-"""What ends a stack by itself: a function that a schedule calls every ten minutes, and what it goes by.
+"""The keeper, which ends a stack automatically: a Lambda function that a schedule calls every ten minutes, and its
+parameters.
 
 Everything that costs is made after it and goes before it, so a stack that is half up is kept as well, and the keeper
 is the last to go.

@@ -1,4 +1,4 @@
-"""What the function that ends a stack may do: look at the region, and remove what carries this stack's tags or name."""
+"""Permissions of the keeper: read the region, and delete resources with this stack's tags or name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The log group of a control plane, which may be there before its cluster.
+"""The log group of a control plane, which may exist before its cluster.
 
 EKS' service-linked role delivers a cluster's last events after the cluster is gone, and makes the group again if it was
 deleted meanwhile: no policy of ours can forbid it (terraform-aws-eks, issues 920, 2486 and 2763). The next cluster of

@@ -144,7 +144,9 @@ class NodePool(Component):
         groups = list(args.security_group_ids)
         if any(each.interface_type is not InterfaceType.ENA for each in args.interfaces):
             if args.efa_group_id is None:
-                raise ValueError(f"{self.pulumi_resource_name}: EFA interfaces need their group; give efa_group_id")
+                raise ValueError(
+                    f"{self.pulumi_resource_name}: EFA interfaces need their security group; pass efa_group_id"
+                )
             groups.append(args.efa_group_id)
         return aws.ec2.LaunchTemplateNetworkInterfaceArgs(
             network_card_index=interface.network_card_index,

@@ -1,4 +1,4 @@
-"""People who are let into the cluster as members of groups, each by the role or user that they are on AWS."""
+"""Access entries for people, as members of Kubernetes groups, by their AWS role or user."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

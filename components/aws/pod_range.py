@@ -1,4 +1,4 @@
-"""Pods in a range of their own: which subnet the VPC CNI takes their addresses from, by the zone of their node.
+"""A separate address range for pods: the subnet that the VPC CNI uses, by the node's zone.
 
 Sources: EKS user guide, "Deploy Pods in alternate subnets with custom networking"; amazon-vpc-cni-k8s, README,
 AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG and ENI_CONFIG_LABEL_DEF.

@@ -1,4 +1,4 @@
-"""Who is told of what the stack costs: a budget by month, a watch for what is unusual, and a topic for machines.
+"""Cost alerts: a monthly budget, an anomaly monitor, and an SNS topic.
 
 A budget sees what is billed under the stack's tag, which a person has to activate once as a cost allocation tag in the
 account that pays (Billing user guide, "Activating user-defined cost allocation tags"), and several hours late.

@@ -1,4 +1,4 @@
-"""A pool on spot that may fall back: one node group on spot, and one on demand of the same nodes.
+"""A spot pool with fallback: a spot node group, and an on-demand one of the same nodes.
 
 A node group is of one way to buy (EKS user guide, "Managed node group capacity types"). Both are empty at first: the
 keeper asks one of them for the nodes, and the other for what is missing. Labels and taints are the pool's, so the

@@ -1,4 +1,4 @@
-"""Who signs: a public authority by ACME, or an authority of the stack's own.
+"""Certificate issuers: a public authority by ACME, or the stack's own authority.
 
 cert-manager documentation, Issuer configuration: ACME (HTTP01, gatewayHTTPRoute; DNS01), SelfSigned ("Bootstrapping
 CA Issuers") and CA.

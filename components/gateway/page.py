@@ -1,4 +1,4 @@
-"""A page for people: who asks is asked who they are, and what they say of themselves is taken away.
+"""A page behind single sign-on: requests are authenticated, and callers' identity headers stripped.
 
 Fields: Gateway API 1.6, HTTPRouteSpec, and ReferenceGrant, of which Traefik reads v1beta1 (its
 pkg/provider/kubernetes/gateway/client.go); Traefik documentation, ForwardAuth and Headers: a header set to nothing is

@@ -1,4 +1,5 @@
-"""oauth2-proxy: it sends people to an issuer of OpenID Connect, and answers the gateway whether a request is theirs.
+"""oauth2-proxy: it signs people in at an OpenID Connect issuer, and tells the gateway whether a request is
+authenticated.
 
 Options of oauth2-proxy 7.15 (its docs, configuration/overview). A session is a sealed cookie of one hostname, with a
 name that browsers keep to it (RFC 6265bis, 4.1.3: `__Host-`), and holds none of the issuer's tokens: whoever takes it

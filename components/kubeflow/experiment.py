@@ -81,7 +81,7 @@ class ExperimentArgs:
 
     def __post_init__(self) -> None:
         if self.trial.elastic is not None:
-            raise ValueError(f"{self.trial.run}: a trial has a master, whose log is read; elastic runs have none")
+            raise ValueError(f"{self.trial.run}: a trial needs a master, whose log is read; elastic runs have none")
 
 
 def experiment_spec(args: ExperimentArgs, account: pulumi.Input[str]) -> dict[str, Any]:

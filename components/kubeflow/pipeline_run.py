@@ -34,7 +34,9 @@ class PipelineRunArgs:
 
     def __post_init__(self) -> None:
         if self.job.data is None or self.job.staging != "none":
-            raise ValueError(f"{self.job.run}: a pipeline puts its data where a run reads it: give data, unstaged")
+            raise ValueError(
+                f"{self.job.run}: a pipeline writes its data to where the run reads it: pass data, without staging"
+            )
 
 
 def template(args: TrainingJobArgs, account: pulumi.Input[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a machine is prepared by: one text for bash, which comes over one connection on standard input.
+"""The bundle that prepares a machine: one bash script, sent over one SSH connection on standard input.
 
 It begins with variables, goes on with the functions of `node/host/`, and ends with one call. Nothing runs before that
 last line has arrived, so a connection that is cut on the way changes nothing. The one argument is what to do: `apply`
@@ -50,7 +50,7 @@ CONCERNS = (
 def chosen(*names: str) -> tuple[str, ...]:
     """The concerns of these names in their order. Raises ValueError for one that there is not."""
     if unknown := sorted(set(names) - set(CONCERNS)):
-        raise ValueError(f"no concern is called {', '.join(unknown)}; known: {', '.join(CONCERNS)}")
+        raise ValueError(f"unknown concern {', '.join(unknown)}; known: {', '.join(CONCERNS)}")
     return tuple(each for each in CONCERNS if each in names)
 
 
@@ -64,7 +64,9 @@ def header(variables: Mapping[str, str]) -> str:
     """The variables as assignments. Values may hold anything but NUL; names are those of shells."""
     for name, value in variables.items():
         if not name.isidentifier() or name != name.upper() or "\0" in value:
-            raise ValueError(f"{name} is no variable of a bundle: capitals, digits and _, and a value without NUL")
+            raise ValueError(
+                f"{name} is not a valid variable of a bundle: capitals, digits and _, and a value without NUL"
+            )
     return "".join(f"GPUCLUSTER_{name}={shlex.quote(variables[name])}\n" for name in sorted(variables))
 
 

@@ -1,4 +1,4 @@
-"""Who a new cluster is, and the credentials of its administrator."""
+"""A new cluster's identity, and its administrator's credentials."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A machine that is prepared over SSH, by one connection."""
+"""A machine that is prepared over one SSH connection."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

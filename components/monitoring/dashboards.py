@@ -42,7 +42,7 @@ class DashboardsArgs:
             size = len(content(board).encode())
             if size > MOST_BYTES:
                 raise ValueError(
-                    f"{board.uid}: {size} bytes are more than a ConfigMap's {MOST_BYTES}; show less in it, or split it"
+                    f"{board.uid}: {size} bytes exceed a ConfigMap's {MOST_BYTES}; show less, or split the dashboard"
                 )
 
 

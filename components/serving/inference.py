@@ -46,7 +46,8 @@ class InferenceServiceArgs(ServerArgs):
             )
         if self.grace_seconds <= self.leave_seconds + self.engine.drain_seconds:
             raise ValueError(
-                f"{self.name}: killed after {self.grace_seconds} s, and it leaves in {self.leave_seconds} s and "
+                f"{self.name}: killed after {self.grace_seconds} s, but it leaves its endpoints in"
+                f" {self.leave_seconds} s and "
                 f"ends its streams in {self.engine.drain_seconds} s; give it longer"
             )
 

@@ -1,4 +1,4 @@
-"""The key of a tracker outside, as a Secret where runs are."""
+"""The key of an external tracker, as a Secret in the runs' namespace."""
 
 from dataclasses import dataclass
 

@@ -40,7 +40,7 @@ def schedule(every_seconds: int) -> str:
     """Cron's words for whole hours, counted from midnight. Raises ValueError if a day has no such parts."""
     hours, rest = divmod(every_seconds, SECONDS_PER_HOUR)
     if hours < 1 or rest or HOURS_PER_DAY % hours:
-        raise ValueError(f"a day has no whole number of {every_seconds / SECONDS_PER_HOUR:g} h")
+        raise ValueError(f"a day is not a multiple of {every_seconds / SECONDS_PER_HOUR:g} h")
     return "0 0 * * *" if hours == HOURS_PER_DAY else f"0 */{hours} * * *"
 
 

@@ -1,4 +1,4 @@
-"""What a follow-up's account may do: make the jobs of that follow-up, and write down how they ended.
+"""Permissions of a follow-up: create its own jobs, and record how they ended.
 
 RBAC cannot say which jobs an account makes, and who makes a job runs anything as any account of the namespace. An
 admission policy says the rest: label, account and image of what it makes are the follow-up's own.

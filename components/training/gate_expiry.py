@@ -1,4 +1,4 @@
-"""What takes verdicts away that are too old, or about another driver: the node is measured again before runs come."""
+"""Withdraws verdicts that are too old or about another driver: the node is tested again before new runs."""
 
 import pulumi
 import pulumi_kubernetes as k8s

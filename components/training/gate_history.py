@@ -1,4 +1,4 @@
-"""What keeps every verdict of a pool's nodes in the object store: the ConfigMap holds the last of each node only."""
+"""Keeps every verdict of a pool's nodes in the object store; the ConfigMap has only the last of each node."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a gate's pods may do: say what they found of the node that they run on, and nothing else.
+"""Permissions of a gate's pods: record their findings on their own node, and nothing else.
 
 RBAC can let an account patch nodes, all of them and all of each. An admission policy says the rest: a pod's token names
 its node (authentication.kubernetes.io/node-name, since Kubernetes 1.32), and of that the gate's own labels and taint

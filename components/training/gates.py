@@ -1,4 +1,4 @@
-"""What measures a pool's nodes before runs come to them, and again every week (P16-P19, LF04).
+"""Gates: tests of a pool's nodes before runs are scheduled there, and again every week (P16-P19, LF04).
 
 It is an indexed Job with a pod for each node: the deployment waits for it, a CronJob can repeat it, and its pods find
 the first of them by name, which is all that NCCL needs to meet. A PyTorchJob is neither waited for nor repeated, and

@@ -103,17 +103,19 @@ class TrainingJobArgs:
 
     def __post_init__(self) -> None:
         if self.nodes < 1:
-            raise ValueError(f"{self.run}: a run needs one node at least")
+            raise ValueError(f"{self.run}: a run needs at least one node")
         if self.elastic is not None and not 1 <= self.elastic <= self.nodes:
-            raise ValueError(f"{self.run}: elastic is {self.elastic}; it is one node at least and {self.nodes} at most")
+            raise ValueError(f"{self.run}: elastic is {self.elastic}; it must be between 1 and {self.nodes} nodes")
         if self.saving and self.saving.local and self.local is None:
-            raise ValueError(f"{self.run}: saves go to the nodes' own disks first; give local, a volume there")
+            raise ValueError(f"{self.run}: checkpoints go to the nodes' local disks first; pass local, a volume there")
         if self.staging != "none" and (self.data is None or self.local is None):
-            raise ValueError(f"{self.run}: staging brings data to the nodes' own disks; give data, and local for it")
+            raise ValueError(f"{self.run}: staging copies data to the nodes' local disks; pass data and local")
         if self.tier is not None and self.api == "v1":
-            raise ValueError(f"{self.run}: tier is said to groups of api v2 alone; remove it")
+            raise ValueError(f"{self.run}: only pod groups of api v2 have a tier; remove it")
         if self.staging == "shard" and self.elastic is not None:
-            raise ValueError(f"{self.run}: staging is shard, and an elastic run has no fixed number of nodes")
+            raise ValueError(
+                f"{self.run}: staging: shard needs a fixed number of nodes, which an elastic run does not have"
+            )
         for name in (*self.env, *self.secrets):
             if name in OPERATORS_OWN or name.startswith("PET_"):
                 raise ValueError(f"{self.run}: {name} is set by the training operator; remove it from env")

@@ -74,7 +74,7 @@ def _told(recipe: Recipe) -> tuple[tuple[str, ...], Mapping[str, str], Mapping[s
         case "nemo":
             return nemo.words(recipe), megatron.environment(recipe), {}
         case other:
-            raise ValueError(f"{other} is no framework that a run can be started by")
+            raise ValueError(f"{other} is not a framework that can start a run")
 
 
 def _written(content: Mapping[str, Any]) -> str:

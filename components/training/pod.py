@@ -1,4 +1,4 @@
-"""The pod of a training run: what a rank sees of its node, its data and its fabric."""
+"""The pod of a training run: its devices, data and environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run's processes are told: the planner's numbers as plain values, whichever framework reads them."""
+"""The plan of a run as plain values, for any framework."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What scrapes training runs: the pods that may have the first rank, where its script tells of itself
+"""Scrapes training runs: the pods that may have rank 0, if its script serves metrics
 (monitoring/run_metrics.py).
 """
 

@@ -1,4 +1,4 @@
-"""What says of each run why it failed: class, node, rank and next step (V01).
+"""`run-watch`: records why each run failed: class, node, rank and next step (V01).
 
 One small Deployment follows the pods of all runs. It stands outside of them because pods and their logs are gone when
 they are needed: the operator removes those of a job that failed. A side-car would share its pod's end, and needs rights

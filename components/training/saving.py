@@ -1,4 +1,4 @@
-"""Where a run's checkpoints lie, and what its script is told of them (T01)."""
+"""A run's checkpoint directories, and the environment that tells its script (T01)."""
 
 import math
 from typing import Protocol

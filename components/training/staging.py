@@ -1,4 +1,4 @@
-"""What brings a run's dataset to the disks of its nodes before it starts: a container that runs before the ranks do.
+"""Staging: an init container that copies a run's dataset to its nodes' local disks before the ranks start.
 
 The volume on the node's own disks is the pod's (the platform's `local`): a rank that begins again finds the data there,
 and nothing is left when the pod is gone, so that no cleaner comes near what a pod reads.

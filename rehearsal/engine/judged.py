@@ -58,7 +58,7 @@ def _missing(item: Declared, look: Look) -> Iterator[str]:
         if spec.get("ttlSecondsAfterFinished") is not None and ended_well:
             return
     of = f" by release {item.chart}" if item.chart else ""
-    yield f"{item.label} is declared{of} and not there: it was deleted; a refresh, then `up`, recreates it" + because(
+    yield f"{item.label} is declared{of} but missing: it was deleted; a refresh, then `up`, recreates it" + because(
         events
     )
 

@@ -112,8 +112,8 @@ def test_a_preview_asks_nobody_lf05(door: Door, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (STRANGER, r"after 60 s \(401 Unauthorized\): no access entry names who deploys"),
-        (KNOWN, r"\(known, but without rights\): the access entry has no policy that administers"),
+        (STRANGER, r"after 60 s \(401 Unauthorized\): the deployer has no access entry"),
+        (KNOWN, r"\(authenticated, but without permissions\): the access entry lacks the administrator policy"),
     ],
 )
 def test_who_is_never_let_in_is_told_what_to_change_lf05(door: Door, answer: tuple[int, bool], words: str) -> None:

@@ -21,7 +21,7 @@ def test_a_schedule_in_crons_words(hours: int, words: str) -> None:
 @pytest.mark.parametrize("hours", [0, 1.5, 5, 7, 25, 48])
 def test_a_day_has_whole_parts(hours: float) -> None:
     """`0 */5 * * *` would be followed by four hours at midnight."""
-    with pytest.raises(ValueError, match=f"a day has no whole number of {hours} h"):
+    with pytest.raises(ValueError, match=f"a day is not a multiple of {hours} h"):
         schedule(round(hours * 3600))
 
 

@@ -18,7 +18,7 @@ def padded(size: int) -> Dashboard:
 
 def test_the_largest_that_fits_and_one_byte_more() -> None:
     assert DashboardsArgs(namespace="monitoring", boards=[BOARD, padded(MOST_BYTES)])
-    with pytest.raises(ValueError, match=r"long: 1048577 bytes are more than a ConfigMap's 1048576"):
+    with pytest.raises(ValueError, match=r"long: 1048577 bytes exceed a ConfigMap's 1048576"):
         DashboardsArgs(namespace="monitoring", boards=[BOARD, padded(MOST_BYTES + 1)])
 
 

@@ -165,7 +165,7 @@ def test_deepspeed_has_a_stage_for_each_kind_of_zero(sharding: str, stage: int) 
     content = json.loads(launch(recipe("deepspeed", sharding=sharding)).files["ds.json"])
     assert content["zero_optimization"] == ({"stage": stage, "overlap_comm": True} if stage else {"stage": 0})
     assert "tensor_parallel" not in content
-    with pytest.raises(ValueError, match="fsdp is no stage of ZeRO"):
+    with pytest.raises(ValueError, match="fsdp is not a ZeRO stage"):
         launch(recipe("deepspeed", sharding="fsdp"))
 
 
@@ -349,5 +349,5 @@ def test_nemo_is_not_told_what_was_not_planned() -> None:
 
 
 def test_an_unknown_framework_is_refused() -> None:
-    with pytest.raises(ValueError, match="jax is no framework that a run can be started by"):
+    with pytest.raises(ValueError, match="jax is not a framework that can start a run"):
         launch(recipe("jax"))

@@ -48,7 +48,7 @@ def test_nodes_without_efa_stay_out_of_the_efa_group() -> None:
 
 
 def test_efa_without_its_group_is_refused() -> None:
-    with pytest.raises(ValueError, match="EFA interfaces need their group; give efa_group_id"):
+    with pytest.raises(ValueError, match="EFA interfaces need their security group; pass efa_group_id"):
         pool(efa_group_id=None)
 
 

@@ -283,7 +283,9 @@ def test_a_replica_that_stops_leaves_first_and_ends_its_streams_j11() -> None:
 
 
 def test_a_grace_period_that_would_cut_streams_is_refused_j11() -> None:
-    with pytest.raises(ValueError, match="llama: killed after 105 s, and it leaves in 15 s and ends its streams in 90"):
+    with pytest.raises(
+        ValueError, match="llama: killed after 105 s, but it leaves its endpoints in 15 s and ends its streams in 90"
+    ):
         deployment(grace_seconds=105)
 
 

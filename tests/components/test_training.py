@@ -141,7 +141,7 @@ def test_local_saves_go_to_the_nodes_own_disks_and_on_to_the_file_system_t01() -
     assert (told["CHECKPOINT_LOCAL_DIR"], told["CHECKPOINT_FILE_SYSTEM_SECONDS"]) == ("/local-checkpoints", "1800")
     assert {"name": "local", **disks} in spec["volumes"]
     assert {"name": "local", "mountPath": "/local-checkpoints"} in spec["containers"][0]["volumeMounts"]
-    with pytest.raises(ValueError, match="sft: saves go to the nodes' own disks first; give local"):
+    with pytest.raises(ValueError, match="sft: checkpoints go to the nodes' local disks first; pass local"):
         job(saving=saving)
     assert [each for each in pod(saving=SAVING, local=disks)["volumes"] if each["name"] == "local"] == []
 
@@ -227,7 +227,7 @@ def test_a_changed_run_is_started_anew() -> None:
 
 
 def test_a_run_without_nodes_is_refused() -> None:
-    with pytest.raises(ValueError, match="sft: a run needs one node at least"):
+    with pytest.raises(ValueError, match="sft: a run needs at least one node"):
         job(nodes=0)
 
 
@@ -246,7 +246,7 @@ def test_an_elastic_run_has_workers_alone_and_starts_at_its_fewest_kj02_kj05_kj0
 
 @pytest.mark.parametrize("least", [0, 3])
 def test_an_elastic_run_stays_between_one_node_and_all(least: int) -> None:
-    with pytest.raises(ValueError, match=f"sft: elastic is {least}; it is one node at least and 2 at most"):
+    with pytest.raises(ValueError, match=f"sft: elastic is {least}; it must be between 1 and 2 nodes"):
         job(elastic=least)
     assert job(elastic=2)["elasticPolicy"]["minReplicas"] == 2
 
@@ -348,9 +348,11 @@ def test_what_brings_the_data_has_all_its_modules_where_a_pod_finds_it(tmp_path:
 
 
 def test_staging_needs_disks_and_a_shard_a_fixed_number_of_nodes() -> None:
-    with pytest.raises(ValueError, match="sft: staging brings data to the nodes' own disks; give data, and local"):
+    with pytest.raises(ValueError, match="sft: staging copies data to the nodes' local disks; pass data and local"):
         job(staging="full")
-    with pytest.raises(ValueError, match="sft: staging is shard, and an elastic run has no fixed number of nodes"):
+    with pytest.raises(
+        ValueError, match="sft: staging: shard needs a fixed number of nodes, which an elastic run does not have"
+    ):
         job(staging="shard", local={"emptyDir": {}}, nodes=4, elastic=2)
 
 

@@ -67,7 +67,7 @@ def test_a_run_and_a_job_that_somebody_deleted_are_missed_and_made_again(dev: Re
     (name,) = [each for each in jobs if each.startswith("weights-")]
     dev.kubectl("-n", "inference", "delete", "job", name)
     dev.kubectl("-n", RUN[3], "delete", "pytorchjob", RUN[2], "--wait")
-    gone = "is declared and not there: it was deleted; a refresh, then `up`, recreates it"
+    gone = "is declared but missing: it was deleted; a refresh, then `up`, recreates it"
     assert f"job inference/{name} {gone}" in missed(dev, f"job inference/{name}")
     assert gone in missed(dev, f"pytorchjob training/{RUN[2]}")
     assert dev.refresh().status == 0

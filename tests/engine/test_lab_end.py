@@ -136,7 +136,7 @@ def test_after_its_end_up_alone_makes_nothing_and_destroy_with_a_refresh_takes_t
     assert operations(lab.site.preview()) == []
     stopped = lab.site.up()
     assert stopped.status != 0
-    assert "does not let the deployer in" in stopped.explain()
+    assert "has not admitted the deployer" in stopped.explain()
     assert lab.place.billed() == frozenset()
     refused = lab.site.destroy()
     assert refused.status != 0

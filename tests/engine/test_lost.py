@@ -43,7 +43,7 @@ def complaint(survivor: Survivor, *words: str) -> None:
         done = survivor.command(command)
         assert done.returncode == 1, done.stdout
         for each in words:
-            assert re.search(rf"{each}.* is declared.* and not there", done.stdout), (command, each, done.stdout)
+            assert re.search(rf"{each}.* is declared.* but missing", done.stdout), (command, each, done.stdout)
 
 
 def keys(site: Rehearsed) -> list[str]:

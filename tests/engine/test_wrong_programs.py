@@ -213,12 +213,12 @@ def allocatable(nodes: Mapping[str, Sequence[Object]], pool: str, resource: str)
 
 
 def test_without_an_access_entry_nothing_of_kubernetes_is_tried_lf05(locked_out: Step) -> None:
-    said = "does not let the deployer in after 60 s (401 Unauthorized): no access entry names who deploys"
+    said = "has not admitted the deployer after 60 s (401 Unauthorized): the deployer has no access entry"
     assert said in locked_out.outcome.explain()
 
 
 def test_an_access_entry_without_a_policy_allows_nothing_lf05(without_rights: Step) -> None:
-    said = "(known, but without rights): the access entry has no policy that administers the cluster"
+    said = "(authenticated, but without permissions): the access entry lacks the administrator policy"
     assert said in without_rights.outcome.explain()
 
 

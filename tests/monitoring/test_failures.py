@@ -95,6 +95,16 @@ def test_an_action_is_a_command_or_a_query() -> None:
             Action(say="Look", **wrong)
 
 
+def test_a_description_says_the_cost_and_the_first_command_with_the_alerts_labels() -> None:
+    fan = ALL["fan-failed"]
+    cost, first = fan.document("runbooks")["annotations"]["description"].split("\n")
+    assert cost == fan.meaning
+    assert first == (
+        "First, read the machine's present state from its BMC: "
+        'make power STACK=NAME NODE={{ or $labels.node "NODE" }} WHAT=status'
+    )
+
+
 def test_expression_and_limits_name_each_other() -> None:
     hot = ALL["gpu-hot"]
     with pytest.raises(ValueError, match="gpu-hot: the expression uses the limits"):

@@ -85,7 +85,7 @@ def variable(source: str) -> dict[str, Any]:
 
 # what is wrong: (rule, what is different in the pod, what the rule says)
 WRONG: Mapping[str, tuple[Rule, dict[str, Any], str]] = {
-    "tag latest": (kubernetes.images_pinned, container(image="busybox:latest"), "runs busybox:latest, which is"),
+    "tag latest": (kubernetes.images_pinned, container(image="busybox:latest"), "runs busybox:latest, whose tag"),
     "no tag": (kubernetes.images_pinned, container(image="registry:5000/busybox"), "whose tag moves"),
     "no image": (kubernetes.images_pinned, {"containers": [{"name": "work"}]}, "whose tag moves"),
     "no digest": (kubernetes.images_pinned, container(image="busybox:1.37"), "without a digest in a protected"),

@@ -35,7 +35,7 @@ def merges(levels: int) -> str:
         (merges(60), "merges (<<) more than"),
         ("a: &a [*a]", "contains itself"),
         ("a: &a {b: {c: *a}}", "contains itself"),
-        (f"a: {'x' * MOST_BYTES}", "divide it"),
+        (f"a: {'x' * MOST_BYTES}", "split it"),
     ],
 )
 def test_what_would_take_for_ever_is_refused_at_once(text: str, why: str) -> None:

@@ -127,7 +127,7 @@ def test_what_a_preset_lacks_is_refused_with_what_to_write(name: str) -> None:
     lacking = {key: value for key, value in whole.items() if key != "objectStore"}
     said = refusal(config(name, **{"gpucluster:inventory": lacking}), stack="mine")
     assert "inventory.objectStore: is missing" in said
-    assert "name one" in said
+    assert "set it" in said
     if "sharedFiles" in whole:
         alone = {key: value for key, value in whole.items() if key != "sharedFiles"}
         said = refusal(config(name, **{"gpucluster:inventory": alone}), stack="mine")

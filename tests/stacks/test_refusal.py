@@ -123,7 +123,7 @@ def test_missing_secrets_are_named_before_anything_is_registered(monkeypatch: py
     typed = "type pulumi config set --secret gpucluster"
     assert refusal(stack_config("dev"), stack="dev").splitlines() == [
         f"gpucluster:hfToken: model services need this secret, and it is not set; {typed}:hfToken VALUE",
-        "gpucluster:serving.services[0].keys[0]: nobody can ask llama-3-8b: gpucluster:apiToken is not set; "
+        "gpucluster:serving.services[0].keys[0]: llama-3-8b has no API key: gpucluster:apiToken is not set; "
         f"{typed}:apiToken VALUE",
     ]
 

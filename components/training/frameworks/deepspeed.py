@@ -19,7 +19,7 @@ def words(path: str) -> tuple[str, ...]:
 def configuration(recipe: Recipe) -> dict[str, Any]:
     """Content of the file. Raises ValueError for sharding that DeepSpeed has no stage for."""
     if recipe.sharding not in _STAGES:
-        raise ValueError(f"{recipe.sharding} is no stage of ZeRO; DeepSpeed knows {', '.join(_STAGES)}")
+        raise ValueError(f"{recipe.sharding} is not a ZeRO stage; DeepSpeed has {', '.join(_STAGES)}")
     stage = _STAGES[recipe.sharding]
     content: dict[str, Any] = {
         "train_batch_size": recipe.global_batch,

@@ -9,7 +9,7 @@ from rehearsal.engine.view import unenforced
 from rehearsal.plugins.kubernetes.helm_store import Record, _secret
 from rehearsal.tests.engine.objects import UID, Object, conditions, declared, live, said
 
-GONE = "declared and not there: it was deleted; a refresh, then `up`, recreates it"
+GONE = "declared but missing: it was deleted; a refresh, then `up`, recreates it"
 
 
 # -- there or not
@@ -21,7 +21,7 @@ def test_what_is_declared_and_gone_is_told_whatever_its_kind() -> None:
         assert sentence == f"{kind.lower()} inference/web is {GONE}"
         assert said(declared(version, kind), **{kind: [live()]}) == []
     (sentence,) = said(declared("v1", "Namespace", namespace=None), Namespace=[live("other", None)])
-    assert sentence.startswith("namespace web is declared and not there")
+    assert sentence.startswith("namespace web is declared but missing")
 
 
 def test_a_kind_that_is_no_longer_served_is_told() -> None:
@@ -126,7 +126,7 @@ def test_a_job_that_is_gone_went_by_its_own_clock_after_success_or_by_hand() -> 
     assert said(JOB, Event=[ended]) == []
     failed = {**event, "type": "Warning", "reason": "BackoffLimitExceeded", "message": "too often"}
     assert said(JOB, Event=[failed])[0].endswith("recreates it: BackoffLimitExceeded: too often")
-    assert said(JOB)[0].startswith("job inference/web is declared and not there")
+    assert said(JOB)[0].startswith("job inference/web is declared but missing")
 
 
 def test_the_last_job_of_a_schedule_did_not_fail() -> None:
@@ -256,7 +256,7 @@ def test_a_release_is_deployed_and_what_its_chart_brought_is_there() -> None:
     stands = live(spec={"replicas": 1}, status={"readyReplicas": 0})
     assert "has 0 of 1 replicas ready" in said(item, Secret=[release()], **rest, Deployment=[stands])[0]
     assert said(item, Secret=[release()], **rest, Deployment=[live("other")]) == [
-        "deployment inference/web is declared by release op and not there: "
+        "deployment inference/web is declared by release op but missing: "
         "it was deleted; a refresh, then `up`, recreates it"
     ]
     failed = release("failed", description="timed out")

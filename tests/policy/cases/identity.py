@@ -59,17 +59,17 @@ TRUST = [
     Case(EFFECT, put(NODES, "assumeRolePolicy", UNKNOWN), None),
 ]
 HELD = [
-    Case(HOLD, gone("node-role-policy-worker"), "has not AmazonEKSWorkerNodePolicy"),
-    Case(HOLD, gone("node-role-policy-registry"), "has not AmazonEC2ContainerRegistryPullOnly"),
-    Case(HOLD, gone("node-role-policy-network"), "has not AmazonEKS_CNI_Policy"),
-    Case(HOLD, gone("cluster-role-policy"), "has not AmazonEKSClusterPolicy"),
+    Case(HOLD, gone("node-role-policy-worker"), "lacks AmazonEKSWorkerNodePolicy"),
+    Case(HOLD, gone("node-role-policy-registry"), "lacks AmazonEC2ContainerRegistryPullOnly"),
+    Case(HOLD, gone("node-role-policy-network"), "lacks AmazonEKS_CNI_Policy"),
+    Case(HOLD, gone("cluster-role-policy"), "lacks AmazonEKSClusterPolicy"),
     Case(HOLD, both(gone("node-role-policy-network"), put("node-addons-vpc-cni", OF_ADDON, "arn")), None),
     Case(
         HOLD,
         both(gone("node-role-policy-network"), put("node-addons-kube-proxy", OF_ADDON, "arn")),
-        "has not AmazonEKS_CNI_Policy",
+        "lacks AmazonEKS_CNI_Policy",
     ),
-    Case(HOLD, put("node-role-policy-worker", "role", "another"), "has not AmazonEKSWorkerNodePolicy"),
+    Case(HOLD, put("node-role-policy-worker", "role", "another"), "lacks AmazonEKSWorkerNodePolicy"),
     Case(HOLD, unordered("pool-training-nodes", "node-role-policy-registry"), "created before its role has"),
     Case(
         HOLD,

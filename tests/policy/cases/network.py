@@ -66,7 +66,7 @@ PORTS = [
     Case(
         LUSTRE, gone("lustre-group-nodes-callbacks-out"), "TCP 1018-1023 from a file server to pool-training-template"
     ),
-    Case(LUSTRE, gone("lustre-group-to-nodes-callbacks-in"), "is not let into the other"),
+    Case(LUSTRE, gone("lustre-group-to-nodes-callbacks-in"), "is not allowed into the other"),
     Case(LUSTRE, gone("lustre-group-self-lnet-out"), "TCP 988 from lustre-file-system to the file servers"),
     Case(LUSTRE, put("lustre-group-nodes-callbacks-in", "fromPort", 1021), "TCP 1018-1023"),
     Case(LUSTRE, put("lustre-group-nodes-lnet-in", "ipProtocol", "udp"), "TCP 988"),
@@ -77,14 +77,18 @@ PORTS = [
     Case(LUSTRE, put("lustre-file-system", "efaEnabled", True), "allows all traffic from and"),
 ]
 ROUTES = [
-    Case("nodes_reach_out", gone("network-private-default-route"), "no way out"),
-    Case("nodes_reach_out", put("network-private-default-route", "destinationCidrBlock", "10.0.0.0/8"), "no way out"),
+    Case("nodes_reach_out", gone("network-private-default-route"), "no outbound route"),
+    Case(
+        "nodes_reach_out",
+        put("network-private-default-route", "destinationCidrBlock", "10.0.0.0/8"),
+        "no outbound route",
+    ),
     Case("nodes_reach_out", routed_inline("0.0.0.0/0"), None),
-    Case("nodes_reach_out", routed_inline("10.0.0.0/8"), "no way out"),
-    Case("nodes_reach_out", gone("network-subnet-gpu-use2-az1-routes"), "no way out"),
-    Case("nodes_reach_out", put("network-subnet-gpu-use2-az1-routes", "subnetId", "subnet-0"), "no way out"),
-    Case("nodes_reach_out", gone("network-public-default-route"), "no route to an internet gateway"),
-    Case("nodes_reach_out", put("network-nat", "subnetId", "subnet-e06377e252e19d046"), "no route to an", False),
+    Case("nodes_reach_out", routed_inline("10.0.0.0/8"), "no outbound route"),
+    Case("nodes_reach_out", gone("network-subnet-gpu-use2-az1-routes"), "no outbound route"),
+    Case("nodes_reach_out", put("network-subnet-gpu-use2-az1-routes", "subnetId", "subnet-0"), "no outbound route"),
+    Case("nodes_reach_out", gone("network-public-default-route"), "without a route to an internet gateway"),
+    Case("nodes_reach_out", put("network-nat", "subnetId", "subnet-e06377e252e19d046"), "without a route to an", False),
     Case(
         "nodes_reach_out",
         both(

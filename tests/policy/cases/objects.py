@@ -53,7 +53,7 @@ SERVERS = [
     Case("services_lead_to_pods", put(SERVICE, "spec.selector.app~kubernetes~io/name", "tgi"), "no template in", False),
     Case("services_lead_to_pods", put(SERVICE, "spec.ports.0.targetPort", "web"), "leads to the port web"),
     Case("containers_listen_where_asked", put(SERVER, f"{MAIN}.startupProbe.httpGet.port", 9000), "listens on 8001"),
-    Case("requests_reach_a_service", put(HOOK, "webhooks.0.clientConfig.service.port", 9443), "at 9443"),
+    Case("requests_reach_a_service", put(HOOK, "webhooks.0.clientConfig.service.port", 9443), "port 9443"),
     Case(
         "monitors_find_their_service", put(MONITOR, "spec.endpoints.0.port", "metrics"), "for the port metrics", False
     ),
@@ -74,7 +74,7 @@ VOLUMES = [
 ]
 GANG = "network-llama-3-70b-pretrain-training-gang-llama-3-70b-pretrain"
 TRAFFIC = [
-    Case("policies_leave_dns", gone("network-rules-training-name-service"), "no UDP port 53", False),
+    Case("policies_leave_dns", gone("network-rules-training-name-service"), "without UDP port 53", False),
     Case("policies_leave_the_gang", gone(GANG), "cannot reach", False),
     Case("policies_leave_the_api", gone("network-rules-kubeflow-asked-by-the-api"), "closed to the API server", False),
 ]

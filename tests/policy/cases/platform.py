@@ -100,11 +100,15 @@ ACCESS = [
         None,
     ),
     Case("deployer_is_let_in", gone(ENTRY), "which has no access entry"),
-    Case("deployer_is_let_in", put(ADMIN, "accessScope.type", "namespace"), "lets nobody in"),
-    Case("deployer_is_let_in", put(ADMIN, "policyArn", "arn:aws:eks::aws:x/AmazonEKSViewPolicy"), "lets nobody in"),
+    Case("deployer_is_let_in", put(ADMIN, "accessScope.type", "namespace"), "admits no administrator"),
+    Case(
+        "deployer_is_let_in",
+        put(ADMIN, "policyArn", "arn:aws:eks::aws:x/AmazonEKSViewPolicy"),
+        "admits no administrator",
+    ),
     Case("deployer_is_let_in", put(ENTRY, "principalArn", SESSION), "the session of a role"),
     Case("deployer_is_let_in", put(ADMIN, "principalArn", "arn:aws:iam::123456789012:role/another"), "no access entry"),
-    Case("deployer_is_let_in", unordered("kubernetes", ADMIN), "may ask cluster-control-plane before"),
+    Case("deployer_is_let_in", unordered("kubernetes", ADMIN), "may connect to cluster-control-plane before"),
 ]
 LOGS = [
     Case("control_plane_logs_arrive", gone("cluster-logs"), "which nothing creates"),

@@ -43,7 +43,7 @@ CASES = [
     Case(
         "lustre_lies_with_its_nodes",
         system(subnetIds="subnet-094318921956ee682"),
-        "lies in use2-az2, GPU nodes in use2-az1",
+        "is in use2-az2, GPU nodes in use2-az1",
         preview=False,
     ),
     Case("volumes_name_their_file_system", put(VOLUME, f"{CSI}.volumeAttributes.dnsname", "fs-0"), "not of one", False),

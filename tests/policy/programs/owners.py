@@ -98,12 +98,12 @@ OWNED = [
 ]
 PINNED = [
     Program(IMAGES, (release("x", image={"repository": "a/b", "tag": "latest"}),), "names the image a/b:latest"),
-    Program(IMAGES, (release("x", sidecar={"image": "a/b"}),), "names the image a/b, which"),
+    Program(IMAGES, (release("x", sidecar={"image": "a/b"}),), "names the image a/b, whose"),
     Program(IMAGES, (release("x", image={"repository": "a/b", "tag": "v1"}),), "without a digest", protected=True),
     Program(
         IMAGES,
         (thing("trainer.kubeflow.org/v1alpha1", "TrainJob", spec={"trainer": {"image": "a/b"}}),),
-        "names the image a/b, which",
+        "names the image a/b, whose",
     ),
     Program(
         IMAGES,

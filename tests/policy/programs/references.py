@@ -80,7 +80,7 @@ PROGRAMS = [
     Program(PUT, (SELECTED, NODES, KARPENTER)),
     Program(PUT, (ARM, NODES)),
     Program(FIGHT, (FIXED, scaler()), "sets replicas although an autoscaler"),
-    Program(FIGHT, (FIXED, thing("keda.sh/v1alpha1", "ScaledObject", "keda", spec=KEDA)), "states replicas"),
+    Program(FIGHT, (FIXED, thing("keda.sh/v1alpha1", "ScaledObject", "keda", spec=KEDA)), "sets replicas"),
     Program(FIGHT, (FREE, scaler())),
     Program(FIGHT, (LEFT, scaler())),
     Program(FIGHT, (FIXED, scaler(target="two"))),

@@ -26,7 +26,7 @@ PROGRAMS = [
     Program(OWNED, (thing("apps/v1", "StatefulSet", spec={"template": template(variables(MASTER_ADDR="one-0"))}),)),
     Program(DEVICES, (training(container=variables(CUDA_VISIBLE_DEVICES="0,1")),), "sets CUDA_VISIBLE_DEVICES=0,1"),
     Program(DEVICES, (deployment(variables(NVIDIA_VISIBLE_DEVICES="all")),), "uses those of other pods"),
-    Program(DEVICES, (deployment({**gpus(1), **variables(NVIDIA_VISIBLE_DEVICES="all")}),), "beside GPUs"),
+    Program(DEVICES, (deployment({**gpus(1), **variables(NVIDIA_VISIBLE_DEVICES="all")}),), "in addition to GPUs"),
     Program(
         DEVICES, (thing("apps/v1", "DaemonSet", spec={"template": template(variables(NVIDIA_VISIBLE_DEVICES="all"))}),)
     ),

@@ -84,8 +84,8 @@ SCALED = [
     Program(ONE, (scaler(least=5, most=2), deployment()), "at least 5 and at most 2"),
     Program(ONE, (scaler(), deployment(), scaler(name="two", target="two"), deployment(name="two"))),
     Program(ONE, (scaler(target="of-a-chart"),)),
-    Program(SERVED, (scaler(WAITING), deployment(), METRICS), "looks at requests_waiting (Pods)"),
-    Program(SERVED, (scaler(measured("External", "queue")), METRICS), "looks at queue (External)"),
+    Program(SERVED, (scaler(WAITING), deployment(), METRICS), "uses requests_waiting (Pods)"),
+    Program(SERVED, (scaler(measured("External", "queue")), METRICS), "uses queue (External)"),
     Program(SERVED, (scaler(measured("Resource", "cpu")), deployment(CPU), ADAPTER), "there is no metrics-server"),
     Program(SERVED, (scaler(), deployment(CPU), ADAPTER), "there is no metrics-server"),
     Program(
@@ -107,7 +107,7 @@ SCALED = [
 ]
 REMEMBERED = [
     Program(FITS, (shm("64Gi"),), "limited to 64Gi"),
-    Program(FITS, (shm("70000Mi", limit="64G"),), "70000Mi of memory"),
+    Program(FITS, (shm("70000Mi", limit="64G"),), "of 70000Mi in"),
     Program(FITS, (shm(None),), "without a sizeLimit"),
     Program(FITS, (shm("16Gi"),)),
     Program(FITS, (shm("16Gi", limit="17G"),), "limited to 17G"),

@@ -40,19 +40,21 @@ def out(*rules: Any) -> Resource:
 
 SERVER = deployment(HTTP, serviceAccountName="one")
 NAMES = [
-    Program(DNS, (out(), training()), "no UDP port 53"),
-    Program(DNS, (policy(egress=[]), training()), "no UDP port 53"),
-    Program(DNS, (out({"to": ITSELF}), training()), "no UDP port 53"),
-    Program(DNS, (out({"to": [SYSTEM], "ports": BOTH[:1]}), training()), "no TCP port 53"),
-    Program(DNS, (out({"to": [SYSTEM], "ports": BOTH[1:]}), training()), "no UDP port 53"),
+    Program(DNS, (out(), training()), "without UDP port 53"),
+    Program(DNS, (policy(egress=[]), training()), "without UDP port 53"),
+    Program(DNS, (out({"to": ITSELF}), training()), "without UDP port 53"),
+    Program(DNS, (out({"to": [SYSTEM], "ports": BOTH[:1]}), training()), "without TCP port 53"),
+    Program(DNS, (out({"to": [SYSTEM], "ports": BOTH[1:]}), training()), "without UDP port 53"),
     Program(
         DNS,
         (out({"to": [{"namespaceSelector": {"matchLabels": {"name": "kube-system"}}}], "ports": BOTH}), training()),
-        "no UDP port 53",
+        "without UDP port 53",
     ),
-    Program(DNS, (out({"to": [{"podSelector": {"matchLabels": {"k8s-app": "kube-dns"}}}], "ports": BOTH}),), "no UDP"),
-    Program(DNS, (out({"ports": [{"port": 443}]}), training()), "no UDP port 53"),
-    Program(DNS, (policy(egress=[]), release("some-chart", namespace="here")), "no UDP port 53"),
+    Program(
+        DNS, (out({"to": [{"podSelector": {"matchLabels": {"k8s-app": "kube-dns"}}}], "ports": BOTH}),), "without UDP"
+    ),
+    Program(DNS, (out({"ports": [{"port": 443}]}), training()), "without UDP port 53"),
+    Program(DNS, (policy(egress=[]), release("some-chart", namespace="here")), "without UDP port 53"),
     Program(DNS, (out(RESOLVE), training())),
     Program(DNS, (out({}), training())),
     Program(DNS, (out({"to": ITSELF}), policy(name="names", egress=[RESOLVE]), training())),
@@ -108,8 +110,8 @@ ASKED = [
         "closed to the API server",
     ),
     Program(API, (policy(ingress=[{"ports": [{"port": 9000}]}]), hook(), service(), SERVER), "closed to the API"),
-    Program(API, (policy(egress=[RESOLVE]), rights(), SERVER), "may not reach it"),
-    Program(API, (policy(egress=[{"to": [SYSTEM], "ports": [{"port": 443}]}]), rights(), SERVER), "may not reach it"),
+    Program(API, (policy(egress=[RESOLVE]), rights(), SERVER), "cannot reach it"),
+    Program(API, (policy(egress=[{"to": [SYSTEM], "ports": [{"port": 443}]}]), rights(), SERVER), "cannot reach it"),
     Program(API, (policy(ingress=[{"ports": [{"port": 8000}]}]), hook(), service(), SERVER)),
     Program(API, (policy(egress=[{"to": [EVERYONE], "ports": [{"port": 443}]}]), rights(), SERVER)),
     Program(API, (policy(egress=[RESOLVE]), rights("other"), SERVER)),
@@ -127,16 +129,20 @@ NAMED = thing("core/v1", "Namespace", "kube-system", namespace="", labels={"name
 VOLCANO = release("volcano", namespace="here")
 BESIDE = [
     Program(DNS, (UNTYPED, training())),
-    Program(DNS, (EGRESS, training()), "no UDP port 53"),
-    Program(DNS, (out({"to": [BLOCK]}), training()), "no UDP port 53"),
+    Program(DNS, (EGRESS, training()), "without UDP port 53"),
+    Program(DNS, (out({"to": [BLOCK]}), training()), "without UDP port 53"),
     Program(DNS, (out({"to": [EVERYONE]}), training())),
-    Program(DNS, (out({"to": [{"ipBlock": {**EVERYONE["ipBlock"], "except": ["10.0.0.0/8"]}}]}),), "no UDP port 53"),
+    Program(
+        DNS, (out({"to": [{"ipBlock": {**EVERYONE["ipBlock"], "except": ["10.0.0.0/8"]}}]}),), "without UDP port 53"
+    ),
     Program(DNS, (out({"to": [SYSTEM], "ports": [{"protocol": "UDP"}, {"protocol": "TCP"}]}), training())),
     Program(
         DNS,
         (out({"to": [{"namespaceSelector": {"matchLabels": {"name": "kube-system"}}}], "ports": BOTH}), NAMED),
     ),
-    Program(DNS, (out({"to": ITSELF}), policy({"matchLabels": {"app": "x"}}, "names", egress=[RESOLVE])), "no UDP"),
+    Program(
+        DNS, (out({"to": ITSELF}), policy({"matchLabels": {"app": "x"}}, "names", egress=[RESOLVE])), "without UDP"
+    ),
     Program(GANG, (UNTYPED, training()), "ingress is closed"),
     Program(GANG, (INGRESS, training()), "ingress is closed"),
     Program(GANG, (THERE, training())),
@@ -154,7 +160,7 @@ BESIDE = [
     Program(API, (policy(ingress=[], egress=[]), release("some-chart", namespace="here"))),
     Program(API, (policy({"matchLabels": {"app": "x"}}, ingress=[], egress=[]), VOLCANO)),
     Program(API, (rights(), SERVER)),
-    Program(API, (policy(egress=[{"to": [EVERYONE], "ports": [{"port": 80}]}]), rights(), SERVER), "may not reach it"),
+    Program(API, (policy(egress=[{"to": [EVERYONE], "ports": [{"port": 80}]}]), rights(), SERVER), "cannot reach it"),
     Program(SERVED, (service(), SERVER)),
 ]
 PROGRAMS = [*NAMES, *WITHIN, *ASKED, *BESIDE]

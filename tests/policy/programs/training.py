@@ -57,7 +57,7 @@ OPERATORS = [
     Program(GANG, (operator(), training())),
     Program(GANG, (training(spec=QUEUED),)),
     Program(KINDS, (operator("--enable-scheme=mpijob"), training()), "does not run: it runs mpijob"),
-    Program(KINDS, (operator("--namespace=there"), training()), "looks at --namespace=there alone"),
+    Program(KINDS, (operator("--namespace=there"), training()), "watches only --namespace=there"),
     Program(KINDS, (operator("--enable-scheme=mpijob", "--enable-scheme=pytorchjob"), training())),
     Program(KINDS, (operator(), training())),
 ]
