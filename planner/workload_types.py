@@ -49,6 +49,7 @@ class RunPlan:
     `training` and `forecast` where it names a model, `saving` and `tiers`, the places for checkpoints, where it saves.
     `dataset` is the one that it reads, by name; as much as `staging` says comes to the nodes' own disks first.
     `metrics_port` is set where its first rank tells Prometheus of itself. It is ended `deadline_s` after it was made.
+    `topology` is the text of NCCL's file of a node, None where NCCL looks for itself.
     """
 
     name: str
@@ -75,6 +76,7 @@ class RunPlan:
     commit: str | None = None
     launcher: Literal["torchrun", "mpi"] = "torchrun"
     api: Literal["v1", "v2"] = "v1"
+    topology: str | None = None
     follow_ups: tuple[FollowUpPlan, ...] = ()
 
 
