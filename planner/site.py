@@ -140,9 +140,10 @@ class LokiPlan:
 class SitePlan:
     """The machines, how they are reached, and the ranges of addresses that they share.
 
-    `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards. `leaving` are
-    serials of machines that may leave the cluster, whether they are among the `hosts` still or not any more. `homes`
-    are namespaces whose people have directories of their own, none without a server of homes.
+    `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards, `gds` whether
+    the operator loads that of GPUDirect Storage. `leaving` are serials of machines that may leave the cluster, whether
+    they are among the `hosts` still or not any more. `homes` are namespaces whose people have directories of their own,
+    none without a server of homes.
     """
 
     name: str
@@ -150,6 +151,7 @@ class SitePlan:
     port: int
     endpoint: str
     driver: Literal["host", "container"]
+    gds: bool
     management_cidr: str
     bmc_cidr: str
     pod_cidr: str
@@ -211,6 +213,7 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet:
         port=inventory.port,
         endpoint=inventory.endpoint,
         driver=inventory.driver,
+        gds=inventory.gds,
         management_cidr=platform.management_cidr,
         bmc_cidr=platform.bmc_cidr,
         pod_cidr=platform.pod_cidr,
