@@ -69,7 +69,7 @@ def numbers(
 ) -> dict[str, Any]:
     """The fields of a plan of this kind that its draft has under their names, and those that both platforms have."""
     training, pools = settings.training, draft.pools
-    gates = pool_gates(pools.values(), switching)
+    gates = pool_gates(pools.values(), switching, training)
     return {
         **{field.name: getattr(draft, field.name) for field in fields(kind) if hasattr(draft, field.name)},
         "kubernetes_version": settings.platform.kubernetes_version,

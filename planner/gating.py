@@ -22,7 +22,7 @@ _LATENCY_GBIT_PER_S = 400
 _PAIRS_PART = 0.25
 """Of a gate's time that pairs may take; half of it is for all that is measured between nodes."""
 
-OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter")
+OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-receive")
 """Tests that the gate can do by itself; perftest's need its programs in the image, and nvbandwidth's are not done."""
 
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from catalogue.network_types import NicRole, of_role
+from planner.communication.collectives import Collective
 from planner.communication.constants import EFA_LATENCY_US, NETWORK_PART
 from planner.communication.gates import Gate, gates_of
 from planner.communication.group import Cluster, Network
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan, PoolPlan
+from settings.workloads import Training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +33,17 @@ def cluster_of(pool: PoolPlan, switching: Switching | None = None) -> Cluster | 
     return Cluster(gpu=pool.gpu, domain_gpus=pool.gpus_per_node, network=network, processor="amd" if amd else "intel")
 
 
-def pool_gates(pools: Iterable[PoolPlan], switching: Switching | None = None) -> dict[str, tuple[Gate, ...]]:
-    """What the nodes of each pool with several GPUs must reach, by the pool's name.
+def exchanges_of(training: Training, pool: str) -> frozenset[Collective]:
+    """What runs of the pool exchange beside the operations that every run has."""
+    here = [run.parallelism for run in training.runs if run.pool == pool]
+    found = {Collective.ALL_TO_ALL} if any(each.expert > 1 for each in here) else set()
+    return frozenset(found | ({Collective.SEND_RECEIVE} if any(each.pipeline > 1 for each in here) else set()))
+
+
+def pool_gates(
+    pools: Iterable[PoolPlan], switching: Switching | None = None, training: Training | None = None
+) -> dict[str, tuple[Gate, ...]]:
+    """What the nodes of each pool with several GPUs must reach, by the pool's name. `training` has the pools' runs.
 
     Pools whose GPUs are cut into slices have no collective operations. On AWS only EFA is held to a rate: TCP over the
     node's one interface reaches what else goes on leaves of it.
@@ -43,7 +54,8 @@ def pool_gates(pools: Iterable[PoolPlan], switching: Switching | None = None) ->
         efa = isinstance(pool, AwsPoolPlan) and pool.efa > 0
         if cluster is not None:
             reached = cluster if efa or isinstance(pool, MetalPoolPlan) else replace(cluster, network=None)
-            found[pool.name] = gates_of(reached, pool.count, efa=efa)
+            exchanges = exchanges_of(training, pool.name) if training else ()
+            found[pool.name] = gates_of(reached, pool.count, efa=efa, exchanges=exchanges)
     return {name: gates for name, gates in found.items() if gates}
 
 

@@ -129,9 +129,10 @@ class LokiPlan:
 class SitePlan:
     """The machines, how they are reached, and the ranges of addresses that they share.
 
-    `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards. `leaving` are
-    serials of machines that may leave the cluster, whether they are among the `hosts` still or not any more. `homes`
-    are namespaces whose people have directories of their own, none without a server of homes.
+    `endpoint` is the address of the Kubernetes API. `driver` says who owns the drivers of GPUs and cards, `gds` whether
+    the operator loads that of GPUDirect Storage. `leaving` are serials of machines that may leave the cluster, whether
+    they are among the `hosts` still or not any more. `homes` are namespaces whose people have directories of their own,
+    none without a server of homes.
     """
 
     name: str
@@ -139,6 +140,7 @@ class SitePlan:
     port: int
     endpoint: str
     driver: Literal["host", "container"]
+    gds: bool
     management_cidr: str
     bmc_cidr: str
     pod_cidr: str

@@ -50,6 +50,7 @@ class RunPlan:
     `dataset` is the one that it reads, by name; as much as `staging` says comes to the nodes' own disks first.
     `metrics_port` is set where its first rank tells Prometheus of itself. It is ended `deadline_s` after it was made.
     It stays below one switch of the kind `within`, None where it need not.
+    `topology` is the text of NCCL's file of a node, None where NCCL looks for itself.
     """
 
     name: str
@@ -77,6 +78,7 @@ class RunPlan:
     launcher: Literal["torchrun", "mpi"] = "torchrun"
     api: Literal["v1", "v2"] = "v1"
     within: Literal["leaf", "spine", "core"] | None = None
+    topology: str | None = None
     follow_ups: tuple[FollowUpPlan, ...] = ()
 
 

@@ -130,6 +130,7 @@ def _run(
         metrics_port=run.metrics_port,
         deadline_s=round(run.deadline_hours * SECONDS_PER_HOUR) if run.deadline_hours else None,
         commit=run.commit,
+        topology=run.topology,
         launcher=run.launcher,
         api=run.api,
         within=run.within,

@@ -264,6 +264,13 @@ class Inventory(Section):
             description="where GPU and NIC drivers come from: the machine's image (host), or the operators' containers"
         ),
     ] = "host"
+    gds: Annotated[
+        bool,
+        Field(
+            description="GPUDirect Storage: the GPU Operator loads nvidia-fs, by which files are read into GPU memory; "
+            "for driver: container"
+        ),
+    ] = False
     time_servers: Annotated[
         tuple[Annotated[str, Matching(r"[A-Za-z0-9][-A-Za-z0-9.]{1,200}", "a host name or an address")], ...],
         Field(min_length=1, max_length=8, description="NTP servers that the machines reach"),
@@ -288,6 +295,13 @@ class Inventory(Section):
     ] = None
     object_store: Annotated[SiteStore | None, Field(description="object store for checkpoints and weights")] = None
     logs: Annotated[Loki | None, Field(description="destination of logs that monitoring.logs collects")] = None
+
+    @model_validator(mode="after")
+    def _loads_modules_by_one_hand(self) -> Self:
+        if self.gds and self.driver == "host":
+            said = "is the operator's, and with driver host the machine's image has the drivers"
+            raise SectionError([(("gds",), f"{said}; install nvidia-gds there and remove it, or take container")])
+        return self
 
     def members(self) -> Iterator[tuple[Hosts, Member]]:
         """Every machine with the range that it is of, in the order of the file."""

@@ -1,8 +1,9 @@
 """How the processes of a training run are started: the framework, its options, and how many nodes it can do with."""
 
 from typing import Annotated, Literal, Self
+from xml.etree import ElementTree
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from settings.sections import Section, SectionError
 from settings.types import Matching
@@ -17,6 +18,26 @@ VariableName = Annotated[
     str,
     Matching(r"(NCCL|TORCH_NCCL|FI)_[A-Z0-9_]+", "a variable of NCCL, PyTorch's NCCL or libfabric, such as NCCL_DEBUG"),
 ]
+
+
+TOPOLOGY_VARIABLE = "NCCL_TOPO_FILE"
+
+
+def _is_a_topology(text: str) -> str:
+    """Raises ValueError unless it is a document of one `system` (NCCL, src/graph/xml.cc, ncclTopoGetXmlFromFile)."""
+    if len(text) > _TOPOLOGY_BYTES or "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError(f"is no topology of a node: at most {_TOPOLOGY_BYTES} characters of XML without a DOCTYPE")
+    try:
+        root = ElementTree.fromstring(text)  # noqa: S314 - whoever deploys wrote it, and it has no entities
+    except ElementTree.ParseError as error:
+        raise ValueError(f"is no XML ({error}); take what NCCL_TOPO_DUMP_FILE wrote on such a node") from None
+    if root.tag != "system":
+        raise ValueError(f"is XML of {root.tag}, not of system; take what NCCL_TOPO_DUMP_FILE wrote on such a node")
+    return text
+
+
+_TOPOLOGY_BYTES = 200_000
+Topology = Annotated[str, AfterValidator(_is_a_topology)]
 
 
 class Elastic(Section):

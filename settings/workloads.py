@@ -8,7 +8,7 @@ from settings.checkpoints import Checkpoint
 from settings.experiments import Experiment, TrialDatabase
 from settings.follow_ups import FollowUp, name_problems
 from settings.gates import Gates
-from settings.launch import Elastic, Framework, NumaBinding, Profile, Variable
+from settings.launch import TOPOLOGY_VARIABLE, Elastic, Framework, NumaBinding, Profile, Topology, Variable
 from settings.pipelines import Pipelines
 from settings.sections import Path, Section, SectionError
 from settings.tracking import Tracking
@@ -155,6 +155,13 @@ class TrainingRun(Section):
         tuple[Variable, ...],
         Field(description="variables that override the platform's; NCCL's defaults are usually right"),
     ] = ()
+    topology: Annotated[
+        Topology | None,
+        Field(
+            description="NCCL's own file of a node's buses and cards (XML), for nodes that do not show them, such as "
+            "virtual machines; None = NCCL looks, and on EC2 the fabric's plugin knows"
+        ),
+    ] = None
     shm_gib: Annotated[int, Field(ge=1, le=65_536)] = 64
     model: Annotated[str | None, Field(description="row of the model catalogue, e.g. llama-3-70b")] = None
     method: Literal["full", "lora", "qlora"] = "full"
@@ -239,6 +246,9 @@ class TrainingRun(Section):
             problems.append((("elastic", "minNodes"), sentence))
         problems += name_problems(self.name, self.follow_ups)
         names = [each.name for each in self.nccl]
+        if self.topology is not None and TOPOLOGY_VARIABLE in names:
+            said = f"is the file of {TOPOLOGY_VARIABLE}, which nccl sets, too; keep one"
+            problems.append((("topology",), said))
         problems += [
             (("nccl", index, "name"), f"{name} is set twice; keep one")
             for index, name in enumerate(names)

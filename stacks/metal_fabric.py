@@ -73,7 +73,7 @@ def infiniband(plan: MetalPlan) -> bool:
 def fabric_devices(plan: MetalPlan, site: SitePlan, fabric: Fabric) -> Devices:
     """The operators of GPUs and cards, and what they are told of this fabric."""
     own = own_ports(plan)
-    gpus = gpu_operator_values(site.driver, infiniband=infiniband(plan))
+    gpus = gpu_operator_values(site.driver, infiniband=infiniband(plan), gds=site.gds)
     if not infiniband(plan) and own is None:
         return Devices(gpu_operator=gpus)
     inside = pulumi.ResourceOptions(parent=fabric)

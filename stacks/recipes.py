@@ -11,6 +11,9 @@ from components.training.staging import SCRIPTS, staging_files
 from components.training.trainer import TRAINER, trainer_files
 from planner.workload_types import RunPlan
 
+TOPOLOGY = "/opt/gpucluster/topology"
+"""Where pods find what a node's buses are like, if somebody wrote it down (NCCL user guide, NCCL_TOPO_FILE)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
@@ -32,6 +35,9 @@ def started(run: RunPlan) -> Started:
     if run.staging != "none":
         files[SCRIPTS] = staging_files()
     plugin = {"NCCL_NET_PLUGIN": run.net_plugin} if run.net_plugin else {}
+    if run.topology is not None:
+        files[TOPOLOGY] = {"node.xml": run.topology}
+        plugin["NCCL_TOPO_FILE"] = f"{TOPOLOGY}/node.xml"
     return Started(
         launch=launch, environment={**plugin, **launch.environment, **dict(run.launch.variables)}, files=files
     )

@@ -23,12 +23,13 @@ SHARES = 63
 """Pods of a node that may hold the shared resource at once, as in the operator's examples."""
 
 
-def gpu_operator_values(driver: Driver, *, infiniband: bool) -> dict[str, Any]:
+def gpu_operator_values(driver: Driver, *, infiniband: bool, gds: bool = False) -> dict[str, Any]:
     """What of the GPU Operator's chart follows from the machines. On images that bring the driver (DGX OS) it installs
     neither driver nor toolkit. Elsewhere it installs the open kernel modules, whose DMA-BUF lets cards read GPU memory,
     so that no peermem module is built against the cards' drivers. Another version of it does not end what runs: the
     operator would by itself take pods off nodes to replace it, so a person drains them (GPU Operator documentation,
-    "GPU Driver Upgrades").
+    "GPU Driver Upgrades"). With `gds` it loads nvidia-fs beside them, which wants the open ones ("GPUDirect RDMA and
+    GPUDirect Storage").
     """
     if driver == "host":
         return {"driver": {"enabled": False}, "toolkit": {"enabled": False}, "gds": {"enabled": False}}
@@ -40,7 +41,7 @@ def gpu_operator_values(driver: Driver, *, infiniband: bool) -> dict[str, Any]:
             "upgradePolicy": {"autoUpgrade": False},
         },
         "toolkit": {"enabled": True},
-        "gds": {"enabled": False},
+        "gds": {"enabled": gds},
         "gdrcopy": {"enabled": infiniband},
     }
 

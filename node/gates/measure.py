@@ -26,11 +26,15 @@ from gate import CLOCKS, INSIDE, LOG, SMI_COLUMNS, SYSTEM
 WARM_UP, TIMES = 5, 20
 LOAD_SECONDS = 6.0
 FLOAT_BYTES = 4
+EXCHANGES = ("all_to_all", "send_receive")
+"""Out of place: what is sent and what comes are two buffers."""
 _HEADER = "#       size         count      type   redop    root     time   algbw   busbw #wrong"
 
 
 def bus_factor(operation: str, ranks: int) -> float:
     """Bus bandwidth over what one rank sees (nccl-tests, doc/PERFORMANCE.md)."""
+    if operation == "send_receive":
+        return 1.0
     return (2 if operation == "all_reduce" else 1) * (ranks - 1) / ranks
 
 
@@ -76,17 +80,23 @@ def timed(operation: str, size: int, device: Any, group: Any, ranks: int) -> tup
     count = size // FLOAT_BYTES // ranks * ranks
     whole, part = torch.ones(count, device=device), torch.ones(count // ranks, device=device)
 
+    other = torch.zeros_like(whole) if operation in EXCHANGES else whole
+
     def once() -> None:
         if operation == "all_reduce":
             dist.all_reduce(whole, group=group)
         elif operation == "all_gather":
             dist.all_gather_into_tensor(whole, part, group=group)
-        else:
+        elif operation == "reduce_scatter":
             dist.reduce_scatter_tensor(part, whole, group=group)
+        elif operation == "all_to_all":
+            dist.all_to_all_single(other, whole, group=group)
+        else:
+            _pass_on(whole, other, group)
 
     once()
-    result = part if operation == "reduce_scatter" else whole
-    expected = 1.0 if operation == "all_gather" else float(ranks)
+    result = part if operation == "reduce_scatter" else other
+    expected = float(ranks) if operation in ("all_reduce", "reduce_scatter") else 1.0
     wrong = int((result[:: max(1, result.numel() // 1_000_000)] != expected).sum().item())
     for _ in range(WARM_UP):
         once()
@@ -96,6 +106,17 @@ def timed(operation: str, size: int, device: Any, group: Any, ranks: int) -> tup
         once()
     _wait(device)
     return (time.perf_counter() - begun) / TIMES, wrong
+
+
+def _pass_on(whole: Any, other: Any, group: Any) -> None:
+    """To the next rank, and from the one before, all at once."""
+    import torch.distributed as dist
+
+    rank, ranks = dist.get_rank(group), dist.get_world_size(group)
+    after, before = (dist.get_global_rank(group, (rank + step) % ranks) for step in (1, -1))
+    ways = [dist.P2POp(dist.isend, whole, after, group), dist.P2POp(dist.irecv, other, before, group)]
+    for each in dist.batch_isend_irecv(ways):
+        each.wait()
 
 
 def _wait(device: Any) -> None:

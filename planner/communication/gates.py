@@ -1,11 +1,11 @@
 """What nodes must reach before they are given work: a pool's tests, with what each is judged by.
 
 All-reduce, all-gather and reduce-scatter are those of nccl-tests, in GB/s of bus bandwidth, which every size and number
-of GPUs shares. A transfer between two cards is ib_write_bw's with GPUDirect RDMA, in Gb/s one way, copies are those of
-nvbandwidth, in GB/s one way.
+of GPUs shares; so are all-to-all and send-receive, where a run of the pool exchanges by them. A transfer between two
+cards is ib_write_bw's with GPUDirect RDMA, in Gb/s one way, copies are those of nvbandwidth, in GB/s one way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,11 +17,15 @@ from planner.communication.thresholds import (
     all_reduce_threshold,
     card_threshold,
     copy_thresholds,
+    exchange_threshold,
     ring_threshold,
 )
 
 SIZES_GIB = (1.0, 8.0, 16.0)
 """Messages: a quick one that is recorded, the least that shows a rate, and the one that most figures are for."""
+
+EXCHANGES = (Collective.ALL_TO_ALL, Collective.SEND_RECEIVE)
+"""Of experts with all others, and of a pipeline's stages with the next; out of place, so of one size that fits."""
 
 _RINGS = (Collective.ALL_GATHER, Collective.REDUCE_SCATTER)
 
@@ -50,8 +54,10 @@ class Gate:
     threshold: Threshold
 
 
-def gates_of(cluster: Cluster, nodes: int, *, efa: bool = False) -> tuple[Gate, ...]:
-    """The tests of so many nodes of a pool: each node alone, two of them, and all.
+def gates_of(
+    cluster: Cluster, nodes: int, *, efa: bool = False, exchanges: Collection[Collective] = ()
+) -> tuple[Gate, ...]:
+    """The tests of so many nodes of a pool: each node alone, two of them, and all; between nodes also these exchanges.
 
     Nodes without a network of their own are tested alone.
     """
@@ -59,6 +65,7 @@ def gates_of(cluster: Cluster, nodes: int, *, efa: bool = False) -> tuple[Gate, 
     tests = [*_alone(cluster)] if cluster.domain_gpus > 1 else []
     for span in spans:
         tests += _across(cluster.group(span * cluster.domain_gpus), span, efa=efa)
+        tests += _exchanged(cluster.group(span * cluster.domain_gpus), span, exchanges)
     if cluster.network is not None and not efa and nodes > 1:
         rate = cluster.network.gbit_per_s
         tests.append(
@@ -102,6 +109,12 @@ def _across(group: Group, nodes: int, *, efa: bool) -> Iterator[Gate]:
         size = SIZES_GIB[-1]
         threshold = ring_threshold(collective, group, size * GIB, efa=efa)
         yield _gate(collective, Reach.FABRIC, group, nodes, size, threshold)
+
+
+def _exchanged(group: Group, nodes: int, exchanges: Collection[Collective]) -> Iterator[Gate]:
+    for collective in (each for each in EXCHANGES if each in exchanges):
+        size = SIZES_GIB[1]
+        yield _gate(collective, Reach.FABRIC, group, nodes, size, exchange_threshold(collective, group, size * GIB))
 
 
 def _gate(

@@ -95,6 +95,12 @@ def ring_threshold(collective: Collective, group: Group, size_bytes: float, *, e
     return _record(expected, f"nobody published {collective} over EFA with such nodes") if efa else _derived(group)
 
 
+def exchange_threshold(collective: Collective, group: Group, size_bytes: float) -> Threshold:
+    """What an all-to-all or a transfer around all GPUs is expected to reach between nodes; it stops nobody."""
+    expected = fastest(collective, size_bytes, group).bus_gb_per_s
+    return _record(expected, f"nobody published {collective} between such nodes")
+
+
 def card_threshold(gbit_per_s: float) -> Threshold:
     """The threshold in Gb/s of a transfer between two cards (ib_write_bw with GPUDirect RDMA)."""
     for row in CARDS:

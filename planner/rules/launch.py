@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from planner.draft import Draft, rule
+from planner.draft import AwsDraft, Draft, aws_rule, rule
 from planner.findings import Observation, Severity
+from planner.pool_types import AwsPoolPlan
 from planner.rules.known import runs
 from settings.workloads import TrainingRun
 
@@ -117,6 +118,25 @@ def nccl_against_platform(_: Draft, run: TrainingRun) -> Iterable[Observation]:
                 path=f"nccl[{index}]",
                 sentence=f"{each.name}={each.value}: {why[1]} ({why[0]})",
                 remedy="remove it",
+            )
+
+
+@aws_rule(
+    "topology-of-the-plugin",
+    "P12",
+    formula="no run on EFA has a topology of its own",
+    source="aws/aws-ofi-nccl, src/platform-aws.cpp: it sets NCCL_TOPO_FILE for p4d and p4de, and topo/ has the files",
+)
+def topology_of_the_plugin(draft: AwsDraft) -> Iterable[Observation]:
+    """EFA's plugin tells NCCL of the instance's buses; a file of somebody's own would be taken in place of its."""
+    for path, run in runs(draft):
+        pool = draft.pools.get(run.pool)
+        if run.topology is not None and isinstance(pool, AwsPoolPlan) and pool.efa:
+            yield Observation(
+                path=f"{path}.topology",
+                sentence=f"EFA's plugin knows {pool.instance.type}, and tells NCCL by NCCL_TOPO_FILE itself",
+                remedy="remove it",
+                subject=run.name,
             )
 
 

@@ -55,7 +55,7 @@ def test_a_gang_within_a_tier_says_so_to_volcano() -> None:
     found = runtime(nodes=8, tier=1)["podGroupPolicy"]
     assert found == {"volcano": {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}}
     assert not [each for made in graph(tier=1).resources.values() for each in schema_kubernetes.problems(made)]
-    with pytest.raises(ValueError, match="tier is said to groups of api v2 alone"):
+    with pytest.raises(ValueError, match="only pod groups of api v2 have a tier"):
         graph(api="v1", tier=1)
 
 

@@ -121,6 +121,7 @@ VALUES: dict[str, Callable[[], Any]] = {
         TAINTS, GPU_OPERATOR_VALUES, counters="counted", scrape_s=45, slices=True, turns={"four": 4, "two": 2}
     ),
     "gpu-operator-on-hosts": lambda: metal.gpu_operator_values("host", infiniband=True),
+    "gpu-operator-with-storage": lambda: metal.gpu_operator_values("container", infiniband=False, gds=True),
     "gpu-operator-with-drivers": lambda: metal.gpu_operator_values("container", infiniband=True),
     "infiniband": lambda: asdict(metal.rdma_network({"NCCL_IB_HCA": "=card"})),
     "kube-vip": lambda: read(kube_vip.manifest("vip:1", address="10.0.0.250", interface="bond0", first=True)),

@@ -1,7 +1,10 @@
 """What the tools of a gate print, whole, cut and broken, and what it means (P16, P17, P19, LF04, NC13, NC14)."""
 
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
+import measure
 import pytest
 from results import Clock, Network, Port, Row, UnreadableError, clocks, nccl_rows, networks, nvlinks
 from results import ports as read_ports
@@ -169,3 +172,49 @@ def test_links_of_nvlink_that_have_a_rate_are_counted_by_gpu() -> None:
     assert found == Verdict("NVLink", "fail", "links are down: GPU 1 has 17 of 18, GPU 2 has 0 of 18")
     with pytest.raises(UnreadableError, match="No devices were found"):
         nvlinks("No devices were found\n")
+
+
+class Distributed(ModuleType):
+    """torch.distributed as far as ranks exchange: what rank 0 of `ranks` of a group asks for, by global ranks."""
+
+    isend, irecv = "send", "receive"
+
+    def __init__(self, ranks: list[int]) -> None:
+        super().__init__("torch.distributed")
+        self.ranks, self.asked = ranks, list[tuple[str, int]]()
+
+    def get_rank(self, _: object) -> int:
+        return 0
+
+    def get_world_size(self, _: object) -> int:
+        return len(self.ranks)
+
+    def get_global_rank(self, _: object, rank: int) -> int:
+        return self.ranks[rank]
+
+    def P2POp(self, way: str, _: object, peer: int, group: object) -> tuple[str, int]:  # noqa: N802 - torch's name
+        assert group == "group"
+        return way, peer
+
+    def batch_isend_irecv(self, ways: list[tuple[str, int]]) -> list[SimpleNamespace]:
+        self.asked += ways
+        return [SimpleNamespace(wait=lambda: None) for _ in ways]
+
+
+def test_stages_send_to_the_next_rank_and_hear_from_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P24: around the ring of a group, whose ranks are not those of all."""
+    exchanged = Distributed([8, 9, 10, 11])
+    torch = ModuleType("torch")
+    torch.distributed = exchanged  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "torch.distributed", exchanged)
+    measure._pass_on("whole", "other", "group")
+    assert exchanged.asked == [("send", 9), ("receive", 11)]
+
+
+@pytest.mark.parametrize(
+    ("operation", "factor"), [("all_reduce", 1.5), ("all_gather", 0.75), ("all_to_all", 0.75), ("send_receive", 1.0)]
+)
+def test_bus_bandwidth_is_nccl_tests_own(operation: str, factor: float) -> None:
+    """P24: doc/PERFORMANCE.md, for four ranks."""
+    assert measure.bus_factor(operation, 4) == factor

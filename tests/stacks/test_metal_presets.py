@@ -183,9 +183,11 @@ def test_gpus_are_held_at_the_clock_and_the_power_of_their_pool() -> None:
 
 def test_drivers_in_containers_are_replaced_by_people() -> None:
     """K08, L05: the operators bring GPUs' and cards' drivers, and end no run to bring another version."""
-    own = {**inventory("mid"), "driver": "container"}
+    own = {**inventory("mid"), "driver": "container", "gds": True}
     graph = run_program(config("mid", **{"gpucluster:inventory": own}), stack="mine")
-    driver = graph.one("gpu-operator-release").inputs["values"]["driver"]
+    values = graph.one("gpu-operator-release").inputs["values"]
+    assert values["gds"]["enabled"], "G24: what file systems read into GPU memory with"
+    driver = values["driver"]
     assert (driver["enabled"], driver["kernelModuleType"]) == (True, "open")
     assert driver["upgradePolicy"] == {"autoUpgrade": False}
     (policy,) = graph.of_type("NicClusterPolicy")
@@ -194,5 +196,7 @@ def test_drivers_in_containers_are_replaced_by_people() -> None:
         called = str(command.inputs["stdin"]).rstrip().rpartition("\n")[2].split()[1:]
         assert not {"persistence", "clocks", "fabric-manager"} & set(called)
     limited = [{**each, "gpuPowerW": 600} if each["role"] == "training" else each for each in preset("mid")["pools"]]
+    hosts = {"gpucluster:inventory": {**own, "driver": "host"}}
+    assert "install nvidia-gds there and remove it" in " ".join(refusal(config("mid", **hosts), stack="mine").split())
     said = refusal(config("mid", **{"gpucluster:inventory": own, "gpucluster:pools": limited}), stack="mine")
     assert "set inventory.driver to host, or remove the key" in " ".join(said.split())

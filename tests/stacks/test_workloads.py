@@ -1,6 +1,7 @@
 """Runs and services as they are planned, on every platform (A08, J09, J10, L07, N04, Q05, R07, T01)."""
 
 import re
+from copy import deepcopy
 from typing import Any
 
 from components.storage.staged import look_script
@@ -8,6 +9,7 @@ from components.storage.sums import checked
 from components.training.backup import script
 from components.training.job import FILES_KEY
 from policy.pods import pods
+from tests.graph.stackfiles import run_program, stack_config
 from tests.stacks.platforms import Deployed, deployed, every_platform
 
 
@@ -248,3 +250,25 @@ def test_a_runs_job_has_labels_that_say_what_it_is_made_of(stack: str) -> None:
         assert labels["gpucluster/owner"] == found.plan.ownership.owner
         assert labels.get("gpucluster/dataset") == run.dataset
         assert "gpucluster/commit" not in labels, "nobody said which"
+
+
+def test_a_run_is_given_the_topology_that_somebody_wrote_down() -> None:
+    """P12: each pod has the file, and NCCL its name; without one it looks for itself."""
+    text = '<system version="1"><cpu numaid="0"/></system>'
+    config = deepcopy(stack_config("metal"))
+    name = config["gpucluster:training"]["runs"][0]["name"]
+    config["gpucluster:training"]["runs"][0]["topology"] = text
+    graph = run_program(config, stack="metal")
+    spec = graph.one(f"run-{name}-job").inputs["spec"]
+    pods = [
+        each["template"]["spec"] for each in next(spec[key] for key in spec if key.endswith("ReplicaSpecs")).values()
+    ]
+    for pod in pods:
+        (container,) = (each for each in pod["containers"] if each["name"] in ("pytorch", "node"))
+        env = {each["name"]: each.get("value") for each in container["env"]}
+        assert env["NCCL_TOPO_FILE"] == "/opt/gpucluster/topology/node.xml"
+        (mount,) = (each for each in container["volumeMounts"] if each["mountPath"] == "/opt/gpucluster/topology")
+        (volume,) = (each for each in pod["volumes"] if each["name"] == mount["name"])
+    held = [each.inputs["data"] for each in graph.of_type("ConfigMap") if "node.xml" in (each.inputs.get("data") or {})]
+    assert held == [{"node.xml": text}]
+    assert volume["configMap"]["name"]

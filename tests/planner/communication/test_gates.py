@@ -63,6 +63,27 @@ def test_nodes_without_a_fabric_are_tested_alone() -> None:
     assert gates_of(Cluster(gpu=L40S, domain_gpus=1), 6) == ()
 
 
+def test_experts_and_stages_exchange_by_operations_of_their_own() -> None:
+    """P24: measured and recorded where runs of the pool exchange by them, and nowhere else."""
+    plain = {"all-reduce", "all-gather", "reduce-scatter", "ib_write_bw", "copy with a host", "copy with a peer"}
+
+    def tests(**parallelism: int) -> list[Gate]:
+        changes = {f"training.runs.0.parallelism.{name}": degree for name, degree in parallelism.items()}
+        plan = planned_metal(changes)
+        return [each for each in plan.gates["training"] if each.test not in plain]
+
+    assert tests(expert=1, pipeline=1) == []
+    found = tests(expert=2, pipeline=2)
+    assert {(each.test, each.reach, each.threshold.origin) for each in found} == {
+        ("all-to-all", Reach.FABRIC, Origin.RECORD),
+        ("send-receive", Reach.FABRIC, Origin.RECORD),
+    }
+    assert {each.test for each in tests(expert=2, pipeline=1)} == {"all-to-all"}
+    # 15/16 of what two nodes exchange is bus bandwidth, and half of it passes the cards at 0.9 of their rate.
+    two = next(each.threshold.expected for each in found if each.test == "all-to-all" and each.nodes == 2)
+    assert two == pytest.approx(2 * 15 / 16 * 0.9 * 50, rel=0.1)
+
+
 def test_rings_do_not_count_sums_in_switches() -> None:
     """NC14: all-gather adds nothing up, so that SHARP changes nothing about it; over EFA nobody published one."""
     plain, sharp = (ring_threshold(Collective.ALL_GATHER, group, 16 * GIB) for group in (nodes(4), nodes(4, SHARP)))

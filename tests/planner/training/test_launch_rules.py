@@ -8,7 +8,8 @@ from planner.findings import Finding, Severity
 from planner.rules.frameworks import CAN
 from planner.types import AwsPlan
 from settings.launch import Framework
-from tests.planner.stacks import planned
+from tests.planner.stacks import planned, planned_metal
+from tests.planner.stacks import rules as rules_of
 
 SAVES = {"everyMinutes": 90, "withinSeconds": 120}
 
@@ -170,6 +171,13 @@ def test_an_elastic_run_is_told_at_which_sizes_its_batch_does_not_divide_kj08() 
 
 def variable(name: str, value: str) -> dict[str, Any]:
     return {"nccl": [{"name": name, "value": value}]}
+
+
+def test_efas_plugin_knows_the_buses_of_its_instances() -> None:
+    """P12: a file of somebody's own would be taken in place of the plugin's; without EFA it is one's own business."""
+    own = {"training.runs.0.topology": '<system version="1"/>'}
+    assert rules_of(planned("prod", own)).count("topology-of-the-plugin") == 1
+    assert "topology-of-the-plugin" not in [*rules_of(planned("prod")), *rules_of(planned_metal(own))]
 
 
 @pytest.mark.parametrize(
