@@ -42,7 +42,7 @@ def plan_site(settings: MetalSettings, pools: Mapping[str, MetalPoolPlan], lnet:
     lustre = plan_lustre(served, hosts, lnet) if served and lnet else None
     return SitePlan(
         name=platform.site,
-        **inventory.model_dump(include={"user", "port", "endpoint", "driver", "time_servers"}),
+        **inventory.model_dump(include={"user", "port", "endpoint", "driver", "gds", "time_servers"}),
         **platform.model_dump(include={"management_cidr", "bmc_cidr", "pod_cidr", "service_cidr"}),
         rail_cidr=settings.fabric.rail_cidr,
         hosts=hosts,

@@ -5,6 +5,7 @@ Each works on the node its pod runs on, as long as it runs there: no pod, no eff
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -21,6 +22,8 @@ MERGE = "application/strategic-merge-patch+json"
 EFA = "vpc.amazonaws.com/efa"
 FEATURES = "feature.node.kubernetes.io/"
 NVIDIA_VENDOR = "10de"
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+"""Kubernetes, apimachinery, util/validation, IsValidLabelValue."""
 
 
 class Daemon(Program):
@@ -179,7 +182,12 @@ def prune_features(launch: Launch) -> Program:
 
 
 def _publish(launch: Launch, labels: dict[str, str]) -> float | None:
-    """NFD's master writes the labels its workers and GFD ask for; without a master nobody does."""
+    """NFD's master writes the labels its workers and GFD ask for, without those whose value is none of a label; without
+    a master nobody does.
+
+    Source: node-feature-discovery, nfd-master.go, filterFeatureLabels ("ignoring label"), and validate.go, Label.
+    """
+    labels = {name: value for name, value in labels.items() if LABEL_VALUE.fullmatch(value)}
     if labels and not any(_is_nfd_master(pod) for pod in launch.world.stores["pods"].all()):
         return RETRY_SECONDS
     label_node(launch, labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -100,6 +101,17 @@ def test_without_a_strategy_a_cut_gpu_is_not_offered(node: Callable[..., Node]) 
     one.labels[mig.CONFIG] = "all-1g.10gb"
     one.look()
     assert one.allocatable == {"nvidia.com/gpu": "0"}
+
+
+def test_a_machine_whose_name_is_no_labels_value_has_its_other_labels(node: Callable[..., Node]) -> None:
+    """Node-feature-discovery, nfd-master.go, filterFeatureLabels: the API server would refuse all of them."""
+    one = node()
+    host = one.hosts.get(one.name)
+    assert host is not None
+    one.hosts.add(replace(host, machine=replace(host.machine, instance_type="To-Be-Filled-By-O.E.M.")))
+    one.look()
+    assert one.labels[PRODUCT] == "NVIDIA-H100-80GB-HBM3"
+    assert "nvidia.com/gpu.machine" not in one.labels
 
 
 @pytest.mark.parametrize("config", ["all-1g.5gb", "3g.40gb", "half-and-half"])
