@@ -8,6 +8,7 @@ holds for a test counts, and without a `what` its tests share nothing.
 """
 
 import gc
+import inspect
 import os
 import signal
 from collections.abc import Iterator
@@ -42,11 +43,21 @@ def _engine(item: pytest.Item) -> bool:
     return item.get_closest_marker("engine") is not None
 
 
+def _uses_what_goes_on(item: pytest.Item) -> bool:
+    """Whether a test uses something that is ended only after the tests of other modules: a cluster, a hall."""
+    used = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+    return any(
+        made.scope in ("package", "session") and made.baseid and inspect.isgeneratorfunction(made.func)
+        for *_, made in used
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that share go to one worker, so that what they share is made once; first, as they wait for it at times.
 
-    Engine tests share the cluster of their directory, unless something gave them a group already.
+    Engine tests share what their directory keeps running, and those that use nothing of it what their module makes,
+    unless something gave them a group already.
     """
     places = tuple(config.getini("engine_paths"))
     lines = (line.partition("=") for line in config.getini("sharing"))
@@ -54,7 +65,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     def shared(item: pytest.Item) -> str | None:
         if _engine(item):
-            return None if item.get_closest_marker("xdist_group") else str(item.path.parent)
+            if item.get_closest_marker("xdist_group"):
+                return None
+            return str(item.path.parent if _uses_what_goes_on(item) else item.path)
         return next((what for what, paths in sharing.items() if item.nodeid.startswith(paths)), None) or None
 
     if strays := [item.nodeid for item in items if _engine(item) and not item.nodeid.startswith(places)]:

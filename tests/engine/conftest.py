@@ -13,6 +13,8 @@ from .trees import Tree
 END_OF_DEV = "test_dev_destroy"
 """The module that destroys the shared stack."""
 DEV_SITE = "dev_site"
+LONGEST = Path(__file__).parents[2] / "rehearsal/tests/foreign"
+"""Tests of another directory that take as long as all that is left behind them."""
 SITES = (DEV_SITE, "survivor")
 """The fixtures of sites that several modules share."""
 SCRATCH = pytest.StashKey[pytest.TempPathFactory]()
@@ -20,7 +22,9 @@ SCRATCH = pytest.StashKey[pytest.TempPathFactory]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """First what shares the applied stack, then its end, then the rest; what shares a site goes to one worker."""
+    """First what shares the applied stack, then its end and other shared sites, then the rest, in which what takes
+    minutes begins before much that is short; what shares a site goes to one worker.
+    """
 
     def shared(item: pytest.Item) -> str | None:
         used = getattr(item, "fixturenames", ())
@@ -28,10 +32,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def turn(item: pytest.Item) -> int:
         if item.path.parent != Path(__file__).parent:
-            return 3
-        if item.path.stem == END_OF_DEV:
-            return 1
-        return 0 if shared(item) == DEV_SITE else 2
+            return 2 if item.path.parent == LONGEST else 3
+        if item.path.stem != END_OF_DEV and shared(item) == DEV_SITE:
+            return 0
+        return 1 if shared(item) else 2
 
     for item in items:
         if item.path.parent == Path(__file__).parent:
