@@ -20,10 +20,10 @@ from sushy import exceptions
 from sushy.auth import BasicAuth, SessionAuth
 from sushy.connector import Connector
 
+from redfish import ROOT
+
 CONNECT_SECONDS, REQUEST_SECONDS, ALL_SECONDS = 5, 20, 90
 """For a connection, for one answer, and for all that is asked of one controller."""
-
-ROOT = "/redfish/v1/"
 
 
 class UnaskedError(Exception):

@@ -29,9 +29,11 @@ LOOK_SECONDS = 60
 
 @cache
 def sensors_files() -> dict[str, str]:
-    """The script, by its name."""
-    found = Path(__file__).parents[2] / "node" / "sensors" / "sensors.py"
-    return {found.name: found.read_text(encoding="utf-8")}
+    """Modules by name, with the one that reads documents, which the script finds beside it."""
+    here = Path(__file__).parents[2]
+    found = {each.name: each for each in sorted((here / "node" / "sensors").glob("*.py"))}
+    found["redfish.py"] = here / "redfish" / "__init__.py"
+    return {name: path.read_text(encoding="utf-8") for name, path in found.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

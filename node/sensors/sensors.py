@@ -4,8 +4,6 @@ It asks each controller over Redfish once in a while, and serves what was found 
 half a minute to answer keeps no scrape waiting. The password goes to a controller only after its certificate was
 compared, and one that is refused is not tried again before it changed: controllers lock accounts. Only GET is asked,
 beside a session that is opened and closed.
-
-Source of members: DMTF Redfish schemas Power, Thermal, PowerSupply, Fan, ThermalMetrics, Chassis (DSP2046).
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import json
 import ssl
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,20 +23,12 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn
 
-ROOT = "/redfish/v1/"
-REQUEST_SECONDS, ALL_SECONDS, AT_ONCE, MOST = 20, 90, 16, 64
-"""For one answer, for all of one controller; so many controllers at a time, and members of one collection."""
+from chassis import Sample, page, read
 
-Document = Mapping[str, Any]
-Sample = tuple[str, Mapping[str, str], float]
+from redfish import ROOT, Document, Reader
 
-HELP = {
-    "bmc_up": "Whether the controller of the node answered.",
-    "bmc_power_supply_ok": "Whether a power supply is in its place, on and healthy.",
-    "bmc_fan_ok": "Whether a fan is healthy.",
-    "bmc_inlet_celsius": "Temperature of the air that comes in.",
-    "bmc_power_watts": "What the machine draws.",
-}
+REQUEST_SECONDS, ALL_SECONDS, AT_ONCE = 20, 90, 16
+"""For one answer, for all of one controller; so many controllers at a time."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +46,7 @@ class RefusedError(Exception):
 
 
 @dataclass
-class Session:
+class Session(Reader):
     """One controller's documents, within ALL_SECONDS. Raises OSError, ValueError, http.client.HTTPException."""
 
     controller: Controller
@@ -99,18 +89,6 @@ class Session:
         found = json.loads(content)
         return found if isinstance(found, Mapping) else {}
 
-    def may(self, path: str | None) -> Document:
-        """A document, or an empty one where there is none."""
-        try:
-            return self.must(path) if path else {}
-        except ValueError:
-            return {}
-
-    def members(self, path: str | None) -> Iterator[Document]:
-        """The documents of a collection; some controllers put them into it, others name them."""
-        for each in _list(self.may(path), "Members")[:MOST]:
-            yield each if len(each) > 1 else self.may(_text(each, "@odata.id"))
-
     def open(self, user: str, password: str) -> str | None:
         """Opens a session (DSP0266, Redfish session login authentication); where it is, to be closed."""
         body = {"UserName": user, "Password": password}
@@ -122,63 +100,6 @@ class Session:
         self.headers["X-Auth-Token"] = headers["x-auth-token"]
         where = headers.get("location", "")
         return where[where.index(ROOT) :] if ROOT in where else None
-
-
-def read(session: Session) -> list[Sample]:
-    """What the machine's chassis say."""
-    systems = session.members(_link(session.must(ROOT), "Systems"))
-    named = [_text(each, "@odata.id") for system in systems for each in _list(_dict(system, "Links"), "Chassis")]
-    found: list[Sample] = []
-    for path in dict.fromkeys(named):
-        chassis = session.may(path)
-        found += [*_supplies(session, chassis), *_air(session, chassis)]
-    node = {"node": session.controller.node}
-    # A machine of several chassis may show a part in two of them.
-    return list({(name, *labels.values()): (name, {**node, **labels}, value) for name, labels, value in found}.values())
-
-
-def _supplies(session: Session, chassis: Document) -> Iterator[Sample]:
-    """Of PowerSubsystem (since 2020.4), or of Power, which older controllers have alone and some newer ones fill."""
-    power = session.may(_link(chassis, "Power"))
-    subsystem = session.may(_link(chassis, "PowerSubsystem"))
-    supplies = list(session.members(_link(subsystem, "PowerSupplies"))) or _list(power, "PowerSupplies")
-    for each in supplies:
-        if _dict(each, "Status").get("State") != "Absent":
-            yield "bmc_power_supply_ok", {"supply": _name(each)}, float(_well(each))
-    drawn = [_number(each, "PowerConsumedWatts") for each in _list(power, "PowerControl")[:1]]
-    metrics = session.may(_link(chassis, "EnvironmentMetrics")) if not any(drawn) else {}
-    for watts in (*drawn, _number(_dict(metrics, "PowerWatts"), "Reading")):
-        if watts:
-            yield "bmc_power_watts", {}, watts
-
-
-def _air(session: Session, chassis: Document) -> Iterator[Sample]:
-    """Of Thermal, or of ThermalSubsystem, which replaces it."""
-    thermal = session.may(_link(chassis, "Thermal"))
-    subsystem = session.may(_link(chassis, "ThermalSubsystem"))
-    for each in list(session.members(_link(subsystem, "Fans"))) or _list(thermal, "Fans"):
-        if _dict(each, "Status").get("State") != "Absent":
-            yield "bmc_fan_ok", {"fan": _name(each)}, float(_well(each))
-    inlets = [each for each in _list(thermal, "Temperatures") if each.get("PhysicalContext") == "Intake"]
-    for each in inlets:
-        if (celsius := _number(each, "ReadingCelsius")) is not None:
-            yield "bmc_inlet_celsius", {"sensor": _name(each)}, celsius
-    if not inlets:
-        metrics = session.may(_link(subsystem, "ThermalMetrics"))
-        intake = _dict(_dict(metrics, "TemperatureSummaryCelsius"), "Intake")
-        if (celsius := _number(intake, "Reading")) is not None:
-            yield "bmc_inlet_celsius", {"sensor": "Intake"}, celsius
-
-
-def page(samples: Sequence[Sample]) -> str:
-    """The samples as Prometheus reads them."""
-    lines: list[str] = []
-    for name, help_ in HELP.items():
-        lines += [f"# HELP {name} {help_}", f"# TYPE {name} gauge"]
-        for _, labels, value in (each for each in samples if each[0] == name):
-            told = ",".join(f"{key}={json.dumps(text, ensure_ascii=False)}" for key, text in labels.items())
-            lines.append(f"{name}{{{told}}} {value:g}")
-    return "\n".join(lines) + "\n"
 
 
 @dataclass
@@ -218,7 +139,7 @@ class Watch:
         session = Session(controller, self.authority)
         opened = session.open(self.user, password)
         try:
-            return read(session)
+            return read(session, controller.node)
         finally:
             if opened:
                 session.ask("DELETE", opened)
@@ -248,39 +169,6 @@ def served(watch: Watch, address: str, port: int) -> ThreadingHTTPServer:
     server = ThreadingHTTPServer((address, port), Handler)
     Thread(target=server.serve_forever, daemon=True).start()
     return server
-
-
-def _well(part: Document) -> bool:
-    status = _dict(part, "Status")
-    return status.get("Health") in (None, "OK") and status.get("State") not in ("Disabled", "UnavailableOffline")
-
-
-def _name(part: Document) -> str:
-    return next(filter(None, (_text(part, key) for key in ("Name", "FanName", "MemberId", "Id"))), "unnamed")
-
-
-def _dict(document: Document, name: str) -> Document:
-    found = document.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _list(document: Document, name: str) -> list[Document]:
-    found = document.get(name)
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
-
-
-def _link(document: Document, name: str) -> str | None:
-    return _text(_dict(document, name), "@odata.id")
-
-
-def _text(document: Document, name: str) -> str | None:
-    found = document.get(name)
-    return found.strip() or None if isinstance(found, str) else None
-
-
-def _number(document: Document, name: str) -> float | None:
-    found = document.get(name)
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
 
 
 def main(words: Sequence[str]) -> NoReturn:

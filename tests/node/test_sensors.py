@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ssl
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sensors import ROOT, Controller, Document, Session, Watch, page, read
+from chassis import page, read
+from sensors import Controller, Session, Watch
 
+from components.metal.sensors import sensors_files
+from redfish import ROOT, Document
 from tests.oob import emulator
 from tests.oob.emulator import PASSWORD, USER, Emulator, dgx
 
@@ -45,7 +50,7 @@ def said(*, systems: int = 1, **documents: Any) -> set[tuple[str, str, float]]:
     chassis = {"Id": "1", **{name: link(f"{CHASSIS}/{name}") for name in documents if name[0].isupper()}}
     listed = {f"{CHASSIS}/{name}": each for name, each in documents.pop("more", {}).items()}
     session = Told(Controller("a", "127.0.0.1", 1, "00"), None, documents=base | below | {CHASSIS: chassis} | listed)
-    return {(name, "/".join(list(labels.values())[1:]), value) for name, labels, value in read(session)}
+    return {(name, "/".join(list(labels.values())[1:]), value) for name, labels, value in read(session, "a")}
 
 
 WELL, SICK = {"State": "Enabled", "Health": "OK"}, {"State": "Enabled", "Health": "Critical"}
@@ -147,3 +152,10 @@ def test_a_password_that_was_refused_waits_for_another(one: Emulator, tmp_path: 
         assert f'bmc_up{{node="a"}} {up}\n' in watch.text
     tried = [body["Password"] for method, _, body in one.requests() if method == "POST"]
     assert tried == ["wrong", PASSWORD]
+
+
+def test_a_pod_is_given_all_that_the_script_imports(tmp_path: Path) -> None:
+    for name, text in sensors_files().items():
+        (tmp_path / name).write_text(text)
+    words = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import sensors"]
+    subprocess.run(words, check=True)

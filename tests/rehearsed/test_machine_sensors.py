@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from components.metal.sensors import sensors_files
 from monitoring.limits import Limits, MachineLimits
 from rehearsal import places
 from rehearsal.processes import Process
@@ -29,7 +30,6 @@ from .test_alerts_fire import Asked, firing, watched
 
 pytestmark = pytest.mark.engine
 
-SCRIPT = Path(__file__).parents[2] / "node" / "sensors" / "sensors.py"
 THERMAL = f"{CHASSIS}/Thermal"
 LIMITS = Limits(
     machines=(MachineLimits(pool="dgx", power_supplies=6, inlet_c=30), MachineLimits(pool="own", power_supplies=6))
@@ -103,7 +103,14 @@ def site(tmp_path: Path) -> Iterator[Site]:
         (tmp_path / "controllers.json").write_text(json.dumps(listed))
         (tmp_path / "password").write_text(PASSWORD)
         (tmp_path / "authority").write_text(controllers["own-01"].certificates.authority)
-        words = [sys.executable, str(SCRIPT), f"--controllers={tmp_path / 'controllers.json'}", f"--user={USER}"]
+        for name, text in sensors_files().items():
+            (tmp_path / name).write_text(text)
+        words = [
+            sys.executable,
+            str(tmp_path / "sensors.py"),
+            f"--controllers={tmp_path / 'controllers.json'}",
+            f"--user={USER}",
+        ]
         words += [f"--authority={tmp_path / 'authority'}", f"--password={tmp_path / 'password'}"]
         words += [f"--listen={port}", "--look-seconds=1"]
         process = Process("sensors", words, log=tmp_path / "said", cwd=tmp_path)
