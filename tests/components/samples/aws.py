@@ -1,0 +1,184 @@
+"""Samples of what AWS gives beside nodes: network, files, buckets, registries, keys and spending."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from components.aws.block import BlockStorage, BlockStorageArgs
+from components.aws.bucket import Bucket, BucketArgs
+from components.aws.endpoints import Endpoints, EndpointsArgs
+from components.aws.flow_logs import FlowLogs, FlowLogsArgs
+from components.aws.home import HomeArgs, HomeFiles
+from components.aws.image_cache import CacheRuleSpec, ImageCache, ImageCacheArgs
+from components.aws.keeper import Keeper, KeeperArgs
+from components.aws.keys import Keys, KeysArgs
+from components.aws.lustre import Lustre, LustreArgs
+from components.aws.network import Network, NetworkArgs, SubnetSpec
+from components.aws.pod_logs import PodLogs, PodLogsArgs
+from components.aws.registry import Registry, RegistryArgs, RepositorySpec
+from components.aws.security_groups import LustreGroup, LustreGroupArgs, NfsGroup, NfsGroupArgs
+from components.aws.spending import Spending, SpendingArgs
+from tests.components.samples.common import Make, done
+
+KEY_ARN = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+
+
+def network_args(**changes: Any) -> NetworkArgs:
+    subnets = [
+        SubnetSpec(name="public-a", role="public", zone_id="use2-az1", cidr="10.64.0.0/24"),
+        SubnetSpec(name="public-b", role="public", zone_id="use2-az2", cidr="10.64.1.0/24"),
+        SubnetSpec(name="control-a", role="control-plane", zone_id="use2-az1", cidr="10.64.2.0/24"),
+        SubnetSpec(name="gpu", role="gpu", zone_id="use2-az1", cidr="10.64.128.0/17"),
+    ]
+    known: dict[str, Any] = {"region": "us-east-2", "cidr": "10.64.0.0/16", "subnets": subnets}
+    known |= {"nat_zone_ids": ["use2-az1"], "internet": False}
+    return NetworkArgs(**{**known, **changes})
+
+
+def endpoints_args(**changes: Any) -> EndpointsArgs:
+    known: dict[str, Any] = {
+        "vpc_id": "vpc-1",
+        "region": "us-east-2",
+        "services": ["ec2", "ecr.api"],
+        "subnet_ids": ["subnet-1"],
+        "cidrs": ["10.64.0.0/16"],
+    }
+    return EndpointsArgs(**{**known, **changes})
+
+
+def flow_logs_args(**changes: Any) -> FlowLogsArgs:
+    known: dict[str, Any] = {
+        "vpc_id": "vpc-1",
+        "cluster": "lab",
+        "region": "us-east-2",
+        "partition": "aws",
+        "account_id": "123456789012",
+        "key_arn": KEY_ARN,
+        "days": 30,
+        "traffic": "ALL",
+    }
+    return FlowLogsArgs(**{**known, **changes})
+
+
+def lustre_args(**changes: Any) -> LustreArgs:
+    known: dict[str, Any] = {
+        "deployment_type": "SCRATCH_2",
+        "capacity_gib": 1200,
+        "subnet_id": "subnet-1",
+        "security_group_ids": ["sg-lustre"],
+        "key_arn": KEY_ARN,
+    }
+    return LustreArgs(**{**known, **changes})
+
+
+def home_args(**changes: Any) -> HomeArgs:
+    known: dict[str, Any] = {
+        "region": "us-east-2",
+        "partition": "aws",
+        "account_id": "123456789012",
+        "subnet_ids": {"use2-az1": "subnet-1", "use2-az2": "subnet-2"},
+        "group_id": "sg-home",
+        "key_arn": KEY_ARN,
+        "namespaces": ["training", "team-a"],
+        "cold_days": 30,
+        "backed_up": False,
+        "protect": False,
+    }
+    return HomeArgs(**{**known, **changes})
+
+
+SAMPLES: Mapping[str, Make] = {
+    "endpoints": lambda opts: Endpoints("sample", endpoints_args(), opts),
+    "flow-logs": lambda opts: FlowLogs("sample", flow_logs_args(), opts),
+    "network": lambda opts: Network("sample", network_args(), opts),
+    "lustre-group": lambda opts: LustreGroup("sample", LustreGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1"), opts),
+    "spending": lambda opts: Spending(
+        "sample",
+        SpendingArgs(
+            account_id="123456789012",
+            tag_key="stack",
+            tag_value="lab",
+            monthly_usd=1200,
+            percents=(50, 90),
+            emails=("ml@example.com", "ops@example.com"),
+            anomaly_usd=75,
+        ),
+        opts,
+    ),
+    "keeper": lambda opts: Keeper(
+        "sample",
+        KeeperArgs(
+            code={"handler.py": "def handle(event, context): ..."},
+            region="us-east-2",
+            partition="aws",
+            account_id="123456789012",
+            cluster_name="gpucluster-lab",
+            key_arn="arn:aws:kms:us-east-2:123456789012:key/one",
+            log_group="/aws/eks/gpucluster-lab/keeper",
+            tags={"gpucluster:project": "gpucluster", "gpucluster:stack": "lab"},
+            tag_key="gpucluster:stack",
+            ends="2026-11-23T18:00:00Z",
+            warn_hours=2,
+            hourly_usd=4.5,
+            max_usd=36,
+            emails=("ml@example.com",),
+            gpu_pools={"training": 2},
+            off_hours={"time_zone": "UTC", "days": ["mon"], "start": "08:00", "end": "20:00"},
+        ),
+        opts,
+    ),
+    "keys": lambda opts: Keys(
+        "sample",
+        KeysArgs(partition="aws", account_id="123456789012", region="us-east-2", log_group_prefix="/aws/eks/lab"),
+        opts,
+    ),
+    "lustre": lambda opts: Lustre("sample", lustre_args(), opts),
+    "nfs-group": lambda opts: NfsGroup("sample", NfsGroupArgs(vpc_id="vpc-1", nodes_group_id="sg-1"), opts),
+    "home": lambda opts: HomeFiles("sample", home_args(), opts),
+    "bucket": lambda opts: Bucket(
+        "sample", BucketArgs(account_id="123456789012", key_arn=KEY_ARN, checkpoint_days=30), opts
+    ),
+    "block": lambda opts: BlockStorage(
+        "sample", BlockStorageArgs(driver=done("driver"), tags={"stack": "lab", "owner": "ml"}), opts
+    ),
+    "image-cache": lambda opts: ImageCache(
+        "sample",
+        ImageCacheArgs(
+            partition="aws",
+            region="us-east-2",
+            account_id="123456789012",
+            registry_account="123456789012",
+            rules=[
+                CacheRuleSpec(host="quay.io", url="quay.io", prefix="lab/quay.io"),
+                CacheRuleSpec(
+                    host="docker.io",
+                    url="registry-1.docker.io",
+                    prefix="lab/docker.io",
+                    credential_arn="arn:aws:secretsmanager:us-east-2:123456789012:secret:ecr-pullthroughcache/hub-AbCdEf",
+                ),
+            ],
+        ),
+        opts,
+    ),
+    "registry": lambda opts: Registry(
+        "sample",
+        RegistryArgs(
+            repositories=[RepositorySpec(name="ml/llama-trainer", keep_images=40, untagged_days=9)],
+            key_arn=KEY_ARN,
+            disposable=True,
+        ),
+        opts,
+    ),
+    "pod-logs": lambda opts: PodLogs(
+        "sample",
+        PodLogsArgs(
+            cluster="lab",
+            cluster_name="lab-there",
+            region="eu-north-1",
+            namespace="monitoring",
+            account="collector",
+            days=14,
+            key_arn=KEY_ARN,
+        ),
+        opts,
+    ),
+}

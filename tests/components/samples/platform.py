@@ -1,0 +1,210 @@
+"""Samples of what every cluster runs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from components.platform.charts import Chart, ChartArgs, ChartSource
+from components.platform.crds import Crds, CrdsArgs
+from components.platform.external_secrets import (
+    ExternalSecret,
+    ExternalSecretArgs,
+    OutsideValue,
+    SecretStore,
+    SecretStoreArgs,
+)
+from components.platform.gang_admission import GangAdmission, GangAdmissionArgs
+from components.platform.gpu_checks import GpuChecks, GpuChecksArgs
+from components.platform.gpu_operator import GpuCounters, GpuCountersArgs
+from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCrdsArgs
+from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
+from components.platform.image_signatures import ImageSignatures, ImageSignaturesArgs, Signer
+from components.platform.kubectl import Fetched
+from components.platform.mpi_operator import MpiOperator, MpiOperatorArgs
+from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.network_rules import DENY, NAMES, Flow, NetworkRules, NetworkRulesArgs, Pods, Reach, Rule, gang
+from components.platform.priorities import Priorities
+from components.platform.queues import Queues, QueuesArgs, QueueSpec
+from components.platform.sandbox import Sandbox
+from components.platform.taints import GPU_TAINT
+from components.platform.team_rights import TeamRights
+from components.platform.teams import Teams, TeamsArgs, TeamSpec
+from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
+from components.platform.training_operator_rbac import OperatorAccount, OperatorAccountArgs
+from components.platform.volumes_end import VolumesEnd, VolumesEndArgs
+from tests.components.samples.common import Make, done
+
+FILE = Fetched(url="https://crds/a.yaml", sha256="cd" * 32, image="alpine:1")
+
+
+def external_secret_args(**changes: Any) -> ExternalSecretArgs:
+    """Arguments of a Secret that follows what is kept outside."""
+    known: dict[str, Any] = {
+        "namespace": "inference",
+        "store": "outside",
+        "secret": "hf-token",
+        "refresh_seconds": 3600,
+        "values": {"token": OutsideValue(id="models/hub", property="token")},
+    }
+    return ExternalSecretArgs(**{**known, **changes})
+
+
+SAMPLES: Mapping[str, Make] = {
+    "namespaces": lambda opts: Namespaces(
+        "sample",
+        NamespacesArgs(
+            namespaces=[NamespaceSpec(name="training", pod_security="privileged", gpus={"inference": 2}, limits=True)]
+        ),
+        opts,
+    ),
+    "sandbox": lambda opts: Sandbox("sample", opts),
+    "priorities": lambda opts: Priorities("sample", opts),
+    "team-rights": lambda opts: TeamRights("sample", opts),
+    "teams": lambda opts: Teams(
+        "sample",
+        TeamsArgs(
+            teams=[
+                TeamSpec(
+                    name="vision",
+                    namespace="team-vision",
+                    queue="vision",
+                    gpus=3,
+                    storage_gib=70,
+                    groups={"viewer": ["research", "gpucluster:vision:viewer"], "operator": ["leads"]},
+                    withheld=["inference"],
+                )
+            ],
+            roles={"viewer": "look", "operator": "operate"},
+        ),
+        opts,
+    ),
+    "chart": lambda opts: Chart(
+        "sample",
+        ChartArgs(
+            source=ChartSource(name="volcano", version="1.2.3", repository="https://charts"), namespace="volcano"
+        ),
+        opts,
+    ),
+    "queues": lambda opts: Queues(
+        "sample",
+        QueuesArgs(queues=[QueueSpec(name="research", weight=4, gpus=8, reclaimable=False)], scheduler=done()),
+        opts,
+    ),
+    "crds": lambda opts: Crds(
+        "sample", CrdsArgs(files=[FILE], crds=["a.b"], namespace="kubeflow", image="kubectl:1"), opts
+    ),
+    "gang-admission": lambda opts: GangAdmission(
+        "sample",
+        GangAdmissionArgs(namespace="volcano-system", image="kubectl:1", revision="1", scheduler=done()),
+        opts,
+    ),
+    "gpu-checks": lambda opts: GpuChecks(
+        "sample",
+        GpuChecksArgs(
+            namespace="gpu-operator",
+            pool="training",
+            gpu_product="NVIDIA-H100-80GB-HBM3",
+            taints=[GPU_TAINT],
+            offered={"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 32},
+            image="kubectl:1",
+            smoke_image="operator:1",
+            revision="v1.2.3",
+            after=[done()],
+        ),
+        opts,
+    ),
+    "gpu-operator-crds": lambda opts: GpuOperatorCrds(
+        "sample", GpuOperatorCrdsArgs(namespace="gpu-operator", image="operator:1", after=done()), opts
+    ),
+    "gpu-counters": lambda opts: GpuCounters(
+        "sample", GpuCountersArgs(namespace="gpu-operator", csv="DCGM_FI_DEV_GPU_TEMP, gauge, Temperature.\n"), opts
+    ),
+    "gpu-readiness": lambda opts: GpuReadiness(
+        "sample",
+        GpuReadinessArgs(
+            namespace="gpu-operator", image="kubectl:1", gpu_nodes=True, revision="v1.2.3", operator=done()
+        ),
+        opts,
+    ),
+    "operator": lambda opts: TrainingOperator(
+        "sample",
+        TrainingOperatorArgs(
+            version="v1.2.3",
+            crd_sha256="ab" * 32,
+            image="operator:1",
+            kubectl_image="kubectl:1",
+            wait_image="wait:1",
+            namespace="kubeflow",
+            jobs="training",
+            scheduler=done(),
+        ),
+        opts,
+    ),
+    "network-rules": lambda opts: NetworkRules(
+        "sample",
+        NetworkRulesArgs(
+            rules={
+                "training": [
+                    DENY,
+                    NAMES,
+                    gang({"run": "sft"}, "sft"),
+                    Rule(
+                        name="mixed",
+                        pods=Pods(having="job"),
+                        ingress=[Flow(peers=[Pods(namespace="monitoring", labels={"app": "prometheus"})])],
+                        egress=[
+                            Flow(peers=[Pods(namespace=None, namespace_labels={"calls": "true"})], ports=[8000]),
+                            Flow(peers=[Reach(cidrs=["192.0.2.0/24", "198.51.100.7/32"])], ports=[80, 443]),
+                        ],
+                    ),
+                ]
+            },
+            names={"training": "training-there"},
+        ),
+        opts,
+    ),
+    "operator-account": lambda opts: OperatorAccount(
+        "sample",
+        OperatorAccountArgs(
+            account="operator", namespace="kubeflow", jobs="training", certificate="certificate", webhook="validator"
+        ),
+        opts,
+    ),
+    "secret-store": lambda opts: SecretStore(
+        "sample",
+        SecretStoreArgs(namespace="inference", provider={"aws": {"region": "us-east-2"}}, after=done("controller")),
+        opts,
+    ),
+    "image-signatures": lambda opts: ImageSignatures(
+        "sample",
+        ImageSignaturesArgs(
+            namespaces=["inference", "training"],
+            signer=Signer(issuer="https://token.actions.githubusercontent.com", identity="me@example.com"),
+            timeout_seconds=20,
+            providers=["amazon"],
+            after=done("controller"),
+        ),
+        opts,
+    ),
+    "external-secret": lambda opts: ExternalSecret("sample", external_secret_args(), opts),
+    "volumes-end": lambda opts: VolumesEnd(
+        "sample",
+        VolumesEndArgs(
+            image="python:3.13", files={"volumes_end.py": "import publish"}, after=[done("driver"), done("cluster")]
+        ),
+        opts,
+    ),
+    "mpi-operator": lambda opts: MpiOperator(
+        "sample",
+        MpiOperatorArgs(
+            version="v0.8.0",
+            crd_sha256="ab" * 32,
+            image="mpi-operator:0.8",
+            kubectl_image="kubectl:1",
+            fetch_image="alpine:1",
+            namespace="kubeflow",
+            jobs="training",
+            scheduler=done(),
+        ),
+        opts,
+    ),
+}

@@ -1,0 +1,61 @@
+"""Samples of the tracker."""
+
+from collections.abc import Mapping, Sequence
+
+import pulumi
+
+from components.platform.copying import ClientValue
+from components.storage.aws_cli import AwsCli
+from components.tracking.backup import TrackingBackup, TrackingBackupArgs
+from components.tracking.database import TrackingDatabase, TrackingDatabaseArgs
+from components.tracking.key import TrackingKey, TrackingKeyArgs
+from components.tracking.mlflow import Mlflow, MlflowArgs
+from tests.components.samples.common import Make, done
+
+
+def mlflow_args(pages: Sequence[str] = (), client: Mapping[str, ClientValue] | None = None) -> MlflowArgs:
+    return MlflowArgs(
+        namespace="tracking",
+        image="mlflow:3",
+        artifacts="s3://artefacts/tracking",
+        client=client or {"AWS_REGION": "us-east-2"},
+        granted="mlflow",
+        password="mlflow-database",
+        database=done(),
+        millicores=300,
+        memory_mib=600,
+        pages=pages,
+    )
+
+
+SAMPLES: Mapping[str, Make] = {
+    "tracking-database": lambda opts: TrackingDatabase(
+        "sample",
+        TrackingDatabaseArgs(
+            namespace="tracking",
+            password=pulumi.Output.secret("hush"),
+            storage_class="block",
+            gib=7,
+            image="postgres:17",
+            millicores=250,
+            memory_mib=512,
+        ),
+        opts,
+    ),
+    "mlflow": lambda opts: Mlflow("sample", mlflow_args(), opts),
+    "tracking-key": lambda opts: TrackingKey("sample", TrackingKeyArgs(namespace="training", key="hush"), opts),
+    "tracking-backup": lambda opts: TrackingBackup(
+        "sample",
+        TrackingBackupArgs(
+            namespace="tracking",
+            image="postgres:17",
+            copier=AwsCli(image="aws:2"),
+            granted="mlflow-backup",
+            password="mlflow-database",
+            uri="s3://artefacts/backups",
+            every_seconds=6 * 3600,
+            database=done(),
+        ),
+        opts,
+    ),
+}
