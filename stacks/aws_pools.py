@@ -9,11 +9,13 @@ import pulumi_aws as aws
 from catalogue.types import Architecture
 from catalogue.versions import KUBERNETES
 from components.aws.block_pool import BlockPool, BlockPoolArgs
+from components.aws.capacity import CapacityBlock, HeldCapacity
 from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
 from components.aws.karpenter_pool import KarpenterPool
+from components.aws.node_repair import Repair, RepairOverride
 from components.aws.node_role import NodeRole, NodeRoleArgs
-from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, NodePoolArgs, Repair, RepairOverride
+from components.aws.nodes import NodePool, NodePoolArgs
 from components.aws.spot_pool import SpotPool, SpotPoolArgs
 from components.aws.user_data import SandboxSource
 from components.layers import HardwarePool

@@ -12,7 +12,8 @@ from catalogue.supply import Supply
 from components.monitoring.adapter import KV_CACHE, WAITING
 from components.serving.arguments import Directory, Engine, LoraModule, compiled_path, serve_command
 from components.serving.autoscaler import Scaling
-from components.serving.door import TRITON, VLLM, Door
+from components.serving.door import Door
+from components.serving.door_rules import TRITON, VLLM
 from components.serving.inference import InferenceService, InferenceServiceArgs
 from components.serving.keys import CallerKeys, ServiceKeys, ServiceKeysArgs, templates
 from components.serving.placement import Placement

@@ -12,6 +12,8 @@ import pulumi_aws as aws
 
 from catalogue.types import Interface, InterfaceType
 from components._base import Component, physical_name
+from components.aws.capacity import BLOCK_MARKET, CapacityBlock, HeldCapacity, held_for, started_in
+from components.aws.node_repair import Repair, repaired
 from components.aws.user_data import SandboxSource, user_data
 from components.platform.taints import Taint
 
@@ -19,48 +21,6 @@ EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"
 """EKS' words for the effects of taints."""
 ROOT_DEVICE = "/dev/xvda"
 TAGGED_WITH_THE_NODE = ("instance", "volume", "network-interface")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CapacityBlock:
-    """The capacity block that a pool starts in: its reservation, and the nodes to ask for now, 0 before it begins.
-
-    EKS empties the group 40 minutes before the block's end by itself, and somebody fills it at the start, so from then
-    on the number of nodes is no longer this program's.
-    """
-
-    reservation_id: pulumi.Input[str]
-    nodes: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeldCapacity:
-    """An On-Demand Capacity Reservation of `count` instances in the zone of that name (us-east-2a), until `ends`
-    (RFC 3339), which is made with the pool and cancelled after its nodes.
-    """
-
-    count: int
-    zone: pulumi.Input[str]
-    ends: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RepairOverride:
-    """`action` (Replace, Reboot or NoAction) once a node had the condition, with this reason, for `wait_minutes`."""
-
-    condition: str
-    reason: str
-    wait_minutes: int
-    action: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Repair:
-    """EKS repairs `parallel` sick nodes at a time, and none while more than `max_unhealthy` are sick."""
-
-    parallel: int
-    max_unhealthy: int
-    overrides: Sequence[RepairOverride] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +84,7 @@ class NodePool(Component):
         placement = self._create_placement_group() if args.placement_group else None
         target = args.block.reservation_id if args.block else args.reservation_id
         if args.held:
-            target = self._create_reservation(args.instance_type, args.held, placement).id
+            target = held_for(self, args.instance_type, args.held, placement).id
         self.placement = placement.name if placement else None
         template = self._create_template(args, self.placement or args.beside, target)
         self.nodes = self._create_group(args, template)
@@ -142,27 +102,6 @@ class NodePool(Component):
             self.child(),
         )
 
-    def _create_reservation(
-        self, instance_type: str, held: HeldCapacity, placement: aws.ec2.PlacementGroup | None
-    ) -> aws.ec2.CapacityReservation:
-        """Targeted: an open one is taken by any instance of the type that the account starts."""
-        return aws.ec2.CapacityReservation(
-            self.named("reservation"),
-            aws.ec2.CapacityReservationArgs(
-                availability_zone=held.zone,
-                instance_type=instance_type,
-                instance_platform="Linux/UNIX",
-                instance_count=held.count,
-                instance_match_criteria="targeted",
-                ebs_optimized=True,
-                end_date_type="limited" if held.ends else "unlimited",
-                end_date=held.ends,
-                placement_group_arn=placement.arn if placement else None,
-                tags=self.tags("reservation"),
-            ),
-            self.child(),
-        )
-
     def _create_template(
         self,
         args: NodePoolArgs,
@@ -174,8 +113,8 @@ class NodePool(Component):
             aws.ec2.LaunchTemplateArgs(
                 name=self.physical(self.named("template"), limit=128),
                 instance_type=None if args.further_types else args.instance_type,
-                instance_market_options=_BLOCK_MARKET if args.block else None,
-                capacity_reservation_specification=_reservation(reservation),
+                instance_market_options=BLOCK_MARKET if args.block else None,
+                capacity_reservation_specification=started_in(reservation),
                 update_default_version=True,
                 block_device_mappings=[_root_volume(args.root_volume_gib)],
                 metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
@@ -232,7 +171,7 @@ class NodePool(Component):
                 update_config=aws.eks.NodeGroupUpdateConfigArgs(
                     max_unavailable=args.max_unavailable, update_strategy=args.update_strategy
                 ),
-                node_repair_config=_repair(args.repair),
+                node_repair_config=repaired(args.repair),
                 launch_template=aws.eks.NodeGroupLaunchTemplateArgs(
                     id=template.id, version=template.latest_version.apply(str)
                 ),
@@ -250,43 +189,6 @@ class NodePool(Component):
                 custom_timeouts=pulumi.CustomTimeouts(create="40m", update="3h", delete="40m"),
             ),
         )
-
-
-def _repair(repair: Repair | None) -> aws.eks.NodeGroupNodeRepairConfigArgs:
-    if repair is None:
-        return aws.eks.NodeGroupNodeRepairConfigArgs(enabled=False)
-    return aws.eks.NodeGroupNodeRepairConfigArgs(
-        enabled=True,
-        max_parallel_nodes_repaired_count=repair.parallel,
-        max_unhealthy_node_threshold_count=repair.max_unhealthy,
-        node_repair_config_overrides=[
-            aws.eks.NodeGroupNodeRepairConfigNodeRepairConfigOverrideArgs(
-                node_monitoring_condition=each.condition,
-                node_unhealthy_reason=each.reason,
-                min_repair_wait_time_mins=each.wait_minutes,
-                repair_action=each.action,
-            )
-            for each in repair.overrides
-        ],
-    )
-
-
-_BLOCK_MARKET = aws.ec2.LaunchTemplateInstanceMarketOptionsArgs(market_type="capacity-block")
-
-
-def _reservation(
-    identity: pulumi.Input[str] | None,
-) -> aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs | None:
-    """Instances start in a block, or in a targeted reservation, only if they name it."""
-    if identity is None:
-        return None
-    return aws.ec2.LaunchTemplateCapacityReservationSpecificationArgs(
-        capacity_reservation_target=(
-            aws.ec2.LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
-                capacity_reservation_id=identity
-            )
-        )
-    )
 
 
 def _root_volume(size_gib: int) -> aws.ec2.LaunchTemplateBlockDeviceMappingArgs:

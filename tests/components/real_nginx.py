@@ -14,7 +14,8 @@ from pathlib import Path
 
 from components.gateway.sign_in import PORT as JUDGE_PORT
 from components.serving.arguments import ENGINE_PORT, PORT
-from components.serving.door import CONFIG, JUDGE, NAMES, RULES, SCRATCH, VLLM, Behind, rules
+from components.serving.door import RULES
+from components.serving.door_rules import CONFIG, JUDGE, NAMES, SCRATCH, VLLM, Behind, rules
 from components.serving.keys import ADMITTED, admitted
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from components.serving.arguments import ENGINE_PORT
-from components.serving.door import CONFIG, RULES, VLLM, rules
+from components.serving.door import RULES
+from components.serving.door_rules import CONFIG, VLLM, rules
 from components.serving.inference import InferenceService
 from components.serving.keys import ADMITTED, admitted, scraper_key
 from rehearsal.cluster.pages import Answer, Request

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from components.serving.door import CONFIG, RULES, TRITON, rules
+from components.serving.door import RULES
+from components.serving.door_rules import CONFIG, TRITON, rules
 from components.serving.keys import ADMITTED, admitted, scraper_key
 from components.serving.triton import TritonServer
 from rehearsal.cluster.pages import Answer, Request

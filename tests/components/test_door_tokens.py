@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from components.serving.door import CONFIG, RULES, TRITON, VLLM, Behind, rules
+from components.serving.door import RULES
+from components.serving.door_rules import CONFIG, TRITON, VLLM, Behind, rules
 from components.serving.keys import ADMITTED, admitted
 from rehearsal.cluster.pages import Answer, Request
 from rehearsal.images import nginx

@@ -11,8 +11,10 @@ import pytest
 from catalogue.tables import SHIPPED
 from catalogue.types import Interface, InterfaceType
 from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs
+from components.aws.capacity import CapacityBlock
+from components.aws.node_repair import Repair, RepairOverride
 from components.aws.node_role import NodeRole, NodeRoleArgs
-from components.aws.nodes import CapacityBlock, NodePool, Repair, RepairOverride
+from components.aws.nodes import NodePool
 from components.aws.user_data import lustre_script, user_data
 from components.platform.taints import Taint, pool_taints, tolerations, tolerations_of_all_pools
 from planner.interfaces import layout

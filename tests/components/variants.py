@@ -7,6 +7,7 @@ import pulumi
 
 from components.aws.addons import SERVICE_ADDONS, Addons, AddonsArgs, AddonSpec, node_addons
 from components.aws.bucket import Bucket, BucketArgs
+from components.aws.capacity import CapacityBlock, HeldCapacity
 from components.aws.cluster import Cluster
 from components.aws.devices import efa_network
 from components.aws.flow_logs import FlowLogs
@@ -14,8 +15,9 @@ from components.aws.home import HomeFiles
 from components.aws.keys import Keys, KeysArgs
 from components.aws.lustre import AssociationSpec, Lustre
 from components.aws.network import Network, SubnetSpec
+from components.aws.node_repair import Repair, RepairOverride
 from components.aws.node_role import NodeRole, NodeRoleArgs
-from components.aws.nodes import CapacityBlock, HeldCapacity, NodePool, Repair, RepairOverride
+from components.aws.nodes import NodePool
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, read_prefix, statement_document, write_prefix
 from components.aws.security_groups import LustreGroup, LustreGroupArgs
 from components.gateway.gateway import Gateway, GatewayArgs
@@ -43,7 +45,8 @@ from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.taints import GPU_TAINT, Taint
 from components.serving.arguments import Directory, LoraModule
 from components.serving.autoscaler import Scaling
-from components.serving.door import TRITON, VLLM, Door
+from components.serving.door import Door
+from components.serving.door_rules import TRITON, VLLM
 from components.serving.hub import HubCopy
 from components.serving.inference import InferenceService
 from components.serving.keys import CallerKeys

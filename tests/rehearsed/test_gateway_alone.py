@@ -21,7 +21,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from components.serving import door
+from components.serving import door, door_rules
 from components.serving.keys import ADMITTED, admitted
 from rehearsal import toolchain
 from rehearsal.charts import sources
@@ -155,8 +155,10 @@ class WayIn:
         self.backends, kube = Backends(), cast("Any", Cluster())
         self.proxy = Proxy(self.backends.server)
         self.proxy.start(Router(kube, self.backends))
-        where = f"{door.CONFIG}/rules/{door.RULES}"
-        rules = nginx.read({where: door.rules(door.VLLM), f"{door.CONFIG}/keys/{ADMITTED}": admitted([RIGHT])}, where)
+        where = f"{door_rules.CONFIG}/rules/{door.RULES}"
+        rules = nginx.read(
+            {where: door_rules.rules(door_rules.VLLM), f"{door_rules.CONFIG}/keys/{ADMITTED}": admitted([RIGHT])}, where
+        )
         self.backends.answer("inference", "door", 8000, lambda request: nginx.answered(rules, request, lambda *_: None))
         world: Any = SimpleNamespace(
             kube=kube,

@@ -8,11 +8,12 @@ import pulumi
 from catalogue.types import Interface, InterfaceType
 from components.aws.addons import Addons, AddonsArgs, node_addons
 from components.aws.block_pool import BlockPool, BlockPoolArgs
+from components.aws.capacity import CapacityBlock
 from components.aws.cluster import Cluster, ClusterArgs
 from components.aws.karpenter import KarpenterAccount, KarpenterAccountArgs
 from components.aws.karpenter_pool import KarpenterPool, KarpenterPoolArgs
 from components.aws.node_role import NodeRole, NodeRoleArgs
-from components.aws.nodes import CapacityBlock, NodePool, NodePoolArgs
+from components.aws.nodes import NodePool, NodePoolArgs
 from components.aws.people import People, PeopleArgs
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs
 from components.aws.pod_range import PodRange, PodRangeArgs, PodSubnet

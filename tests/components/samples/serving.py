@@ -9,7 +9,8 @@ from components.platform.pods import PodShape
 from components.platform.taints import GPU_TAINT
 from components.serving.arguments import Directory, Engine
 from components.serving.autoscaler import Scaling
-from components.serving.door import TRITON, VLLM, Door
+from components.serving.door import Door
+from components.serving.door_rules import TRITON, VLLM
 from components.serving.hub import HubCopy, HubCopyArgs
 from components.serving.inference import InferenceService, InferenceServiceArgs
 from components.serving.keys import CallerKeys, ServiceKeys, ServiceKeysArgs
