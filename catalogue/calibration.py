@@ -27,7 +27,7 @@ EXPERT_PART = 0.5
 EXPERT_WIDTH_OF_HALF_RATE = 225
 """Width of an expert at which its products reach half of that. Source: fitted."""
 
-_HOPPER, _BLACKWELL = 9, 10
+_HOPPER = 9
 
 
 @dataclass(frozen=True, kw_only=True)

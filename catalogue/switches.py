@@ -7,6 +7,7 @@ Switches". In-network reduction (SHARP): none in Switch-IB (SB7700, SB7790), all
 from datetime import date
 
 from catalogue.network_types import Generation, PortSplit, Switch
+from catalogue.optics import FORMS, Connector
 from catalogue.types import PurchasePrice
 
 _AUGUST_2026 = date(2026, 8, 1)
@@ -23,7 +24,6 @@ def _switch(
     watts: int,
     source: str,
     *,
-    ports_per_cage: int = 1,
     rack_units: int = 1,
     managed: bool = True,
     sharp: bool = False,
@@ -34,7 +34,7 @@ def _switch(
         name=name,
         generation=generation,
         ports=ports,
-        ports_per_cage=ports_per_cage,
+        ports_per_cage=2 if FORMS[generation].switch is Connector.OSFP_TWIN else 1,
         max_w=watts,
         rack_units=rack_units,
         managed=managed,
@@ -70,9 +70,9 @@ SWITCHES = {
         _switch("SB7790", Generation.EDR, 36, 332, _EDR, managed=False),
         _switch("QM8700", Generation.HDR, 40, 650, _HDR, sharp=True, price=_HDR_MANAGED),
         _switch("QM8790", Generation.HDR, 40, 650, _HDR, sharp=True, managed=False, price=_HDR_UNMANAGED),
-        _switch("QM9700", Generation.NDR, 64, 1720, _NDR, ports_per_cage=2, sharp=True, price=_NDR_SEEN),
-        _switch("QM9790", Generation.NDR, 64, 1720, _NDR, ports_per_cage=2, sharp=True, managed=False, price=_NDR_SEEN),
-        _switch("Q3400-RA", Generation.XDR, 144, 7000, _XDR, ports_per_cage=2, sharp=True, rack_units=4),
+        _switch("QM9700", Generation.NDR, 64, 1720, _NDR, sharp=True, price=_NDR_SEEN),
+        _switch("QM9790", Generation.NDR, 64, 1720, _NDR, sharp=True, managed=False, price=_NDR_SEEN),
+        _switch("Q3400-RA", Generation.XDR, 144, 7000, _XDR, sharp=True, rack_units=4),
         _switch(
             "SN5600", Generation.ETHERNET_800G, 64, 2200, _SN5000, rack_units=2, splits=_HALVES, price=_SPECTRUM_4_SEEN
         ),

@@ -1,13 +1,8 @@
-"""Cost tiers of on-premises clusters with H100 GPUs, as consultancies quote them, and lines that they quote apart."""
+"""Cost tiers of on-premises clusters with H100 GPUs, as consultancies quote them."""
 
 from dataclasses import dataclass
-from datetime import date
 
-from catalogue.types import PurchasePrice
-
-_MAY_2025 = date(2025, 5, 1)
 _TIERS = "consultancy article on H100 clusters, May 2025; approximate"
-_ESTIMATES = "estimates of guides for eight-node H100 clusters, 2024 and 2025; approximate"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,16 +36,3 @@ TIERS = {
     )
 }
 """By name. The middle one is dearest for each GPU."""
-
-
-def _estimate(low: float, high: float) -> PurchasePrice:
-    return PurchasePrice.between(low, high, _MAY_2025, _ESTIMATES)
-
-
-ESTIMATES = {
-    "eight DGX H100, servers only": _estimate(2_000_000, 3_000_000),
-    "eight H100 nodes with fabric, storage and installation": _estimate(2_500_000, 3_200_000),
-    "WekaFS of 100 TB": _estimate(1_500_000, 2_000_000),
-    "NDR fabric with optics for eight nodes": _estimate(300_000, 600_000),
-}
-"""Totals of clusters and of parts of them. A server-only figure and an all-in one are not about the same thing."""

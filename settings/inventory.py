@@ -15,10 +15,6 @@ from settings.sections import Path, Section, SectionError
 from settings.switches import Switches, SwitchMember
 from settings.types import Cidr, Matching, Name
 
-STORAGE_ROLES = ("oss", "mds", "osd", "nfs")
-"""What storage servers are for: object and metadata servers of Lustre, hosts of Ceph, the server of homes."""
-
-
 Address = Annotated[str, Matching(r"(\d{1,3}\.){3}\d{1,3}", "an IPv4 address such as 10.20.0.10")]
 HostKey = Annotated[
     str,

@@ -14,15 +14,13 @@ import pulumi
 
 from components.serving.entry import Entry
 
-CLASS, CONTROLLER = "traefik", "traefik.io/gateway-controller"
+CLASS = "traefik"
 PLAIN_PORT, TLS_PORT, METRICS_PORT = 8000, 8443, 9100
 """Of the pods: Traefik finds the entry point of a listener by its port."""
 
 LABELS = {"app.kubernetes.io/name": "traefik"}
 READ_SECONDS = 300
 """For a whole request with its body, which may hold pictures: Traefik's own 60 s cut a slow line's."""
-
-MEMORY_MIB = 256
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,6 @@ from components.platform.awaited import awaited
 
 ACCOUNT = "external-secrets"
 """The service account of its controller."""
-LABELS = {"app.kubernetes.io/name": "external-secrets"}
 STORE = "outside"
 SYNC_MINUTES = "5m"
 """How long `up` waits for a value: it is there within seconds, or its name, its key or a right to it is wrong."""

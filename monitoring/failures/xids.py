@@ -20,7 +20,6 @@ DRIVER = Codes(
     source=f"{_CATALOGUE}: the GPU, its driver or its firmware (GSP) has to be reset",
 )
 NVLINK = Codes(values=("74",), source=f"{_CATALOGUE}: NVLink error; 144 to 150 on Blackwell are told by counters")
-APPLICATION = Codes(values=("13", "31", "43", "45", "126", "137"), source=f"{_CATALOGUE}: the application is at fault")
 
 HARDWARE = Codes(
     values=(*MEMORY.values, *CONTAINED.values, *DRIVER.values, *NVLINK.values),

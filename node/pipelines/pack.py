@@ -17,8 +17,8 @@ from pathlib import Path
 
 from steps import Made, Record, StepError, before, do, ended, hash_of
 
-END, BYTES = 256, 257
-"""The end mark of the tokenizer `bytes`, and how many tokens it has."""
+END = 256
+"""The end mark of the tokenizer `bytes`, after which it has no other token."""
 
 
 def main(words: Sequence[str]) -> Record:

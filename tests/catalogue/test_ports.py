@@ -138,13 +138,6 @@ def test_cables_of_xdr() -> None:
     assert {cable.kind for cable in CABLES if Generation.XDR in cable.generations} == {CableKind.SINGLE_MODE}
 
 
-def test_twin_cages_agree_with_the_switches() -> None:
-    """FB16: a generation whose switch connector is a twin has two ports in a cage."""
-    for switch in SWITCHES.values():
-        twin = FORMS[switch.generation].switch is Connector.OSFP_TWIN
-        assert switch.ports_per_cage == (2 if twin else 1), switch.name
-
-
 def test_tens_of_thousands_for_a_fast_ethernet_switch() -> None:
     """FB09: a 400 or 800 Gb/s Ethernet switch is not had for 2,000 to 5,000 USD."""
     price = SWITCHES["SN5600"].price

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from monitoring.counters import DCGM_COUNTERS, dcgm_csv
-from monitoring.exported import COUNTER, EXPORTERS, exported
 from monitoring.failures import failures
 from monitoring.recording import recorded
 from monitoring.rule import names
+from tests.monitoring.exported import COUNTER, EXPORTERS, exported
 from tests.monitoring.healthy import LIMITS, healthy
 from tests.monitoring.queries import metrics, nodes
 

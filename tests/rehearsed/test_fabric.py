@@ -16,11 +16,11 @@ from doctor.fabric.examination import examine
 from doctor.results import Result, Status
 from planner.faces.lists import cables
 from planner.metal_types import MetalPlan
-from rehearsal.fabric.net import Device, Net, Plug
-from rehearsal.fabric.running import missing, swept
-from rehearsed.fabric import plugged
 from tests.planner.site import planned_site
 from tests.planner.stacks import planned_metal
+from tests.rehearsed.fabric.net import Device, Net, Plug
+from tests.rehearsed.fabric.plugged import plugged
+from tests.rehearsed.fabric.running import missing, swept
 
 pytestmark = [pytest.mark.engine, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 

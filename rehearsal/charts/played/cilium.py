@@ -15,7 +15,6 @@ _OPERATOR = On("Deployment", "cilium-operator")
 _ENVOY = On("ServiceAccount ConfigMap Service DaemonSet", "cilium-envoy*")
 _HUBBLE = On("Secret Service", "hubble*")
 _CA = On("Secret", "cilium-ca")
-_L7 = On("Namespace Role RoleBinding", "cilium-*secrets")
 
 
 def _entry(key: str) -> Effect:

@@ -25,7 +25,7 @@ from rehearsal.images.oidc.tokens import SigningKey, encoded
 
 TOKEN_SECONDS = 300.0
 CODE_SECONDS = 60.0
-FORM, JSON, HTML = "application/x-www-form-urlencoded", "application/json", "text/html; charset=utf-8"
+JSON, HTML = "application/json", "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True)

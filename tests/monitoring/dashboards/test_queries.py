@@ -9,15 +9,15 @@ import pytest
 import yaml
 
 from monitoring.dashboards import Dashboard
-from monitoring.dashboards.exported import READ_BY_PANELS
 from monitoring.dashboards.grafana import EVERYTHING
-from monitoring.exported import exported
 from monitoring.limits import Limits, MachineLimits, PoolLimits, RunLimits, ServiceLimits
 from monitoring.recording import recorded
 from monitoring.rule import names
 from monitoring.run_metrics import RUN_METRICS
 from tests.graph.schema_kubernetes import upstream
 from tests.monitoring.dashboards.boards import PLANS, boards
+from tests.monitoring.dashboards.exported import READ_BY_PANELS
+from tests.monitoring.exported import exported
 from tests.monitoring.queries import metrics, nodes, selectors
 
 _STRETCH = {"$__rate_interval": "2m"}

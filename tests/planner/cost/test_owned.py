@@ -1,6 +1,7 @@
 """On-premises racks against the cloud, tiers and labs."""
 
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from catalogue.instances import INSTANCES
 from catalogue.prices import RATES, SERVICES
 from catalogue.servers import SERVERS
 from catalogue.tables import SHIPPED
-from catalogue.tiers import ESTIMATES, TIERS, Tier
-from catalogue.types import UsageClass
+from catalogue.tiers import TIERS, Tier
+from catalogue.types import PurchasePrice, UsageClass
 from planner.bom import Part
 from planner.bom_metal import amount
 from planner.cost.amounts import Amount, total
@@ -27,6 +28,20 @@ from settings.load import from_sections
 from tests.planner.stacks import TODAY
 
 OWNER = {"owner": "ml-platform", "costCentre": "research"}
+
+
+def _estimate(low: float, high: float) -> PurchasePrice:
+    source = "estimates of guides for eight-node H100 clusters, 2024 and 2025; approximate"
+    return PurchasePrice.between(low, high, date(2025, 5, 1), source)
+
+
+ESTIMATES = {
+    "eight DGX H100, servers only": _estimate(2_000_000, 3_000_000),
+    "eight H100 nodes with fabric, storage and installation": _estimate(2_500_000, 3_200_000),
+    "WekaFS of 100 TB": _estimate(1_500_000, 2_000_000),
+    "NDR fabric with optics for eight nodes": _estimate(300_000, 600_000),
+}
+"""Totals of clusters and of parts of them. A server-only figure and an all-in one are not about the same thing."""
 
 
 def sure(usd: float) -> Amount:

@@ -14,12 +14,12 @@ from doctor.fabric.examination import examine
 from doctor.machines.reading import Ssh
 from doctor.results import Status
 from planner.site import SitePlan
-from rehearsal.fabric.running import missing as without_fabrics
-from rehearsal.fabric.running import swept
 from rehearsal.metal.hall import OUTSIDE, Hall
 from rehearsal.metal.lacking import missing
 from rehearsed.machines import machines
 from tests.graph.stackfiles import ROOT
+from tests.rehearsed.fabric.running import missing as without_fabrics
+from tests.rehearsed.fabric.running import swept
 from tests.rehearsed.test_fabric import exchanged, index, net, racked
 
 pytestmark = pytest.mark.engine

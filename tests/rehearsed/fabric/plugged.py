@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 
-from rehearsal.fabric.net import Device, Net, Plug, of
+from tests.rehearsed.fabric.net import Device, Net, Plug, of
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What panels read beside the recorded names, as the exporters of the deployed versions export it, with the source."""
 
-from monitoring.exported import COUNTER, GAUGE, Exporter
 from monitoring.run_metrics import CHECKPOINT_PAUSE, LOSS, STEP
+from tests.monitoring.exported import COUNTER, GAUGE, Exporter
 
 READ_BY_PANELS = (
     Exporter(

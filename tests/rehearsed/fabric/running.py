@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rehearsal.fabric.net import Net
 from rehearsal.processes import Process
+from tests.rehearsed.fabric.net import Net
 
 NEEDED = {
     "ibsim": "ibsim-utils",

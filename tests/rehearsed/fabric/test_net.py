@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.fabric.net import Device, Net, Plug, of
-from rehearsal.fabric.running import NEEDED, UnsweptError, missing, swept
+from tests.rehearsed.fabric.net import Device, Net, Plug, of
+from tests.rehearsed.fabric.running import NEEDED, UnsweptError, missing, swept
 
 DEVICES = (Device("leaf", "MF0;leaf:MQM8700/U1", ports=40, switch=True), Device("a", "node-a mlx5_0"))
 NET = of([Plug("a", 1, "leaf", 7)], DEVICES)
@@ -33,13 +33,13 @@ def test_a_port_has_one_cable_and_a_rate_that_ibsim_knows() -> None:
 
 
 def test_what_is_missing_is_named_with_its_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("rehearsal.fabric.running._path", lambda: str(tmp_path))
+    monkeypatch.setattr("tests.rehearsed.fabric.running._path", lambda: str(tmp_path))
     said = missing()
     assert said == (
         "rehearsed fabrics need ibsim-utils, infiniband-diags, opensm: "
         "apt-get install ibsim-utils infiniband-diags opensm (rehearsal/apt.txt)"
     )
-    listed = (Path(__file__).parents[2] / "apt.txt").read_text().split()
+    listed = (Path(__file__).parents[3] / "rehearsal" / "apt.txt").read_text().split()
     assert set(NEEDED.values()) <= set(listed)
 
 
