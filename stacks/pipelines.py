@@ -1,8 +1,6 @@
 """The plan's Kubeflow Pipelines: the programs, the runs that steps may start, and what is uploaded."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
-from pathlib import Path
 
 import pulumi
 
@@ -12,6 +10,7 @@ from components.kubeflow.pipeline_upload import PipelineUpload, PipelineUploadAr
 from components.kubeflow.pipelines import NAMESPACE, UI_LABELS, Pipelines, PipelinesArgs
 from components.kubeflow.pipelines_rbac import RUNNER, SERVER, UI
 from components.kubeflow.pipelines_server import HTTP_PORT, Store
+from components.platform.node_files import node_files
 from components.platform.sandbox import CLASS
 from components.training.job import TrainingJobArgs
 from planner.types import Plan
@@ -23,15 +22,12 @@ from stacks.services import Services
 PREFIX = "pipelines"
 """Place in the stack's own bucket."""
 
-_NODE = Path(__file__).parents[1] / "node"
 _WRITERS = (SERVER, RUNNER, UI)
 
 
-@cache
 def step_files() -> dict[str, str]:
     """The scripts of the steps, and what speaks with Kubernetes' API server, by name."""
-    found = [*sorted((_NODE / "pipelines").glob("*.py")), _NODE / "gates" / "publish.py"]
-    return {each.name: each.read_text(encoding="utf-8") for each in found}
+    return node_files("pipelines/*.py", "gates/publish.py")
 
 
 def deploy_pipelines(

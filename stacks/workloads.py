@@ -9,8 +9,9 @@ import pulumi
 from catalogue import versions
 from catalogue.supply import Supply
 from components.layers import Workloads
-from components.platform.mpi_operator import MpiOperator, MpiOperatorArgs
+from components.platform.mpi_operator import MpiOperator
 from components.platform.network_rules import NetworkRules, NetworkRulesArgs, gang
+from components.platform.operators import OperatorArgs
 from components.storage.staged import DATASETS
 from components.training import run_watch
 from components.training.backup import Backup, BackupArgs
@@ -179,7 +180,7 @@ def _train(
 
 def _mpi_operator(supply: Supply, services: Services, inside: pulumi.ResourceOptions) -> pulumi.Resource:
     """What acts on MPIJobs; it comes after the training operator, which comes when Volcano admits gangs."""
-    args = MpiOperatorArgs(
+    args = OperatorArgs(
         version=versions.MPI_OPERATOR,
         crd_sha256=versions.MPI_OPERATOR_CRD_SHA256,
         image=supply.image(versions.MPI_OPERATOR_IMAGE),

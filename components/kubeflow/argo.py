@@ -13,8 +13,9 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.kubeflow.pipelines_crds import KINDS, definition
 from components.kubeflow.pipelines_pods import Program, asked, running, variables
-from components.kubeflow.pipelines_rbac import ARGO, PipelinesAccount, PipelinesAccountArgs, argo_rules
+from components.kubeflow.pipelines_rbac import ARGO, PipelinesAccount, argo_rules
 from components.platform.confinement import NOBODY, confined_values
+from components.platform.rights import AccountArgs
 
 CONTROLLER = {"app": "workflow-controller"}
 CONFIG = "workflow-controller-configmap"
@@ -74,7 +75,7 @@ class Argo(Component):
         ]
         account = PipelinesAccount(
             self.named("access"),
-            PipelinesAccountArgs(account=ARGO, namespace=args.namespace, at=args.namespace, rules=argo_rules()),
+            AccountArgs(account=ARGO, namespace=args.namespace, within={"": (args.namespace, argo_rules())}),
             self.child(),
         )
         config = k8s.core.v1.ConfigMap(

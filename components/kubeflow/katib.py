@@ -15,9 +15,10 @@ from components._base import Component
 from components.kubeflow.katib_config import CERTIFICATE, SERVICE, WEBHOOK_PORT, CollectorRoom, katib_config
 from components.kubeflow.katib_crds import definition
 from components.kubeflow.katib_hooks import WEBHOOK, mutating, validating
-from components.kubeflow.katib_rbac import KINDS, KatibAccount, KatibAccountArgs
+from components.kubeflow.katib_rbac import KINDS, KatibAccount, cluster_rules, namespace_rules, trials_rules
 from components.kubeflow.trial_database import COMPONENT, TrialDatabase, TrialDatabaseArgs
 from components.platform.confinement import confined
+from components.platform.rights import AccountArgs
 
 LABELS = {COMPONENT: "controller"}
 METRICS, HEALTH = 8080, 18080
@@ -59,12 +60,14 @@ class Katib(Component):
         ]
         account = KatibAccount(
             self.named("access"),
-            KatibAccountArgs(
+            AccountArgs(
                 account=SERVICE,
                 namespace=args.namespace,
-                trials=args.trials,
-                certificate=CERTIFICATE,
-                webhook=WEBHOOK,
+                everywhere=cluster_rules(WEBHOOK),
+                within={
+                    "local": (args.namespace, namespace_rules(CERTIFICATE)),
+                    "trials": (args.trials, trials_rules()),
+                },
             ),
             self.child(),
         )

@@ -7,13 +7,9 @@ to the namespace of the trials. The certificate's Secret is in its own namespace
 its own (cert-controller pkg/rotator, addNamespacedCache).
 """
 
-from dataclasses import dataclass
-
-import pulumi
 import pulumi_kubernetes as k8s
 
-from components._base import Component
-from components.platform.rights import WATCH, Rules, Within, granted
+from components.platform.rights import WATCH, Account, Rules
 
 KINDS = ("experiments", "trials", "suggestions")
 OWN = [f"{kind}{part}" for kind in KINDS for part in ("", "/status", "/finalizers")]
@@ -65,27 +61,5 @@ def namespace_rules(certificate: str) -> Rules:
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class KatibAccountArgs:
-    """The controller runs as `account` in `namespace`, for trials of the namespace `trials`."""
-
-    account: str
-    namespace: pulumi.Input[str]
-    trials: pulumi.Input[str]
-    certificate: str
-    webhook: str
-
-
-class KatibAccount(Component):
-    """ServiceAccount with its roles. `name` resolves when the roles are bound."""
-
-    name: pulumi.Output[str]
-
-    def __init__(self, name: str, args: KatibAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(name, opts)
-        within: dict[str, Within] = {
-            "local": (args.namespace, namespace_rules(args.certificate)),
-            "trials": (args.trials, trials_rules()),
-        }
-        self.name = granted(self, args.account, args.namespace, cluster_rules(args.webhook), within)
-        self.register_outputs({"name": self.name})
+class KatibAccount(Account):
+    """The account of the controller."""

@@ -8,11 +8,11 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
-from components.platform.servers import data_claim, service_of
+from components.platform.servers import DATABASE_USER, data_claim, database, service_of
 
 PORT, KEY = 3306, "MYSQL_ROOT_PASSWORD"
-_DIRECTORY, _USER = "/var/lib/mysql", 999
-"""Directory and user of the image (docker-library/mysql, 8.0/Dockerfile.debian, 8.4/Dockerfile.oracle)."""
+_DIRECTORY = "/var/lib/mysql"
+"""Of the image (docker-library/mysql, 8.0/Dockerfile.debian, 8.4/Dockerfile.oracle)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,33 +54,9 @@ def mysql(owner: Component, args: MysqlArgs) -> tuple[k8s.core.v1.Secret, k8s.co
         ),
         owner.child(),
     )
-    server = k8s.apps.v1.StatefulSet(
-        owner.named("mysql"),
-        k8s.apps.v1.StatefulSetInitArgs(
-            metadata=meta.ObjectMetaArgs(name=args.name, namespace=args.namespace, labels=dict(args.labels)),
-            spec=k8s.apps.v1.StatefulSetSpecArgs(
-                replicas=1,
-                service_name=args.name,
-                selector=meta.LabelSelectorArgs(match_labels=dict(args.labels)),
-                persistent_volume_claim_retention_policy=(
-                    k8s.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicyArgs(
-                        when_deleted="Delete", when_scaled="Retain"
-                    )
-                ),
-                volume_claim_templates=[data_claim(args.storage_class, args.gib)],
-                template=core.PodTemplateSpecArgs(
-                    metadata=meta.ObjectMetaArgs(labels=dict(args.labels)),
-                    spec=core.PodSpecArgs(
-                        automount_service_account_token=False,
-                        security_context=core.PodSecurityContextArgs(
-                            fs_group=_USER, fs_group_change_policy="OnRootMismatch"
-                        ),
-                        containers=[_container(args, secret)],
-                    ),
-                ),
-            ),
-        ),
-        owner.child(custom_timeouts=pulumi.CustomTimeouts(create="15m", update="15m")),
+    volume = data_claim(args.storage_class, args.gib)
+    server = database(
+        owner, "mysql", args.name, args.namespace, args.labels, _container(args, secret), volume, kept=False
     )
     return secret, service_of(owner, "service", args.name, args.namespace, args.labels, (args.port, PORT), server)
 
@@ -102,6 +78,6 @@ def _container(args: MysqlArgs, secret: k8s.core.v1.Secret) -> k8s.core.v1.Conta
         liveness_probe=ping,
         startup_probe=core.ProbeArgs(exec_=asked, period_seconds=15, timeout_seconds=5, failure_threshold=60),
         resources=core.ResourceRequirementsArgs(requests={"cpu": "250m", "memory": "1Gi"}, limits={"memory": "2Gi"}),
-        security_context=confined(user=_USER),
+        security_context=confined(user=DATABASE_USER),
         volume_mounts=[core.VolumeMountArgs(name="data", mount_path=_DIRECTORY)],
     )

@@ -3,8 +3,6 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -12,19 +10,18 @@ import pulumi_kubernetes as k8s
 from components._base import Component, physical_name
 from components.platform.confinement import NOBODY, confined
 from components.platform.jobs import one_off_job
+from components.platform.node_files import node_files
 
 UPLOADS = {"gpucluster/pipelines": "upload"}
 """Label of the pods that upload, by which they reach the API server of Kubeflow Pipelines."""
 
 SCRIPTS = "/opt/gpucluster/upload"
 SECONDS = 900
-_SOURCE = Path(__file__).parents[2] / "node" / "pipelines"
 
 
-@cache
 def upload_files() -> dict[str, str]:
     """The script that uploads and what it imports, by name."""
-    return {name: (_SOURCE / name).read_text(encoding="utf-8") for name in ("steps.py", "upload.py")}
+    return node_files("pipelines/steps.py", "pipelines/upload.py")
 
 
 @dataclass(frozen=True, kw_only=True)

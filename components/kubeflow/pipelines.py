@@ -22,7 +22,6 @@ from components.kubeflow.pipelines_rbac import (
     STARTER,
     UI,
     PipelinesAccount,
-    PipelinesAccountArgs,
     agent_rules,
     runner_rules,
     scheduled_rules,
@@ -31,7 +30,7 @@ from components.kubeflow.pipelines_rbac import (
 )
 from components.kubeflow.pipelines_server import Server, ServerArgs, Store
 from components.platform.copying import ClientValue
-from components.platform.rights import Rules
+from components.platform.rights import AccountArgs, Rules
 
 NAMESPACE = "pipelines"
 DATABASE = {"app": "mysql"}
@@ -146,12 +145,8 @@ class Pipelines(Component):
     def _account(
         self, role: str, account: str, rules: Rules, at: pulumi.Input[str] | None = None
     ) -> pulumi.Output[str]:
-        args = PipelinesAccountArgs(
-            account=account,
-            namespace=self._args.namespace,
-            at=self._args.namespace if at is None else at,
-            rules=rules,
-        )
+        own = self._args.namespace
+        args = AccountArgs(account=account, namespace=own, within={"": (own if at is None else at, rules)})
         return PipelinesAccount(self.named(role), args, self.child()).name
 
     def _steps(self) -> list[pulumi.Resource]:

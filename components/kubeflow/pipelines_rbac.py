@@ -6,13 +6,9 @@ pipeline can name another (backend/src/v2/driver/k8s.go), so here that account c
 token of another account, which may make runs' jobs, is a Secret that a task has to mount.
 """
 
-from dataclasses import dataclass
-
-import pulumi
 import pulumi_kubernetes as k8s
 
-from components._base import Component
-from components.platform.rights import WATCH, Rules, given_within
+from components.platform.rights import WATCH, Account, Rules
 
 ARGO, SERVER, AGENT, SCHEDULED, UI, RUNNER, STARTER = (
     "argo",
@@ -121,30 +117,5 @@ def starter_rules() -> Rules:
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PipelinesAccountArgs:
-    """The account in its namespace, with `rules` in the namespace `at`."""
-
-    account: str
-    namespace: pulumi.Input[str]
-    at: pulumi.Input[str]
-    rules: Rules
-
-
-class PipelinesAccount(Component):
-    """An account with rights in one namespace and none elsewhere. `name` resolves when it has them."""
-
-    name: pulumi.Output[str]
-
-    def __init__(self, name: str, args: PipelinesAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(name, opts)
-        made = k8s.core.v1.ServiceAccount(
-            self.named("account"),
-            k8s.core.v1.ServiceAccountInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=args.account, namespace=args.namespace)
-            ),
-            self.child(),
-        )
-        bound = given_within(self, args.account, args.namespace, (args.at, args.rules))
-        self.name = pulumi.Output.all(made.metadata.name, bound).apply(lambda known: str(known[0]))
-        self.register_outputs({"name": self.name})
+class PipelinesAccount(Account):
+    """An account with rights in one namespace and none elsewhere."""

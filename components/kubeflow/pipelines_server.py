@@ -17,8 +17,9 @@ import pulumi_kubernetes as k8s
 from components._base import Component
 from components.kubeflow.mysql import password_of
 from components.kubeflow.pipelines_pods import Program, asked, found, own_namespace, running, variables
-from components.kubeflow.pipelines_rbac import LAUNCHER, SERVER, PipelinesAccount, PipelinesAccountArgs, server_rules
+from components.kubeflow.pipelines_rbac import LAUNCHER, SERVER, PipelinesAccount, server_rules
 from components.platform.copying import ClientValue, StoreAddress
+from components.platform.rights import AccountArgs
 
 LABELS = {"app": "ml-pipeline"}
 HTTP_PORT, GRPC_PORT = 8888, 8887
@@ -105,7 +106,7 @@ class Server(Component):
         super().__init__(name, opts)
         account = PipelinesAccount(
             self.named("access"),
-            PipelinesAccountArgs(account=SERVER, namespace=args.namespace, at=args.namespace, rules=server_rules()),
+            AccountArgs(account=SERVER, namespace=args.namespace, within={"": (args.namespace, server_rules())}),
             self.child(),
         )
         k8s.core.v1.ConfigMap(

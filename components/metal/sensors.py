@@ -7,13 +7,13 @@ which may ask them (ADR 0043). Every other pod is kept from there by that machin
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.node_files import node_files
 from components.platform.scripted import METRICS, SECRETS, Script, scripted
 
 NAME = "sensors"
@@ -27,13 +27,10 @@ LOOK_SECONDS = 60
 """A supply or a fan that failed waits for a person; controllers are slow. Assumed."""
 
 
-@cache
 def sensors_files() -> dict[str, str]:
     """Modules by name, with the one that reads documents, which the script finds beside it."""
-    here = Path(__file__).parents[2]
-    found = {each.name: each for each in sorted((here / "node" / "sensors").glob("*.py"))}
-    found["redfish.py"] = here / "redfish" / "__init__.py"
-    return {name: path.read_text(encoding="utf-8") for name, path in found.items()}
+    shared = Path(__file__).parents[2] / "redfish" / "__init__.py"
+    return {**node_files("sensors/*.py"), "redfish.py": shared.read_text(encoding="utf-8")}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,15 +7,14 @@ that still goes on does so, and it never takes more than a few nodes of a pool.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.node_files import node_files
 from components.platform.policies import admitted
-from components.platform.rights import given_everywhere, given_within
+from components.platform.rights import granted
 from components.platform.scripted import IDENTITY, Script, scripted
 from components.platform.taints import GATE_KEY, POOL_KEY
 
@@ -29,14 +28,10 @@ CALM_SECONDS = 600
 """So long nothing must be said of a node before it comes back: longer than an exporter or Prometheus takes to begin
 anew, and than `for` of any alert that isolates. Assumed."""
 
-_NODE = Path(__file__).parents[2] / "node"
 
-
-@cache
 def isolation_files() -> dict[str, str]:
     """Modules by name, with the one of the gates that speaks with the API server."""
-    found = [*sorted((_NODE / "isolation").glob("*.py")), _NODE / "gates" / "publish.py"]
-    return {each.name: each.read_text(encoding="utf-8") for each in found}
+    return node_files("isolation/*.py", "gates/publish.py")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +71,6 @@ class Isolation(Component):
 
     def __init__(self, name: str, args: IsolationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        account = k8s.core.v1.ServiceAccount(
-            self.named("account"),
-            k8s.core.v1.ServiceAccountInitArgs(
-                metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, namespace=args.namespace)
-            ),
-            self.child(),
-        )
         script = Script(
             image=args.image,
             directory=SCRIPTS,
@@ -100,12 +88,12 @@ class Isolation(Component):
             labels=LABELS,
             memory="128Mi",
         )
-        allowed = pulumi.Output.all(account.metadata.name, *self._rights(args.namespace))
-        scripted(self, NAME, args.namespace, allowed.apply(lambda known: str(known[0])), script, args.after)
+        account = self._account(args.namespace)
+        scripted(self, NAME, args.namespace, account, script, args.after)
         self.register_outputs({})
 
-    def _rights(self, namespace: pulumi.Input[str]) -> list[pulumi.Output[str]]:
-        """To change nodes as `rules` say, and to write events of nodes, which lie in the namespace default."""
+    def _account(self, namespace: pulumi.Input[str]) -> pulumi.Output[str]:
+        """It changes nodes as `rules` say, and writes events of nodes, which lie in the namespace default."""
         rule = k8s.rbac.v1.PolicyRuleArgs
         changes = k8s.admissionregistration.v1.NamedRuleWithOperationsArgs(
             api_groups=[""], api_versions=["v1"], operations=["UPDATE"], resources=["nodes"]
@@ -113,7 +101,4 @@ class Isolation(Component):
         bound = admitted(self, NAME, (namespace, NAME), NAME, changes, rules())
         nodes = rule(api_groups=[""], resources=["nodes"], verbs=["get", "list", "patch"])
         events = rule(api_groups=[""], resources=["events"], verbs=["create"])
-        return [
-            given_everywhere(self, NAME, namespace, [nodes], after=[bound]),
-            given_within(self, NAME, namespace, ("default", [events]), names=("events-rights", "events-binding")),
-        ]
+        return granted(self, NAME, namespace, [nodes], {"events": ("default", [events])}, after=[bound])

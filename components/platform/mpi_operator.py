@@ -8,15 +8,12 @@ Rights are those of manifests/base/cluster-role.yaml (v0.8.0) that a namespace c
 read every Secret of the cluster.
 """
 
-from dataclasses import dataclass
-
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import NOBODY, confined
-from components.platform.kubectl import Fetched
-from components.platform.operators import definition, operator_deployment
+from components.platform.operators import OperatorArgs, definition, operator_deployment
 from components.platform.rights import WATCH, Rules, Within, granted
 
 NAME = "mpi-operator"
@@ -66,32 +63,14 @@ def cluster_rules() -> Rules:
     return [rule(api_groups=["scheduling.k8s.io"], resources=["priorityclasses"], verbs=WATCH)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class MpiOperatorArgs:
-    """It runs in `namespace` and serves jobs of the namespace `jobs`; `scheduler` shows that Volcano admits gangs.
-
-    `crd_sha256` is the hash of the version's CRD, which `fetch_image` brings.
-    """
-
-    version: str
-    crd_sha256: str
-    image: str
-    kubectl_image: str
-    fetch_image: str
-    namespace: pulumi.Input[str]
-    jobs: pulumi.Input[str]
-    scheduler: pulumi.Resource
-
-
 class MpiOperator(Component):
     """The operator. `ready` is the resource after which it acts on MPIJobs."""
 
     ready: pulumi.Resource
 
-    def __init__(self, name: str, args: MpiOperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, args: OperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        file = Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.fetch_image)
-        served = definition(self, CRD, file, args.namespace, args.kubectl_image, args.scheduler)
+        served = definition(self, CRD, crd_url(args.version), args)
         within: dict[str, Within] = {
             "local": (args.namespace, namespace_rules()),
             "jobs": (args.jobs, jobs_rules()),
@@ -101,7 +80,7 @@ class MpiOperator(Component):
         self.register_outputs({"version": args.version})
 
 
-def _container(args: MpiOperatorArgs) -> k8s.core.v1.ContainerArgs:
+def _container(args: OperatorArgs) -> k8s.core.v1.ContainerArgs:
     core = k8s.core.v1
     probe = core.ProbeArgs(
         http_get=core.HTTPGetActionArgs(path="/healthz", port=HEALTH), initial_delay_seconds=5, period_seconds=10

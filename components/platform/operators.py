@@ -1,6 +1,7 @@
 """What an operator of one kind of jobs is made of: the definition of that kind, and a Deployment of one pod."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -10,17 +11,29 @@ from components.platform.crds import Crds, CrdsArgs
 from components.platform.kubectl import Fetched
 
 
-def definition(
-    owner: Component,
-    crd: str,
-    file: Fetched,
-    namespace: pulumi.Input[str],
-    kubectl_image: str,
-    scheduler: pulumi.Resource,
-) -> pulumi.Resource:
-    """Register the definition `crd` of a file as a child of `owner`, after what admits gangs; what shows it served."""
-    args = CrdsArgs(files=[file], crds=[crd], namespace=namespace, image=kubectl_image, after=scheduler)
-    return Crds(owner.named("crds"), args, owner.child()).established
+@dataclass(frozen=True, kw_only=True)
+class OperatorArgs:
+    """It runs in `namespace` and serves jobs of the namespace `jobs` alone.
+
+    `scheduler` shows that Volcano serves and admits gangs: operators end where PodGroups are not served. `crd_sha256`
+    is the hash of the version's definition, which `fetch_image` brings.
+    """
+
+    version: str
+    crd_sha256: str
+    image: str
+    kubectl_image: str
+    fetch_image: str
+    namespace: pulumi.Input[str]
+    jobs: pulumi.Input[str]
+    scheduler: pulumi.Resource
+
+
+def definition(owner: Component, crd: str, url: str, args: OperatorArgs) -> pulumi.Resource:
+    """Register the definition `crd` of the file at `url` as a child of `owner`; what shows that it is served."""
+    file = Fetched(url=url, sha256=args.crd_sha256, image=args.fetch_image)
+    crds = CrdsArgs(files=[file], crds=[crd], namespace=args.namespace, image=args.kubectl_image, after=args.scheduler)
+    return Crds(owner.named("crds"), crds, owner.child()).established
 
 
 def operator_deployment(

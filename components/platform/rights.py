@@ -1,6 +1,7 @@
 """A service account and its rights, whoever runs as it: some everywhere, some in one namespace each."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -15,26 +16,49 @@ WATCH = ["get", "list", "watch"]
 """Verbs of whoever keeps a copy of what is there."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class AccountArgs:
+    """`account` of `namespace` with rights `everywhere`, and `within` namespaces, as `granted` takes them."""
+
+    account: str
+    namespace: pulumi.Input[str]
+    everywhere: Rules = field(default_factory=list)
+    within: Mapping[str, Within] = field(default_factory=dict)
+
+
+class Account(Component):
+    """A service account with its roles. `name` resolves when the roles are bound."""
+
+    name: pulumi.Output[str]
+
+    def __init__(self, name: str, args: AccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(name, opts)
+        self.name = granted(self, args.account, args.namespace, args.everywhere, args.within)
+        self.register_outputs({"name": self.name})
+
+
 def granted(
-    owner: Component, account: str, namespace: pulumi.Input[str], everywhere: Rules, within: Mapping[str, Within]
+    owner: Component,
+    account: str,
+    namespace: pulumi.Input[str],
+    everywhere: Rules,
+    within: Mapping[str, Within],
+    after: Sequence[pulumi.Resource] = (),
 ) -> pulumi.Output[str]:
     """Register the account with its roles as children of `owner`; its name, once the roles are bound.
 
-    `within` names the rights of a namespace by what the namespace is to the owner, as `local`.
+    `within` names the rights of a namespace by what the namespace is to the owner, as `local`, and by an empty name
+    where there are no others. Those of the whole cluster come `after` what narrows them.
     """
-    meta = k8s.meta.v1.ObjectMetaArgs
     made = k8s.core.v1.ServiceAccount(
         owner.named("account"),
-        k8s.core.v1.ServiceAccountInitArgs(metadata=meta(name=account, namespace=namespace)),
+        k8s.core.v1.ServiceAccountInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=account, namespace=namespace)),
         owner.child(),
     )
-    bound = [
-        given_everywhere(owner, account, namespace, everywhere),
-        *(
-            given_within(owner, account, namespace, each, names=(f"{role}-rights", f"{role}-binding"))
-            for role, each in within.items()
-        ),
-    ]
+    bound = [given_everywhere(owner, account, namespace, everywhere, after=after)] if everywhere else []
+    for role, each in within.items():
+        names = (f"{role}-rights", f"{role}-binding") if role else ("rights", "binding")
+        bound.append(given_within(owner, account, namespace, each, names=names))
     return pulumi.Output.all(made.metadata.name, *bound).apply(lambda known: str(known[0]))
 
 

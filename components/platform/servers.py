@@ -1,4 +1,4 @@
-"""What servers of one pod share: the Service by which they are found, and the claim of their volume."""
+"""What servers of one pod share: the Service by which they are found, and a database with the claim of its volume."""
 
 from collections.abc import Mapping
 
@@ -6,6 +6,10 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+
+DATABASE_USER = 999
+"""User of the images of MySQL and PostgreSQL (docker-library/mysql, 8.0/Dockerfile.debian, 8.4/Dockerfile.oracle;
+docker-library/postgres, 17/bookworm/Dockerfile)."""
 
 
 def service_of(
@@ -33,6 +37,48 @@ def service_of(
             ),
         ),
         owner.child(depends_on=[behind]),
+    )
+
+
+def database(
+    owner: Component,
+    role: str,
+    name: str,
+    namespace: pulumi.Input[str],
+    labels: Mapping[str, str],
+    container: k8s.core.v1.ContainerArgs,
+    volume: k8s.core.v1.PersistentVolumeClaimArgs,
+    *,
+    kept: bool,
+) -> k8s.apps.v1.StatefulSet:
+    """Register the StatefulSet `name` of one pod as the child `role` of `owner`, which has `volume`, a template of
+    `data_claim`. With `kept` its claim stays when the server is taken away.
+    """
+    core, meta, apps = k8s.core.v1, k8s.meta.v1, k8s.apps.v1
+    retention = apps.StatefulSetPersistentVolumeClaimRetentionPolicyArgs(when_deleted="Delete", when_scaled="Retain")
+    return apps.StatefulSet(
+        owner.named(role),
+        apps.StatefulSetInitArgs(
+            metadata=meta.ObjectMetaArgs(name=name, namespace=namespace, labels=dict(labels)),
+            spec=apps.StatefulSetSpecArgs(
+                replicas=1,
+                service_name=name,
+                selector=meta.LabelSelectorArgs(match_labels=dict(labels)),
+                persistent_volume_claim_retention_policy=None if kept else retention,
+                volume_claim_templates=[volume],
+                template=core.PodTemplateSpecArgs(
+                    metadata=meta.ObjectMetaArgs(labels=dict(labels)),
+                    spec=core.PodSpecArgs(
+                        automount_service_account_token=False,
+                        security_context=core.PodSecurityContextArgs(
+                            fs_group=DATABASE_USER, fs_group_change_policy="OnRootMismatch"
+                        ),
+                        containers=[container],
+                    ),
+                ),
+            ),
+        ),
+        owner.child(custom_timeouts=pulumi.CustomTimeouts(create="15m", update="15m")),
     )
 
 

@@ -4,16 +4,14 @@ There is no chart of v1. The operator runs with the two flags that matter: witho
 scheduling policy does nothing, and `--enable-scheme` keeps it from the kinds other operators own.
 """
 
-from dataclasses import dataclass
-
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import NOBODY, confined
-from components.platform.kubectl import Fetched
-from components.platform.operators import definition, operator_deployment
-from components.platform.training_operator_rbac import OperatorAccount, OperatorAccountArgs
+from components.platform.operators import OperatorArgs, definition, operator_deployment
+from components.platform.rights import AccountArgs
+from components.platform.training_operator_rbac import OperatorAccount, cluster_rules, jobs_rules, namespace_rules
 
 NAME = "training-operator"
 LABELS = {"control-plane": "kubeflow-training-operator"}
@@ -33,39 +31,27 @@ def crd_url(version: str) -> str:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingOperatorArgs:
-    """`scheduler` is what shows that Volcano serves and admits: the operator exits when PodGroups are not served.
-
-    It serves jobs of the namespace `jobs` alone.
-
-    `crd_sha256` is the hash of the version's CRD. `wait_image` is what workers wait in until the master's name
-    resolves, and what fetches the CRD.
-    """
-
-    version: str
-    crd_sha256: str
-    image: str
-    kubectl_image: str
-    wait_image: str
-    namespace: pulumi.Input[str]
-    jobs: pulumi.Input[str]
-    scheduler: pulumi.Resource
-
-
 class TrainingOperator(Component):
-    """The operator and its webhook. `ready` is the resource after which PyTorchJobs are accepted."""
+    """The operator and its webhook. `ready` is the resource after which PyTorchJobs are accepted.
+
+    Workers wait in the arguments' `fetch_image`, too, until the master's name resolves.
+    """
 
     ready: pulumi.Resource
 
-    def __init__(self, name: str, args: TrainingOperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, args: OperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        file = Fetched(url=crd_url(args.version), sha256=args.crd_sha256, image=args.wait_image)
-        served = definition(self, CRD, file, args.namespace, args.kubectl_image, args.scheduler)
+        served = definition(self, CRD, crd_url(args.version), args)
         account = OperatorAccount(
             self.named("access"),
-            OperatorAccountArgs(
-                account=NAME, namespace=args.namespace, jobs=args.jobs, certificate=CERTIFICATE, webhook=WEBHOOK
+            AccountArgs(
+                account=NAME,
+                namespace=args.namespace,
+                everywhere=cluster_rules(WEBHOOK),
+                within={
+                    "local": (args.namespace, namespace_rules(CERTIFICATE)),
+                    "jobs": (args.jobs, jobs_rules()),
+                },
             ),
             self.child(),
         )
@@ -144,7 +130,7 @@ class TrainingOperator(Component):
         )
 
 
-def _manager(args: TrainingOperatorArgs) -> k8s.core.v1.ContainerArgs:
+def _manager(args: OperatorArgs) -> k8s.core.v1.ContainerArgs:
     def probe(path: str, delay: int) -> k8s.core.v1.ProbeArgs:
         return k8s.core.v1.ProbeArgs(
             http_get=k8s.core.v1.HTTPGetActionArgs(path=path, port=HEALTH),
@@ -165,7 +151,7 @@ def _manager(args: TrainingOperatorArgs) -> k8s.core.v1.ContainerArgs:
         args=[
             *FLAGS,
             pulumi.Output.concat("--namespace=", args.jobs),
-            f"--pytorch-init-container-image={args.wait_image}",
+            f"--pytorch-init-container-image={args.fetch_image}",
         ],
         env=[from_pod("MY_POD_NAME", "metadata.name"), from_pod("MY_POD_NAMESPACE", "metadata.namespace")],
         ports=[

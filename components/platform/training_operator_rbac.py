@@ -6,13 +6,9 @@ With `--namespace` its caches ask for that one only. The certificate rotator has
 own namespace (cert-controller pkg/rotator, addNamespacedCache).
 """
 
-from dataclasses import dataclass
-
-import pulumi
 import pulumi_kubernetes as k8s
 
-from components._base import Component
-from components.platform.rights import WATCH, Rules, Within, granted
+from components.platform.rights import WATCH, Account, Rules
 
 OWN = ["create", "delete", *WATCH, "patch", "update"]
 
@@ -52,27 +48,5 @@ def namespace_rules(certificate: str) -> Rules:
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class OperatorAccountArgs:
-    """The operator runs as `account` in `namespace`, for jobs of the namespace `jobs`. `certificate` is its Secret."""
-
-    account: str
-    namespace: pulumi.Input[str]
-    jobs: pulumi.Input[str]
-    certificate: str
-    webhook: str
-
-
-class OperatorAccount(Component):
-    """ServiceAccount with its roles. `name` resolves when the roles are bound."""
-
-    name: pulumi.Output[str]
-
-    def __init__(self, name: str, args: OperatorAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(name, opts)
-        within: dict[str, Within] = {
-            "local": (args.namespace, namespace_rules(args.certificate)),
-            "jobs": (args.jobs, jobs_rules()),
-        }
-        self.name = granted(self, args.account, args.namespace, cluster_rules(args.webhook), within)
-        self.register_outputs({"name": self.name})
+class OperatorAccount(Account):
+    """The account of the operator."""

@@ -8,13 +8,12 @@ deletes it when the namespaces are gone, in the foreground, which takes as long 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.node_files import node_files
 from components.platform.rights import granted
 from components.platform.scripted import IDENTITY, Script, scripted
 
@@ -29,14 +28,10 @@ attach-detach controller, maxWaitForUnmountDuration)."""
 GRACE_SECONDS = 24 * 3600
 """Longer than Pulumi's patience: while volumes are left the Deployment is there, and a second destroy waits again."""
 
-_NODE = Path(__file__).parents[2] / "node"
 
-
-@cache
 def volumes_end_files() -> dict[str, str]:
     """Modules by name, with the one of the gates that speaks with the API server."""
-    found = [_NODE / "volumes" / "volumes_end.py", _NODE / "gates" / "publish.py"]
-    return {each.name: each.read_text(encoding="utf-8") for each in found}
+    return node_files("volumes/volumes_end.py", "gates/publish.py")
 
 
 @dataclass(frozen=True, kw_only=True)

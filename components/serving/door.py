@@ -14,13 +14,13 @@ down.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component, physical_name
 from components.platform.confinement import confined
+from components.platform.node_files import node_files
 from components.platform.pods import PodShape
 from components.serving.arguments import PORT
 from components.serving.door_rules import CONFIG, SCRATCH, Behind, rules
@@ -28,7 +28,6 @@ from components.serving.keys import ADMITTED, CallerKeys
 
 RULES, SERVE = "nginx.conf", "serve.sh"
 """The rules; and what has nginx read its files again, where keys change in place."""
-_SERVE = Path(__file__).parents[2] / "node" / "door" / SERVE
 USER = 101
 """Whom nginx's images know as nginx (nginx/docker-nginx, unprivileged/stable/debian/Dockerfile)."""
 
@@ -71,7 +70,7 @@ def rules_for(owner: Component, service: str, namespace: pulumi.Input[str], door
     """The ConfigMap of a service's rules, named by what it holds: other rules are other pods."""
     files = {RULES: rules(door.behind, door.groups)}
     if door.keys.follows:
-        files[SERVE] = _SERVE.read_text(encoding="utf-8")
+        files |= node_files(f"door/{SERVE}")
     digest = hashlib.sha256("".join(files.values()).encode()).hexdigest()[:8]
     return k8s.core.v1.ConfigMap(
         owner.named("door-rules"),

@@ -10,12 +10,12 @@ from components.platform.accounts import service_account
 from components.platform.confinement import confined
 from components.platform.copying import Copier, copying_container
 from components.platform.jobs import repeated_job
+from components.platform.servers import DATABASE_USER
 from components.tracking.database import HOST, NAME, PORT, USER, password_of
 from components.training.backup import schedule
 
 ACCOUNT = "mlflow-backup"
 DUMP = "/dump/mlflow.dump"
-_POSTGRES = 999
 
 DUMPING = f"""\
 set -eu
@@ -62,7 +62,7 @@ class TrackingBackup(Component):
             resources=core.ResourceRequirementsArgs(
                 requests={"cpu": "250m", "memory": "256Mi"}, limits={"memory": "1Gi"}
             ),
-            security_context=confined(user=_POSTGRES),
+            security_context=confined(user=DATABASE_USER),
             volume_mounts=[mount],
         )
         copy = copying_container(

@@ -7,15 +7,15 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.confinement import confined
-from components.platform.servers import data_claim, service_of
+from components.platform.servers import DATABASE_USER, data_claim, database, service_of
 
 ROLE_KEY = "gpucluster/tracking"
 DATABASE = {ROLE_KEY: "database"}
 HOST, PORT = "mlflow-database", 5432
 USER, NAME = "mlflow", "mlflow"
 SECRET, KEY = "mlflow-database", "password"
-_DIRECTORY, _POSTGRES = "/var/lib/postgresql/data", 999
-"""Volume and user of the image (docker-library/postgres, 17/bookworm/Dockerfile)."""
+_DIRECTORY = "/var/lib/postgresql/data"
+"""Volume of the image (docker-library/postgres, 17/bookworm/Dockerfile)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,28 +60,9 @@ class TrackingDatabase(Component):
             self.child(),
         )
         self.secret = kept.metadata.name.apply(str)
-        server = k8s.apps.v1.StatefulSet(
-            self.named("server"),
-            k8s.apps.v1.StatefulSetInitArgs(
-                metadata=meta.ObjectMetaArgs(name=HOST, namespace=args.namespace, labels=DATABASE),
-                spec=k8s.apps.v1.StatefulSetSpecArgs(
-                    replicas=1,
-                    service_name=HOST,
-                    selector=meta.LabelSelectorArgs(match_labels=DATABASE),
-                    volume_claim_templates=[data_claim(args.storage_class, args.gib)],
-                    template=core.PodTemplateSpecArgs(
-                        metadata=meta.ObjectMetaArgs(labels=DATABASE),
-                        spec=core.PodSpecArgs(
-                            automount_service_account_token=False,
-                            security_context=core.PodSecurityContextArgs(
-                                fs_group=_POSTGRES, fs_group_change_policy="OnRootMismatch"
-                            ),
-                            containers=[_container(args, self.secret)],
-                        ),
-                    ),
-                ),
-            ),
-            self.child(custom_timeouts=pulumi.CustomTimeouts(create="15m", update="15m")),
+        volume = data_claim(args.storage_class, args.gib)
+        server = database(
+            self, "server", HOST, args.namespace, DATABASE, _container(args, self.secret), volume, kept=True
         )
         self.ready = service_of(self, "service", HOST, args.namespace, DATABASE, ("postgres", PORT), server)
         self.register_outputs({"secret": self.secret})
@@ -119,6 +100,6 @@ def _container(args: TrackingDatabaseArgs, secret: pulumi.Output[str]) -> k8s.co
             requests={"cpu": f"{args.millicores}m", "memory": f"{args.memory_mib}Mi"},
             limits={"memory": f"{2 * args.memory_mib}Mi"},
         ),
-        security_context=confined(user=_POSTGRES),
+        security_context=confined(user=DATABASE_USER),
         volume_mounts=[core.VolumeMountArgs(name="data", mount_path=_DIRECTORY)],
     )

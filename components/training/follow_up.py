@@ -6,8 +6,6 @@ to find out that there is nothing to do, and what was done is known to Kubernete
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -17,6 +15,7 @@ from components._base import Component
 from components.platform.accounts import service_account
 from components.platform.confinement import confined, confined_values
 from components.platform.jobs import repeated_job
+from components.platform.node_files import node_files
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 from components.training.backup import schedule
@@ -31,14 +30,11 @@ ASKS_KEY = "gpucluster/asks-for"
 FOLLOW_UP_KEY = "gpucluster/follow-up"
 SCRIPTS, TEMPLATE = "/opt/gpucluster/follow-up", "job.json"
 IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
-_NODE = Path(__file__).parents[2] / "node"
 
 
-@cache
 def follow_up_files() -> dict[str, str]:
     """Modules of what asks, by name: its own, what knows checkpoints, and what speaks with the API server."""
-    found = [_NODE / "follow_up" / "ask.py", _NODE / "trainer" / "saves.py", _NODE / "gates" / "publish.py"]
-    return {each.name: each.read_text(encoding="utf-8") for each in found}
+    return node_files("follow_up/ask.py", "trainer/saves.py", "gates/publish.py")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,13 +4,12 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pulumi
 
 from components.platform.confinement import confined_values
+from components.platform.node_files import node_files
 from components.platform.pods import SHM, PodShape
 from components.platform.taints import GATE_KEY, GPU_PRODUCT_KEY, POOL_KEY, Taint, tolerations
 
@@ -18,13 +17,11 @@ SCRIPTS, PLAN_DIRECTORY, FILES = "/opt/gpucluster/gates", "/etc/gpucluster/gate"
 IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
 PORT = 29_400
 NEWCOMERS_KEY = "gpucluster/gate-newcomers"
-_SOURCE = Path(__file__).parents[2] / "node" / "gates"
 
 
-@cache
 def gate_files() -> dict[str, str]:
     """Modules of the gate by name."""
-    return {each.name: each.read_text(encoding="utf-8") for each in sorted(_SOURCE.glob("*.py"))}
+    return node_files("gates/*.py")
 
 
 @dataclass(frozen=True, kw_only=True)

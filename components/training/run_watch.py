@@ -9,14 +9,13 @@ which this account alone writes, and is an event of the job as well.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components._base import Component
+from components.platform.node_files import node_files
+from components.platform.rights import granted
 from components.platform.scripted import IDENTITY, Script, scripted
 from monitoring import words
 
@@ -31,14 +30,10 @@ HANG_STEPS = 20
 HANG_LEAST_SECONDS = 900
 """Longer than PyTorch lets a collective wait (600 s), whose own end leaves better evidence. Assumed."""
 
-_NODE = Path(__file__).parents[2] / "node"
 
-
-@cache
 def watch_files() -> dict[str, str]:
     """Modules by name, with the one of the gates that speaks with the API server."""
-    found = [*sorted((_NODE / "watch").glob("*.py")), _NODE / "gates" / "publish.py"]
-    return {each.name: each.read_text(encoding="utf-8") for each in found}
+    return node_files("watch/*.py", "gates/publish.py")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +66,9 @@ class RunWatch(Component):
         super().__init__(name, opts)
         core = k8s.core.v1
         kept = core.ConfigMap(
-            self.named("failures"), core.ConfigMapInitArgs(metadata=_meta(KEPT, args.namespace)), self.child()
+            self.named("failures"),
+            core.ConfigMapInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=KEPT, namespace=args.namespace)),
+            self.child(),
         )
         script = Script(
             image=args.image,
@@ -81,45 +78,19 @@ class RunWatch(Component):
             labels={WATCH_KEY: "true"},
             memory="256Mi",
         )
-        scripted(self, NAME, args.namespace, NAME, script, [kept, *self._rights(args.namespace)])
+        scripted(self, NAME, args.namespace, self._account(args.namespace), script, [kept])
         self.register_outputs({"failures": KEPT})
 
-    def _rights(self, namespace: pulumi.Input[str]) -> list[pulumi.Resource]:
-        """To read the namespace's pods and their logs, to take one away, and to write what it found."""
-        rbac = k8s.rbac.v1
-        rule = rbac.PolicyRuleArgs
-        account = k8s.core.v1.ServiceAccount(
-            self.named("account"), k8s.core.v1.ServiceAccountInitArgs(metadata=_meta(NAME, namespace)), self.child()
-        )
-        role = rbac.Role(
-            self.named("rights"),
-            rbac.RoleInitArgs(
-                metadata=_meta(NAME, namespace),
-                rules=[
-                    rule(api_groups=[""], resources=["pods"], verbs=["get", "list", "watch", "delete"]),
-                    rule(api_groups=[""], resources=["pods/log"], verbs=["get"]),
-                    rule(api_groups=[""], resources=["events"], verbs=["create", "patch"]),
-                    rule(api_groups=[""], resources=["configmaps"], resource_names=[KEPT], verbs=["get", "patch"]),
-                ],
-            ),
-            self.child(),
-        )
-        bound = rbac.RoleBinding(
-            self.named("binding"),
-            rbac.RoleBindingInitArgs(
-                metadata=_meta(NAME, namespace),
-                role_ref=rbac.RoleRefArgs(
-                    api_group="rbac.authorization.k8s.io", kind="Role", name=role.metadata.name.apply(str)
-                ),
-                subjects=[rbac.SubjectArgs(kind="ServiceAccount", name=NAME, namespace=namespace)],
-            ),
-            self.child(),
-        )
-        return [account, bound]
-
-
-def _meta(name: str, namespace: pulumi.Input[str]) -> Any:
-    return k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace)
+    def _account(self, namespace: pulumi.Input[str]) -> pulumi.Output[str]:
+        """It reads the namespace's pods and their logs, takes one away, and writes what it found."""
+        rule = k8s.rbac.v1.PolicyRuleArgs
+        rights = [
+            rule(api_groups=[""], resources=["pods"], verbs=["get", "list", "watch", "delete"]),
+            rule(api_groups=[""], resources=["pods/log"], verbs=["get"]),
+            rule(api_groups=[""], resources=["events"], verbs=["create", "patch"]),
+            rule(api_groups=[""], resources=["configmaps"], resource_names=[KEPT], verbs=["get", "patch"]),
+        ]
+        return granted(self, NAME, namespace, [], {"": (namespace, rights)})
 
 
 def table() -> str:

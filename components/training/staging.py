@@ -7,11 +7,10 @@ and nothing is left when the pod is gone, so that no cleaner comes near what a p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 from components.platform.confinement import confined_values
+from components.platform.node_files import node_files
 from components.platform.pods import PodShape
 
 Part = Literal["none", "shard", "full"]
@@ -22,14 +21,12 @@ PLACE = "data"
 
 CONTAINER = "stage"
 INDEX = "training.kubeflow.org/replica-index"
-_SOURCE = Path(__file__).parents[2] / "node" / "staging"
 _SCRIPT = "stage.py"
 
 
-@cache
 def staging_files() -> dict[str, str]:
     """The script and its modules, by name."""
-    return {each.name: each.read_text(encoding="utf-8") for each in sorted(_SOURCE.glob("*.py"))}
+    return node_files("staging/*.py")
 
 
 def name_of(path: str) -> str:

@@ -11,15 +11,16 @@ from components.kubeflow.argo import Argo, ArgoArgs
 from components.kubeflow.experiment import REFERENCE_FORMAT, Experiment, ExperimentArgs, Range
 from components.kubeflow.katib import Katib, KatibArgs
 from components.kubeflow.katib_config import CollectorRoom
-from components.kubeflow.katib_rbac import KatibAccount, KatibAccountArgs
+from components.kubeflow.katib_rbac import KatibAccount, cluster_rules, namespace_rules, trials_rules
 from components.kubeflow.pipeline_run import PipelineRun, PipelineRunArgs
 from components.kubeflow.pipeline_upload import PipelineUpload, PipelineUploadArgs
 from components.kubeflow.pipelines import Pipelines, PipelinesArgs
 from components.kubeflow.pipelines_metadata import Metadata, MetadataArgs
-from components.kubeflow.pipelines_rbac import PipelinesAccount, PipelinesAccountArgs, runner_rules
+from components.kubeflow.pipelines_rbac import PipelinesAccount, runner_rules
 from components.kubeflow.pipelines_server import Server, ServerArgs, Store
 from components.kubeflow.trial_database import TrialDatabase, TrialDatabaseArgs
 from components.platform.copying import ClientValue, StoreAddress
+from components.platform.rights import AccountArgs
 from tests.components.samples.common import Make, done
 from tests.components.samples.training import job_args
 
@@ -141,8 +142,14 @@ SAMPLES: Mapping[str, Make] = {
     "katib": lambda opts: Katib("sample", katib_args(), opts),
     "katib-account": lambda opts: KatibAccount(
         "sample",
-        KatibAccountArgs(
-            account="katib", namespace="kubeflow", trials="training", certificate="certificate", webhook="hook"
+        AccountArgs(
+            account="katib",
+            namespace="kubeflow",
+            everywhere=cluster_rules("hook"),
+            within={
+                "local": ("kubeflow", namespace_rules("certificate")),
+                "trials": ("training", trials_rules()),
+            },
         ),
         opts,
     ),
@@ -164,7 +171,7 @@ SAMPLES: Mapping[str, Make] = {
     "pipelines-metadata": lambda opts: pipelines_metadata(opts),
     "pipelines-account": lambda opts: PipelinesAccount(
         "sample",
-        PipelinesAccountArgs(account="steps", namespace="pipelines", at="training", rules=runner_rules(["keys"])),
+        AccountArgs(account="steps", namespace="pipelines", within={"": ("training", runner_rules(["keys"]))}),
         opts,
     ),
     "pipeline-run": lambda opts: PipelineRun(

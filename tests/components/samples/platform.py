@@ -19,17 +19,19 @@ from components.platform.gpu_operator_crds import GpuOperatorCrds, GpuOperatorCr
 from components.platform.gpu_readiness import GpuReadiness, GpuReadinessArgs
 from components.platform.image_signatures import ImageSignatures, ImageSignaturesArgs, Signer
 from components.platform.kubectl import Fetched
-from components.platform.mpi_operator import MpiOperator, MpiOperatorArgs
+from components.platform.mpi_operator import MpiOperator
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
 from components.platform.network_rules import DENY, NAMES, Flow, NetworkRules, NetworkRulesArgs, Pods, Reach, Rule, gang
+from components.platform.operators import OperatorArgs
 from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
+from components.platform.rights import AccountArgs
 from components.platform.sandbox import Sandbox
 from components.platform.taints import GPU_TAINT
 from components.platform.team_rights import TeamRights
 from components.platform.teams import Teams, TeamsArgs, TeamSpec
-from components.platform.training_operator import TrainingOperator, TrainingOperatorArgs
-from components.platform.training_operator_rbac import OperatorAccount, OperatorAccountArgs
+from components.platform.training_operator import TrainingOperator
+from components.platform.training_operator_rbac import OperatorAccount, cluster_rules, jobs_rules, namespace_rules
 from components.platform.volumes_end import VolumesEnd, VolumesEndArgs
 from tests.components.samples.common import Make, done
 
@@ -127,12 +129,12 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "operator": lambda opts: TrainingOperator(
         "sample",
-        TrainingOperatorArgs(
+        OperatorArgs(
             version="v1.2.3",
             crd_sha256="ab" * 32,
             image="operator:1",
             kubectl_image="kubectl:1",
-            wait_image="wait:1",
+            fetch_image="wait:1",
             namespace="kubeflow",
             jobs="training",
             scheduler=done(),
@@ -164,8 +166,14 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "operator-account": lambda opts: OperatorAccount(
         "sample",
-        OperatorAccountArgs(
-            account="operator", namespace="kubeflow", jobs="training", certificate="certificate", webhook="validator"
+        AccountArgs(
+            account="operator",
+            namespace="kubeflow",
+            everywhere=cluster_rules("validator"),
+            within={
+                "local": ("kubeflow", namespace_rules("certificate")),
+                "jobs": ("training", jobs_rules()),
+            },
         ),
         opts,
     ),
@@ -195,7 +203,7 @@ SAMPLES: Mapping[str, Make] = {
     ),
     "mpi-operator": lambda opts: MpiOperator(
         "sample",
-        MpiOperatorArgs(
+        OperatorArgs(
             version="v0.8.0",
             crd_sha256="ab" * 32,
             image="mpi-operator:0.8",
