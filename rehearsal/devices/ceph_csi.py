@@ -1,36 +1,30 @@
 """The operator of Ceph's CSI drivers while its pod runs, and the drivers that it makes.
 
 Source: ceph/ceph-csi-operator v1.0.4, internal/controller/driver_controller.go (names, containers, CSIDriver, images
-from the set that a driver or the operator's configuration names) and kubernetes-csi/external-provisioner (which claims,
-names of volumes, events, what becomes of a released volume whose policy is Delete); ceph/ceph-csi, docs (handles, what
-a volume's attributes say). That a pool takes what a volume holds is not looked at.
+from the set that a driver or the operator's configuration names); ceph/ceph-csi, docs (handles, what a volume's
+attributes say). That a pool takes what a volume holds is not looked at.
 """
 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rehearsal.devices.daemons import csi_node
 from rehearsal.devices.operands import owner
 from rehearsal.devices.reconciling import Reconciling
-from rehearsal.kube.client import ApiError
 from rehearsal.kubelet.program import Launch, Program
+from rehearsal.kubelet.provisioning import Provisioning, UnmadeError, volume_of
 
 Object = dict[str, Any]
 MANAGER = "ceph-csi-operator"
 API, ROOK = "csi.ceph.io/v1", "ceph.rook.io/v1"
 CONFIG = "ceph-csi-operator-config"
 NODE, CONTROLLER = "-nodeplugin", "-ctrlplugin"
-LOOK_SECONDS = 1.0
 _KIND = re.compile(r"(?:.+\.)?(rbd|cephfs|nfs|nvmeof)\.csi\.ceph\.com")
-_PROVISIONER, _PROVISIONED = "volume.kubernetes.io/storage-provisioner", "pv.kubernetes.io/provisioned-by"
 _POOLS = {"rbd": ("CephBlockPool", "pool"), "cephfs": ("CephFilesystem", "fsName")}
 """What must be there and ready for a volume of a driver, and which parameter of a class names it."""
-# The replicas of the controller elect one that works.
-_leading = threading.Lock()
 
 
 class CsiOperator(Reconciling):
@@ -133,47 +127,16 @@ def plugin(launch: Launch) -> Program:
     return csi_node(name.removesuffix(NODE))(launch) if name.endswith(NODE) else Program()
 
 
-class Provisioner(Program):
+class Provisioner(Provisioning):
     """Makes volumes for claims of its driver's classes as long as its pod runs, and deletes them afterwards."""
 
     def __init__(self, launch: Launch) -> None:
-        self._launch, self._driver = launch, _app(launch).removesuffix(CONTROLLER)
-        self._task = f"{self._driver} {launch.pod_name}"
-        launch.world.tasks.run(self._task, self._look)
+        super().__init__(launch, _app(launch).removesuffix(CONTROLLER))
 
-    def stop(self) -> None:
-        self._launch.world.tasks.cancel(self._task)
-
-    def close(self) -> None:
-        self.stop()
-
-    def _look(self) -> float:
-        stores = self._launch.world.stores
-        with _leading:
-            for claim in stores["claims"].all():
-                if wanted(claim, self._driver):
-                    self._provision(claim)
-            for volume in stores["volumes"].all():
-                if unwanted(volume, self._driver):
-                    self._launch.world.kube.delete(
-                        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": volume["metadata"]}
-                    )
-        return LOOK_SECONDS
-
-    def _provision(self, claim: Mapping[str, Any]) -> None:
-        world, name = self._launch.world, f"pvc-{claim['metadata']['uid']}"
-        kind = world.kube.get("storage.k8s.io/v1", "StorageClass", claim["spec"].get("storageClassName") or "")
-        if kind is None or world.kube.get("v1", "PersistentVolume", name) is not None:
-            return
+    def _made(self, name: str, claim: Mapping[str, Any], kind: Mapping[str, Any]) -> Object:
         if (lack := self._lacking(kind)) is not None:
-            said = f'failed to provision volume with StorageClass "{kind["metadata"]["name"]}": {lack}'
-            world.events.emit(claim, "Warning", "ProvisioningFailed", said, self._driver)
-            return
-        try:
-            world.kube.create(persistent_volume(name, claim, kind, self._driver))
-        except ApiError as error:
-            if error.code != 409:
-                raise
+            raise UnmadeError(lack)
+        return persistent_volume(name, claim, kind, self._driver)
 
     def _lacking(self, kind: Mapping[str, Any]) -> str | None:
         """Why no volume can be made: a Secret that the class names, or the pool or file system, is not there."""
@@ -193,49 +156,19 @@ class Provisioner(Program):
         return None
 
 
-def wanted(claim: Mapping[str, Any], driver: str) -> bool:
-    """Whether the claim is the driver's, and waits for a volume. Pure."""
-    notes = claim["metadata"].get("annotations") or {}
-    pending = (claim.get("status") or {}).get("phase") == "Pending" and not claim["metadata"].get("deletionTimestamp")
-    return pending and notes.get(_PROVISIONER) == driver
-
-
-def unwanted(volume: Mapping[str, Any], driver: str) -> bool:
-    """Whether the volume was made by the driver, is released, and is to go then. Pure."""
-    spec, notes = volume["spec"], volume["metadata"].get("annotations") or {}
-    released = (volume.get("status") or {}).get("phase") == "Released"
-    return released and notes.get(_PROVISIONED) == driver and spec.get("persistentVolumeReclaimPolicy") == "Delete"
-
-
 def persistent_volume(name: str, claim: Mapping[str, Any], kind: Mapping[str, Any], driver: str) -> Object:
     """The object for a volume of Ceph's, which every node can mount. Pure."""
-    meta, spec, parameters = claim["metadata"], claim["spec"], kind.get("parameters") or {}
-    ref = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
-    ref |= {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in meta}
+    parameters, uid = kind.get("parameters") or {}, claim["metadata"]["uid"]
     stage = "csi.storage.k8s.io/node-stage-secret"
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name, "annotations": {_PROVISIONED: driver}},
-        "spec": {
-            "accessModes": spec["accessModes"],
-            "capacity": {"storage": spec["resources"]["requests"]["storage"]},
-            "claimRef": ref,
-            "csi": {
-                "driver": driver,
-                "volumeHandle": f"0001-0009-{parameters.get('clusterID', '')}-0000000000000001-{meta['uid']}",
-                "volumeAttributes": {
-                    key: parameters[key]
-                    for key in ("clusterID", "pool", "fsName", "imageFeatures")
-                    if key in parameters
-                },
-                "nodeStageSecretRef": {
-                    "name": parameters.get(f"{stage}-name", ""),
-                    "namespace": parameters.get(f"{stage}-namespace", ""),
-                },
-            },
-            "persistentVolumeReclaimPolicy": kind.get("reclaimPolicy") or "Delete",
-            "storageClassName": kind["metadata"]["name"],
-            "volumeMode": spec.get("volumeMode") or "Filesystem",
+    csi = {
+        "driver": driver,
+        "volumeHandle": f"0001-0009-{parameters.get('clusterID', '')}-0000000000000001-{uid}",
+        "volumeAttributes": {
+            key: parameters[key] for key in ("clusterID", "pool", "fsName", "imageFeatures") if key in parameters
+        },
+        "nodeStageSecretRef": {
+            "name": parameters.get(f"{stage}-name", ""),
+            "namespace": parameters.get(f"{stage}-namespace", ""),
         },
     }
+    return volume_of(name, claim, kind, csi, claim["spec"]["resources"]["requests"]["storage"])
