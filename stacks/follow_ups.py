@@ -14,25 +14,7 @@ from stacks.services import CHECKPOINTS, Services
 from stacks.shapes import shape
 
 
-def deploy_follow_ups(
-    run: RunPlan,
-    supply: Supply,
-    platform: Platform,
-    services: Services,
-    gates: Mapping[str, pulumi.Resource],
-    labels: Callable[[str], Mapping[str, str]],
-    lineage: Mapping[str, str],
-    inside: pulumi.ResourceOptions,
-) -> None:
-    """Register those of a run; `gates` are what shows that a pool was measured, by its name.
-
-    `labels` are those of the jobs of an image.
-    """
-    for each in run.follow_ups:
-        _follow_up(run, each, supply, platform, services, gates, labels, lineage, inside)
-
-
-def _follow_up(
+def deploy_follow_up(
     run: RunPlan,
     each: FollowUpPlan,
     supply: Supply,
@@ -43,6 +25,10 @@ def _follow_up(
     lineage: Mapping[str, str],
     inside: pulumi.ResourceOptions,
 ) -> None:
+    """Register `each` of a run's; `gates` are what shows that a pool was measured, by its name.
+
+    `labels` are those of the jobs of an image.
+    """
     pool, objects, namespace = platform.pools[each.pool], platform.objects, services.namespaces["training"]
     own, prefix = f"{run.name}-{each.name}", f"results/{run.name}/{each.name}"
     granted = objects.writer(f"follow-up-{own}-identity", prefix=prefix, namespace=namespace, account=own, opts=inside)

@@ -25,7 +25,7 @@ from planner.types import Plan
 from planner.workload_types import RunPlan
 from stacks.copies import Copy, stage
 from stacks.experiments import deploy_experiments
-from stacks.follow_ups import deploy_follow_ups
+from stacks.follow_ups import deploy_follow_up
 from stacks.gates import deploy_gates
 from stacks.gateway import WayIn
 from stacks.pipelines import deploy_pipelines
@@ -157,9 +157,9 @@ def _train(
                 every_seconds=run.saving.object_store_s,
             )
             Backup(f"backup-{run.name}", backup, inside)
-        deploy_follow_ups(
-            run, plan.supply, platform, services, gates, partial(lineage_labels, plan, run), lineage(plan, run), inside
-        )
+        labels, made_of = partial(lineage_labels, plan, run), lineage(plan, run)
+        for each in run.follow_ups:
+            deploy_follow_up(run, each, plan.supply, platform, services, gates, labels, made_of, inside)
         return job.run
 
     by_pipelines = plan.pipelines.runs if plan.pipelines else ()

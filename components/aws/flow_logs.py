@@ -13,7 +13,7 @@ import pulumi_aws as aws
 
 from components._base import Component
 from components.aws.cluster import trust_policy
-from components.aws.logs import log_group_prefix
+from components.aws.logs import log_group, log_group_prefix
 from components.aws.pod_identity import statement_document
 
 RECORDS_EVERY_S = 600
@@ -46,16 +46,7 @@ class FlowLogs(Component):
 
     def __init__(self, name: str, args: FlowLogsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        group = aws.cloudwatch.LogGroup(
-            self.named("group"),
-            aws.cloudwatch.LogGroupArgs(
-                name=group_name(args.cluster),
-                retention_in_days=args.days,
-                kms_key_id=args.key_arn,
-                tags=self.tags("group"),
-            ),
-            self.child(),
-        )
+        group = log_group(self, "group", group_name(args.cluster), args.days, args.key_arn)
         role = self._create_role(args)
         rights = aws.iam.RolePolicy(
             self.named("policy"),

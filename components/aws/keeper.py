@@ -16,6 +16,7 @@ import pulumi_aws as aws
 from components._base import Component
 from components.aws.cluster import trust_policy
 from components.aws.keeper_rights import Holdings, invocation, rights
+from components.aws.logs import log_group
 from components.aws.spending import publish_policy
 
 RATE = "rate(10 minutes)"
@@ -109,13 +110,7 @@ class Keeper(Component):
         self, ends: aws.ssm.Parameter, record: aws.ssm.Parameter, told: aws.sns.Topic
     ) -> aws.lambda_.Function:
         args, name = self._args, self.physical(self.pulumi_resource_name, limit=64)
-        logs = aws.cloudwatch.LogGroup(
-            self.named("logs"),
-            aws.cloudwatch.LogGroupArgs(
-                name=args.log_group, kms_key_id=args.key_arn, retention_in_days=LOG_DAYS, tags=self.tags("logs")
-            ),
-            self.child(),
-        )
+        logs = log_group(self, "logs", args.log_group, LOG_DAYS, args.key_arn)
         known = pulumi.Output.all(args.partition, args.account_id, ends.arn, record.arn, told.arn, logs.arn)
         role, policy = self._role("role", "lambda.amazonaws.com", known.apply(lambda values: self._rights(*values)))
         task = pulumi.Output.all(ends.name, record.name, told.arn).apply(lambda values: self._task(*values))

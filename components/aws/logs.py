@@ -1,4 +1,4 @@
-"""The log group of a control plane, which may exist before its cluster.
+"""Log groups, and that of a control plane, which may exist before its cluster.
 
 EKS' service-linked role delivers a cluster's last events after the cluster is gone, and makes the group again if it was
 deleted meanwhile: no policy of ours can forbid it (terraform-aws-eks, issues 920, 2486 and 2763). The next cluster of
@@ -9,6 +9,8 @@ emptied: the engine imports it, and updates it to what the program declares.
 import pulumi
 import pulumi_aws as aws
 
+from components._base import Component
+
 
 def log_group_name(cluster: str) -> str:
     """Name that EKS writes control-plane logs to; it makes the group itself, unencrypted, if we do not."""
@@ -18,6 +20,12 @@ def log_group_name(cluster: str) -> str:
 def log_group_prefix(cluster: str) -> str:
     """How the names of all of the cluster's log groups begin."""
     return f"/aws/eks/{cluster}/"
+
+
+def log_group(owner: Component, role: str, name: str, days: int, key_arn: pulumi.Input[str]) -> aws.cloudwatch.LogGroup:
+    """Register the log group `name` as the child `role` of `owner`; it keeps lines for `days`."""
+    args = aws.cloudwatch.LogGroupArgs(name=name, retention_in_days=days, kms_key_id=key_arn, tags=owner.tags(role))
+    return aws.cloudwatch.LogGroup(owner.named(role), args, owner.child())
 
 
 def left_behind(cluster: str, parent: pulumi.Resource) -> str | None:

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_aws as aws
 
 from components._base import Component
-from components.aws.logs import log_group_prefix
+from components.aws.logs import log_group, log_group_prefix
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, statement_document
 
 
@@ -36,16 +35,7 @@ class PodLogs(Component):
 
     def __init__(self, name: str, args: PodLogsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(name, opts)
-        group = aws.cloudwatch.LogGroup(
-            self.named("group"),
-            aws.cloudwatch.LogGroupArgs(
-                name=group_name(args.cluster),
-                retention_in_days=args.days,
-                kms_key_id=args.key_arn,
-                tags=self.tags("group"),
-            ),
-            self.child(),
-        )
+        group = log_group(self, "group", group_name(args.cluster), args.days, args.key_arn)
         identity = PodIdentityArgs(
             cluster_name=args.cluster_name,
             namespace=args.namespace,

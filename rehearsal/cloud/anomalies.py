@@ -12,7 +12,8 @@ from moto.core.base_backend import BackendDict, BaseBackend
 from moto.core.responses import ActionResult, EmptyResult
 
 from rehearsal.cloud.account import ACCOUNT, PARTITION, now, regions, uuid
-from rehearsal.cloud.service import Refusal, Service
+from rehearsal.cloud.service import Refusal
+from rehearsal.cloud.tagging import Tagging, pairs
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ def arns() -> list[str]:
     return [arn for _, state in regions(STATE) for arn in (*state.monitors, *state.subscriptions)]
 
 
-class AnomalyResponder(Service):
+class AnomalyResponder(Tagging):
     """Cost Explorer as far as anomalies go."""
 
     NAME = "ce"
@@ -61,7 +62,7 @@ class AnomalyResponder(Service):
         arn = f"arn:aws:ce::{ACCOUNT}:anomalymonitor/{uuid()}"
         day = f"{now():%Y-%m-%d}"
         body = {"CreationDate": day, "LastUpdatedDate": day, **monitor, "MonitorArn": arn}
-        self.state.monitors[arn] = Tagged(body, _pairs(given))
+        self.state.monitors[arn] = Tagged(body, _tags(given))
         return ActionResult({"MonitorArn": arn})
 
     def get_anomaly_monitors(self) -> ActionResult:
@@ -90,7 +91,7 @@ class AnomalyResponder(Service):
         body = given["AnomalySubscription"]
         self._check(body)
         arn = f"arn:aws:ce::{ACCOUNT}:anomalysubscription/{uuid()}"
-        self.state.subscriptions[arn] = Tagged({"AccountId": ACCOUNT, **body, "SubscriptionArn": arn}, _pairs(given))
+        self.state.subscriptions[arn] = Tagged({"AccountId": ACCOUNT, **body, "SubscriptionArn": arn}, _tags(given))
         return ActionResult({"SubscriptionArn": arn})
 
     def get_anomaly_subscriptions(self) -> ActionResult:
@@ -114,24 +115,6 @@ class AnomalyResponder(Service):
         del self.state.subscriptions[arn]
         return EmptyResult()
 
-    def tag_resource(self) -> EmptyResult:
-        """Adds and replaces."""
-        given = self.input
-        self._tagged(given).tags.update(_pairs(given))
-        return EmptyResult()
-
-    def untag_resource(self) -> EmptyResult:
-        """Keys that are not there are no error."""
-        given = self.input
-        for key in given["ResourceTagKeys"]:
-            self._tagged(given).tags.pop(key, None)
-        return EmptyResult()
-
-    def list_tags_for_resource(self) -> ActionResult:
-        """All of them."""
-        tags = self._tagged(self.input).tags
-        return ActionResult({"ResourceTags": [{"Key": key, "Value": value} for key, value in tags.items()]})
-
     def _check(self, body: dict[str, Any]) -> None:
         for arn in body["MonitorArnList"]:
             self._monitor(arn)
@@ -150,16 +133,15 @@ class AnomalyResponder(Service):
             raise Refusal("UnknownSubscriptionException", f"Subscription {arn} does not exist")
         return self.state.subscriptions[arn]
 
-    def _tagged(self, given: dict[str, Any]) -> Tagged:
-        arn = given["ResourceArn"]
+    def _tags_of(self, arn: str) -> dict[str, str]:
         found = {**self.state.monitors, **self.state.subscriptions}
         if arn not in found:
             raise Refusal("ResourceNotFoundException", f"{arn} does not exist", ResourceName=arn)
-        return found[arn]
+        return found[arn].tags
 
 
-def _pairs(given: dict[str, Any]) -> dict[str, str]:
-    return {tag["Key"]: tag["Value"] for tag in given.get("ResourceTags", [])}
+def _tags(given: dict[str, Any]) -> dict[str, str]:
+    return pairs(given.get("ResourceTags", []))
 
 
 def route() -> None:

@@ -12,7 +12,8 @@ from moto.core.base_backend import BackendDict, BaseBackend
 from moto.core.responses import ActionResult, EmptyResult
 
 from rehearsal.cloud.account import ACCOUNT, PARTITION, regions
-from rehearsal.cloud.service import Refusal, Service
+from rehearsal.cloud.service import Refusal
+from rehearsal.cloud.tagging import Tagging, pairs
 
 NOTICES_PER_BUDGET = 10
 TOPICS_PER_NOTICE, EMAILS_PER_NOTICE = 1, 10
@@ -60,7 +61,7 @@ def budgets() -> dict[str, Budget]:
     return {name: each for _, state in regions(STATE) for name, each in state.budgets.items()}
 
 
-class BudgetsResponder(Service):
+class BudgetsResponder(Tagging):
     """Budgets, their notices and subscribers."""
 
     NAME = "budgets"
@@ -77,7 +78,7 @@ class BudgetsResponder(Service):
         name = given["Budget"]["BudgetName"]
         if name in self.state:
             raise Refusal("DuplicateRecordException", f"Error creating budget: {name} - the budget already exists.")
-        self.state[name] = Budget(_body(given["Budget"]), _pairs(given.get("ResourceTags", [])))
+        self.state[name] = Budget(_body(given["Budget"]), pairs(given.get("ResourceTags", [])))
         for each in given.get("NotificationsWithSubscribers", []):
             self._add(self.state[name], each["Notification"], each["Subscribers"])
         return EmptyResult()
@@ -129,24 +130,6 @@ class BudgetsResponder(Service):
         budget, key = self._noticed(self.input)
         return ActionResult({"Subscribers": budget.notices[key]})
 
-    def tag_resource(self) -> EmptyResult:
-        """Adds and replaces."""
-        given = self.input
-        self._tagged(given).tags.update(_pairs(given["ResourceTags"]))
-        return EmptyResult()
-
-    def untag_resource(self) -> EmptyResult:
-        """Keys that are not there are no error."""
-        given = self.input
-        for key in given["ResourceTagKeys"]:
-            self._tagged(given).tags.pop(key, None)
-        return EmptyResult()
-
-    def list_tags_for_resource(self) -> ActionResult:
-        """All of them."""
-        tags = self._tagged(self.input).tags
-        return ActionResult({"ResourceTags": [{"Key": key, "Value": value} for key, value in tags.items()]})
-
     def _add(self, budget: Budget, notice: dict[str, Any], subscribers: list[dict[str, str]]) -> None:
         key = _key(notice)
         if key in budget.notices:
@@ -176,11 +159,11 @@ class BudgetsResponder(Service):
             raise Refusal("NotFoundException", "The notification doesn't exist.")
         return budget, key
 
-    def _tagged(self, given: dict[str, Any]) -> Budget:
-        name = given["ResourceARN"].partition(":budget/")[2]
+    def _tags_of(self, arn: str) -> dict[str, str]:
+        name = arn.partition(":budget/")[2]
         if name not in self.state:
-            raise Refusal("NotFoundException", f"{given['ResourceARN']} doesn't exist.")
-        return self.state[name]
+            raise Refusal("NotFoundException", f"{arn} doesn't exist.")
+        return self.state[name].tags
 
 
 def _body(budget: dict[str, Any]) -> dict[str, Any]:
@@ -191,10 +174,6 @@ def _body(budget: dict[str, Any]) -> dict[str, Any]:
 def _key(notice: dict[str, Any]) -> Notice:
     kind = notice.get("ThresholdType") or "PERCENTAGE"
     return notice["NotificationType"], notice["ComparisonOperator"], float(notice["Threshold"]), kind
-
-
-def _pairs(tags: list[dict[str, str]]) -> dict[str, str]:
-    return {tag["Key"]: tag["Value"] for tag in tags}
 
 
 def route() -> None:

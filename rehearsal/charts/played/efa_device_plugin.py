@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order
-from rehearsal.charts.played.switches import On, Rules, Switch, extend, image, put
+from rehearsal.charts.played.switches import On, Rules, Switch, extend, named, pulled, put
 
 _PLUGIN = On("DaemonSet")
 
@@ -23,12 +23,9 @@ def _types(objects: list[Object], value: Any, _: Order) -> list[Object]:
 RULES = Rules(
     (
         Switch("tolerations", extend(_PLUGIN.pod, "tolerations")),
-        Switch("nodeSelector", put(_PLUGIN.pod, "nodeSelector")),
-        Switch("imagePullSecrets", put(_PLUGIN.pod, "imagePullSecrets")),
-        Switch("image.repository", image(_PLUGIN.container, "repository")),
-        Switch("image.tag", image(_PLUGIN.container, "tag")),
-        Switch("resources", put(_PLUGIN.container, "resources")),
-        Switch("securityContext", put(_PLUGIN.container, "securityContext")),
+        *named("", _PLUGIN.pod, "nodeSelector imagePullSecrets"),
+        *pulled("", _PLUGIN.container),
+        *named("", _PLUGIN.container, "resources securityContext"),
         Switch("updateStrategy", put(_PLUGIN, "spec", "updateStrategy")),
         Switch("supportedInstanceLabels.values", _types),
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order
-from rehearsal.charts.played.switches import On, Rules, Switch, image, put, scheduling
+from rehearsal.charts.played.switches import On, Rules, Switch, image, named, put, scheduling
 
 FULL = "<<fullname fluent-bit>>"
 _PODS = On("DaemonSet")
@@ -74,9 +74,8 @@ def _switches() -> Iterator[Switch]:
         yield Switch(f"config.{name}", _section)
     yield Switch("serviceAccount.name", _account)
     yield Switch("serviceMonitor", _monitor)
-    for name in ("priorityClassName", "hostNetwork", "dnsPolicy"):
-        yield Switch(name, put(_PODS.pod, name))
-    yield Switch("env", put(_PODS.container, "env"))
+    yield from named("", _PODS.pod, "priorityClassName hostNetwork dnsPolicy")
+    yield from named("", _PODS.container, "env")
     for part in ("repository", "tag"):
         yield Switch(f"image.{part}", image(_PODS.container, part))
     yield from scheduling("", _PODS)

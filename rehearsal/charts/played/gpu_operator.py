@@ -12,7 +12,7 @@ from typing import Any
 
 from rehearsal.charts.chart import ChartError, Object, Order
 from rehearsal.charts.played import nfd
-from rehearsal.charts.played.switches import Effect, On, Rules, Switch, both, image, only_if, put, scheduling
+from rehearsal.charts.played.switches import Effect, On, Rules, Switch, both, image, named, only_if, put, scheduling
 
 POLICY = On("ClusterPolicy")
 OPERATOR = On("Deployment", "gpu-operator")
@@ -81,8 +81,7 @@ def _of_operator() -> Iterator[Switch]:
     for value, part in {"repository": "parent", "image": "name", "version": "tag"}.items():
         of_both = (image(each.container, part) for each in (OPERATOR, replace(UPGRADE, kinds="Job")))
         yield Switch(f"operator.{value}", both(*of_both))
-    yield Switch("operator.priorityClassName", put(OPERATOR.pod, "priorityClassName"))
-    yield Switch("operator.imagePullSecrets", put(OPERATOR.pod, "imagePullSecrets"))
+    yield from named("operator", OPERATOR.pod, "priorityClassName imagePullSecrets")
     yield Switch("operator.upgradeCRD", only_if(UPGRADE))
     yield from scheduling("operator", OPERATOR)
 

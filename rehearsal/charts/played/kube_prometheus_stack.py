@@ -14,7 +14,7 @@ from typing import Any
 from rehearsal.charts.chart import Object, Order
 from rehearsal.charts.played import kube_prometheus_stack_images as images
 from rehearsal.charts.played import kube_prometheus_stack_parts as parts
-from rehearsal.charts.played.switches import Effect, On, Rules, Switch, only_if, put
+from rehearsal.charts.played.switches import Effect, On, Rules, Switch, named, only_if, put, scheduling
 
 NAME = "kube-prometheus-stack"
 FULL = f"<<fullname {NAME}>>"
@@ -158,9 +158,8 @@ def _of_operator() -> Iterator[Switch]:
     webhooks = On("ValidatingWebhookConfiguration MutatingWebhookConfiguration")
     yield Switch("prometheusOperator.admissionWebhooks.enabled", only_if(webhooks, _HOOKS))
     yield Switch("prometheusOperator.tls.enabled", _tls)
-    for name in ("nodeSelector", "tolerations", "affinity", "priorityClassName"):
-        yield Switch(f"prometheusOperator.{name}", put(OPERATOR.pod, name))
-    yield Switch("prometheusOperator.resources", put(OPERATOR.container, "resources"))
+    yield from scheduling("prometheusOperator", OPERATOR)
+    yield from named("prometheusOperator", OPERATOR.pod, "priorityClassName")
     yield Switch("prometheusOperator.prometheusConfigReloader.resources", _reloader)
 
 

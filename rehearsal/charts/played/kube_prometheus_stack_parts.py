@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order
-from rehearsal.charts.played.switches import Effect, On, Switch, put, scheduling
+from rehearsal.charts.played.switches import Effect, On, Switch, named, scheduling
 
 GRAFANA = On("Deployment", "<<fullname grafana>>")
 STATE_METRICS = On("Deployment", "<<fullname kube-state-metrics>>")
@@ -47,22 +47,20 @@ def switches() -> Iterator[Switch]:
     """Switches of the sub-charts."""
     yield Switch("grafana.resources", _main("resources"))
     yield Switch("grafana.sidecar.resources", _beside("resources"))
-    for name in ("nodeSelector", "tolerations", "affinity", "priorityClassName"):
-        yield Switch(f"grafana.{name}", put(GRAFANA.pod, name))
+    yield from named("grafana", GRAFANA.pod, "nodeSelector tolerations affinity priorityClassName")
     yield from scheduling("kube-state-metrics", STATE_METRICS)
     yield Switch("kube-state-metrics.collectors", _collectors)
     for value, flag in (("metricLabelsAllowlist", "labels-allowlist"), ("metricDenylist", "denylist")):
         yield Switch(f"kube-state-metrics.{value}", _listed(f"--metric-{flag}"))
     node, monitor = "prometheus-node-exporter", On("ServiceMonitor", "<<fullname prometheus-node-exporter>>")
     yield from scheduling(node, NODE_EXPORTER)
-    yield Switch(f"{node}.priorityClassName", put(NODE_EXPORTER.pod, "priorityClassName"))
+    yield from named(node, NODE_EXPORTER.pod, "priorityClassName")
     yield Switch(f"{node}.extraArgs", _arguments)
     yield Switch(f"{node}.extraHostVolumeMounts", _host_paths)
     yield Switch(f"{node}.sidecars", _sidecars)
     yield Switch(f"{node}.sidecarVolumeMount", _textfiles)
     endpoint = On(monitor.kinds, monitor.name, ("spec", "endpoints", 0))
-    for name in ("interval", "relabelings", "metricRelabelings", "scrapeTimeout"):
-        yield Switch(f"{node}.prometheus.monitor.{name}", put(endpoint, name))
+    yield from named(f"{node}.prometheus.monitor", endpoint, "interval relabelings metricRelabelings scrapeTimeout")
     yield Switch("kubelet.serviceMonitor.interval", _interval)
     yield Switch("kubelet.serviceMonitor.probes", _without("/metrics/probes"))
     yield Switch("kubelet.serviceMonitor.cAdvisor", _without("/metrics/cadvisor"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from rehearsal.charts.chart import Object, Order
-from rehearsal.charts.played.switches import On, Rules, Switch, budget, extend, image, only_if, put, scheduling
+from rehearsal.charts.played.switches import On, Rules, Switch, budget, extend, named, only_if, pulled, put, scheduling
 
 _SERVER = On("Deployment")
 _SERVICE = On("APIService")
@@ -25,17 +26,14 @@ RULES = Rules(
         Switch("updateStrategy", put(_SERVER, "spec", "strategy")),
         Switch("defaultArgs", _default_arguments),
         Switch("args", extend(_SERVER.container, "args")),
-        Switch("image.repository", image(_SERVER.container, "repository")),
-        Switch("image.tag", image(_SERVER.container, "tag")),
+        *pulled("", _SERVER.container),
         Switch("image.pullPolicy", put(_SERVER.container, "imagePullPolicy")),
-        Switch("securityContext", put(_SERVER.container, "securityContext")),
-        Switch("priorityClassName", put(_SERVER.pod, "priorityClassName")),
-        Switch("topologySpreadConstraints", put(_SERVER.pod, "topologySpreadConstraints")),
+        *named("", _SERVER.container, "securityContext"),
+        *named("", _SERVER.pod, "priorityClassName topologySpreadConstraints"),
         Switch("hostNetwork.enabled", put(_SERVER.pod, "hostNetwork")),
         Switch("podDisruptionBudget", budget(_SERVER)),
         Switch("apiService.create", only_if(_SERVICE)),
-        Switch("apiService.insecureSkipTLSVerify", put(_SERVICE, "spec", "insecureSkipTLSVerify")),
-        Switch("apiService.caBundle", put(_SERVICE, "spec", "caBundle")),
+        *named("apiService", replace(_SERVICE, at=("spec",)), "insecureSkipTLSVerify caBundle"),
         *scheduling("", _SERVER),
     )
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rehearsal.charts.played.switches import On, Rules, Switch, document, image, only_if, put, scheduling
+from rehearsal.charts.played.switches import On, Rules, Switch, document, named, only_if, pulled, put, scheduling
 
 NAME = "node-feature-discovery"
 _WORKLOADS = {"worker": "DaemonSet", "master": "Deployment", "gc": "Deployment"}
@@ -17,10 +17,8 @@ def switches(path: str = "") -> Iterator[Switch]:
     """The switches of the chart whose values are below a path."""
     below = f"{path}." if path else ""
     whole = On("DaemonSet Deployment", f"*{NAME}*")
-    pulled = On("DaemonSet Deployment Job", f"*{NAME}*")
-    yield Switch(f"{below}image.repository", image(pulled.container, "repository"))
-    yield Switch(f"{below}image.tag", image(pulled.container, "tag"))
-    yield Switch(f"{below}priorityClassName", put(whole.pod, "priorityClassName"))
+    yield from pulled(path, On("DaemonSet Deployment Job", f"*{NAME}*").container)
+    yield from named(path, whole.pod, "priorityClassName")
     yield Switch(f"{below}gc.replicaCount", put(On("Deployment", f"*{NAME}*-gc"), "spec", "replicas"))
     yield Switch(f"{below}master.replicaCount", put(On("Deployment", f"*{NAME}*-master"), "spec", "replicas"))
     for part, kind in _WORKLOADS.items():

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from rehearsal.charts.chart import ChartError, Object, Order
-from rehearsal.charts.played.switches import On, Rules, Switch, budget, flag, image, put, scheduling
+from rehearsal.charts.played.switches import On, Rules, Switch, budget, flag, named, pulled, put, scheduling
 
 _ADAPTER = On("Deployment")
 _CONFIG = On("ConfigMap")
@@ -74,10 +74,8 @@ RULES = Rules(
         Switch("metricsRelistInterval", flag(_ADAPTER.container, "--metrics-relist-interval")),
         Switch("logLevel", flag(_ADAPTER.container, "--v")),
         Switch("replicas", put(_ADAPTER, "spec", "replicas")),
-        Switch("image.repository", image(_ADAPTER.container, "repository")),
-        Switch("image.tag", image(_ADAPTER.container, "tag")),
-        Switch("priorityClassName", put(_ADAPTER.pod, "priorityClassName")),
-        Switch("topologySpreadConstraints", put(_ADAPTER.pod, "topologySpreadConstraints")),
+        *pulled("", _ADAPTER.container),
+        *named("", _ADAPTER.pod, "priorityClassName topologySpreadConstraints"),
         Switch("podDisruptionBudget", budget(_ADAPTER)),
         *scheduling("", _ADAPTER),
     ),

@@ -208,14 +208,23 @@ def both(*effects: Effect) -> Effect:
     return effect
 
 
+def named(path: str, on: On, names: str) -> tuple[Switch, ...]:
+    """Values below a path, which become the fields of their names, separated by blanks."""
+    return tuple(Switch(_below(path, name), put(on, name)) for name in names.split())
+
+
+def pulled(path: str, on: On) -> tuple[Switch, ...]:
+    """What is pulled for a container: `image.repository` and `image.tag` below a path."""
+    return tuple(Switch(_below(path, f"image.{part}"), image(on, part)) for part in ("repository", "tag"))
+
+
 def scheduling(path: str, pod: On) -> tuple[Switch, ...]:
     """What most charts let everybody set of a pod: tolerations, nodeSelector, affinity, resources of its container."""
-    below = f"{path}." if path else ""
-    names = ("tolerations", "nodeSelector", "affinity")
-    return (
-        *(Switch(f"{below}{name}", put(pod.pod, name)) for name in names),
-        Switch(f"{below}resources", put(pod.container, "resources")),
-    )
+    return (*named(path, pod.pod, "tolerations nodeSelector affinity"), *named(path, pod.container, "resources"))
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
 
 
 def _each(on: On, change: Callable[[Object, Any], None]) -> Effect:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from moto.core.base_backend import BackendDict, BaseBackend
-from moto.core.responses import ActionResult, EmptyResult
+from moto.core.responses import ActionResult
 from moto.fsx import urls
 
 from rehearsal.cloud.account import ACCOUNT, ec2, now, regions
@@ -17,7 +16,8 @@ from rehearsal.cloud.fsx.associations import Association
 from rehearsal.cloud.fsx.network import require_network
 from rehearsal.cloud.fsx.rules import bad, check_new, check_update
 from rehearsal.cloud.fsx.systems import FileSystem, made, settle
-from rehearsal.cloud.service import Refusal, Service
+from rehearsal.cloud.service import Refusal
+from rehearsal.cloud.tagging import Tagging
 
 SETTLING_SECONDS = 0.5
 """Stands for the five to ten minutes a file system takes to come up, to change and to go away."""
@@ -48,7 +48,7 @@ def linked() -> list[Association]:
     return [each for _, backend in regions(FSX_BACKENDS) for each in backend.associations.values()]
 
 
-class FsxResponder(Service):
+class FsxResponder(Tagging):
     """FSx as far as Lustre file systems go."""
 
     NAME = "fsx"
@@ -121,25 +121,6 @@ class FsxResponder(Service):
             AGENDA.after(SETTLING_SECONDS, lambda: _remove(region, state, system))
         return ActionResult({"FileSystemId": given["FileSystemId"], "Lifecycle": "DELETING", "LustreResponse": {}})
 
-    def tag_resource(self) -> EmptyResult:
-        """Adds and replaces."""
-        given = self.input
-        self._tagged(given).tags.update({tag["Key"]: tag["Value"] for tag in given["Tags"]})
-        return EmptyResult()
-
-    def untag_resource(self) -> EmptyResult:
-        """Keys that are not there are no error."""
-        given = self.input
-        tags = self._tagged(given).tags
-        for key in given["TagKeys"]:
-            tags.pop(key, None)
-        return EmptyResult()
-
-    def list_tags_for_resource(self) -> ActionResult:
-        """All of them at once."""
-        tags = self._tagged(self.input).tags
-        return ActionResult({"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]})
-
     def create_data_repository_association(self) -> ActionResult:
         """CREATING for a while."""
         given = self.input
@@ -205,13 +186,12 @@ class FsxResponder(Service):
             raise Refusal("DataRepositoryAssociationNotFound", message)
         return self.associations[identity]
 
-    def _tagged(self, given: dict[str, Any]) -> FileSystem | Association:
+    def _tags_of(self, arn: str) -> dict[str, str]:
         owned: list[FileSystem | Association] = [*self.state.values(), *self.associations.values()]
-        for system in owned:
-            if system.body["ResourceARN"] == given["ResourceARN"]:
-                return system
-        message = f"Resource '{given['ResourceARN']}' does not exist."
-        raise Refusal("ResourceNotFound", message, ResourceARN=given["ResourceARN"])
+        for each in owned:
+            if each.body["ResourceARN"] == arn:
+                return each.tags
+        raise Refusal("ResourceNotFound", f"Resource '{arn}' does not exist.", ResourceARN=arn)
 
     def _system(self, system_id: str) -> FileSystem:
         if system_id not in self.state:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from moto.core.responses import ActionResult, EmptyResult
+from moto.core.responses import ActionResult
 
 from rehearsal.cloud.service import Refusal
+from rehearsal.cloud.tagging import Tagging
 from rehearsal.eks.api.base import EksOperations
 from rehearsal.eks.api.checks import invalid
 from rehearsal.eks.api.store import Body, Update
@@ -14,7 +15,7 @@ from rehearsal.eks.api.store import Body, Update
 MAX_TAINTS = 50
 
 
-class UpdateOperations(EksOperations):
+class UpdateOperations(EksOperations, Tagging):
     """What became of a change, and the tags of everything with an ARN."""
 
     def describe_update(self) -> ActionResult:
@@ -38,33 +39,15 @@ class UpdateOperations(EksOperations):
             subject = ("addon", given["addonName"])
         return [update for update in self.cluster_of(given).updates.values() if update.subject == subject]
 
-    def tag_resource(self) -> ActionResult:
-        """Tags of any EKS resource, by ARN."""
-        given = self.input
-        tagged = self._tagged(given["resourceArn"])
-        tagged["tags"] = {**(tagged["tags"] or {}), **given["tags"]}
-        return EmptyResult()
-
-    def untag_resource(self) -> ActionResult:
-        """Keys that are not there are no error."""
-        given = self.input
-        tagged = self._tagged(given["resourceArn"])
-        tagged["tags"] = {key: value for key, value in (tagged["tags"] or {}).items() if key not in given["tagKeys"]}
-        return EmptyResult()
-
-    def list_tags_for_resource(self) -> ActionResult:
-        """All of them at once."""
-        return ActionResult({"tags": self._tagged(self.input["resourceArn"])["tags"] or {}})
-
-    def _tagged(self, arn: str) -> Body:
+    def _tags_of(self, arn: str) -> dict[str, str]:
+        names = ("arn", "nodegroupArn", "addonArn", "accessEntryArn", "associationArn")
         for cluster in self.state.clusters.values():
             bodies = [cluster.body, *cluster.nodegroups.values(), *cluster.addons.values()]
             bodies += [entry.body for entry in cluster.entries.values()]
-            bodies += cluster.associations.values()
-            for body in bodies:
-                names = ("arn", "nodegroupArn", "addonArn", "accessEntryArn", "associationArn")
+            for body in (*bodies, *cluster.associations.values()):
                 if arn in (body.get(name) for name in names):
-                    return body
+                    body["tags"] = tags = {**(body["tags"] or {})}
+                    return tags
         raise Refusal("NotFoundException", f"The resource {arn} was not found")
 
 

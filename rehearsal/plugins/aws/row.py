@@ -80,7 +80,8 @@ class Row:
     create: str
     read: str | Callable[[Object], Any]
     """A call, or a function that returns the description or None."""
-    delete: str | Callable[[Object], None]
+    delete: str | Callable[[Object], None] = ""
+    """Left out, it is the call that deletes what ``create`` creates, puts or sets."""
     id: str | Callable[[Object], str]
     """Template over the inputs and the created object's members."""
     key: Mapping[str, str] = field(default_factory=dict)
@@ -153,6 +154,8 @@ class Row:
         only = FIELD.fullmatch(self.id) if isinstance(self.id, str) else None
         if only and not self.key:
             object.__setattr__(self, "key", {only[1]: self.id, f"{only[1]}s": self.id})
+        if not self.delete:
+            object.__setattr__(self, "delete", f"delete_{self.creates.partition('_')[2]}")
         if self.service == "ec2" and self.tags and not self.arn:
             object.__setattr__(self, "arn", f"arn:{{partition}}:ec2:{{region}}:{{account}}:{self.tags.ec2_type}/{{id}}")
 

@@ -99,7 +99,6 @@ ROWS: dict[str, Row] = {
         service="budgets",
         create="create_budget",
         read="describe_budget -> Budget",
-        delete="delete_budget",
         key={"AccountId": "{accountId}", "BudgetName": "{name}"},
         id="{accountId}:{name}",
         arn=ARN,

@@ -62,7 +62,6 @@ ROWS: dict[str, Row] = {
         service="ecr",
         create="create_pull_through_cache_rule",
         read="describe_pull_through_cache_rules -> pullThroughCacheRules[0]",
-        delete="delete_pull_through_cache_rule",
         key={"ecrRepositoryPrefixes": "{ecrRepositoryPrefix}", "ecrRepositoryPrefix": "{ecrRepositoryPrefix}"},
         id="{ecrRepositoryPrefix}",
         force_new=words("ecrRepositoryPrefix upstreamRegistryUrl upstreamRepositoryPrefix"),

@@ -46,7 +46,6 @@ ROWS: dict[str, Row] = {
         create="put_rule",
         once=True,
         read="describe_rule",
-        delete="delete_rule",
         key={"Name": "{name}"},
         id=_rule_id,
         imports="{name}",

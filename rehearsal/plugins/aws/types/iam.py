@@ -161,7 +161,6 @@ ROWS: dict[str, Row] = {
         service="iam",
         create="put_role_policy",
         read="get_role_policy",
-        delete="delete_role_policy",
         key={"RoleName": "{role}", "PolicyName": "{name}"},
         id="{role}:{name}",
         names={"role": "RoleName", "name": "PolicyName", "policy": "PolicyDocument"},

@@ -94,7 +94,6 @@ ROWS: dict[str, Row] = {
         service="kms",
         create="create_alias",
         read=_alias_read,
-        delete="delete_alias",
         key={"AliasName": "{name}"},
         id="{name}",
         names={"name": "AliasName", "arn": "AliasArn"},

@@ -66,7 +66,6 @@ ROWS: dict[str, Row] = {
         service="lambda",
         create="create_function",
         read="get_function -> merge(Configuration, {Tags: Tags})",
-        delete="delete_function",
         key={"FunctionName": "{name}"},
         id="{name}",
         names={"name": "FunctionName", "arn": "FunctionArn"},

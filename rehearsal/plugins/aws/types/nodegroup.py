@@ -70,7 +70,6 @@ ROWS: dict[str, Row] = {
         service="eks",
         create="create_nodegroup -> nodegroup",
         read="describe_nodegroup -> nodegroup",
-        delete="delete_nodegroup",
         key={"clusterName": "{clusterName}", "nodegroupName": "{nodeGroupName}"},
         id="{clusterName}:{nodeGroupName}",
         names={

@@ -139,7 +139,6 @@ ROWS: dict[str, Row] = {
         service="ec2",
         create="create_route_table -> RouteTable",
         read="describe_route_tables -> RouteTables[0]",
-        delete="delete_route_table",
         id="{RouteTableId}",
         names={
             "routes.cidrBlock": "DestinationCidrBlock",

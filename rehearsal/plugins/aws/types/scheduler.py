@@ -15,7 +15,6 @@ ROWS: dict[str, Row] = {
         service="scheduler",
         create="create_schedule",
         read="get_schedule",
-        delete="delete_schedule",
         key={"GroupName": "{groupName}", "Name": "{name}"},
         id="{groupName}/{name}",
         autoname=Autoname(limit=64),

@@ -47,7 +47,6 @@ ROWS: dict[str, Row] = {
         service="sns",
         create="create_topic",
         read="get_topic_attributes -> Attributes",
-        delete="delete_topic",
         id="{TopicArn}",
         listing="list_topics -> Topics",
         names={"arn": "TopicArn"},

@@ -76,7 +76,6 @@ ROWS: dict[str, Row] = {
         service="sqs",
         create="create_queue",
         read=_read,
-        delete="delete_queue",
         key={"QueueUrl": "{id}"},
         id="{QueueUrl}",
         listing="list_queues -> QueueUrls[].{QueueUrl: @}",

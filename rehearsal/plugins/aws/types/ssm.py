@@ -31,7 +31,6 @@ ROWS: dict[str, Row] = {
         create="put_parameter",
         once=True,
         read="get_parameter -> Parameter",
-        delete="delete_parameter",
         key={"Name": "{name}"},
         id="{name}",
         arn="arn:{partition}:ssm:{region}:{account}:parameter{name}",

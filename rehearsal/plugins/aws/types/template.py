@@ -71,7 +71,6 @@ ROWS: dict[str, Row] = {
         service="ec2",
         create="create_launch_template -> LaunchTemplate",
         read=_read,
-        delete="delete_launch_template",
         id="{LaunchTemplateId}",
         listing="describe_launch_templates -> LaunchTemplates",
         inside="LaunchTemplateData",
