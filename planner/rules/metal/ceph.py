@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
-from planner.storage.ceph import CephServers
 from planner.storage.local import NODE_READ_WARNING_GB_PER_S
 from planner.storage.plan import ceph_servers
+from planner.storage.servers import CephServers
 
 _CEPH_DOCS = 'Ceph documentation, "Hardware recommendations" and "Erasure code"'
 

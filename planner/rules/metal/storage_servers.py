@@ -10,8 +10,8 @@ from planner.draft import MetalDraft, metal_rule
 from planner.findings import Observation, Severity
 from planner.rules.known import known_pools
 from planner.storage.limits import client_gb_per_s, ports_needed, storage_link
-from planner.storage.lustre import LustreServers
 from planner.storage.plan import lustre_servers as planned
+from planner.storage.servers import LustreServers
 
 
 def _rows(draft: MetalDraft, *roles: str) -> Iterator[tuple[str, StorageServer]]:
