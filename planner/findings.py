@@ -140,8 +140,8 @@ class Registry:
             )
             return
         if self._rules[waiver.rule].by_name and waiver.subject is None:
-            sentence = f"{waiver.rule} is waived one by one, and this waiver names nothing"
-            remedy = "add subject, with the name the finding shows"
+            sentence = f"{waiver.rule} is waived subject by subject, and this waiver names none"
+            remedy = "add subject, with the name that the finding shows"
             yield finding("waiver-unnamed", Severity.ERROR, f"{path}.subject", sentence, remedy)
             return
         if waiver.until < today:

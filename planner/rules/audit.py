@@ -17,6 +17,6 @@ def audit_log_goes(draft: AwsDraft) -> Iterable[Observation]:
     if draft.settings.lifecycle.protect and draft.settings.security.audit_log is None:
         yield Observation(
             path="security.auditLog",
-            sentence="the log of who did what in the cluster goes with the stack, and after 30 days",
+            sentence="the log of who did what in the cluster is deleted after 30 days, and with the stack",
             remedy="set security.auditLog.keyArn to a KMS key that CloudWatch Logs may use, and not the stack's",
         )

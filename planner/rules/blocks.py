@@ -53,7 +53,7 @@ def blocks_never_together(_: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Ite
         times = plan.block.times
         yield Observation(
             path="reservations",
-            sentence=f"the last of them starts at {times.start:%Y-%m-%d %H:%M} UTC, when the first has to be left "
+            sentence=f"its last block starts at {times.start:%Y-%m-%d %H:%M} UTC, when its first one has to be left "
             f"(its last checkpoint is due at {times.checkpoint_by:%Y-%m-%d %H:%M}), so the pool is never whole",
             remedy="correct their days, or make a pool of each",
         )

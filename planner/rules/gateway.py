@@ -98,7 +98,7 @@ def gateway_unused(draft: Draft) -> Iterable[Observation]:
         return
     yield Observation(
         path="serving.gateway",
-        sentence="no service is public, so the gateway leads nowhere, and its load balancer stands all the same",
+        sentence="no service is public, so the gateway leads nowhere, and its load balancer costs money all the same",
         remedy="set public: true on a service, or remove the section",
     )
 

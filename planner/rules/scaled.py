@@ -28,8 +28,8 @@ def scaled_pool_serves(_: AwsDraft, pool: AwsPool, _karpenter: Karpenter) -> Ite
     if pool.role == "training":
         yield Observation(
             path="role",
-            sentence="a gang starts when all of its nodes are there, close together, and Karpenter starts some of "
-            "them for some of its pods",
+            sentence="a gang starts once all of its nodes stand close together, and Karpenter starts nodes one by one, "
+            "for whichever pods wait",
             remedy=f"remove karpenter and set count to the nodes that {pool.name} needs, or make its role inference",
             inputs={"role": pool.role},
         )
@@ -126,8 +126,8 @@ def scaled_off_hours(draft: AwsDraft, _pool: AwsPool, _karpenter: Karpenter) -> 
         return
     yield Observation(
         path="karpenter",
-        sentence="off hours take the nodes of node groups, and services keep those that Karpenter made for them",
-        remedy="accept that they run on, or remove karpenter and set count",
+        sentence="off hours empty node groups; nodes that Karpenter made run on, as pods of services need them",
+        remedy="waive scaled-off-hours if they are to run on, or remove karpenter and set count",
     )
 
 

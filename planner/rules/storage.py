@@ -41,7 +41,7 @@ def fsx_efa_clients(draft: AwsDraft) -> Iterable[Observation]:
         types = ", ".join(sorted({pool.instance.type for pool in planned})) or "none"
         yield Observation(
             path="storage.lustre.efa",
-            sentence=f"no training pool has EFA (types: {types}), so nobody could use the file system's",
+            sentence=f"no training pool has EFA (types: {types}), so no node could use that of the file system",
             remedy="remove the key, or take a training type with EFA",
             inputs={"training pools with EFA": f"0 of {len(planned)}"},
         )

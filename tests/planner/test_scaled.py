@@ -126,7 +126,7 @@ def test_one_offer_on_spot_is_warned_of() -> None:
 def test_off_hours_do_not_reach_its_nodes() -> None:
     plan = planned("dev", {**SCALED, "keeper": {"offHours": {"timeZone": "UTC"}}})
     (said,) = of_rule(plan, "scaled-off-hours")
-    assert said.startswith("gpucluster:pools[2].karpenter: off hours take the nodes of node groups")
+    assert said.startswith("gpucluster:pools[2].karpenter: off hours empty node groups")
     assert plan.keeper is not None
     assert "inference" not in plan.keeper.gpu_pools
     assert of_rule(scaled(), "scaled-off-hours") == []

@@ -93,7 +93,7 @@ def driver_in_containers(draft: MetalDraft) -> Iterable[Observation]:
             yield Observation(
                 path="inventory.driver",
                 sentence=f"{pool.hardware} of pool {name} {why}, and containers would load its drivers anew",
-                remedy="type host, and have the drivers in the machines' image",
+                remedy="set it to host, and have the drivers in the machines' image",
                 subject=name,
                 inputs={"server": pool.hardware},
             )

@@ -44,10 +44,10 @@ def machines_counted(draft: MetalDraft) -> Iterable[Observation]:
     for what in sorted(wanted.keys() | there.keys()):
         count, path = wanted.get(what, (0, "inventory.hosts"))
         if count != there[what]:
-            word = "it has" if what in wanted else "there is no such thing with"
+            declared = f"the stack file declares {count}" if what in wanted else f"the stack file has no {what}"
             yield Observation(
                 path=path,
-                sentence=f"the inventory has {there[what]} machines of {what}, and {word} {count}",
+                sentence=f"the inventory has {there[what]} machines of {what}, and {declared}",
                 remedy="name the machines that are missing, or correct pool, storage or count",
                 subject=what,
                 inputs={"machines": str(there[what]), "declared": str(count)},

@@ -70,7 +70,7 @@ def addresses_overlap(draft: MetalDraft) -> Iterable[Observation]:
             yield Observation(
                 path=other_path,
                 sentence=f"{other} overlaps {one} of {path}",
-                remedy="take a range of its own",
+                remedy="take a range that shares no address with the other",
                 subject=path,
                 inputs={"range": str(other), "overlapped": str(one)},
             )

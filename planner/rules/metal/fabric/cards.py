@@ -108,7 +108,7 @@ def few_cards(_: MetalDraft, pool: MetalPoolPlan) -> Iterable[Observation]:
         yield Observation(
             path="server",
             sentence=f"{pool.hardware} has {pool.rails} x {nic.gbit_per_s} Gb/s ({have:g} GB/s one way) for "
-            f"{pool.gpus_per_node} GPUs; with a card for each they were {could:g} GB/s",
+            f"{pool.gpus_per_node} GPUs; with a card for each it would have {could:g} GB/s",
             remedy="take a server with a compute card for each GPU, or keep jobs within a node",
             inputs={"ports": str(pool.rails), "GPUs": str(pool.gpus_per_node), "rate": f"{nic.gbit_per_s} Gb/s"},
         )
