@@ -79,7 +79,7 @@ def test_gangs_stay_in_node_groups() -> None:
     plan = planned("dev", {"pools.1.count": 0, "pools.1.karpenter": {"maxCount": 2}})
     (said,) = of_rule(plan, "scaled-pool-serves")
     assert said.startswith("gpucluster:pools[1].role: ")
-    assert "a gang starts when all of its nodes are there" in said
+    assert "a gang starts once all of its nodes stand close together" in said
     assert of_rule(scaled(), "scaled-pool-serves") == []
 
 
