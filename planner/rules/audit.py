@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_warning
+from planner.findings import Observation
 
 
-@aws_rule(
+@aws_warning(
     "Y10",
-    severity=Severity.WARNING,
     formula="security.auditLog is set, if lifecycle.protect",
     source="EKS best practices guide, Detective controls: retain control-plane logs for as long as investigations need",
 )

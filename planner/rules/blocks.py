@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools, placed_runs
 from settings.aws_pools import AwsPool
@@ -59,9 +59,8 @@ def blocks_never_together(_: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Ite
         )
 
 
-@aws_rule(
+@aws_warning(
     "PF10",
-    severity=Severity.WARNING,
     each=placed_runs,
     formula="nodes of the run <= nodes of one block",
     source=f"{_BLOCKS}: the instances of a block are in one EC2 UltraCluster, those of two need not be near each other",

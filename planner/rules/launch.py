@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.rules.known import runs
 from settings.workloads import TrainingRun
 
@@ -120,9 +120,8 @@ def nccl_against_platform(_: Draft, run: TrainingRun) -> Iterable[Observation]:
             )
 
 
-@rule(
+@warning(
     "P09 P10 NC17",
-    severity=Severity.WARNING,
     each=runs,
     formula="a run sets no variables of NCCL",
     source="NCCL user guide: variables for debugging are not for production; corrections NC11, NC17",

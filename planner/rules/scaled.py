@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from catalogue.types import Instance
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 from settings.aws_pools import AwsPool
 from settings.karpenter import Karpenter
 
@@ -112,9 +112,8 @@ def scaled_needs_a_way_out(draft: AwsDraft, _pool: AwsPool, _karpenter: Karpente
     )
 
 
-@aws_rule(
+@aws_warning(
     "J13",
-    severity=Severity.WARNING,
     each=_scaled,
     formula="no keeper.offHours beside karpenter",
     source="Definition of the stack file: offHours empties node groups",
@@ -131,9 +130,8 @@ def scaled_off_hours(draft: AwsDraft, _pool: AwsPool, _karpenter: Karpenter) -> 
     )
 
 
-@aws_rule(
+@aws_warning(
     "J14",
-    severity=Severity.WARNING,
     each=_scaled,
     formula="a pool with karpenter has two types or more, or on-demand too, if it is bought as spot",
     source='EC2 user guide, "Best practices for Amazon EC2 Spot": be flexible about instance types; karpenter-provider-'

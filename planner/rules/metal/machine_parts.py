@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from catalogue.network_types import NicRole, of_role
-from planner.draft import MetalDraft, metal_rule
-from planner.findings import Observation, Severity
+from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.findings import Observation
 from planner.rules.metal.machines import ranges
 from settings.inventory import Hosts
 
@@ -54,9 +54,8 @@ def disk_of_the_system(_: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "B09",
-    severity=Severity.WARNING,
     each=ranges,
     formula="machines of pools with drives of their own name disks",
     source="the drives of the server's row in the catalogue",

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
 
-from planner.draft import MetalDraft, metal_rule
-from planner.findings import Observation, Severity
+from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.findings import Observation
 from planner.site import HostPlan
 from settings.inventory import Hosts, Member
 from settings.switches import SwitchMember
@@ -207,9 +207,8 @@ def api_address(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "KJ29",
-    severity=Severity.WARNING,
     formula="control plane machines in a rack < a majority of them",
     source="etcd documentation, FAQ: failure tolerance by cluster size",
 )
