@@ -19,7 +19,9 @@ def ranges(draft: MetalDraft) -> Iterator[tuple[str, Hosts]]:
 
 def machines(draft: MetalDraft) -> Iterator[tuple[str, Member, Hosts]]:
     """The machines one by one, with the settings path of the entry that each is of, and that entry."""
-    return ((path, member, hosts) for path, hosts in ranges(draft) for member in hosts.members(0))
+    inventory = draft.settings.inventory
+    there = inventory.members() if inventory else ()
+    return ((f"inventory.hosts[{member.place}]", member, hosts) for hosts, member in there)
 
 
 def _hosts(draft: MetalDraft) -> tuple[HostPlan, ...]:
