@@ -1,33 +1,30 @@
-"""The bill of materials of on-premises racks: from the plan's pools, fabric, storage and room."""
+"""What a stack in on-premises racks orders: its pools, fabric, storage and room as a bill of materials."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import ceil
 
 from catalogue.metal_types import Cooling, Server, StorageServer
 from catalogue.network_types import Generation, NicRole, of_role
 from catalogue.optics import CableType
 from catalogue.types import PurchasePrice
+from catalogue.whole import Catalogue
 from planner.bom import Bom, BomLine, Part, bought, included, spares
 from planner.cost.amounts import Amount
 from planner.fabric.cabling import Span
+from planner.fabric.design import FabricDesign
 from planner.fabric.optics import cable_for, optics
 from planner.fabric.plan import FabricPlan
+from planner.facility.plan import FacilityPlan
 from planner.networks import NetworkPlan
+from planner.pool_types import MetalPoolPlan
+from settings.model import MetalSettings
 
-_NODE_LEAF_M = 5.0
-_LEAF_SPINE_M = 30.0
+_NODE_LEAF_M, _LEAF_SPINE_M = 5.0, 30.0
+"""Lengths of the fabric's cables that nobody measured."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Shelf:
-    """Spare parts, in percent of what is in use. A missing card or cable idles a node for as long as it is on order."""
-
-    cards: float = 2.0
-    cables: float = 2.0
-    modules: float = 2.0
-    drives: float = 2.0
+_SPARE_PERCENT = 2.0
+"""Of cards, cables, modules and drives in use. A missing one idles a node for as long as it is on order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +38,32 @@ class RoomOrder:
     liquid_kw: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class CableRuns:
-    """Lengths of the fabric's cables in metres, as far as they were measured."""
-
-    node_leaf_m: float = _NODE_LEAF_M
-    leaf_spine_m: float = _LEAF_SPINE_M
+def plan_purchase(
+    settings: MetalSettings,
+    catalogue: Catalogue,
+    pools: Mapping[str, MetalPoolPlan],
+    fabric: FabricPlan | None,
+    facility: FacilityPlan,
+    networks: Sequence[NetworkPlan] = (),
+) -> Bom:
+    """The bill of materials of the stack, as far as its rows are known."""
+    rows, room, lengths = catalogue.storage_servers, settings.facility, settings.fabric.cable_lengths_m
+    order = RoomOrder(
+        racks=len(facility.racks),
+        pdus=len(facility.racks) * room.feeds * room.circuits_per_rack,
+        batteries_kwh=room.ups.kwh if room.ups else 0,
+        cooling=Cooling(room.cooling.kind),
+        liquid_kw=facility.heat.liquid_kw,
+    )
+    return metal_bom(
+        [(pool.server, pool.count) for pool in pools.values()],
+        [(rows[each.row], each.count) for each in settings.storage.servers if each.row in rows],
+        fabric,
+        networks,
+        order,
+        catalogue.parts,
+        lengths_m=(lengths.node_to_leaf or _NODE_LEAF_M, lengths.leaf_to_spine or _LEAF_SPINE_M),
+    )
 
 
 def metal_bom(
@@ -57,23 +74,20 @@ def metal_bom(
     room: RoomOrder,
     prices: Mapping[str, PurchasePrice],
     *,
-    runs: CableRuns | None = None,
-    shelf: Shelf | None = None,
+    lengths_m: tuple[float, float] = (_NODE_LEAF_M, _LEAF_SPINE_M),
 ) -> Bom:
     """Everything that is bought. `servers` and `stores` are (row, how many); `prices` are those of parts without a
-    row.
+    row, and `lengths_m` those of the cables from nodes to leaves and between switches.
     """
-    kept, lengths = shelf or Shelf(), runs or CableRuns()
+    beside = {kind: [each for each in networks if each.kind == kind] for kind in ("storage", "management")}
     return Bom(
         lines=(
-            *_servers(servers, kept),
-            *_stores(stores, kept),
-            *(_fabric(fabric, prices, lengths, kept) if fabric else ()),
-            *chain.from_iterable(
-                _storage_network(each, prices, lengths, kept) for each in networks if each.kind == "storage"
-            ),
+            *_servers(servers),
+            *_stores(stores),
+            *(_fabric(fabric, prices, lengths_m) if fabric else ()),
+            *(line for each in beside["storage"] for line in _storage_network(each, prices, lengths_m)),
             *_room(room, prices),
-            *chain.from_iterable(_management(each, prices) for each in networks if each.kind == "management"),
+            *(line for each in beside["management"] for line in _management(each, prices)),
         )
     )
 
@@ -83,7 +97,7 @@ def amount(price: PurchasePrice | None) -> Amount | None:
     return Amount(usd=price.usd, low=price.low, high=price.high) if price else None
 
 
-def _servers(servers: Sequence[tuple[Server, int]], shelf: Shelf) -> Iterator[BomLine]:
+def _servers(servers: Sequence[tuple[Server, int]]) -> Iterator[BomLine]:
     for server, count in servers:
         part = Part.GPU if server.gpu else Part.CPU
         source = server.price.source if server.price else ""
@@ -97,113 +111,104 @@ def _servers(servers: Sequence[tuple[Server, int]], shelf: Shelf) -> Iterator[Bo
             yield included(Part.STORAGE, f"NVMe drive of {server.nvme.size_gb} GB", drives, server.name)
         supplies = server.power_supplies
         yield included(Part.POWER, f"{supplies.watts} W supply", count * supplies.count, server.name)
-    yield from _cards(servers, shelf)
+    yield from _cards(servers)
 
 
-def _cards(servers: Sequence[tuple[Server, int]], shelf: Shelf) -> Iterator[BomLine]:
+def _cards(servers: Sequence[tuple[Server, int]]) -> Iterator[BomLine]:
     """Cards of the compute fabric, which come with the servers; the spare ones do not."""
     for server, count in servers:
         for group in of_role(server.nics, NicRole.COMPUTE):
-            kept = spares(count * group.count, shelf.cards)
+            kept = spares(count * group.count, _SPARE_PERCENT)
             yield included(Part.INTERCONNECT, group.nic.name, count * group.count, server.name)
             yield bought(Part.INTERCONNECT, f"spare {group.nic.name}", 0, amount(group.nic.price), shelf=kept)
 
 
-def _stores(stores: Sequence[tuple[StorageServer, int]], shelf: Shelf) -> Iterator[BomLine]:
+def _stores(stores: Sequence[tuple[StorageServer, int]]) -> Iterator[BomLine]:
     for store, count in stores:
         source = store.price.source if store.price else ""
         yield bought(Part.STORAGE, store.name, count, amount(store.price), note=source)
         drives = count * store.drives
-        kept = spares(drives, shelf.drives)
+        kept = spares(drives, _SPARE_PERCENT)
         where = f"{store.name}; order {kept} more as spares"
         yield included(Part.STORAGE, f"drive of {store.drive_tb:g} TB", drives, where)
 
 
 def _fabric(
-    fabric: FabricPlan, prices: Mapping[str, PurchasePrice], runs: CableRuns, shelf: Shelf
+    fabric: FabricPlan, prices: Mapping[str, PurchasePrice], lengths_m: tuple[float, float]
 ) -> Iterator[BomLine]:
     design, generation = fabric.growth.day_one, fabric.cards.nic.generation
     tiers = {"leaves": design.leaves, "spines": design.spines, "cores": design.cores}
     planes = f" on each of {design.planes} planes" if design.planes > 1 else ""
-    yield bought(
-        Part.INTERCONNECT,
-        fabric.switch.name,
-        design.switches,
-        amount(fabric.switch.price),
-        note=f"{', '.join(f'{count} {tier}' for tier, count in tiers.items() if count)}{planes}",
-    )
-    near = cable_for(Span.NODE_LEAF, generation, runs.node_leaf_m)
-    far = cable_for(Span.LEAF_SPINE, generation, runs.leaf_spine_m)
+    note = f"{', '.join(f'{count} {tier}' for tier, count in tiers.items() if count)}{planes}"
+    yield bought(Part.INTERCONNECT, fabric.switch.name, design.switches, amount(fabric.switch.price), note=note)
+    near, far, share = _cables(design, generation, lengths_m)
     above = design.leaf_spine_cables + design.spine_core_cables
-    yield from _cables(
-        near, design.node_cables, f"nodes to leaves, up to {runs.node_leaf_m:g} m", generation, prices, shelf
-    )
-    yield from _cables(far, above, f"between switches, up to {runs.leaf_spine_m:g} m", generation, prices, shelf)
+    for kind, count, what, length_m in (
+        (near, design.node_cables, "nodes to leaves", lengths_m[0]),
+        (far, above, "between switches", lengths_m[1]),
+    ):
+        if count:
+            yield _cabling(_name(kind, generation), count, prices, note=f"{what}, up to {length_m:g} m")
     if near and near.transceivers:
         ends = fabric.optics.node_transceivers + fabric.optics.other_transceivers
-        yield _module("card", generation, ends, prices, shelf)
-    fibre_ports = design.node_cables * bool(near and near.transceivers) + 2 * above * bool(far and far.transceivers)
-    if fibre_ports:
-        share = fibre_ports / (design.node_cables + 2 * above)
-        yield _module("switch", generation, ceil(fabric.optics.switch_transceivers * share), prices, shelf)
-
-
-def _cables(
-    kind: CableType | None,
-    count: int,
-    note: str,
-    generation: Generation,
-    prices: Mapping[str, PurchasePrice],
-    shelf: Shelf,
-) -> Iterator[BomLine]:
-    item = f"{generation} {kind.kind if kind else 'unknown'} cable"
-    if count:
-        each = amount(prices.get(item))
-        yield bought(Part.CABLING, item, count, each, shelf=spares(count, shelf.cables), note=note)
-
-
-def _module(end: str, generation: Generation, count: int, prices: Mapping[str, PurchasePrice], shelf: Shelf) -> BomLine:
-    item = f"{generation} {end} transceiver"
-    return bought(Part.CABLING, item, count, amount(prices.get(item)), shelf=spares(count, shelf.modules))
+        yield _cabling(f"{generation} card transceiver", ends, prices)
+    if share:
+        modules = ceil(fabric.optics.switch_transceivers * share)
+        yield _cabling(f"{generation} switch transceiver", modules, prices)
 
 
 def _storage_network(
-    network: NetworkPlan, prices: Mapping[str, PurchasePrice], runs: CableRuns, shelf: Shelf
+    network: NetworkPlan, prices: Mapping[str, PurchasePrice], lengths_m: tuple[float, float]
 ) -> Iterator[BomLine]:
     """Its switches, cables and modules, each called after the network."""
-    design, generation, of = network.design, network.generation, "of the storage network"
-    yield bought(Part.STORAGE, f"{network.switch.name} {of}", design.switches, amount(network.switch.price))
-    near = cable_for(Span.NODE_LEAF, generation, runs.node_leaf_m)
-    far = cable_for(Span.LEAF_SPINE, generation, runs.leaf_spine_m)
+    design, generation, of = network.design, network.generation, " of the storage network"
+    yield bought(Part.STORAGE, f"{network.switch.name}{of}", design.switches, amount(network.switch.price))
+    near, far, share = _cables(design, generation, lengths_m)
     above = design.leaf_spine_cables + design.spine_core_cables
-    for kind, count, note in ((near, design.node_cables, "machines to leaves"), (far, above, "between switches")):
-        if count:
-            item = f"{generation} {kind.kind if kind else 'unknown'} cable"
-            each, kept = amount(prices.get(item)), spares(count, shelf.cables)
-            yield bought(Part.CABLING, f"{item} {of}, {note}", count, each, shelf=kept)
-    modules = optics(design, switch_ports_per_cage=network.ports_per_cage)
-    below, higher = bool(near and near.transceivers), bool(far and far.transceivers)
-    fibre = design.node_cables * below + 2 * above * higher
-    share = fibre / (design.node_cables + 2 * above)
-    ends = (("card", design.node_cables * below), ("switch", ceil(modules.switch_transceivers * share)))
-    for end, count in ends:
-        if count:
-            item = f"{generation} {end} transceiver"
-            each, kept = amount(prices.get(item)), spares(count, shelf.modules)
-            yield bought(Part.CABLING, f"{item} {of}", count, each, shelf=kept)
+    modules = optics(design, switch_ports_per_cage=network.ports_per_cage).switch_transceivers
+    parts = (
+        (_name(near, generation), design.node_cables, f"{of}, machines to leaves"),
+        (_name(far, generation), above, f"{of}, between switches"),
+        (f"{generation} card transceiver", design.node_cables * bool(near and near.transceivers), of),
+        (f"{generation} switch transceiver", ceil(modules * share), of),
+    )
+    yield from (_cabling(item, count, prices, of=where) for item, count, where in parts if count)
+
+
+def _cables(
+    design: FabricDesign, generation: Generation, lengths_m: tuple[float, float]
+) -> tuple[CableType | None, CableType | None, float]:
+    """The kinds of cable from nodes to leaves and between switches, and the part of the switches' ports with fibre."""
+    near = cable_for(Span.NODE_LEAF, generation, lengths_m[0])
+    far = cable_for(Span.LEAF_SPINE, generation, lengths_m[1])
+    above = 2 * (design.leaf_spine_cables + design.spine_core_cables)
+    fibre = design.node_cables * bool(near and near.transceivers) + above * bool(far and far.transceivers)
+    return near, far, fibre / (design.node_cables + above)
+
+
+def _name(kind: CableType | None, generation: Generation) -> str:
+    return f"{generation} {kind.kind if kind else 'unknown'} cable"
+
+
+def _cabling(item: str, count: int, prices: Mapping[str, PurchasePrice], *, of: str = "", note: str = "") -> BomLine:
+    """Cables or modules with their spares; what they are `of` is no part of the name that has the price."""
+    kept = spares(count, _SPARE_PERCENT)
+    return bought(Part.CABLING, f"{item}{of}", count, amount(prices.get(item)), shelf=kept, note=note)
 
 
 def _room(room: RoomOrder, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:
-    yield bought(Part.RACK, "rack", room.racks, amount(prices.get("rack")))
-    yield bought(Part.RACK, "installation, per rack", room.racks, amount(prices.get("installation, per rack")))
-    yield bought(Part.POWER, "rack PDU", room.pdus, amount(prices.get("rack PDU")))
+    def line(part: Part, item: str, count: float, note: str = "") -> BomLine:
+        return bought(part, item, count, amount(prices.get(item)), note=note)
+
+    yield line(Part.RACK, "rack", room.racks)
+    yield line(Part.RACK, "installation, per rack", room.racks)
+    yield line(Part.POWER, "rack PDU", room.pdus)
     if room.batteries_kwh:
-        yield bought(Part.POWER, "battery, per kWh", room.batteries_kwh, amount(prices.get("battery, per kWh")))
+        yield line(Part.POWER, "battery, per kWh", room.batteries_kwh)
     if room.cooling is Cooling.AIR:
         yield included(Part.COOLING, "air handling", 1, "the room")
     else:
-        each = amount(prices.get("coolant loop, per kW"))
-        yield bought(Part.COOLING, "coolant loop, per kW", ceil(room.liquid_kw), each, note=room.cooling)
+        yield line(Part.COOLING, "coolant loop, per kW", ceil(room.liquid_kw), room.cooling)
 
 
 def _management(network: NetworkPlan, prices: Mapping[str, PurchasePrice]) -> Iterable[BomLine]:

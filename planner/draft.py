@@ -81,13 +81,6 @@ class AwsDraft(Draft):
     quotas: tuple[QuotaNeed, ...]
 
 
-registry = Registry()
-"""All rules: importing `planner.rules` and `planner.rules.metal` fills it."""
-
-rule = registry.about(Draft)
-aws_rule = registry.about(AwsDraft)
-
-
 @dataclass(frozen=True, kw_only=True)
 class MetalDraft(Draft):
     """A draft of a stack on on-premises racks."""
@@ -106,4 +99,10 @@ class MetalDraft(Draft):
     above: Above
 
 
-metal_rule = registry.about(MetalDraft)
+registry = Registry()
+"""All rules: importing `planner.rules` and `planner.rules.metal` fills it."""
+
+rule, warning = registry.about(Draft)
+aws_rule, aws_warning = registry.about(AwsDraft)
+metal_rule, metal_warning = registry.about(MetalDraft)
+"""What makes a rule of a function, about drafts of that type: one that refuses a stack, and one that warns."""

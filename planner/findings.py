@@ -94,9 +94,9 @@ class Registry:
     def __init__(self) -> None:
         self._rules: dict[str, Rule[Any]] = {}
 
-    def about(self, draft: type[Draft]) -> Decorator[Draft]:
-        """The decorator that registers rules about drafts of this type."""
-        return Decorator(self._rules, draft)
+    def about(self, draft: type[Draft]) -> tuple[Decorator[Draft], Decorator[Draft]]:
+        """The decorators that register rules about drafts of this type: those that refuse, and those that warn."""
+        return Decorator(self._rules, draft, Severity.ERROR), Decorator(self._rules, draft, Severity.WARNING)
 
     @property
     def rules(self) -> tuple[Rule[Any], ...]:
@@ -140,8 +140,8 @@ class Registry:
             )
             return
         if self._rules[waiver.rule].by_name and waiver.subject is None:
-            sentence = f"{waiver.rule} is waived one by one, and this waiver names nothing"
-            remedy = "add subject, with the name the finding shows"
+            sentence = f"{waiver.rule} is waived subject by subject, and this waiver names none"
+            remedy = "add subject, with the name that the finding shows"
             yield finding("waiver-unnamed", Severity.ERROR, f"{path}.subject", sentence, remedy)
             return
         if waiver.until < today:
@@ -162,23 +162,16 @@ class Decorator(Generic[Draft]):
     paths of its observations begin. Their subject is the first thing's name, where they have no other.
     """
 
-    def __init__(self, rules: dict[str, Rule[Any]], about: type[Draft]) -> None:
-        self._rules, self._about = rules, about
+    def __init__(self, rules: dict[str, Rule[Any]], about: type[Draft], severity: Severity) -> None:
+        self._rules, self._about, self._severity = rules, about, severity
 
     @overload
     def __call__(
-        self, guards: str, *, formula: str, source: str, severity: Severity = ..., by_name: bool = ...
+        self, guards: str, *, formula: str, source: str, by_name: bool = ...
     ) -> Callable[[Look[Draft]], Look[Draft]]: ...
     @overload
     def __call__(
-        self,
-        guards: str,
-        *,
-        each: Each[Draft, *Things],
-        formula: str,
-        source: str,
-        severity: Severity = ...,
-        by_name: bool = ...,
+        self, guards: str, *, each: Each[Draft, *Things], formula: str, source: str, by_name: bool = ...
     ) -> Callable[[LookAtOne[Draft, *Things]], LookAtOne[Draft, *Things]]: ...
     def __call__(
         self,
@@ -186,7 +179,6 @@ class Decorator(Generic[Draft]):
         *,
         formula: str,
         source: str,
-        severity: Severity = Severity.ERROR,
         by_name: bool = False,
         each: Callable[[Draft], Iterable[tuple[Any, ...]]] | None = None,
     ) -> Callable[[Any], Any]:
@@ -199,7 +191,7 @@ class Decorator(Generic[Draft]):
             self._rules[id_] = Rule(
                 id=id_,
                 guards=tuple(guards.split()),
-                severity=severity,
+                severity=self._severity,
                 by_name=by_name,
                 about=self._about,
                 look=_of_each(each, look) if each else look,

@@ -108,13 +108,10 @@ def plan_gating(
             devices=devices,
             tests=tests,
             pairs=_pairs(provider, gates.get(run.pool, ()), pool.nodes_now, seconds),
-            storage_mib=training.gates.storage_mib,
+            **training.gates.model_dump(include={"storage_mib", "weekly", "expiry_days", "history"}),
             write_gb_per_s=storage.write_gb_per_s / pool.nodes_now if storage else None,
             read_gb_per_s=storage.read_gb_per_s / pool.nodes_now if storage else None,
             seconds=seconds,
-            weekly=training.gates.weekly,
-            expiry_days=training.gates.expiry_days,
-            history=training.gates.history,
         )
     return found
 

@@ -8,6 +8,7 @@ from catalogue.site import with_site_rows
 from catalogue.whole import Catalogue
 from planner.alike import numbers, workloads
 from planner.bom import Bom
+from planner.bom_metal import plan_purchase
 from planner.cost.comparison import Comparison, against_cloud
 from planner.cost.owned import LIFE_YEARS, OwnedCost, owned, people_for
 from planner.draft import MetalDraft
@@ -21,7 +22,6 @@ from planner.metal_types import MetalPlan
 from planner.networks import plan_networks
 from planner.pools import plan_metal_pools, totals
 from planner.procurement import Check, bill_checks, room_checks
-from planner.purchase import plan_purchase
 from planner.storage.plan import client_rates, plan_metal_storage
 from planner.workload_types import RunPlan
 from planner.workloads import plan_runs

@@ -31,5 +31,5 @@ def plan_pipelines(training: Training) -> PipelinesPlan | None:
     said = training.pipelines
     if said is None:
         return None
-    uploads = tuple(UploadPlan(name=each.name, file=each.file) for each in said.uploads)
-    return PipelinesPlan(secret=said.secret, gib=said.gib, uploads=uploads, runs=said.runs, sandbox=said.sandbox)
+    uploads = tuple(UploadPlan(**each.model_dump()) for each in said.uploads)
+    return PipelinesPlan(**said.model_dump(include={"secret", "gib", "runs", "sandbox"}), uploads=uploads)

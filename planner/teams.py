@@ -47,12 +47,8 @@ def _plan(team: Team) -> TeamPlan:
         bound = groups.setdefault(member.role, [])
         bound += [group] if group not in bound else []
     return TeamPlan(
-        name=team.name,
+        **team.model_dump(include={"name", "queue", "gpus", "storage_gib", "monthly_usd"}),
         namespace=f"team-{team.name}",
-        queue=team.queue,
-        gpus=team.gpus,
-        storage_gib=team.storage_gib,
-        monthly_usd=team.monthly_usd,
         groups={role: tuple(groups[role]) for role in ROLES if role in groups},
         principals=principals,
         reaches=team.reaches,

@@ -55,17 +55,8 @@ def plan_runs(
 
 def _job(run: TrainingRun) -> Job:
     """What the run says about how its model is trained."""
-    return Job(
-        method=run.method,
-        precision=run.precision,
-        gradients=run.gradients,
-        sharding=run.sharding,
-        recompute=run.recompute,
-        micro_batch=run.micro_batch,
-        accumulation=run.accumulation,
-        sequence=run.sequence_length,
-        software=software_of(run),
-    )
+    said = {"method", "precision", "gradients", "sharding", "recompute", "micro_batch", "accumulation"}
+    return Job(**run.model_dump(include=said), sequence=run.sequence_length, software=software_of(run))
 
 
 def software_of(run: TrainingRun) -> Software:
@@ -82,6 +73,13 @@ def software_of(run: TrainingRun) -> Software:
     if run.sharding == "zero3":
         return "deepspeed"
     return "automodel" if degrees.expert > 1 else "fsdp"
+
+
+_SAID = {
+    *("name", "pool", "queue", "priority", "image", "restarts", "metrics_port", "commit", "launcher", "api"),
+    *("topology", "within"),
+}
+"""What a plan takes of a run as it is said."""
 
 
 def _run(
@@ -102,13 +100,8 @@ def _run(
     training = _training(run, pool.gpu, gpus, model, failures) if model and pool.gpu else None
     expected = _forecast(run, saved, pool, model, training, storage, switching, price) if model and training else None
     return RunPlan(
-        name=run.name,
-        pool=run.pool,
-        queue=run.queue,
-        priority=run.priority,
-        image=run.image,
+        **run.model_dump(include=_SAID),
         script=REFERENCE + run.script if run.framework == "reference" else run.script,
-        restarts=run.restarts,
         pods=run.nodes,
         gpus=gpus,
         efa=run.nodes * efa,
@@ -127,13 +120,7 @@ def _run(
         tiers=_tiers(run, training, storage) if training and storage else (),
         dataset=run.dataset.name if run.dataset else None,
         staging=run.dataset.staging if run.dataset else "none",
-        metrics_port=run.metrics_port,
         deadline_s=round(run.deadline_hours * SECONDS_PER_HOUR) if run.deadline_hours else None,
-        commit=run.commit,
-        topology=run.topology,
-        launcher=run.launcher,
-        api=run.api,
-        within=run.within,
         follow_ups=plan_follow_ups(run, pools),
     )
 

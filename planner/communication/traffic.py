@@ -73,11 +73,6 @@ def tensor_all_reduces(recompute: Recompute) -> int:
     return _ALL_REDUCES_RECOMPUTED if recompute == "full" else _ALL_REDUCES
 
 
-def gradient_bytes(parameters: float, layout: Layout, bytes_per_gradient: int) -> float:
-    """Bytes of gradients that one rank reduces with its data parallel peers."""
-    return parameters * bytes_per_gradient / (layout.tensor * layout.pipeline)
-
-
 def pipeline_borders(layout: Layout) -> int:
     """Stage borders that activations pass: one less than the stages, however many layers a stage has."""
     return layout.pipeline - 1

@@ -1,4 +1,4 @@
-"""Fabric, storage, power and racks as text."""
+"""Fabric, storage, power, racks and monitoring as text."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -10,15 +10,13 @@ from planner.fabric.design import FabricDesign
 from planner.fabric.plan import FabricPlan, PodPorts
 from planner.faces.layout import facts, quantity, section, table, usd
 from planner.facility.plan import FacilityPlan, RackLine
+from planner.monitoring.types import MonitoringPlan
 from planner.networks import NetworkPlan
 from planner.storage.limits import Limits
 from planner.storage.types import FILE_SYSTEMS, RunStorage, StoragePlan
 from planner.wording import counted
 
-
-def fabric(plan: FabricPlan) -> RenderableType:
-    """Switches, cables and rates on the first day, and what there will be after the declared growth."""
-    return section("fabric", facts(fabric_facts(plan)))
+_LARGEST_EXPORTERS = 4
 
 
 def fabric_facts(plan: FabricPlan) -> Iterator[tuple[str, str | None]]:
@@ -55,11 +53,6 @@ def _pods_get(own: PodPorts | None) -> str:
     return f"{what}, with an address of the port's range ({own.mode}, {counted(own.per_port, 'pod')} of a node at once)"
 
 
-def networks(plans: Iterable[NetworkPlan]) -> RenderableType:
-    """Networks beside the fabric."""
-    return section("networks", facts(network_facts(plans)))
-
-
 def network_facts(plans: Iterable[NetworkPlan]) -> Iterator[tuple[str, str | None]]:
     for each in plans:
         ports = f"{each.design.node_cables:,} ports of machines and switches"
@@ -71,11 +64,6 @@ def _switches(design: FabricDesign) -> str:
     counts = ", ".join(f"{count:,} {one if count == 1 else many}" for (one, many), count in tiers.items() if count)
     planes = f", in {design.planes} planes" if design.planes > 1 else ""
     return f"{design.topology}, {counts}{planes}"
-
-
-def storage(plan: StoragePlan) -> RenderableType:
-    """What the shared file system holds and delivers, beside what the runs ask of it."""
-    return section("storage", facts(storage_facts(plan)))
 
 
 def storage_facts(plan: StoragePlan) -> Iterator[tuple[str, str | None]]:
@@ -144,3 +132,25 @@ def _racks(racks: Iterable[RackLine]) -> Iterator[tuple[object, ...]]:
     for same, members in groupby(enumerate(racks, 1), like):
         numbers = [number for number, _ in members]
         yield (f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"), *same
+
+
+def monitoring_facts(plan: MonitoringPlan) -> Iterator[tuple[str, str | None]]:
+    largest = sorted(plan.exporters, key=lambda each: each.samples_per_s, reverse=True)[:_LARGEST_EXPORTERS]
+    asked, room = plan.requests.prometheus, plan.room
+    yield "scraped", f"{plan.series:,} series every {plan.scrape_s} s, {plan.samples_per_s:,} samples/s"
+    yield "most from", ", ".join(f"{each.name} {each.series:,}" for each in largest)
+    yield (
+        "kept",
+        f"{counted(plan.retention_days, 'day')} take {plan.needed_gib:,} of {plan.disk_gib:,} GiB, "
+        f"{plan.retention_size_gib:,} at most",
+    )
+    cores = asked.cpu_millicores / 1000
+    yield "Prometheus", f"{cores:g} core{'' if cores == 1 else 's'}, {asked.memory_mib:,} MiB"
+    yield (
+        "system pools",
+        f"{room.asked_cpu_millicores / 1000:g} of {room.offered_cpu_millicores / 1000:g} cores and "
+        f"{room.asked_memory_mib:,} of {room.offered_memory_mib:,} MiB asked for",
+    )
+    told = [f"{each.name} by {each.kind} from {each.at_least} on" for each in plan.receivers]
+    yield "told", ", ".join(told) or "nobody"
+    yield "logs", f"kept {counted(plan.log_days, 'day')}"

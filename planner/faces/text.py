@@ -6,7 +6,7 @@ from dataclasses import asdict
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.faces import gates, money, nodes, room, tuning, watching
+from planner.faces import gates, money, nodes, room, tuning
 from planner.faces.difference import Change, Difference, Value
 from planner.faces.explain import Explanation, Verdict
 from planner.faces.findings import findings_table
@@ -31,14 +31,14 @@ def _parts(name: str, plan: AwsPlan | MetalPlan) -> Iterator[RenderableType]:
     yield from tuning.experiments(plan)
     yield from nodes.services(plan)
     if isinstance(plan, MetalPlan) and plan.fabric is not None:
-        yield room.fabric(plan.fabric)
+        yield section("fabric", facts(room.fabric_facts(plan.fabric)))
     if isinstance(plan, MetalPlan) and plan.networks:
-        yield room.networks(plan.networks)
+        yield section("networks", facts(room.network_facts(plan.networks)))
     yield from gates.gates(plan)
     if plan.storage is not None:
-        yield room.storage(plan.storage)
+        yield section("storage", facts(room.storage_facts(plan.storage)))
     if plan.monitoring is not None:
-        yield watching.monitoring(plan.monitoring)
+        yield section("monitoring", facts(room.monitoring_facts(plan.monitoring)))
     if isinstance(plan, AwsPlan):
         yield money.prices(plan.prices)
         yield money.quotas(plan.quotas)

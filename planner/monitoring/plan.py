@@ -120,11 +120,7 @@ def _rounded(series: int) -> tuple[int, int]:
 def _receivers(told: Iterable[Receiver]) -> tuple[ReceiverPlan, ...]:
     return tuple(
         ReceiverPlan(
-            name=each.name,
-            kind=each.kind,
-            secret=each.secret,
-            at_least=each.at_least,
-            channel=each.channel,
+            **each.model_dump(include={"name", "kind", "secret", "at_least", "channel"}),
             mail=MailPlan(**each.mail.model_dump()) if each.mail else None,
         )
         for each in told

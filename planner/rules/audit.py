@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_warning
+from planner.findings import Observation
 
 
-@aws_rule(
+@aws_warning(
     "Y10",
-    severity=Severity.WARNING,
     formula="security.auditLog is set, if lifecycle.protect",
     source="EKS best practices guide, Detective controls: retain control-plane logs for as long as investigations need",
 )
@@ -17,6 +16,6 @@ def audit_log_goes(draft: AwsDraft) -> Iterable[Observation]:
     if draft.settings.lifecycle.protect and draft.settings.security.audit_log is None:
         yield Observation(
             path="security.auditLog",
-            sentence="the log of who did what in the cluster goes with the stack, and after 30 days",
+            sentence="the log of who did what in the cluster is deleted after 30 days, and with the stack",
             remedy="set security.auditLog.keyArn to a KMS key that CloudWatch Logs may use, and not the stack's",
         )

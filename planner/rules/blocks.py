@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools, placed_runs
 from settings.aws_pools import AwsPool
@@ -53,15 +53,14 @@ def blocks_never_together(_: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> Ite
         times = plan.block.times
         yield Observation(
             path="reservations",
-            sentence=f"the last of them starts at {times.start:%Y-%m-%d %H:%M} UTC, when the first has to be left "
+            sentence=f"its last block starts at {times.start:%Y-%m-%d %H:%M} UTC, when its first one has to be left "
             f"(its last checkpoint is due at {times.checkpoint_by:%Y-%m-%d %H:%M}), so the pool is never whole",
             remedy="correct their days, or make a pool of each",
         )
 
 
-@aws_rule(
+@aws_warning(
     "PF10",
-    severity=Severity.WARNING,
     each=placed_runs,
     formula="nodes of the run <= nodes of one block",
     source=f"{_BLOCKS}: the instances of a block are in one EC2 UltraCluster, those of two need not be near each other",

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from catalogue.caching import ACCOUNT_REGISTRY, PREFIX_LIMIT, UPSTREAMS
 from planner.caching import plan_cache, pulled_hosts
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 
 _GUIDE = "Amazon ECR user guide, Sync an upstream registry with an Amazon ECR private registry"
 
@@ -78,9 +78,8 @@ def cache_credential(draft: AwsDraft) -> Iterable[Observation]:
             )
 
 
-@aws_rule(
+@aws_warning(
     "F02",
-    severity=Severity.WARNING,
     formula="ECR can fetch from every registry that the stack pulls from, if supply.cache",
     source=f"{_GUIDE}: the list of upstream registries, in which NVIDIA's is not",
 )

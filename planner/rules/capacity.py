@@ -6,8 +6,8 @@ from difflib import get_close_matches
 from catalogue.echo import echo
 from catalogue.types import Accelerator
 from catalogue.units import MIB_PER_GIB
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
+from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.rules.known import known_pools, or_own_row, placed_runs, pools, runs, services
 from planner.wording import counted, one_of
@@ -138,9 +138,8 @@ def gang_fits_queue(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
         )
 
 
-@rule(
+@warning(
     "A08",
-    severity=Severity.WARNING,
     each=pools,
     formula="sum of the runs' nodes <= count of the pool",
     source="Definition of the stack file: a gang runs whole or not at all",

@@ -5,8 +5,8 @@ from math import ceil
 
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_HOUR
 from planner.cost.stack import fsx_service
-from planner.draft import AwsDraft, Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, rule, warning
+from planner.findings import Observation
 from planner.reliability.checkpoints import Saving
 from planner.rules.known import stored
 from planner.storage import fsx, local
@@ -51,9 +51,8 @@ def checkpoint_write(draft: Draft, run: RunStorage, saving: Saving, storage: Sto
     )
 
 
-@rule(
+@warning(
     "ST02 G23",
-    severity=Severity.WARNING,
     formula="sum of the runs' checkpoint bytes / allowed seconds <= file system",
     source="14 bytes per parameter: ZeRO (Rajbhandari et al. 2020)",
 )

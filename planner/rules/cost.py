@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from catalogue.units import HOURS_PER_MONTH
 from planner.cost.lines import PriceLine
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
+from planner.findings import Observation
 from planner.keeper import end_of
 from planner.rules.known import pools
 from settings.aws_pools import AwsPool
@@ -94,11 +94,8 @@ def month_below_fixed(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@aws_rule(
-    "Z15",
-    severity=Severity.WARNING,
-    formula="monthly price <= alerts.monthlyUsd",
-    source="Definition of the stack file; AWS price pages",
+@aws_warning(
+    "Z15", formula="monthly price <= alerts.monthlyUsd", source="Definition of the stack file; AWS price pages"
 )
 def month_above_alerts(draft: AwsDraft) -> Iterable[Observation]:
     """A monthly budget below a whole month of the stack alerts before the month ends; that is right for stacks that

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.pool_types import PoolPlan
 from planner.rules.frameworks import CAN
 from planner.rules.known import Seen, known_runs, placed_runs
@@ -58,9 +58,8 @@ def elastic_cannot(_: Draft, run: TrainingRun, pool: PoolPlan) -> Iterable[Obser
         )
 
 
-@rule(
+@warning(
     "KJ08",
-    severity=Severity.WARNING,
     each=known_runs,
     formula="global batch mod (micro-batch x data ranks at each size) = 0",
     source="PyTorch elastic agent; the trainer keeps its global batch by accumulation",

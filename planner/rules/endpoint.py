@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network, collapse_addresses
 
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 
 OUTSIDE = "name the public addresses of those who deploy and operate, such as 203.0.113.0/24"
 WIDEST = 2**16
@@ -62,9 +62,8 @@ def endpoint_wide(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@aws_rule(
+@aws_warning(
     "LF02 Y14",
-    severity=Severity.WARNING,
     by_name=True,
     formula="no publicAccessCidrs, if lifecycle.protect",
     source="EKS best practices guide, Security, Cluster Access: make the EKS cluster endpoint private",

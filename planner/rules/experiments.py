@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from math import ceil, floor
 from typing import NamedTuple
 
-from planner.draft import Draft, rule
+from planner.draft import Draft, rule, warning
 from planner.experiments import ExperimentPlan
-from planner.findings import Observation, Severity
+from planner.findings import Observation
 from planner.wording import one_of
 from settings.experiments import Experiment
 from settings.workloads import TrainingRun
@@ -60,9 +60,8 @@ def trials_fit_pool(draft: Draft, seen: Seen) -> Iterator[Observation]:
         )
 
 
-@rule(
+@warning(
     "R01 A08",
-    severity=Severity.WARNING,
     each=experiments,
     formula="parallel x nodes of a trial + nodes of the pool's runs of priority training <= count of the pool",
     source="Definition of the stack file (priority)",

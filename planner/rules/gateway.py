@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from ipaddress import IPv4Network
 
-from planner.draft import AwsDraft, Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, rule, warning
+from planner.findings import Observation
 from planner.rules.known import answering
 from settings.serving import Service, Triton
 
@@ -17,9 +17,8 @@ def _open_to_all(callers: Iterable[str]) -> bool:
     return any(IPv4Network(each) == _WHOLE for each in callers)
 
 
-@rule(
+@warning(
     "Y11 Y12 Y13",
-    severity=Severity.WARNING,
     by_name=True,
     each=answering,
     formula="reach: network, or no 0.0.0.0/0 among the callers, of a public service",
@@ -85,12 +84,7 @@ def issuer_zone(draft: Draft) -> Iterable[Observation]:
     )
 
 
-@rule(
-    "Y11",
-    severity=Severity.WARNING,
-    formula="a gateway has a public service, or a page for people",
-    source="definition of the planner",
-)
+@warning("Y11", formula="a gateway has a public service, or a page for people", source="definition of the planner")
 def gateway_unused(draft: Draft) -> Iterable[Observation]:
     """A gateway leads somewhere, because its load balancer costs money by the hour."""
     gateway = draft.gateway
@@ -98,7 +92,7 @@ def gateway_unused(draft: Draft) -> Iterable[Observation]:
         return
     yield Observation(
         path="serving.gateway",
-        sentence="no service is public, so the gateway leads nowhere, and its load balancer stands all the same",
+        sentence="no service is public, so the gateway leads nowhere, and its load balancer costs money all the same",
         remedy="set public: true on a service, or remove the section",
     )
 

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from catalogue.image_types import NUMBER, OFI_PLUGIN, find, repository
 from catalogue.images import REPOSITORIES, is_published
 from catalogue.whole import Catalogue
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule, warning
+from planner.findings import Observation
 from planner.rules.known import placed_runs, runs, workloads
 from planner.rules.placeholders import of_documentation
 from settings.workloads import TrainingRun
@@ -43,9 +43,8 @@ def image_without_efa(draft: AwsDraft, run: TrainingRun) -> Iterable[Observation
         )
 
 
-@aws_rule(
+@aws_warning(
     "LF04",
-    severity=Severity.WARNING,
     by_name=True,
     each=_on_efa,
     formula="the image of a run of several nodes with EFA is a row of the catalogue",
@@ -66,9 +65,8 @@ def image_unproven_on_efa(draft: AwsDraft, run: TrainingRun) -> Iterable[Observa
         )
 
 
-@rule(
+@warning(
     "LF04",
-    severity=Severity.WARNING,
     by_name=True,
     formula="the image's repository is known to be published, or a row of catalogue.images is about it",
     source="CRI: ErrImagePull; catalogue/images.py",

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 
 from planner.blocks import block_times
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 from planner.keeper import end_of, ends_by_itself
 
 
@@ -129,12 +129,7 @@ def keeper_budget(draft: AwsDraft) -> Iterable[Observation]:
     )
 
 
-@aws_rule(
-    "Z15",
-    severity=Severity.WARNING,
-    formula="a stack with lifecycle.expiry has a keeper",
-    source="Definition of the stack file",
-)
+@aws_warning("Z15", formula="a stack with lifecycle.expiry has a keeper", source="Definition of the stack file")
 def expiry_without_keeper(draft: AwsDraft) -> Iterable[Observation]:
     """An expiry date alone is a tag and ends nothing; a keeper does."""
     settings = draft.settings

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
+from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import runs
 from settings.workloads import TrainingRun
@@ -122,27 +122,24 @@ def nccl_against_platform(_: Draft, run: TrainingRun) -> Iterable[Observation]:
 
 
 @aws_rule(
-    "topology-of-the-plugin",
     "P12",
+    each=runs,
     formula="no run on EFA has a topology of its own",
     source="aws/aws-ofi-nccl, src/platform-aws.cpp: it sets NCCL_TOPO_FILE for p4d and p4de, and topo/ has the files",
 )
-def topology_of_the_plugin(draft: AwsDraft) -> Iterable[Observation]:
+def topology_of_the_plugin(draft: AwsDraft, run: TrainingRun) -> Iterable[Observation]:
     """EFA's plugin tells NCCL of the instance's buses; a file of somebody's own would be taken in place of its."""
-    for path, run in runs(draft):
-        pool = draft.pools.get(run.pool)
-        if run.topology is not None and isinstance(pool, AwsPoolPlan) and pool.efa:
-            yield Observation(
-                path=f"{path}.topology",
-                sentence=f"EFA's plugin knows {pool.instance.type}, and tells NCCL by NCCL_TOPO_FILE itself",
-                remedy="remove it",
-                subject=run.name,
-            )
+    pool = draft.pools.get(run.pool)
+    if run.topology is not None and isinstance(pool, AwsPoolPlan) and pool.efa:
+        yield Observation(
+            path="topology",
+            sentence=f"EFA's plugin knows {pool.instance.type}, and tells NCCL by NCCL_TOPO_FILE itself",
+            remedy="remove it",
+        )
 
 
-@rule(
+@warning(
     "P09 P10 NC17",
-    severity=Severity.WARNING,
     each=runs,
     formula="a run sets no variables of NCCL",
     source="NCCL user guide: variables for debugging are not for production; corrections NC11, NC17",

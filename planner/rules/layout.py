@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.rules.known import Seen, known_runs
 from planner.step import pipeline_bubble
 from planner.training.job import Layout
@@ -115,9 +115,8 @@ def pipeline_has_layers(_: Draft, seen: Seen) -> Iterable[Observation]:
         )
 
 
-@rule(
+@warning(
     "C06",
-    severity=Severity.WARNING,
     each=known_runs,
     formula="(pipeline - 1) / (virtual stages x accumulation + pipeline - 1) <= 50 %",
     source="Narayanan et al. 2021, section 2.2",

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from math import ceil
 
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.monitoring.plan import BYTES_PER_SAMPLE, FILLED
 from planner.monitoring.types import ExporterPlan
 
@@ -104,9 +104,8 @@ def _words(millicores: int) -> str:
     return f"{millicores / 1000:g} cores"
 
 
-@rule(
+@warning(
     "X02",
-    severity=Severity.WARNING,
     formula="a protected stack has a receiver of alerts",
     source="Alertmanager documentation, configuration: a route without a receiver tells nobody",
 )

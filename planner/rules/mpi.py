@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.rules.known import impossible, runs
 from settings.workloads import TrainingRun
 
@@ -50,9 +50,8 @@ def mpi_two_owners(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@rule(
+@warning(
     "N10",
-    severity=Severity.WARNING,
     each=runs,
     formula="no run has launcher mpi",
     source="this program's rehearsal, rehearsal/toolchain/families.py",

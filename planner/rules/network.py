@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from planner.addressing import AWS_RESERVED_ADDRESSES
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools, placed_runs
 from planner.types import Subnet
@@ -57,9 +57,8 @@ def prefixes_need_nitro(draft: AwsDraft, _pool: AwsPool, plan: AwsPoolPlan) -> I
             )
 
 
-@aws_rule(
+@aws_warning(
     "F02",
-    severity=Severity.WARNING,
     formula="subnets of nodes are the stack's own, if network.prefixDelegation",
     source="EKS user guide, Assign more IP addresses to Amazon EKS nodes with prefixes: subnets used for nothing else, "
     "or with a CIDR reservation, as addresses that are scattered leave no /28 whole",

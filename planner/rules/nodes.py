@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from catalogue.offerings import OFFERINGS_AS_OF, offered
 from catalogue.regions import is_recorded, zones
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools
 from planner.wording import one_of
@@ -53,13 +53,7 @@ def instance_not_offered(
         )
 
 
-@aws_rule(
-    "B01",
-    severity=Severity.WARNING,
-    each=_placed,
-    formula="every one of zones offers the type of a system pool",
-    source=_OFFERED_BY,
-)
+@aws_warning("B01", each=_placed, formula="every one of zones offers the type of a system pool", source=_OFFERED_BY)
 def instance_not_in_every_zone(
     draft: AwsDraft, pool: AwsPool, wanted: Sequence[str], has: Mapping[str, Sequence[str]]
 ) -> Iterable[Observation]:
@@ -139,9 +133,8 @@ def pods_without_addresses(_: AwsDraft, pool: AwsPool, plan: AwsPoolPlan) -> Ite
         )
 
 
-@aws_rule(
+@aws_warning(
     "LF13",
-    severity=Severity.WARNING,
     each=known_pools,
     formula="repair = false, if capacity = capacity-block",
     source="EKS user guide, Automatically repair nodes in EKS clusters; EC2 user guide, Capacity Blocks for ML",

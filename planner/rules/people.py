@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
+from planner.findings import Observation
 from planner.rules.known import services
 from planner.serving.people import PagePlan
 from settings.serving import Service
@@ -49,9 +49,8 @@ def page_missing(draft: Draft, page: PagePlan) -> Iterable[Observation]:
         )
 
 
-@rule(
+@warning(
     "R11 Y02",
-    severity=Severity.WARNING,
     by_name=True,
     each=_pages,
     formula="teams of the stack <= 1, or no page that shows everybody's work to whoever sees it",

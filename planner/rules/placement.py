@@ -13,8 +13,8 @@ from planner.blocks import (
     days,
     is_sold,
 )
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools, placed_runs, pools
 from settings.aws_pools import AwsPool, Reservation
@@ -86,9 +86,7 @@ def block_too_early(draft: AwsDraft, _pool: AwsPool, booked: Reservation, _count
         )
 
 
-@aws_rule(
-    "PF10", severity=Severity.WARNING, each=_booked, formula="start <= today", source=f"{_BLOCKS}; EKS user guide"
-)
+@aws_warning("PF10", each=_booked, formula="start <= today", source=f"{_BLOCKS}; EKS user guide")
 def block_not_started(draft: AwsDraft, pool: AwsPool, booked: Reservation, count: int) -> Iterable[Observation]:
     """Before the block starts the pool has no nodes, and nobody but the user raises their number, or the keeper."""
     region, keeper = draft.settings.platform.region, draft.settings.keeper
@@ -171,9 +169,8 @@ def spot_without_checkpoint(_: AwsDraft, run: TrainingRun, pool: AwsPoolPlan) ->
         )
 
 
-@aws_rule(
+@aws_warning(
     "PF10 PW18",
-    severity=Severity.WARNING,
     each=known_pools,
     formula="EFA interfaces of a node < 16, if capacity = spot without onDemandMinutes",
     source="Definition of the planner; EC2 user guide, Spot Instances: capacity comes and goes",
@@ -195,9 +192,8 @@ def spot_is_rare(_: AwsDraft, pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Obse
         )
 
 
-@aws_rule(
+@aws_warning(
     "NW11",
-    severity=Severity.WARNING,
     each=known_pools,
     formula="family of the instance type is not p6e-gb200",
     source="EKS user guide, Use P6e-GB200 UltraServers with Amazon EKS",

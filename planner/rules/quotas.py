@@ -3,15 +3,12 @@
 from collections.abc import Iterable
 
 from catalogue.quotas import QuotaUnit
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_warning
+from planner.findings import Observation
 
 
-@aws_rule(
-    "Z04 A07",
-    severity=Severity.WARNING,
-    formula="need <= default",
-    source="Default values in AWS Service Quotas and the services' user guides",
+@aws_warning(
+    "Z04 A07", formula="need <= default", source="Default values in AWS Service Quotas and the services' user guides"
 )
 def quota_above_default(draft: AwsDraft) -> Iterable[Observation]:
     """What a new account has suffices. vCPU are left out: of those it has none for GPUs, so everybody asks for them."""

@@ -5,8 +5,8 @@ from math import ceil
 
 from catalogue.types import UsageClass
 from catalogue.units import HOURS_PER_DAY, SECONDS_PER_MINUTE
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_rule, warning
+from planner.findings import Observation
 from planner.forecast import Forecast
 from planner.pool_types import AwsPoolPlan, PoolPlan
 from planner.reliability.checkpoints import overhead
@@ -23,9 +23,8 @@ _MOST_RESTARTS = 1000
 _RSC = "Kokolis et al. 2024, Revisiting Reliability in Large-Scale Machine Learning Research Clusters"
 
 
-@rule(
+@warning(
     "T01 T10 PF21",
-    severity=Severity.WARNING,
     each=known_runs,
     formula="pause / interval + interval / (2 x MTTF) <= 5 %, or twice that at the interval sqrt(2 x pause x MTTF)",
     source=f"Young 1974; {_RSC}",
@@ -57,9 +56,8 @@ def checkpoint_interval(_: Draft, seen: Seen) -> Iterable[Observation]:
         )
 
 
-@rule(
+@warning(
     "KJ08 T10",
-    severity=Severity.WARNING,
     each=timed_runs,
     formula="P(failures <= restarts) >= 95 %, failures independent with mean run / MTTF",
     source=f"{_RSC}; PyTorch documentation, torchrun",
@@ -86,9 +84,8 @@ def restarts_run_out(_: Draft, seen: Seen, forecast: Forecast, days: float) -> I
         )
 
 
-@rule(
+@warning(
     "T10",
-    severity=Severity.WARNING,
     each=timed_runs,
     formula="deadline >= run, what failures take included",
     source="Kubeflow training-operator v1, RunPolicy.activeDeadlineSeconds: at its end all pods are removed",
@@ -105,7 +102,7 @@ def deadline_before_end(_: Draft, seen: Seen, _forecast: Forecast, days: float) 
         )
 
 
-@rule("T01", severity=Severity.WARNING, each=timed_runs, formula="failures = run / MTTF < 1", source=_RSC)
+@warning("T01", each=timed_runs, formula="failures = run / MTTF < 1", source=_RSC)
 def run_without_checkpoints(_: Draft, seen: Seen, forecast: Forecast, days: float) -> Iterable[Observation]:
     """A run that will fail once at least does not begin at its first step again."""
     if seen.run.checkpoint is None and (forecast.failures or 0) >= 1:
@@ -119,9 +116,8 @@ def run_without_checkpoints(_: Draft, seen: Seen, forecast: Forecast, days: floa
         )
 
 
-@rule(
+@warning(
     "T01",
-    severity=Severity.WARNING,
     each=placed_runs,
     formula=f"GPUs of the run <= {_MOST_UNSAVED_GPUS}, if it says nothing of checkpoints",
     source=f"Definition of the planner; {_RSC}",

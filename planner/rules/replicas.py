@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.placement import Replicas, placed
 from planner.pool_types import PoolPlan
 from planner.rules.known import known_pools, services
@@ -117,9 +117,8 @@ def _words(sharing: Iterable[ServicePlan]) -> str:
     )
 
 
-@rule(
+@warning(
     "A08 Q08",
-    severity=Severity.WARNING,
     each=services,
     formula="maxReplicas <= replicas that find room beside the fewest of the pool's other services",
     source=_SCHEDULER,
@@ -142,9 +141,8 @@ def autoscaler_ceiling(draft: Draft, service: Service) -> Iterable[Observation]:
         )
 
 
-@rule(
+@warning(
     "A08",
-    severity=Severity.WARNING,
     each=_shared_pools,
     formula="maxReplicas x tensorParallel of all services <= GPUs, each replica on one node, largest first",
     source=_SCHEDULER,
@@ -163,9 +161,8 @@ def replicas_may_wait(_: Draft, pool: PoolPlan, sharing: list[ServicePlan]) -> I
         )
 
 
-@rule(
+@warning(
     "Q09 IN10",
-    severity=Severity.WARNING,
     each=services,
     formula="nodes - nodes that other replicas can keep from having tensorParallel GPUs free > 0, wherever they lie",
     source=_SCHEDULER + "; replicaset controller: of replicas that are taken away, those on shared nodes go first",

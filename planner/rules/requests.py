@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from catalogue.image_types import numbers, repository, tag
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.rules.known import services
 from settings.serving import Service
 
@@ -42,9 +42,8 @@ def batch_tokens(_: Draft, service: Service) -> Iterable[Observation]:
         )
 
 
-@rule(
+@warning(
     "Q02",
-    severity=Severity.WARNING,
     each=services,
     formula="chunkedPrefill",
     source="vLLM 0.29.0, vllm/engine/arg_utils.py, _set_default_chunked_prefill_and_prefix_caching_args",
@@ -60,9 +59,8 @@ def prefill_whole(_: Draft, service: Service) -> Iterable[Observation]:
         )
 
 
-@rule(
+@warning(
     "J11 V12",
-    severity=Severity.WARNING,
     each=services,
     formula="maxModelLen / tokens per second of a request <= drainSeconds",
     source="Kubernetes, Termination of Pods; vLLM pull request 36666 (--shutdown-timeout)",

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 from settings.aws_pools import AwsPool
 from settings.capacity_reservation import CapacityReservation
 
@@ -76,9 +76,8 @@ def reservation_over(draft: AwsDraft, pool: AwsPool, held: CapacityReservation) 
         )
 
 
-@aws_rule(
+@aws_warning(
     "Z02",
-    severity=Severity.WARNING,
     each=_held,
     formula="no pool with a capacityReservation, if keeper.offHours",
     source='EC2 user guide, "Capacity Reservation pricing and billing"',

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from catalogue.types import Instance
-from planner.draft import AwsDraft, aws_rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, aws_rule, aws_warning
+from planner.findings import Observation
 from settings.aws_pools import AwsPool
 from settings.karpenter import Karpenter
 
@@ -28,8 +28,8 @@ def scaled_pool_serves(_: AwsDraft, pool: AwsPool, _karpenter: Karpenter) -> Ite
     if pool.role == "training":
         yield Observation(
             path="role",
-            sentence="a gang starts when all of its nodes are there, close together, and Karpenter starts some of "
-            "them for some of its pods",
+            sentence="a gang starts once all of its nodes stand close together, and Karpenter starts nodes one by one, "
+            "for whichever pods wait",
             remedy=f"remove karpenter and set count to the nodes that {pool.name} needs, or make its role inference",
             inputs={"role": pool.role},
         )
@@ -112,9 +112,8 @@ def scaled_needs_a_way_out(draft: AwsDraft, _pool: AwsPool, _karpenter: Karpente
     )
 
 
-@aws_rule(
+@aws_warning(
     "J13",
-    severity=Severity.WARNING,
     each=_scaled,
     formula="no keeper.offHours beside karpenter",
     source="Definition of the stack file: offHours empties node groups",
@@ -126,14 +125,13 @@ def scaled_off_hours(draft: AwsDraft, _pool: AwsPool, _karpenter: Karpenter) -> 
         return
     yield Observation(
         path="karpenter",
-        sentence="off hours take the nodes of node groups, and services keep those that Karpenter made for them",
-        remedy="accept that they run on, or remove karpenter and set count",
+        sentence="off hours empty node groups; nodes that Karpenter made run on, as pods of services need them",
+        remedy="waive scaled-off-hours if they are to run on, or remove karpenter and set count",
     )
 
 
-@aws_rule(
+@aws_warning(
     "J14",
-    severity=Severity.WARNING,
     each=_scaled,
     formula="a pool with karpenter has two types or more, or on-demand too, if it is bought as spot",
     source='EC2 user guide, "Best practices for Amazon EC2 Spot": be flexible about instance types; karpenter-provider-'

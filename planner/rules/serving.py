@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from catalogue.echo import echo
 from catalogue.model_types import Model
 from catalogue.site import meant
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.pool_types import PoolPlan
 from planner.rules.known import or_own_row, services, workloads
 from planner.serving.memory import Quantization
@@ -152,13 +152,7 @@ def service_precision(draft: Draft, service: Service) -> Iterable[Observation]:
         )
 
 
-@rule(
-    "HW07",
-    severity=Severity.WARNING,
-    each=services,
-    formula="compute capability >= 8.9",
-    source="vLLM documentation, FP8 W8A8",
-)
+@warning("HW07", each=services, formula="compute capability >= 8.9", source="vLLM documentation, FP8 W8A8")
 def fp8_weights_only(draft: Draft, service: Service) -> Iterable[Observation]:
     """Without FP8 tensor cores quantized weights save memory, and the computation is as slow as in 16 bits."""
     gpu = draft.pools[service.pool].gpu if service.name in draft.services else None

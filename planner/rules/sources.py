@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from catalogue.units import SECONDS_PER_HOUR
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
+from planner.findings import Observation
 from planner.rules.known import services
 from planner.serving.sources import ObjectSource, source_of
 
@@ -40,9 +40,8 @@ def source_undeclared(draft: AwsDraft) -> Iterable[Observation]:
             )
 
 
-@rule(
+@warning(
     "LF14",
-    severity=Severity.WARNING,
     formula="size / rate of one copier <= 1 h",
     source="EC2 user guide, Amazon EC2 instance network bandwidth; definition of the planner",
 )

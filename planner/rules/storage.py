@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
+from planner.findings import Observation
 from planner.rules.known import stored
 from planner.storage import fsx, local
 from planner.storage.need import staged_gb_per_node
@@ -41,7 +41,7 @@ def fsx_efa_clients(draft: AwsDraft) -> Iterable[Observation]:
         types = ", ".join(sorted({pool.instance.type for pool in planned})) or "none"
         yield Observation(
             path="storage.lustre.efa",
-            sentence=f"no training pool has EFA (types: {types}), so nobody could use the file system's",
+            sentence=f"no training pool has EFA (types: {types}), so no node could use that of the file system",
             remedy="remove the key, or take a training type with EFA",
             inputs={"training pools with EFA": f"0 of {len(planned)}"},
         )
@@ -65,9 +65,8 @@ def fsx_efa_connections(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@aws_rule(
+@aws_warning(
     "G05",
-    severity=Severity.WARNING,
     formula="no storage.lustre.associations, if lifecycle.protect",
     source="FSx API reference, CreateBackup: backups are of file systems that are not linked to a data repository",
 )
@@ -83,9 +82,8 @@ def association_backups(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@aws_rule(
+@aws_warning(
     "G05",
-    severity=Severity.WARNING,
     by_name=True,
     formula="no keyArn of a bucket that an association names",
     source='FSx for Lustre user guide, "Working with server-side encrypted Amazon S3 buckets"',

@@ -6,13 +6,12 @@ from catalogue.chart_digests import ALL_CHARTS, digest_of
 from catalogue.chart_images import CHART_IMAGES
 from catalogue.images import is_pinned
 from catalogue.versions import ADDONS
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_warning, rule, warning
+from planner.findings import Observation
 
 
-@aws_rule(
+@aws_warning(
     "J16",
-    severity=Severity.WARNING,
     formula="every image is pulled from supply.registry, if there is one",
     source="EKS user guide, View Amazon container image registries for Amazon EKS add-ons",
 )
@@ -49,9 +48,8 @@ def chart_not_pinned(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@rule(
+@warning(
     "I03 Y10",
-    severity=Severity.WARNING,
     formula="images of charts have digests, or come from supply.registry, if lifecycle.protect",
     source="Kubernetes documentation, images: a tag may name another content tomorrow; charts name theirs by tag",
 )
@@ -73,9 +71,8 @@ def chart_images_not_pinned(draft: Draft) -> Iterable[Observation]:
         )
 
 
-@rule(
+@warning(
     "I03",
-    severity=Severity.WARNING,
     formula="supply.charts is set, if lifecycle.protect",
     source="pulumi-kubernetes, provider/pkg/provider/helm_release.go: locateChart takes what the repository sends",
 )

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_warning, rule
+from planner.findings import Observation
 from planner.teams import most_usd_a_month, plan_teams
 
 
@@ -29,9 +29,8 @@ def team_quota_beyond_queue(draft: Draft) -> Iterable[Observation]:
             )
 
 
-@aws_rule(
+@aws_warning(
     "Z02",
-    severity=Severity.WARNING,
     formula="gpus x dearest GPU-hour of the training pools x 730 h <= monthlyUsd",
     source="Definition of the stack file; AWS price pages",
 )

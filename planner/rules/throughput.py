@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_warning, rule, warning
+from planner.findings import Observation
 from planner.forecast import Forecast
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import Seen, known_runs, timed_runs
@@ -67,9 +67,8 @@ def _possible(seen: Seen, told: Claim) -> str:
     return estimate
 
 
-@rule(
+@warning(
     "A17 C10",
-    severity=Severity.WARNING,
     each=known_runs,
     formula="forecast / (1 + range) <= expected tokens/s <= forecast / (1 - range)",
     source="catalogue/calibration.py: published runs by software, GPU and precision",
@@ -94,9 +93,8 @@ def run_unlike_forecast(_: Draft, seen: Seen) -> Iterable[Observation]:
     )
 
 
-@rule(
+@warning(
     "HW26 NC19 NC22 P14",
-    severity=Severity.WARNING,
     each=known_runs,
     formula="exposed exchanges / step <= 50 %; step by phases as in NCCL's cost model",
     source="NCCL 2.30.7, src/tuning; nccl-tests, doc/PERFORMANCE.md",
@@ -122,13 +120,7 @@ def network_bound(_: Draft, seen: Seen) -> Iterable[Observation]:
     )
 
 
-@rule(
-    "HW22 C11",
-    severity=Severity.WARNING,
-    each=timed_runs,
-    formula="tokens / (tokens/s x effective part) / 86400 <= 365 days",
-    source=_PALM,
-)
+@warning("HW22 C11", each=timed_runs, formula="tokens / (tokens/s x effective part) / 86400 <= 365 days", source=_PALM)
 def run_takes_years(_: Draft, seen: Seen, forecast: Forecast, days: float) -> Iterable[Observation]:
     """The tokens of a run go through its GPUs within a year."""
     if days <= _MOST_DAYS:
@@ -148,9 +140,8 @@ def run_takes_years(_: Draft, seen: Seen, forecast: Forecast, days: float) -> It
     )
 
 
-@aws_rule(
+@aws_warning(
     "PF10",
-    severity=Severity.WARNING,
     each=timed_runs,
     formula="start of the block + days of the run <= 45 minutes before the block's end",
     source="EKS user guide, Capacity Blocks: the group is emptied 40 minutes before the end",

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.rules.known import runs
 from settings.workloads import TrainingRun
 
@@ -28,9 +28,8 @@ def tracker_ended(draft: Draft) -> Iterator[Observation]:
         )
 
 
-@rule(
+@warning(
     "R05",
-    severity=Severity.WARNING,
     each=runs,
     formula="the tracker is MLflow, where a run's framework is reference",
     source="node/trainer/tracking.py: the reference trainer speaks MLflow's REST API and nothing else",

@@ -2,19 +2,13 @@
 
 from collections.abc import Iterable
 
-from planner.draft import Draft, rule
-from planner.findings import Observation, Severity
+from planner.draft import Draft, rule, warning
+from planner.findings import Observation
 from planner.rules.known import Seen, known_runs
 from planner.training.advice import smallest_change, smallest_world
 
 
-@rule(
-    "C01",
-    severity=Severity.WARNING,
-    each=known_runs,
-    formula="sequenceLength <= context of the model",
-    source="config.json of the model",
-)
+@warning("C01", each=known_runs, formula="sequenceLength <= context of the model", source="config.json of the model")
 def run_context(_: Draft, seen: Seen) -> Iterable[Observation]:
     """Sequences longer than the model's context train positions that its configuration does not have."""
     if seen.run.sequence_length > seen.model.context:
@@ -62,9 +56,8 @@ def run_fits_gpus(_: Draft, seen: Seen) -> Iterable[Observation]:
         yield _too_large(seen, "takes at least", memory.least_gb)
 
 
-@rule(
+@warning(
     "C07 HW21",
-    severity=Severity.WARNING,
     each=known_runs,
     formula="likely states / sharding + gathered layers + activations + buffers + reserve <= memory of a GPU",
     source="published peaks of memory; the range is what software keeps and computes again",

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from catalogue.images import is_pinned
 from catalogue.versions import KUBERNETES, STANDARD_SUPPORT_ENDS
-from planner.draft import AwsDraft, Draft, aws_rule, rule
-from planner.findings import Observation, Severity
+from planner.draft import AwsDraft, Draft, aws_rule, aws_warning, rule
+from planner.findings import Observation
 from planner.rules.known import followed, workloads
 from planner.signatures import images_of
 from planner.wording import one_of
@@ -30,9 +30,8 @@ def kubernetes_unsupported(draft: AwsDraft) -> Iterable[Observation]:
         )
 
 
-@aws_rule(
+@aws_warning(
     "KJ30",
-    severity=Severity.WARNING,
     formula="today <= end of standard support",
     source="EKS user guide, Kubernetes version lifecycle; EKS price page",
 )

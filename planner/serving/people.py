@@ -66,15 +66,10 @@ def plan_people(people: People | None, domain: str, callers: Iterable[str] = ())
     """None where no page has a way in. `callers` are groups of services."""
     if people is None:
         return None
+    said = {"issuer", "issuer_networks", "client_id", "groups_claim", "scopes", "secret", "session_secret"}
     return PeoplePlan(
-        issuer=people.issuer,
+        **people.model_dump(include=said),
         issuer_port=urlsplit(people.issuer).port or _HTTPS_PORT,
-        issuer_networks=people.issuer_networks,
-        client_id=people.client_id,
-        groups_claim=people.groups_claim,
-        scopes=people.scopes,
-        secret=people.secret,
-        session_secret=people.session_secret,
         session_seconds=people.session_hours * 3600,
         pages=tuple(_page(each, domain) for each in people.pages),
         callers=tuple(dict.fromkeys(callers)),

@@ -57,6 +57,14 @@ def _scaling(service: Service) -> ScalingPlan:
     )
 
 
+_AS_SAID = {
+    *("name", "pool", "image", "model", "weights", "weights_sha256", "keys", "token_groups"),
+    *("min_replicas", "max_replicas", "max_model_len", "gpu_memory_utilization"),
+    *("max_num_seqs", "max_num_batched_tokens", "prefix_caching", "chunked_prefill"),
+}
+"""What the plan of a service has as the stack file says it."""
+
+
 def device_gb(pool: PoolPlan) -> float:
     """Memory of what a pod counts as a GPU: a GPU as CUDA shows it, or a slice of one. 0 without GPUs."""
     if pool.mig:
@@ -96,31 +104,15 @@ def _service(
     read = read_bytes(model, service.quantization)
     load = load_seconds(read, reading)
     return ServicePlan(
-        name=service.name,
-        pool=service.pool,
-        image=service.image,
-        model=service.model,
-        weights=service.weights,
-        weights_sha256=service.weights_sha256,
-        min_replicas=service.min_replicas,
-        max_replicas=service.max_replicas,
+        **service.model_dump(include=_AS_SAID),
         scaling=_scaling(service) if service.min_replicas < service.max_replicas else None,
         spread=service.placement == "spread",
         spare_replica=False,
-        max_model_len=service.max_model_len,
-        gpu_memory_utilization=service.gpu_memory_utilization,
         quantization="fp8" if service.quantization == "fp8" else None,
         kv_cache_dtype="fp8" if service.kv_cache_dtype == "fp8" else None,
-        max_num_seqs=service.max_num_seqs,
-        max_num_batched_tokens=service.max_num_batched_tokens,
-        prefix_caching=service.prefix_caching,
-        chunked_prefill=service.chunked_prefill,
         adapters=tuple(
             AdapterPlan(
-                name=each.name,
-                weights=each.weights,
-                weights_sha256=each.weights_sha256,
-                rank=each.rank,
+                **each.model_dump(include={"name", "weights", "weights_sha256", "rank"}),
                 copy_seconds=copy_seconds(each.weights, room.gb * 1e9 / room.adapters, startup_seconds(0)),
             )
             for each in service.adapters
@@ -144,8 +136,6 @@ def _service(
         longest_stream_seconds=longest,
         drain_seconds=drain,
         grace_seconds=grace_seconds(drain),
-        keys=service.keys,
-        token_groups=service.token_groups,
         pod=replica_resources(pool, devices),
     )
 

@@ -50,19 +50,13 @@ def replicas_by_pool(servers: Iterable[Triton]) -> dict[str, list[Replicas]]:
 def _server(server: Triton, pool: PoolPlan, read_mb_per_s: float) -> TritonPlan:
     size = server.models_gb * BYTES_PER_GB
     start = startup_seconds(load_seconds(size, read_mb_per_s / _MB_PER_GB))
+    said = {"name", "pool", "image", "models", "weights_sha256", "models_gb", "replicas", "keys"}
     return TritonPlan(
-        name=server.name,
-        pool=server.pool,
-        image=server.image,
-        models=server.models,
-        weights_sha256=server.weights_sha256,
-        models_gb=server.models_gb,
-        replicas=server.replicas,
+        **server.model_dump(include=said),
         spare_replica=False,
         gpus=server.replicas * server.gpus,
         gpu_product=pool.gpu_product or "",
         startup_seconds=start,
         copy_seconds=copy_seconds(server.models, size, start),
-        keys=server.keys,
         pod=replica_resources(pool, server.gpus),
     )

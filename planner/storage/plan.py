@@ -11,9 +11,7 @@ from planner.datasets import dataset_sizes
 from planner.pool_types import AwsPoolPlan, MetalPoolPlan
 from planner.reliability.checkpoints import saving
 from planner.storage import fsx, local, s3
-from planner.storage.ceph import CephServers, ceph_limits
 from planner.storage.limits import Limits, client_gb_per_s, storage_link
-from planner.storage.lustre import LustreServers, lnet, lustre_limits
 from planner.storage.need import (
     RunIo,
     Staging,
@@ -24,6 +22,7 @@ from planner.storage.need import (
     target_gb_per_s,
 )
 from planner.storage.redundancy import copies_or_parity, parse
+from planner.storage.servers import CephServers, LustreServers, ceph_limits, lnet, lustre_limits
 from planner.storage.types import RunStorage, StoragePlan
 from planner.training.job import Job
 from planner.training.states import lora_parameters

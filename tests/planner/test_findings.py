@@ -90,9 +90,9 @@ def test_a_rule_looks_at_drafts_of_its_own_platform() -> None:
         look.__name__ = name
         return look
 
-    rules_.about(Common)("A08 F02", formula="size", source="a document")(asks("common"))
-    rules_.about(Cloud)("A08", formula="price", source="a page")(asks("cloud"))
-    rules_.about(Racks)("A08", formula="power", source="a row")(asks("racks"))
+    rules_.about(Common)[0]("A08 F02", formula="size", source="a document")(asks("common"))
+    rules_.about(Cloud)[1]("A08", formula="price", source="a page")(asks("cloud"))
+    rules_.about(Racks)[0]("A08", formula="power", source="a row")(asks("racks"))
     found = rules_.findings(Racks(3), (), TODAY)
     assert asked == ["common", "racks"]
     assert [finding.inputs for finding in found] == [{"size": "3 nodes"}] * 2
@@ -101,9 +101,10 @@ def test_a_rule_looks_at_drafts_of_its_own_platform() -> None:
         ("price", "a page", ("A08",)),
         ("power", "a row", ("A08",)),
     ]
-    assert [finding.rule for finding in rules_.findings(Cloud(1), (), TODAY)] == ["common", "cloud"]
+    rented = [(finding.rule, finding.severity) for finding in rules_.findings(Cloud(1), (), TODAY)]
+    assert rented == [("common", Severity.ERROR), ("cloud", Severity.WARNING)]
     with pytest.raises(ValueError, match="two rules are called common"):
-        rules_.about(Racks)("A08", formula="size", source="a document")(asks("common"))
+        rules_.about(Racks)[0]("A08", formula="size", source="a document")(asks("common"))
 
 
 def test_a_rule_of_each_thing_says_where_the_thing_is_and_what_it_is_called() -> None:
@@ -118,7 +119,9 @@ def test_a_rule_of_each_thing_says_where_the_thing_is_and_what_it_is_called() ->
     def pools(draft: dict[str, int]) -> Iterable[tuple[str, Pool]]:
         return ((f"pools[{index}]", Pool(*each)) for index, each in enumerate(draft.items()))
 
-    @rules_.about(dict)("A08", each=pools, formula="nodes > 0", source="a document")
+    rule, _ = rules_.about(dict)
+
+    @rule("A08", each=pools, formula="nodes > 0", source="a document")
     def pool_empty(_: dict[str, int], pool: Pool) -> Iterable[Observation]:
         """Every pool has nodes."""
         if not pool.nodes:

@@ -79,7 +79,7 @@ def test_gangs_stay_in_node_groups() -> None:
     plan = planned("dev", {"pools.1.count": 0, "pools.1.karpenter": {"maxCount": 2}})
     (said,) = of_rule(plan, "scaled-pool-serves")
     assert said.startswith("gpucluster:pools[1].role: ")
-    assert "a gang starts when all of its nodes are there" in said
+    assert "a gang starts once all of its nodes stand close together" in said
     assert of_rule(scaled(), "scaled-pool-serves") == []
 
 
@@ -126,7 +126,7 @@ def test_one_offer_on_spot_is_warned_of() -> None:
 def test_off_hours_do_not_reach_its_nodes() -> None:
     plan = planned("dev", {**SCALED, "keeper": {"offHours": {"timeZone": "UTC"}}})
     (said,) = of_rule(plan, "scaled-off-hours")
-    assert said.startswith("gpucluster:pools[2].karpenter: off hours take the nodes of node groups")
+    assert said.startswith("gpucluster:pools[2].karpenter: off hours empty node groups")
     assert plan.keeper is not None
     assert "inference" not in plan.keeper.gpu_pools
     assert of_rule(scaled(), "scaled-off-hours") == []

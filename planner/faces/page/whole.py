@@ -1,26 +1,32 @@
 """The whole page of a stack, from its plan alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
+from monitoring.dashboards import dashboards
+from monitoring.dashboards.address import PORT_FORWARD, address
+from planner.communication.gates import Gate
 from planner.draft import registry
 from planner.faces import nodes
 from planner.faces.difference import Difference
+from planner.faces.gates import HEADINGS, gate_row
 from planner.faces.layout import quantity
-from planner.faces.page import gates, money, racks
+from planner.faces.page import money, racks
 from planner.faces.page.charts import wide
-from planner.faces.page.dashboards import links
 from planner.faces.page.elements import Child, Markup, element, facts, folded, section, table, together
 from planner.faces.page.fabric import fabric_drawing
 from planner.faces.page.style import COLOURS, DRAWINGS, PAGE
 from planner.faces.page.workloads import workloads
-from planner.faces.room import fabric_facts, network_facts, power_facts, storage_facts
+from planner.faces.room import fabric_facts, monitoring_facts, network_facts, power_facts, storage_facts
 from planner.faces.text import difference_headings, difference_rows, difference_title, verdict, words
-from planner.faces.watching import monitoring_facts
 from planner.findings import Finding, Severity
 from planner.metal_types import MetalPlan
 from planner.pool_types import PoolPlan
-from planner.types import AwsPlan
+from planner.references import references
+from planner.types import AwsPlan, Plan
+
+_ALL = (*HEADINGS, "source")
+_RATES = (1, 3, 4, 5)
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """The page loads nothing and runs nothing."""
@@ -81,7 +87,7 @@ def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
     yield section("pools", "Pools", table("Node pools", headings, map(_pool, plan.pools.values()), (2,)))
     if isinstance(plan, MetalPlan):
         yield from _room(plan)
-    if (tested := gates.gates(plan)) is not None:
+    if (tested := _gates(plan)) is not None:
         yield tested
     yield from workloads(plan)
     if plan.storage is not None:
@@ -94,7 +100,7 @@ def _parts(plan: AwsPlan | MetalPlan) -> Iterator[Markup]:
     else:
         yield money.purchase(plan)
     yield money.bill(plan.bom, plan.checklist)
-    yield links(plan)
+    yield _dashboards(plan)
 
 
 def _room(plan: MetalPlan) -> Iterator[Markup]:
@@ -144,3 +150,44 @@ def _finding(finding: Finding, *, opened: bool = True) -> Markup:
     if finding.inputs:
         below.append(table("Numbers that it took", ("input", "value"), finding.inputs.items()))
     return folded(summary, *below, opened=opened and finding.severity is Severity.ERROR and finding.waiver is None)
+
+
+def _gates(plan: Plan) -> Markup | None:
+    """A table for each pool; None where no pool has several GPUs."""
+    shown = [part for pool, tests in plan.gates.items() for part in _tests(pool, tests)]
+    if not shown:
+        return None
+    said = "Below fail, take the node out; between fail and pass, inspect it. A test without limits is only recorded."
+    return section("gates", "Validation of nodes", element("p", said, class_="soft"), *shown)
+
+
+def _tests(pool: str, tests: Iterable[Gate]) -> Iterator[Markup]:
+    """What is judged, and folded what is recorded."""
+    judged: list[Gate] = []
+    recorded: list[Gate] = []
+    for gate in tests:
+        (recorded if gate.threshold.fail is None else judged).append(gate)
+    if judged:
+        yield table(f"Pool {pool}: bandwidth to reach", _ALL, map(_gate_row, judged), _RATES)
+    if recorded:
+        listed = table(f"Pool {pool}: bandwidth to expect", _ALL, map(_gate_row, recorded), _RATES)
+        yield folded(f"recorded only, of pool {pool}: {len(recorded)}", listed)
+
+
+def _gate_row(gate: Gate) -> list[Child]:
+    return [*gate_row(gate), gate.threshold.source]
+
+
+def _dashboards(plan: Plan) -> Markup:
+    """The dashboards of the stack, with the command that brings them to a person's machine."""
+    rows = (
+        (element("a", each.title, href=address(each.uid)), each.description) for each in dashboards(references(plan))
+    )
+    said = "Once the stack is deployed with monitoring, this command brings its Grafana to your machine:"
+    return section(
+        "dashboards",
+        "Dashboards",
+        element("p", said),
+        element("p", PORT_FORWARD, class_="rule"),
+        table("What it shows, with this plan's numbers drawn in", ("dashboard", "shows"), rows),
+    )

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from planner.draft import MetalDraft, metal_rule
-from planner.findings import Observation, Severity
-from planner.storage.ceph import CephServers
+from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.findings import Observation
 from planner.storage.local import NODE_READ_WARNING_GB_PER_S
 from planner.storage.plan import ceph_servers
+from planner.storage.servers import CephServers
 
 _CEPH_DOCS = 'Ceph documentation, "Hardware recommendations" and "Erasure code"'
 
@@ -30,7 +30,7 @@ def ceph_hosts(_: MetalDraft, servers: CephServers) -> Iterable[Observation]:
         )
 
 
-@metal_rule("G09", severity=Severity.WARNING, each=_ceph, formula="replicas - 1, or parity, >= 2", source=_CEPH_DOCS)
+@metal_warning("G09", each=_ceph, formula="replicas - 1, or parity, >= 2", source=_CEPH_DOCS)
 def ceph_one_loss(_: MetalDraft, servers: CephServers) -> Iterable[Observation]:
     """Two parts of an object may be lost: with one, a second drive that fails during a recovery loses data."""
     if servers.redundancy.parity < 2:
@@ -59,9 +59,8 @@ def ceph_memory(draft: MetalDraft, servers: CephServers) -> Iterable[Observation
         )
 
 
-@metal_rule(
+@metal_warning(
     "G16",
-    severity=Severity.WARNING,
     formula="targetGbPerS / GPU nodes <= 25 GB/s",
     source="Approximate: what one CephFS client is reported to sustain",
 )

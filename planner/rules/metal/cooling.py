@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from math import ceil
 
-from planner.draft import MetalDraft, metal_rule
+from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.facility.power import carried_kw
-from planner.findings import Observation, Severity
+from planner.findings import Observation
 from settings.facility import MOST_FLOW_LPM
 
 _WARM_LOOP_K = 15.0
@@ -72,9 +72,8 @@ def _more_flow(needed: float) -> str:
     return f"set it to {ceil(needed)}, or {warmer}" if needed <= MOST_FLOW_LPM else f"{warmer}, or take fewer nodes"
 
 
-@metal_rule(
+@metal_warning(
     "H08 HW18",
-    severity=Severity.WARNING,
     formula="deltaK <= 15",
     source="Open Compute Project, cold plate guidelines: about 1.5 litres per minute and kW, which warms water by 10 K",
 )
@@ -91,7 +90,7 @@ def coolant_loops(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule("H09 T13", severity=Severity.WARNING, formula="pumps >= 2", source="Definition of the planner: N+1 pumps")
+@metal_warning("H09 T13", formula="pumps >= 2", source="Definition of the planner: N+1 pumps")
 def coolant_pumps(draft: MetalDraft) -> Iterable[Observation]:
     """A loop has a second pump: without flow, GPUs shut down within seconds."""
     cooling = draft.settings.facility.cooling

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from planner.bom import Part
 from planner.cost.owned import LIFE_YEARS
-from planner.draft import MetalDraft, metal_rule
-from planner.findings import Observation, Severity
+from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.findings import Observation
 
 
 @metal_rule(
@@ -27,9 +27,8 @@ def purchase_budget(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "PW11 I09",
-    severity=Severity.WARNING,
     formula="high end of the bill <= maxPurchaseUsd",
     source="Definition of the stack file; price ranges of the catalogue's rows",
 )
@@ -46,9 +45,8 @@ def purchase_range(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "PW11 I09",
-    severity=Severity.WARNING,
     by_name=True,
     formula="every line of the bill of materials has a price",
     source="Definition of the stack file; prices of the catalogue's rows",
@@ -68,9 +66,8 @@ def purchase_unpriced(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "PW10",
-    severity=Severity.WARNING,
     formula="storage <= half of the bill of materials",
     source="Definition of the planner; prices of the catalogue's rows",
 )

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from math import ceil
 
-from planner.draft import MetalDraft, metal_rule
+from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.facility.power import ups_minutes
 from planner.facility.racks import CROWDED_NODES, FILL, nodes_per_rack
-from planner.findings import Observation, Severity
+from planner.findings import Observation
 
 _NEC = "NEC 210.20 and 215.3: continuous load at most 80 % of a breaker"
 _MARGIN = 1e-9
@@ -63,9 +63,8 @@ def rack_count(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "H16",
-    severity=Severity.WARNING,
     formula="GPU nodes of a rack <= 4",
     source="NVIDIA DGX SuperPOD data center design: up to four systems per rack",
 )
@@ -113,12 +112,7 @@ def circuit_load(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
-    "H05 T13",
-    severity=Severity.WARNING,
-    formula="feeds >= 2",
-    source="Uptime Institute, Tier Standard: Topology (distribution paths)",
-)
+@metal_warning("H05 T13", formula="feeds >= 2", source="Uptime Institute, Tier Standard: Topology (distribution paths)")
 def single_feed(draft: MetalDraft) -> Iterable[Observation]:
     """With one feed a tripped breaker or a switched-off supply takes whole racks."""
     if draft.settings.facility.feeds == 1:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from planner.draft import MetalDraft, metal_rule
-from planner.findings import Observation, Severity
+from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.findings import Observation
 from planner.rules.metal.machines import ranges
 from settings.inventory import Hosts
 
@@ -29,9 +29,8 @@ def home_drives(draft: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
     )
 
 
-@metal_rule(
+@metal_warning(
     "G12",
-    severity=Severity.WARNING,
     formula="sharedFiles.kind: nfs with no dataset, and no checkpoint of more than one node",
     source="nfs(5): every byte of a mount goes through the server that it names",
 )

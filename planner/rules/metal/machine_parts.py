@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from catalogue.network_types import NicRole, of_role
-from planner.draft import MetalDraft, metal_rule
-from planner.findings import Observation, Severity
+from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.findings import Observation
 from planner.rules.metal.machines import ranges
 from settings.inventory import Hosts
 
@@ -54,9 +54,8 @@ def disk_of_the_system(_: MetalDraft, hosts: Hosts) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "B09",
-    severity=Severity.WARNING,
     each=ranges,
     formula="machines of pools with drives of their own name disks",
     source="the drives of the server's row in the catalogue",
@@ -93,7 +92,7 @@ def driver_in_containers(draft: MetalDraft) -> Iterable[Observation]:
             yield Observation(
                 path="inventory.driver",
                 sentence=f"{pool.hardware} of pool {name} {why}, and containers would load its drivers anew",
-                remedy="type host, and have the drivers in the machines' image",
+                remedy="set it to host, and have the drivers in the machines' image",
                 subject=name,
                 inputs={"server": pool.hardware},
             )

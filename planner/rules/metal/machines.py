@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
 
-from planner.draft import MetalDraft, metal_rule
-from planner.findings import Observation, Severity
+from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.findings import Observation
 from planner.site import HostPlan
 from settings.inventory import Hosts, Member
 from settings.switches import SwitchMember
@@ -19,7 +19,9 @@ def ranges(draft: MetalDraft) -> Iterator[tuple[str, Hosts]]:
 
 def machines(draft: MetalDraft) -> Iterator[tuple[str, Member, Hosts]]:
     """The machines one by one, with the settings path of the entry that each is of, and that entry."""
-    return ((path, member, hosts) for path, hosts in ranges(draft) for member in hosts.members(0))
+    inventory = draft.settings.inventory
+    there = inventory.members() if inventory else ()
+    return ((f"inventory.hosts[{member.place}]", member, hosts) for hosts, member in there)
 
 
 def _hosts(draft: MetalDraft) -> tuple[HostPlan, ...]:
@@ -44,10 +46,10 @@ def machines_counted(draft: MetalDraft) -> Iterable[Observation]:
     for what in sorted(wanted.keys() | there.keys()):
         count, path = wanted.get(what, (0, "inventory.hosts"))
         if count != there[what]:
-            word = "it has" if what in wanted else "there is no such thing with"
+            declared = f"the stack file declares {count}" if what in wanted else f"the stack file has no {what}"
             yield Observation(
                 path=path,
-                sentence=f"the inventory has {there[what]} machines of {what}, and {word} {count}",
+                sentence=f"the inventory has {there[what]} machines of {what}, and {declared}",
                 remedy="name the machines that are missing, or correct pool, storage or count",
                 subject=what,
                 inputs={"machines": str(there[what]), "declared": str(count)},
@@ -207,9 +209,8 @@ def api_address(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "KJ29",
-    severity=Severity.WARNING,
     formula="control plane machines in a rack < a majority of them",
     source="etcd documentation, FAQ: failure tolerance by cluster size",
 )

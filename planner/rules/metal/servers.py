@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from catalogue.metal_types import Cooling, Server
 from catalogue.processors import CORES
 from catalogue.units import gb
-from planner.draft import MetalDraft, metal_rule
+from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.facility.power import supplied_w, survives_a_feed
-from planner.findings import Observation, Severity
+from planner.findings import Observation
 from planner.pool_types import MetalPoolPlan
 from planner.rules.known import known_pools
 from settings.metal import MetalPool
@@ -45,7 +45,7 @@ def psu_power(_: MetalDraft, _pool: MetalPool, server: Server) -> Iterable[Obser
         )
 
 
-@metal_rule("H07 T13", severity=Severity.WARNING, each=_servers, formula="redundant >= 1", source=_CONSTANT_LOAD)
+@metal_warning("H07 T13", each=_servers, formula="redundant >= 1", source=_CONSTANT_LOAD)
 def psu_spare(_: MetalDraft, _pool: MetalPool, server: Server) -> Iterable[Observation]:
     """A server keeps running when one of its power supplies fails."""
     units = server.power_supplies
@@ -58,9 +58,8 @@ def psu_spare(_: MetalDraft, _pool: MetalPool, server: Server) -> Iterable[Obser
         )
 
 
-@metal_rule(
+@metal_warning(
     "H05 H17",
-    severity=Severity.WARNING,
     each=_servers,
     formula="supplies on one of two feeds x watts >= maximum of the server",
     source=_CONSTANT_LOAD,
@@ -99,9 +98,8 @@ def server_processor(_: MetalDraft, _pool: MetalPool, server: Server) -> Iterabl
         )
 
 
-@metal_rule(
+@metal_warning(
     "A13 B08 HW11",
-    severity=Severity.WARNING,
     each=_servers,
     formula="memory >= GPUs x memory of a GPU",
     source="Definition of the planner: a node saves its GPUs' memory through its own",
@@ -133,13 +131,7 @@ def server_cooling(draft: MetalDraft, _pool: MetalPool, server: Server) -> Itera
         )
 
 
-@metal_rule(
-    "B18 HW14",
-    severity=Severity.WARNING,
-    each=_servers,
-    formula="cooling of a GPU server = facility.cooling.kind",
-    source=_COOLED,
-)
+@metal_warning("B18 HW14", each=_servers, formula="cooling of a GPU server = facility.cooling.kind", source=_COOLED)
 def server_retrofit(draft: MetalDraft, _pool: MetalPool, server: Server) -> Iterable[Observation]:
     """GPU servers are sold air-cooled unless their row says otherwise: liquid is another model, or a retrofit."""
     kind = Cooling(draft.settings.facility.cooling.kind)

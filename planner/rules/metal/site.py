@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network
 from itertools import combinations
 
-from planner.draft import MetalDraft, metal_rule
-from planner.findings import Observation, Severity
+from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.findings import Observation
 from planner.nodes import METAL_MAX_PODS
 from planner.wording import counted
 
@@ -41,11 +41,8 @@ def control_plane_nodes(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
-    "KJ29",
-    severity=Severity.WARNING,
-    formula="controlPlaneNodes >= 3",
-    source="etcd documentation, FAQ: failure tolerance by cluster size",
+@metal_warning(
+    "KJ29", formula="controlPlaneNodes >= 3", source="etcd documentation, FAQ: failure tolerance by cluster size"
 )
 def control_plane_alone(draft: MetalDraft) -> Iterable[Observation]:
     """The control plane has three nodes or more: with one, the cluster stops when it does."""
@@ -70,7 +67,7 @@ def addresses_overlap(draft: MetalDraft) -> Iterable[Observation]:
             yield Observation(
                 path=other_path,
                 sentence=f"{other} overlaps {one} of {path}",
-                remedy="take a range of its own",
+                remedy="take a range that shares no address with the other",
                 subject=path,
                 inputs={"range": str(other), "overlapped": str(one)},
             )

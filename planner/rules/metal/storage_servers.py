@@ -6,12 +6,12 @@ from math import ceil
 from catalogue.metal_types import Media, StorageServer
 from catalogue.network_types import NicRole, of_role
 from catalogue.storage_servers import NVME_TB, SSD_TB
-from planner.draft import MetalDraft, metal_rule
-from planner.findings import Observation, Severity
+from planner.draft import MetalDraft, metal_rule, metal_warning
+from planner.findings import Observation
 from planner.rules.known import known_pools
 from planner.storage.limits import client_gb_per_s, ports_needed, storage_link
-from planner.storage.lustre import LustreServers
 from planner.storage.plan import lustre_servers as planned
+from planner.storage.servers import LustreServers
 
 
 def _rows(draft: MetalDraft, *roles: str) -> Iterator[tuple[str, StorageServer]]:
@@ -139,11 +139,8 @@ def lustre_stripes(draft: MetalDraft, servers: LustreServers) -> Iterable[Observ
         )
 
 
-@metal_rule(
-    "G18",
-    severity=Severity.WARNING,
-    formula="mdsCount >= 2",
-    source='Lustre operations manual, "Understanding Failover in a Lustre File System"',
+@metal_warning(
+    "G18", formula="mdsCount >= 2", source='Lustre operations manual, "Understanding Failover in a Lustre File System"'
 )
 def lustre_single_mds(draft: MetalDraft) -> Iterable[Observation]:
     """A second metadata server takes over when the first one stops; without it every client stops."""
@@ -175,9 +172,8 @@ def drive_size(_: MetalDraft, row: StorageServer) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "G20",
-    severity=Severity.WARNING,
     each=_lustre,
     formula="parity >= 2",
     source='Lustre operations manual, "Formatting Options for ldiskfs RAID Devices"',

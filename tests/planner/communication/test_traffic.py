@@ -11,7 +11,6 @@ from planner.communication.traffic import (
     Axis,
     Exchange,
     exchanges,
-    gradient_bytes,
     pipeline_borders,
     tensor_all_reduces,
     tensor_message_bytes,
@@ -50,12 +49,12 @@ def test_tensor_parallel_all_reduces_of_a_layer() -> None:
 def test_gradients_of_70_billion() -> None:
     """NC19: TP 8 leaves 17.65 GB a rank, 0.62 s over one 400 Gb/s card, 0.8 s at 80 % of it and 1.5 s in fp32; flat
     over 64 ranks at 350 GB/s 141 GB take 0.8 s."""
-    sharded = gradient_bytes(70.6e9, Layout(tensor=8, data=8), 2)
+    sharded = 70.6e9 * 2 / 8
     assert sharded == 17.65e9
     assert all_reduce_s(sharded, 8, NIC) == pytest.approx(0.62, abs=0.005)
     assert all_reduce_s(sharded, 8, 0.8 * NIC) == pytest.approx(0.8, abs=0.03)
     assert all_reduce_s(2 * sharded, 8, 0.8 * NIC) == pytest.approx(1.5, abs=0.05)
-    flat = gradient_bytes(70.6e9, Layout(data=64), 2)
+    flat = 70.6e9 * 2
     assert all_reduce_s(flat, 64, 350) == pytest.approx(0.8, abs=0.01)
 
 
@@ -110,7 +109,7 @@ def test_exchanges_add_up_to_the_volume_of_data_parallelism(
     """T3.4: 2(d-1)/d of the gradients, half as much again with ZeRO-3 and FSDP."""
     job, layout = Job(sharding=sharding), Layout(tensor=tensor, pipeline=pipeline, data=data)
     sent = sum(each.sent_bytes for each in of(Axis.DATA, exchanges(LLAMA_70B, job, layout)))
-    gradients = gradient_bytes(LLAMA_70B.parameters, layout, 2)
+    gradients = LLAMA_70B.parameters * 2 / (layout.tensor * layout.pipeline)
     passes = 1.5 if sharding in ("zero3", "fsdp") else 1.0
     assert sent == pytest.approx(passes * 2 * (data - 1) / data * gradients)
 

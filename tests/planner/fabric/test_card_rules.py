@@ -53,7 +53,7 @@ def test_fewer_cards_than_gpus() -> None:
     changes = {"pools.1.server": "Dell PowerEdge XE9680 HDR", "fabric.switch": "QM8700", "fabric.topology": "auto"}
     finding = one("few-cards", changes)
     assert finding.severity is Severity.WARNING
-    assert "1 x 200 Gb/s (25 GB/s one way) for 8 GPUs; with a card for each they were 200 GB/s" in finding.sentence
+    assert "1 x 200 Gb/s (25 GB/s one way) for 8 GPUs; with a card for each it would have 200 GB/s" in finding.sentence
     assert not found("few-cards")
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 
 from catalogue.network_types import Link, NicGroup, Switch
 from catalogue.units import gbyte_per_s
-from planner.draft import MetalDraft, metal_rule
+from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.fabric.cabling import Span
 from planner.fabric.design import node_gbyte_per_s
 from planner.fabric.optics import kinds, longest_m
 from planner.fabric.plan import compute_cards
 from planner.fabric.ports import radix
-from planner.findings import Observation, Severity
+from planner.findings import Observation
 from planner.pool_types import MetalPoolPlan
 from planner.rules.known import placed_runs
 from planner.rules.metal.fabric.joined import cards_of, joined, switch_of
@@ -73,13 +73,7 @@ def fabric_rate(draft: MetalDraft) -> Iterable[Observation]:
             )
 
 
-@metal_rule(
-    "FB08 E02",
-    severity=Severity.WARNING,
-    each=_plugged,
-    formula="rate of a card >= rate of a switch port",
-    source=_NEGOTIATED,
-)
+@metal_warning("FB08 E02", each=_plugged, formula="rate of a card >= rate of a switch port", source=_NEGOTIATED)
 def fabric_idle_rate(_: MetalDraft, pool: MetalPoolPlan, group: NicGroup, switch: Switch) -> Iterable[Observation]:
     """Switch ports are no faster than the cards, or their price buys nothing, and connectors differ."""
     nic, port = group.nic, radix(switch, group.nic)
@@ -93,9 +87,8 @@ def fabric_idle_rate(_: MetalDraft, pool: MetalPoolPlan, group: NicGroup, switch
         )
 
 
-@metal_rule(
+@metal_warning(
     "FB01 FB02 B10 B11",
-    severity=Severity.WARNING,
     each=joined,
     formula="compute ports of a node >= its GPUs; GB/s of a node = ports x Gb/s / 8",
     source="NVIDIA DGX SuperPOD reference architecture: one compute port for each GPU",
@@ -108,7 +101,7 @@ def few_cards(_: MetalDraft, pool: MetalPoolPlan) -> Iterable[Observation]:
         yield Observation(
             path="server",
             sentence=f"{pool.hardware} has {pool.rails} x {nic.gbit_per_s} Gb/s ({have:g} GB/s one way) for "
-            f"{pool.gpus_per_node} GPUs; with a card for each they were {could:g} GB/s",
+            f"{pool.gpus_per_node} GPUs; with a card for each it would have {could:g} GB/s",
             remedy="take a server with a compute card for each GPU, or keep jobs within a node",
             inputs={"ports": str(pool.rails), "GPUs": str(pool.gpus_per_node), "rate": f"{nic.gbit_per_s} Gb/s"},
         )
@@ -133,9 +126,8 @@ def gang_without_fabric(_: MetalDraft, run: TrainingRun, pool: MetalPoolPlan) ->
         )
 
 
-@metal_rule(
+@metal_warning(
     "NC08",
-    severity=Severity.WARNING,
     each=cards_of,
     formula="hcas of the compute cards are known, or the node has no other RDMA card",
     source="NCCL user guide, environment variables (NCCL_IB_HCA)",

@@ -66,7 +66,8 @@ def subnet_manager(draft: MetalDraft) -> Iterable[Observation]:
     elif manager == "none":
         yield Observation(
             path="fabric.subnetManager",
-            sentence="nothing gives the ports their addresses, so all of them stay in INIT",
+            sentence="no subnet manager is named, so nothing gives the ports their addresses and all of them stay "
+            "in INIT",
             remedy="take opensm or ufm" + (", or switch" if switch and switch.managed else ""),
         )
     elif manager == "switch" and switch and not switch.managed:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from catalogue.network_types import NicRole
-from planner.draft import MetalDraft, metal_rule
+from planner.draft import MetalDraft, metal_rule, metal_warning
 from planner.fabric.design import Topology, bisection_gbit_per_s, injection_gbit_per_s, oversubscription
 from planner.fabric.plan import Asked, compute_cards
 from planner.fabric.ports import leaf_split
 from planner.fabric.topology import most_nodes
-from planner.findings import Observation, Severity
+from planner.findings import Observation
 from planner.pool_types import MetalPoolPlan
 from planner.rules.metal.fabric.joined import ask_of, growth_of, joined
 from planner.storage.limits import in_use
@@ -61,9 +61,8 @@ def fabric_growth(draft: MetalDraft) -> Iterable[Observation]:
     )
 
 
-@metal_rule(
+@metal_warning(
     "FB03 A14",
-    severity=Severity.WARNING,
     formula="min(ports x rate, uplinks x rate) / 2 >= ports x rate / 2",
     source="Bisection bandwidth: Dally and Towles 2004, Principles and Practices of Interconnection Networks",
 )
@@ -110,9 +109,8 @@ def fabric_storage_ports(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
+@metal_warning(
     "FB05 E06",
-    severity=Severity.WARNING,
     formula="planes >= 2 or spines >= 2, if lifecycle.protect",
     source="Definition of the planner: one failure stops a part",
 )
@@ -163,12 +161,8 @@ def fabric_rails(draft: MetalDraft) -> Iterable[Observation]:
         )
 
 
-@metal_rule(
-    "E12",
-    severity=Severity.WARNING,
-    each=joined,
-    formula="compute ports of a node >= most compute ports of any node",
-    source=_SUPERPOD,
+@metal_warning(
+    "E12", each=joined, formula="compute ports of a node >= most compute ports of any node", source=_SUPERPOD
 )
 def fabric_unlike_nodes(draft: MetalDraft, pool: MetalPoolPlan) -> Iterable[Observation]:
     """Nodes on one fabric have equally many ports, or some of the leaves' ports stay empty."""
