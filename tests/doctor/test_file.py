@@ -31,8 +31,8 @@ def test_an_example_fails_with_every_placeholder_lf03() -> None:
 @pytest.mark.parametrize(
     ("address", "status", "words"),
     [
-        ("90.91.92.93", Status.OK, "90.91.92.0/24 is let in"),
-        ("80.81.83.1", Status.FAIL, "answers 80.81.82.0/24, 90.91.92.0/24 only"),
+        ("90.91.92.93", Status.OK, "90.91.92.0/24 is admitted"),
+        ("80.81.83.1", Status.FAIL, "admits 80.81.82.0/24, 90.91.92.0/24 only"),
         (None, Status.UNKNOWN, "without your public address"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_strangers_bucket_that_lets_everybody_look_lf03(told: Any) -> None:
     """The one that is dangerous: copying works, and what is copied is whatever its owner puts there."""
     result = told("doctor-bait", {"owner": STRANGER, "shared": True})
     assert result.status is Status.FAIL
-    assert "another account than 123456789012 has it" in result.sentence
+    assert "another account than 123456789012 owns it" in result.sentence
 
 
 def test_a_declared_owner_is_expected_lf03(told: Any, cloud: Cloud) -> None:
