@@ -43,7 +43,7 @@ def _engine(item: pytest.Item) -> bool:
     return item.get_closest_marker("engine") is not None
 
 
-def _uses_what_goes_on(item: pytest.Item) -> bool:
+def uses_what_goes_on(item: pytest.Item) -> bool:
     """Whether a test uses something that is ended only after the tests of other modules: a cluster, a hall."""
     used = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
     return any(
@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if _engine(item):
             if item.get_closest_marker("xdist_group"):
                 return None
-            return str(item.path.parent if _uses_what_goes_on(item) else item.path)
+            return str(item.path.parent if uses_what_goes_on(item) else item.path)
         return next((what for what, paths in sharing.items() if item.nodeid.startswith(paths)), None) or None
 
     if strays := [item.nodeid for item in items if _engine(item) and not item.nodeid.startswith(places)]:

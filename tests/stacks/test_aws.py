@@ -18,6 +18,8 @@ from tests.graph.stackfiles import graph_of, run_program, stack_config, stack_na
 
 def dev(**sections: Any) -> Recorded:
     """The dev stack with sections replaced (lists) or merged (mappings)."""
+    if not sections:
+        return graph_of("dev")
     config = deepcopy(stack_config("dev"))
     for section, values in sections.items():
         key = f"gpucluster:{section}"

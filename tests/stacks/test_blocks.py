@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from datetime import date, timedelta
+from functools import cache
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.graph.stackfiles import run_program, stack_config
 RESERVATION = "cr-0123456789abcdef0"
 
 
+@cache
 def booked(first_day_in: int, **training: Any) -> Recorded:
     """The dev stack with its training pool in a block of a week that starts in so many days."""
     start = date.today() + timedelta(days=first_day_in)

@@ -6,7 +6,7 @@ import pytest
 
 from policy.pods import Pod, pods
 from policy.security import against_baseline, against_restricted
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import graph_of
 
 AS_ROOT = "no runAsNonRoot: true in"
 COPIES = "directories of the shared file system belong to root, as the kubelet makes them for subPath"
@@ -33,9 +33,7 @@ def broken(pod: Pod) -> Iterator[tuple[str, str | None]]:
 
 
 def written(stack: str) -> list[Pod]:
-    config = stack_config(stack)
-    sealed = {key for key, value in config.items() if isinstance(value, dict) and "secure" in value}
-    return list(pods(run_program({key: config[key] for key in config.keys() - sealed}, stack=stack)))
+    return list(pods(graph_of(stack)))
 
 
 @pytest.mark.parametrize("stack", ["dev", "prod"])
