@@ -10,6 +10,7 @@ import pulumi_kubernetes as k8s
 from components._base import Component, physical_name
 from components.platform.confinement import NOBODY, confined
 from components.platform.jobs import one_off_job
+from components.platform.rights import account_of, given_everywhere
 
 FILES = "/fetched"
 IDENTITY = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -68,7 +69,9 @@ def rights(
 
 def kubectl_job(parent: Component, role: str, args: KubectlJobArgs) -> k8s.batch.v1.Job:
     """The Job as `role` of a component with no other one; account and rights are named like the component."""
-    account, binding = _account(parent, args)
+    name = parent.pulumi_resource_name
+    account = account_of(parent, "account", name, args.namespace).metadata.name.apply(str)
+    binding = given_everywhere(parent, name, args.namespace, list(args.rights))
 
     def job(
         role: str,
@@ -80,7 +83,7 @@ def kubectl_job(parent: Component, role: str, args: KubectlJobArgs) -> k8s.batch
         return k8s.batch.v1.Job(
             parent.named(role),
             one_off_job(
-                name=physical_name(parent.pulumi_resource_name, version, limit=63),
+                name=physical_name(name, version, limit=63),
                 namespace=args.namespace,
                 account=account,
                 before=[_fetch(each) for each in files],
@@ -106,32 +109,6 @@ def _version(args: KubectlJobArgs, commands: Mapping[str, Sequence[str]]) -> str
         [args.image, args.program, args.revision, *fetched, *(word for words in commands.values() for word in words)]
     )
     return hashlib.sha256(said.encode()).hexdigest()[:8]
-
-
-def _account(parent: Component, args: KubectlJobArgs) -> tuple[pulumi.Output[str], pulumi.Resource]:
-    name = parent.pulumi_resource_name
-    account = k8s.core.v1.ServiceAccount(
-        parent.named("account"),
-        k8s.core.v1.ServiceAccountInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=args.namespace)),
-        parent.child(),
-    )
-    role = k8s.rbac.v1.ClusterRole(
-        parent.named("rights"),
-        k8s.rbac.v1.ClusterRoleInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name), rules=list(args.rights)),
-        parent.child(),
-    )
-    binding = k8s.rbac.v1.ClusterRoleBinding(
-        parent.named("binding"),
-        k8s.rbac.v1.ClusterRoleBindingInitArgs(
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=name),
-            role_ref=k8s.rbac.v1.RoleRefArgs(
-                api_group="rbac.authorization.k8s.io", kind="ClusterRole", name=role.metadata.name.apply(str)
-            ),
-            subjects=[k8s.rbac.v1.SubjectArgs(kind="ServiceAccount", name=name, namespace=args.namespace)],
-        ),
-        parent.child(),
-    )
-    return account.metadata.name.apply(str), binding
 
 
 def _step(name: str, args: KubectlJobArgs, arguments: Sequence[str], *, fetched: bool) -> k8s.core.v1.ContainerArgs:

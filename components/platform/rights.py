@@ -50,16 +50,27 @@ def granted(
     `within` names the rights of a namespace by what the namespace is to the owner, as `local`, and by an empty name
     where there are no others. Those of the whole cluster come `after` what narrows them.
     """
-    made = k8s.core.v1.ServiceAccount(
-        owner.named("account"),
-        k8s.core.v1.ServiceAccountInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=account, namespace=namespace)),
-        owner.child(),
-    )
-    bound = [given_everywhere(owner, account, namespace, everywhere, after=after)] if everywhere else []
+    made = account_of(owner, "account", account, namespace)
+    bound: list[pulumi.CustomResource] = []
+    if everywhere:
+        bound.append(given_everywhere(owner, account, namespace, everywhere, after=after))
     for role, each in within.items():
         names = (f"{role}-rights", f"{role}-binding") if role else ("rights", "binding")
         bound.append(given_within(owner, account, namespace, each, names=names))
-    return pulumi.Output.all(made.metadata.name, *bound).apply(lambda known: str(known[0]))
+    return named_once(made, bound)
+
+
+def account_of(owner: Component, role: str, name: str, namespace: pulumi.Input[str]) -> k8s.core.v1.ServiceAccount:
+    """Register the account `name` as the child `role` of `owner`, without rights."""
+    metadata = k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace)
+    return k8s.core.v1.ServiceAccount(
+        owner.named(role), k8s.core.v1.ServiceAccountInitArgs(metadata=metadata), owner.child()
+    )
+
+
+def named_once(account: k8s.core.v1.ServiceAccount, bound: Sequence[pulumi.CustomResource]) -> pulumi.Output[str]:
+    """The account's name, which resolves when its roles are bound."""
+    return pulumi.Output.all(account.metadata.name, *(each.id for each in bound)).apply(lambda known: str(known[0]))
 
 
 def given_everywhere(
@@ -70,9 +81,9 @@ def given_everywhere(
     *,
     names: tuple[str, str] = ("rights", "binding"),
     after: Sequence[pulumi.Resource] = (),
-) -> pulumi.Output[str]:
-    """Register `rules` of the whole cluster for an account, as children of `owner` by these `names`; resolves when the
-    account has them, which is `after` those.
+) -> k8s.rbac.v1.ClusterRoleBinding:
+    """Register `rules` of the whole cluster for an account, as children of `owner` by these `names`, `after` those;
+    their binding.
     """
     metadata = k8s.meta.v1.ObjectMetaArgs(name=account)
     role = k8s.rbac.v1.ClusterRole(
@@ -88,7 +99,7 @@ def given_everywhere(
             subjects=_subjects(account, namespace),
         ),
         owner.child(),
-    ).id
+    )
 
 
 def given_within(
@@ -99,7 +110,7 @@ def given_within(
     *,
     names: tuple[str, str] = ("rights", "binding"),
     after: Sequence[pulumi.Resource] = (),
-) -> pulumi.Output[str]:
+) -> k8s.rbac.v1.RoleBinding:
     """The same in one namespace, which need not be the account's own."""
     place, rules = within
     metadata = k8s.meta.v1.ObjectMetaArgs(name=account, namespace=place)
@@ -116,7 +127,7 @@ def given_within(
             subjects=_subjects(account, namespace),
         ),
         owner.child(),
-    ).id
+    )
 
 
 def _subjects(account: str, namespace: pulumi.Input[str]) -> list[k8s.rbac.v1.SubjectArgs]:

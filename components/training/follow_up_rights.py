@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.policies import admitted
-from components.platform.rights import given_within
+from components.platform.rights import account_of, given_within, named_once
 
 _SPECS = "object.spec.pytorchReplicaSpecs"
 
@@ -36,11 +36,7 @@ def allow(
 ) -> pulumi.Output[str]:
     """The account `name` of what makes the jobs of `own`. It resolves when it has its rights, and no others."""
     rule = k8s.rbac.v1.PolicyRuleArgs
-    made = k8s.core.v1.ServiceAccount(
-        owner.named("asker"),
-        k8s.core.v1.ServiceAccountInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace)),
-        owner.child(),
-    )
+    made = account_of(owner, "asker", name, namespace)
     jobs = k8s.admissionregistration.v1.NamedRuleWithOperationsArgs(
         api_groups=["kubeflow.org"], api_versions=["v1"], operations=["CREATE"], resources=["pytorchjobs"]
     )
@@ -49,5 +45,4 @@ def allow(
         rule(api_groups=["kubeflow.org"], resources=["pytorchjobs"], verbs=["get", "list", "create"]),
         rule(api_groups=[""], resources=["configmaps"], resource_names=[own], verbs=["get", "patch"]),
     ]
-    given = given_within(owner, name, namespace, (namespace, rights), after=[bound])
-    return pulumi.Output.all(made.metadata.name, given).apply(lambda known: str(known[0]))
+    return named_once(made, [given_within(owner, name, namespace, (namespace, rights), after=[bound])])

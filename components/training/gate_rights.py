@@ -10,7 +10,7 @@ import pulumi_kubernetes as k8s
 
 from components._base import Component
 from components.platform.policies import admitted
-from components.platform.rights import given_everywhere, given_within
+from components.platform.rights import account_of, given_everywhere, given_within, named_once
 from components.platform.taints import GATE_KEY, POOL_KEY
 
 _NODE = "authentication.kubernetes.io/node-name"
@@ -57,11 +57,7 @@ def allow(
 
     What is registered is called by `role` too. Without `own_node` it changes any node of the pool, and may list them.
     """
-    account = k8s.core.v1.ServiceAccount(
-        owner.named(f"{role}account"),
-        k8s.core.v1.ServiceAccountInitArgs(metadata=k8s.meta.v1.ObjectMetaArgs(name=name, namespace=namespace)),
-        owner.child(),
-    )
+    account = account_of(owner, f"{role}account", name, namespace)
     changes = k8s.admissionregistration.v1.NamedRuleWithOperationsArgs(
         api_groups=[""], api_versions=["v1"], operations=["UPDATE"], resources=["nodes"]
     )
@@ -71,11 +67,11 @@ def allow(
     verbs = ["get", "patch"] if own_node else ["get", "list", "patch"]
     nodes = k8s.rbac.v1.PolicyRuleArgs(api_groups=[""], resources=["nodes"], verbs=verbs)
     names = (f"{role}node-rights", f"{role}node-binding")
-    given = [given_everywhere(owner, name, namespace, [nodes], names=names, after=[bound])]
+    given: list[pulumi.CustomResource] = [given_everywhere(owner, name, namespace, [nodes], names=names, after=[bound])]
     if config_map is not None:
         verdicts = k8s.rbac.v1.PolicyRuleArgs(
             api_groups=[""], resources=["configmaps"], resource_names=[config_map], verbs=["patch"]
         )
         names = (f"{role}rights", f"{role}binding")
         given.append(given_within(owner, name, namespace, (namespace, [verdicts]), names=names))
-    return pulumi.Output.all(account.metadata.name, *given).apply(lambda known: str(known[0]))
+    return named_once(account, given)
