@@ -44,12 +44,16 @@ def scaled_pool_serves(_: AwsDraft, pool: AwsPool, _karpenter: Karpenter) -> Ite
 )
 def scaled_types_equal(draft: AwsDraft, pool: AwsPool, karpenter: Karpenter) -> Iterable[Observation]:
     """Whatever type Karpenter takes, each pod of the pool finds on it what the plan counts on."""
+    yield from types_unlike(draft, pool, "karpenter.instanceTypes", karpenter.instance_types)
+
+
+def types_unlike(draft: AwsDraft, pool: AwsPool, key: str, names: Iterable[str]) -> Iterator[Observation]:
+    """Further types of a pool on which some pod that is planned for its own would not find what it asks for."""
     own = draft.catalogue.instances.get(pool.instance_type)
-    for index, name in enumerate(karpenter.instance_types if own else ()):
-        other = draft.catalogue.instances.get(name)
-        if own and (wrong := unlike(own, other)):
+    for index, name in enumerate(names if own else ()):
+        if own and (wrong := _unlike(own, draft.catalogue.instances.get(name))):
             yield Observation(
-                path=f"karpenter.instanceTypes[{index}]",
+                path=f"{key}[{index}]",
                 sentence=f"{name} {wrong}",
                 remedy=f"name types with {own.gpu_count} {own.gpu.name if own.gpu else 'GPUs'} and at least "
                 f"{own.vcpu} vCPU and {own.memory_gib:g} GiB",
@@ -58,7 +62,7 @@ def scaled_types_equal(draft: AwsDraft, pool: AwsPool, karpenter: Karpenter) -> 
             )
 
 
-def unlike(own: Instance, other: Instance | None) -> str | None:
+def _unlike(own: Instance, other: Instance | None) -> str | None:
     """What is wrong with `other` beside the pool's `own`; None if every pod of the pool finds room there."""
     if other is None:
         return "is not in the catalogue, so what a pod finds there is not known"

@@ -9,7 +9,7 @@ from planner.draft import AwsDraft, aws_rule
 from planner.findings import Observation
 from planner.pool_types import AwsPoolPlan
 from planner.rules.known import known_pools
-from planner.rules.scaled import unlike
+from planner.rules.scaled import types_unlike
 from settings.aws_pools import AwsPool
 
 
@@ -21,19 +21,9 @@ from settings.aws_pools import AwsPool
     source='Pods of the pool are planned for its instanceType; EC2 user guide, "Best practices for Amazon EC2 Spot": '
     "be flexible about instance types",
 )
-def spot_types_equal(draft: AwsDraft, pool: AwsPool, plan: AwsPoolPlan) -> Iterable[Observation]:
+def spot_types_equal(draft: AwsDraft, pool: AwsPool, _plan: AwsPoolPlan) -> Iterable[Observation]:
     """Whatever type EC2 takes, each pod of the pool finds on it what the plan counts on."""
-    own = plan.instance
-    for index, name in enumerate(pool.spot.instance_types if pool.spot else ()):
-        if wrong := unlike(own, draft.catalogue.instances.get(name)):
-            yield Observation(
-                path=f"spot.instanceTypes[{index}]",
-                sentence=f"{name} {wrong}",
-                remedy=f"name types with {own.gpu_count} {own.gpu.name if own.gpu else 'GPUs'} and at least "
-                f"{own.vcpu} vCPU and {own.memory_gib:g} GiB",
-                subject=name,
-                inputs={"wanted": own.type, "named": name},
-            )
+    yield from types_unlike(draft, pool, "spot.instanceTypes", pool.spot.instance_types if pool.spot else ())
 
 
 @aws_rule(
