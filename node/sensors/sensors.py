@@ -64,7 +64,7 @@ class Session(Reader):
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and content of one answer, of whom the certificate proves."""
         if time.monotonic() > self._end:
-            raise TimeoutError(f"it was not done answering after {ALL_SECONDS} s")
+            raise TimeoutError(f"it had not finished answering after {ALL_SECONDS} s")
         here = http.client.HTTPSConnection(
             self.controller.address, self.controller.port, timeout=REQUEST_SECONDS, context=self._trust
         )

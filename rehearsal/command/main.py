@@ -21,14 +21,16 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def console() -> int:
-    """The installed command `rehearse`."""
-    return main(sys.argv[1:])
+    """The installed command `rehearse`, after which the process ends."""
+    return main(sys.argv[1:], last=True)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one command; returns the exit status (0 fine, 1 failed, 130 interrupted)."""
+def main(arguments: Sequence[str], *, last: bool = False) -> int:
+    """Run one command; returns the exit status (0 fine, 1 failed, 130 interrupted). With `last` the process ends with
+    it.
+    """
     options = parser().parse_args(arguments)
-    with _ended_by_signals():
+    with _ended_by_signals(last=last):
         try:
             options.root = program_root(options.root)
             status: int = options.run(options)
@@ -143,11 +145,11 @@ def _verbose(command: argparse.ArgumentParser) -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _ended_by_signals(*, last: bool) -> Iterator[None]:
     """Ctrl-C, a request to end and a closed terminal are one thing: what runs is ended in order.
 
-    Who ignores them on the way out goes on to: the last moments of a process are Python's own, and a signal then would
-    take the place of its status.
+    A command that is the `last` of its process and ignores them on the way out goes on to: Python has still to end, and
+    a signal then would take the place of the status.
     """
 
     def interrupt(number: int, _: object) -> None:
@@ -158,5 +160,5 @@ def _ended_by_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            if signal.getsignal(number) is not signal.SIG_IGN:
+            if not (last and signal.getsignal(number) is signal.SIG_IGN):
                 signal.signal(number, handler)

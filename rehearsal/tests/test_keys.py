@@ -44,7 +44,7 @@ def test_a_file_that_holds_no_keys_is_said_to(tmp_path: Path, content: str) -> N
     path = tmp_path / "keys"
     path.touch(mode=0o600)
     path.write_text(content)
-    with pytest.raises(KeysError, match="does not hold keys"):
+    with pytest.raises(KeysError, match="has no keys"):
         keys.read(path)
 
 

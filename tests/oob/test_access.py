@@ -83,7 +83,7 @@ def test_one_that_is_away_or_slow_is_told(emulated: Emulated, monkeypatch: pytes
     monkeypatch.setattr(access, "REQUEST_SECONDS", 1)
     assert "did not answer a question within 1 s" in str(refused(emulated(slow={SYSTEM: 3}).controller()))
     monkeypatch.setattr(reading, "ALL_SECONDS", -1)
-    assert "was not done answering" in str(refused(emulated().controller()))
+    assert "had not finished answering" in str(refused(emulated().controller()))
 
 
 @pytest.mark.parametrize(

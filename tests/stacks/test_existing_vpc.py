@@ -101,9 +101,9 @@ def test_a_gateway_to_the_internet_needs_a_public_subnet() -> None:
 @pytest.mark.parametrize(
     ("own", "stands_in", "named", "sentence"),
     [
-        (True, "vpc-0aaa", True, f"stands in a VPC of the stack's own (10.64.0.0/16), not in {VPC}"),
-        (False, "vpc-0aaa", True, f"stands in vpc-0aaa, not in {VPC}"),
-        (False, "vpc-0aaa", False, "stands in vpc-0aaa, which the stack file no longer names"),
+        (True, "vpc-0aaa", True, f"is in a VPC of the stack's own (10.64.0.0/16), not in {VPC}"),
+        (False, "vpc-0aaa", True, f"is in vpc-0aaa, not in {VPC}"),
+        (False, "vpc-0aaa", False, "is in vpc-0aaa, which the stack file no longer names"),
         (False, VPC, True, ""),
     ],
 )

@@ -52,5 +52,5 @@ def test_a_registry_of_another_account_is_refused_when_the_account_is_known() ->
         REGISTRY.replace("123456789012", "210987654321"),
         {k: v.replace("123456789012", "210987654321") for k, v in CREDENTIALS.items()},
     )
-    with pytest.raises(Exception, match="is of the account 210987654321"):
+    with pytest.raises(Exception, match="belongs to account 210987654321"):
         deployed(other)

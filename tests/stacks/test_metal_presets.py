@@ -134,7 +134,7 @@ def test_what_a_preset_lacks_is_refused_with_what_to_write(name: str) -> None:
         assert "name each by /dev/disk/by-path, or under inventory.sharedFiles what somebody else serves" in said
     one_less = {**whole, "hosts": whole["hosts"][:-1]}
     said = refusal(config(name, **{"gpucluster:inventory": one_less}), stack="mine")
-    assert "name the machines that are missing" in said
+    assert "name the machines" in said
 
 
 LAB = Path(__file__).parents[1] / "settings" / "corpus" / "good" / "metal-lab-on-ten-gigabit.yaml"

@@ -156,15 +156,15 @@ def test_an_agent_runs_only_where_it_reaches_the_api_server(host: str, runs: boo
     assert runs or "Unable to contact k8s api-server" in said[0]
 
 
-def test_the_operator_makes_the_definition_of_clusterwide_policies_once() -> None:
+def test_the_operator_makes_the_definitions_of_policies_once() -> None:
     made: list[dict[str, Any]] = []
     kube = SimpleNamespace(apply=lambda each, *_, **__: made.append(each))
     operator = cilium.Operator(SimpleNamespace(world=SimpleNamespace(kube=kube), namespace="kube-system"))  # type: ignore[arg-type]
-    until(lambda: made, 10, "the definition")
+    until(lambda: len(made) > 1, 10, "the definitions")
     operator.close()
-    (definition,) = made
-    assert definition["metadata"]["name"] == "ciliumclusterwidenetworkpolicies.cilium.io"
-    assert definition["spec"]["versions"][0]["served"]
+    names = [each["metadata"]["name"] for each in made]
+    assert names == ["ciliumclusterwidenetworkpolicies.cilium.io", "ciliumnetworkpolicies.cilium.io"]
+    assert all(each["spec"]["versions"][0]["served"] for each in made)
 
 
 def test_a_cluster_that_kubeadm_has_not_made_is_asked_anywhere() -> None:
