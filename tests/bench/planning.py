@@ -1,6 +1,6 @@
 """What a plan costs: importing the planner, planning prod, planning 4,096 nodes with every cable.
 
-    python -m tests.bench.planning import|prod|large
+    python -m tests.bench.planning import|prod|large|page
 
 Each is measured in a process of its own, in CPU seconds: what the machine does besides does not count. Prints one JSON
 object.
@@ -58,6 +58,17 @@ def large() -> dict[str, float]:
     return {"seconds": took, "mib": _peak_mib(), "cables": len(cables)}
 
 
+def drawn() -> dict[str, float]:
+    """CPU seconds of planning 4,096 nodes in racks and drawing their page."""
+    from planner.faces.page.whole import page
+    from tests.planner.site import planned_site
+
+    began = time.process_time()
+    planned = planned_site({"pools.1.count": NODES, "training.runs.0.nodes": NODES, "facility.racks.count": 4000})
+    page("large", planned)
+    return {"seconds": time.process_time() - began}
+
+
 def _peak_mib() -> float:
     """Peak resident set since the program's start; what getrusage says begins with the parent's."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
@@ -65,4 +76,4 @@ def _peak_mib() -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"import": importing, "prod": production, "large": large}[sys.argv[1]]()))
+    print(json.dumps({"import": importing, "prod": production, "large": large, "page": drawn}[sys.argv[1]]()))

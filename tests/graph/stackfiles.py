@@ -1,8 +1,9 @@
 """Committed stack files, and the real program run on them or on any settings."""
 
+import json
 import runpy
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -80,6 +81,16 @@ def refusal(config: Mapping[str, Any], *, stack: str) -> str:
         run_program(config, stack=stack)
     assert (ended.value.code, registered, len(said)) == (32, [], 1)
     return said[0]
+
+
+def registered(config: Mapping[str, Any], *, stack: str) -> Recorded:
+    """What a configuration registers. The last few are kept, so tests only look at it, and none of them patches."""
+    return _kept(json.dumps(config), stack)
+
+
+@lru_cache(maxsize=8)
+def _kept(config: str, stack: str) -> Recorded:
+    return run_program(json.loads(config), stack=stack)
 
 
 @cache

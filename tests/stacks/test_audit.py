@@ -1,7 +1,6 @@
 """Who did what can be read when the stack is gone (Y10, safety of the trail): retention, key, destroy, and on metal."""
 
 from copy import deepcopy
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from policy import RULES
 from policy.rule import violations
 from tests.graph.destroy import left
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import graph_of, refusal, run_program, stack_config
+from tests.graph.stackfiles import graph_of, refusal, registered, stack_config
 from tests.planner.stacks import planned, rules
 
 KEY = "arn:aws:kms:us-east-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -31,7 +30,7 @@ def group(graph: Recorded) -> Any:
 
 
 def test_the_log_outlives_the_stack_sealed_with_a_key_that_does_too() -> None:
-    graph = run_program(audited(retentionDays=400), stack="dev")
+    graph = registered(audited(retentionDays=400), stack="dev")
     kept, before = group(graph), group(graph_of("dev"))
     assert (kept.retained, kept.inputs["kmsKeyId"], kept.inputs["retentionInDays"]) == (True, KEY, 400)
     assert (before.retained, before.inputs["retentionInDays"]) == (False, 30)
@@ -40,18 +39,12 @@ def test_the_log_outlives_the_stack_sealed_with_a_key_that_does_too() -> None:
     assert violations(graph, RULES) == []
 
 
-@cache
-def usual() -> Recorded:
-    """The dev stack with a log of which only the key is said."""
-    return run_program(audited(), stack="dev")
-
-
 def test_a_year_is_kept_where_nobody_says_other() -> None:
-    assert group(usual()).inputs["retentionInDays"] == 365
+    assert group(registered(audited(), stack="dev")).inputs["retentionInDays"] == 365
 
 
 def test_the_plan_of_a_destroy_tells_what_stays_why_and_for_what() -> None:
-    rows = {each.what: each for each in left(usual())}
+    rows = {each.what: each for each in left(registered(audited(), stack="dev"))}
     assert rows["LogGroup"].name.endswith("/cluster")
     assert "365 days" in rows["LogGroup"].why
     assert "USD per GB a month" in rows["LogGroup"].why
@@ -77,7 +70,7 @@ def test_a_protected_stack_whose_log_goes_with_it_is_told() -> None:
 
 
 def inputs(config: dict[str, Any], stack: str) -> str:
-    return str(run_program(config, stack=stack).one("log-collector-release").inputs["values"]["config"]["inputs"])
+    return str(registered(config, stack=stack).one("log-collector-release").inputs["values"]["config"]["inputs"])
 
 
 def test_on_metal_the_log_goes_where_the_others_go() -> None:

@@ -13,18 +13,16 @@ from planner.interfaces import addressed_pods, layout
 from stacks.aws_pools import ami_type
 from tests.graph.harness import Recorded
 from tests.graph.outputs import ACCOUNT
-from tests.graph.stackfiles import graph_of, run_program, stack_config, stack_names
+from tests.graph.stackfiles import graph_of, registered, stack_config, stack_names
 
 
 def dev(**sections: Any) -> Recorded:
     """The dev stack with sections replaced (lists) or merged (mappings)."""
-    if not sections:
-        return graph_of("dev")
     config = deepcopy(stack_config("dev"))
     for section, values in sections.items():
         key = f"gpucluster:{section}"
         config[key] = {**config.get(key, {}), **values} if isinstance(values, dict) else values
-    return run_program(config, stack="dev")
+    return registered(config, stack="dev")
 
 
 def pools(*more: dict[str, Any]) -> list[dict[str, Any]]:
@@ -194,7 +192,7 @@ def test_an_update_surges_only_where_one_more_replica_finds_a_node(small: int, s
         {**service, "name": "large", "tensorParallel": 4, "maxReplicas": 1},
     ]
     config["gpucluster:budget"] = {"maxHourlyUsd": 150}
-    graph = run_program(config, stack="dev")
+    graph = registered(config, stack="dev")
     strategy = graph.one("service-large-deployment").inputs["spec"]["strategy"]["rollingUpdate"]
     assert strategy["maxSurge"] == surge
 
@@ -331,7 +329,7 @@ def test_a_service_is_served_in_the_precision_that_was_planned() -> None:
     config = deepcopy(stack_config("dev"))
     (service,) = config["gpucluster:serving"]["services"]
     service |= {"quantization": "fp8", "kvCacheDtype": "fp8"}
-    pod = run_program(config, stack="dev").one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
+    pod = registered(config, stack="dev").one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
     assert {"--quantization=fp8", "--kv-cache-dtype=fp8"} <= set(pod["containers"][0]["command"])
     plain = graph_of("dev").one("service-llama-3-8b-deployment").inputs["spec"]["template"]["spec"]
     assert not [each for each in plain["containers"][0]["command"] if "quantization" in each or "kv-cache" in each]

@@ -2,18 +2,16 @@
 
 from copy import deepcopy
 from datetime import date, timedelta
-from functools import cache
 from typing import Any
 
 import pytest
 
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import registered, stack_config
 
 RESERVATION = "cr-0123456789abcdef0"
 
 
-@cache
 def booked(first_day_in: int, **training: Any) -> Recorded:
     """The dev stack with its training pool in a block of a week that starts in so many days."""
     start = date.today() + timedelta(days=first_day_in)
@@ -31,7 +29,7 @@ def booked(first_day_in: int, **training: Any) -> Recorded:
     }
     config["gpucluster:training"] = {"runs": [], **training}
     config["gpucluster:budget"] = {"maxHourlyUsd": 900}
-    return run_program(config, stack="dev")
+    return registered(config, stack="dev")
 
 
 def test_a_block_is_one_subnet_of_its_zone_and_names_its_reservation() -> None:

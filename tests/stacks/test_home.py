@@ -8,7 +8,7 @@ import pytest
 from policy import RULES
 from policy.rule import violations
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import graph_of, run_program, stack_config
+from tests.graph.stackfiles import graph_of, registered, stack_config
 
 HOME = {"expectedGib": 400, "coldAfterDays": 14}
 TEAMS = [{"name": "vision", "queue": "vision", "gpus": 2, "members": [{"role": "operator", "group": "leads"}]}]
@@ -22,7 +22,7 @@ def deployed(stack: str = "dev", home: dict[str, Any] | None = None, *, team: bo
         queues = [*config["gpucluster:scheduling"]["queues"], {"name": "vision", "weight": 1, "gpus": 2}]
         changed |= {"gpucluster:scheduling": {**config["gpucluster:scheduling"], "queues": queues}}
         changed |= {"gpucluster:teams": TEAMS}
-    return run_program({**config, **changed}, stack=stack)
+    return registered({**config, **changed}, stack=stack)
 
 
 def test_each_namespace_has_a_directory_of_its_own() -> None:

@@ -7,12 +7,12 @@ import pytest
 
 from policy.pods import pods
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import registered, stack_config
 from tests.planner.test_caching import CREDENTIALS, REGISTRY, supply
 
 
 def deployed(wanted: dict[str, Any]) -> Recorded:
-    return run_program({**stack_config("dev"), "gpucluster:supply": wanted}, stack="dev")
+    return registered({**stack_config("dev"), "gpucluster:supply": wanted}, stack="dev")
 
 
 @pytest.mark.parametrize("path", ["", "/lab"])
@@ -42,7 +42,7 @@ def test_nodes_may_fetch_through_the_cache_and_make_its_repositories_only() -> N
 
 
 def test_nobody_caches_unless_asked() -> None:
-    graph = run_program({**stack_config("dev"), "gpucluster:supply": {"registry": REGISTRY}}, stack="dev")
+    graph = registered({**stack_config("dev"), "gpucluster:supply": {"registry": REGISTRY}}, stack="dev")
     assert not graph.of_type("PullThroughCacheRule")
     assert "node-role-cache" not in graph.resources
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from stacks.aws_keeper import code
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import registered, stack_config
 from tests.stacks.registered import keeper_task
 
 
 def lab(keeper: dict[str, Any]) -> Recorded:
-    return run_program({**stack_config("lab"), "gpucluster:keeper": keeper}, stack="lab")
+    return registered({**stack_config("lab"), "gpucluster:keeper": keeper}, stack="lab")
 
 
 def test_the_keeper_is_told_what_the_stack_file_says() -> None:
@@ -36,7 +36,7 @@ def test_the_keeper_is_there_before_the_network_and_goes_after_it() -> None:
 
 
 def test_a_stack_that_only_sleeps_never_ends() -> None:
-    graph = run_program(
+    graph = registered(
         {**stack_config("dev"), "gpucluster:keeper": {"offHours": {"timeZone": "UTC"}}},
         stack="dev",
     )

@@ -5,7 +5,7 @@ from typing import Any
 from policy import RULES
 from policy.rule import violations
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import graph_of, run_program, stack_config
+from tests.graph.stackfiles import graph_of, registered, stack_config
 
 WEB = {"path": "/datasets/web", "source": "s3://acme-datasets/web", "exports": ["new", "deleted"]}
 
@@ -22,7 +22,7 @@ def deployed(*associations: dict[str, Any], stack: str = "dev", **store: Any) ->
         storage["objectStore"] = store
     limit = {"maxHourlyUsd": 10_000}
     changed = {"gpucluster:storage": storage, "gpucluster:budget": {**config["gpucluster:budget"], **limit}}
-    return run_program({**config, **changed}, stack=stack)
+    return registered({**config, **changed}, stack=stack)
 
 
 def test_a_directory_is_linked_with_a_prefix() -> None:
@@ -64,7 +64,7 @@ def test_a_bucket_with_a_key_of_somebody_elses_is_told_of() -> None:
     config = stack_config("dev")
     sources = [{"bucket": "acme-model-weights"}, {"bucket": "acme-datasets", "keyArn": key}]
     storage = {"lustre": {**PERSISTENT, "associations": [WEB]}, "sources": sources}
-    graph = run_program({**config, "gpucluster:storage": storage}, stack="dev")
+    graph = registered({**config, "gpucluster:storage": storage}, stack="dev")
     assert any("AWSServiceRoleForFSxS3Access" in text for _, text in graph.messages)
 
 

@@ -10,7 +10,7 @@ from policy import RULES
 from policy.rule import violations
 from settings.load import from_sections
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import registered, stack_config
 from tests.planner.stacks import TODAY
 from tests.stacks.lustre_stack import with_lustre
 from tests.stacks.test_metal import machines, told
@@ -43,7 +43,7 @@ def with_home(config: dict[str, Any] | None = None, **server: Any) -> dict[str, 
 
 
 def deployed(config: dict[str, Any] | None = None) -> Recorded:
-    return run_program(config or with_home(), stack="metal")
+    return registered(config or with_home(), stack="metal")
 
 
 def planned(config: dict[str, Any]) -> MetalPlan:

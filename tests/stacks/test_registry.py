@@ -5,14 +5,14 @@ from typing import Any
 from components.aws.registry import Registry, RegistryArgs, RepositorySpec
 from tests.components.samples import built
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import graph_of, run_program, stack_config
+from tests.graph.stackfiles import graph_of, registered, stack_config
 
 REPOSITORIES: list[dict[str, Any]] = [{"name": "ml/llama-trainer", "keepImages": 40}, {"name": "ml-llama-trainer"}]
 
 
 def deployed() -> Recorded:
     config = {**stack_config("dev"), "gpucluster:registry": {"repositories": REPOSITORIES}}
-    return run_program(config, stack="dev")
+    return registered(config, stack="dev")
 
 
 def test_tags_never_move_and_every_push_is_scanned() -> None:

@@ -9,7 +9,7 @@ from policy import RULES
 from policy.rule import violations
 from settings.load import from_sections
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import registered, stack_config
 
 HELD = {"id": "cr-0fedcba9876543210", "zone": "use2-az1", "count": 5}
 
@@ -30,7 +30,7 @@ def planned(**pool: Any) -> AwsPlan:
 
 
 def deployed(**pool: Any) -> Recorded:
-    return run_program(config(**pool), stack="dev")
+    return registered(config(**pool), stack="dev")
 
 
 def test_nodes_start_in_the_reservation_and_in_no_group_of_the_stacks() -> None:

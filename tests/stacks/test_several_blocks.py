@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import run_program, stack_config
+from tests.graph.stackfiles import registered, stack_config
 from tests.stacks.registered import keeper_task
 
 IDS = ("cr-0123456789abcdef0", "cr-0123456789abcdef1")
@@ -29,7 +29,7 @@ def config(first_day_in: int = -1, counts: tuple[int, ...] = (64, 8), **sections
 
 
 def deployed(**changes: Any) -> Recorded:
-    return run_program(config(**changes), stack="dev")
+    return registered(config(**changes), stack="dev")
 
 
 def test_each_block_has_a_node_group_whose_template_names_it() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from policy.pods import pods
 from tests.graph.harness import Recorded
-from tests.graph.stackfiles import graph_of, run_program, stack_config
+from tests.graph.stackfiles import graph_of, registered, stack_config
 from tests.stacks.connections import End, Network, ends
 
 
@@ -13,7 +13,7 @@ def deployed(network: dict[str, Any]) -> Recorded:
     """The dev stack with this said of its network."""
     config = stack_config("dev")
     platform = {**config["gpucluster:platform"], "network": network}
-    return run_program({**config, "gpucluster:platform": platform}, stack="dev")
+    return registered({**config, "gpucluster:platform": platform}, stack="dev")
 
 
 def test_flow_logs_are_of_the_whole_network_and_end() -> None:
@@ -53,7 +53,7 @@ def waived(network: dict[str, Any]) -> Recorded:
     waivers = [{**known, "subject": each} for each in hosts]
     platform = {**config["gpucluster:platform"], "network": network}
     more = {"gpucluster:platform": platform, "gpucluster:waivers": [*config.get("gpucluster:waivers", []), *waivers]}
-    return run_program({**config, **more}, stack="dev")
+    return registered({**config, **more}, stack="dev")
 
 
 def test_a_closed_network_has_no_way_out_and_keeps_its_subnets() -> None:

@@ -1,7 +1,5 @@
 """The cable plan is the design, plugged: checked as a graph."""
 
-import time
-import tracemalloc
 from collections import Counter, defaultdict
 from itertools import combinations
 
@@ -177,17 +175,7 @@ def test_labels() -> None:
     assert len(HEADING) == len(row(first, switch_ports_per_cage=1))
 
 
-def test_large_plans_are_quick_and_small() -> None:
-    """4,096 nodes with 8 cards, 98,304 cables: a second and 300 MiB are the budget, of which little is used."""
+def test_a_large_plan_has_three_cables_for_each_card() -> None:
+    """4,096 nodes with 8 cards; `make bench` measures its time and memory."""
     made = built(4096)
-    began = time.process_time()
-    count = sum(1 for _ in links(made, names(made)))
-    took = time.process_time() - began
-    assert count == 3 * 4096 * 8
-    assert took < 5, "a second where nothing else runs"
-    tracemalloc.start()
-    kept = list(links(made, names(made)))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert len(kept) == count
-    assert peak < 300 * 2**20
+    assert sum(1 for _ in links(made, names(made))) == 3 * 4096 * 8

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from time import process_time
 from typing import Any
 from xml.etree import ElementTree
 
@@ -367,12 +366,10 @@ def test_every_page_is_whole(name: str) -> None:
     assert all(each.children[0].tag == "caption" for each in document.all("table"))
 
 
-def test_4096_nodes_are_drawn_in_time() -> None:
-    """Under 3 s of CPU with the planning, whatever else the machine does, and under 5 MB."""
-    began = process_time()
+def test_4096_nodes_are_drawn_whole() -> None:
+    """In under 5 MB; `make bench` measures its time."""
     planned_ = planned_site({"pools.1.count": 4096, "training.runs.0.nodes": 4096, "facility.racks.count": 4000})
     text = page("large", planned_)
-    assert process_time() - began < 3
     assert len(text.encode()) < 5_000_000
     svg = read(text).all("svg", data_leaves="")[0]
     assert tier(svg, "node") == 4096
