@@ -12,13 +12,14 @@ from tests.graph.changes import changed
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import SHIPPED, run_program
 from tests.graph.stackfiles import graph_of as graph_of_file
-from tests.stacks import test_gateway
+from tests.stacks import test_gateway, test_teams
 from tests.stacks.test_corpus import CORPUS, config_in
 
 OTHERS: Mapping[str, Callable[[], Recorded]] = {
     "a gateway": cache(test_gateway.graph),
     "a gateway with an authority": cache(partial(test_gateway.graph, acme=True)),
     "a gateway with an authority that looks into a zone": cache(partial(test_gateway.graph, zone=True)),
+    "a team with hosts": test_teams.on_premises,
     "experiments": cache(
         partial(run_program, config_in(CORPUS / "good" / "experiment-with-a-winner.yaml"), stack="dev")
     ),
