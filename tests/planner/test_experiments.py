@@ -253,7 +253,7 @@ UNREAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "two kinds of values": (
         {"parameters": [{"name": "x", "numbers": [1, 2], "words": ["a", "b"]}]},
-        "parameters[0].words: stands beside numbers",
+        "parameters[0].words: is set as well as numbers",
     ),
     "no values": ({"parameters": [{"name": "x"}]}, "parameters[0]: has no values"),
     "a word for a shell": (
@@ -263,7 +263,7 @@ UNREAD: dict[str, tuple[dict[str, Any], str]] = {
     "a parameter twice": ({"parameters": [RATE, RATE]}, "parameters[1].name: learning-rate is listed twice"),
     "more at once than at all": ({"trials": {"parallel": 3, "most": 2}}, "trials.parallel: is 3, above most 2"),
     "no budget": ({"budgetGpuHours": None}, "budgetGpuHours"),
-    "resource of another algorithm": ({"algorithm": {"resource": "steps"}}, "algorithm.resource: is hyperband's"),
+    "resource of another algorithm": ({"algorithm": {"resource": "steps"}}, "algorithm.resource: applies to hyperband only"),
 }
 
 

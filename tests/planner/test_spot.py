@@ -114,9 +114,9 @@ def test_a_pool_may_not_have_the_second_groups_name() -> None:
     ("changes", "path", "why"),
     [
         ({"pools.2.capacity": "on-demand"}, "pools[2].spot", "capacity is on-demand"),
-        ({"pools.2.count": 0, "pools.2.karpenter": {"maxCount": 2}}, "pools[2].spot", "karpenter chooses"),
+        ({"pools.2.count": 0, "pools.2.karpenter": {"maxCount": 2}}, "pools[2].spot", "Karpenter chooses"),
         ({"pools.2.count": 0}, "pools[2].spot", "count is 0"),
-        ({"pools.2.spot": {}}, "pools[2].spot", "says nothing"),
+        ({"pools.2.spot": {}}, "pools[2].spot", "is empty"),
         ({"pools.2.spot": {"againHours": 3, "instanceTypes": ["g6.4xlarge"]}}, "spot.againHours", "onDemandMinutes"),
         ({"pools.2.spot": {"instanceTypes": ["g6.2xlarge"]}}, "pools[2].spot.instanceTypes[0]", "named already"),
         ({"pools.2.spot": {"onDemandMinutes": 1}}, "pools[2].spot.onDemandMinutes", "5"),
