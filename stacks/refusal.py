@@ -28,7 +28,7 @@ UNKEPT = (
     "{path}: the experiments' database has no password: {key} is not set; type pulumi config set --secret {key} VALUE"
 )
 UNTOLD = "{path}: the tracker has no {what}: {key} is not set; type pulumi config set --secret {key} VALUE"
-UNSTORED = UNKEPT.replace("trials'", "pipelines'")
+UNSTORED = UNKEPT.replace("experiments'", "pipelines'")
 STRANGERS = "{path}: {why}: {key} is not set; type pulumi config set --secret {key} VALUE"
 UNREACHED = "gpucluster:inventory: {why} {key} is not set; type pulumi config set --secret {key} VALUE"
 TWICE = (
