@@ -263,7 +263,10 @@ UNREAD: dict[str, tuple[dict[str, Any], str]] = {
     "a parameter twice": ({"parameters": [RATE, RATE]}, "parameters[1].name: learning-rate is listed twice"),
     "more at once than at all": ({"trials": {"parallel": 3, "most": 2}}, "trials.parallel: is 3, above most 2"),
     "no budget": ({"budgetGpuHours": None}, "budgetGpuHours"),
-    "resource of another algorithm": ({"algorithm": {"resource": "steps"}}, "algorithm.resource: applies to hyperband only"),
+    "resource of another algorithm": (
+        {"algorithm": {"resource": "steps"}},
+        "algorithm.resource: applies to hyperband only",
+    ),
 }
 
 
