@@ -39,7 +39,7 @@ def experiments(draft: Draft) -> Iterator[tuple[str, Seen]]:
 
 
 @rule(
-    "R01",
+    "R02",
     each=experiments,
     formula="parallel x nodes of a trial <= count of the pool",
     source="Definition of the stack file: a gang runs whole or not at all",
@@ -61,7 +61,7 @@ def trials_fit_pool(draft: Draft, seen: Seen) -> Iterator[Observation]:
 
 
 @warning(
-    "R01 A08",
+    "R02 A08",
     each=experiments,
     formula="parallel x nodes of a trial + nodes of the pool's runs of priority training <= count of the pool",
     source="Definition of the stack file (priority)",
@@ -83,7 +83,7 @@ def trials_beside_gangs(draft: Draft, seen: Seen) -> Iterator[Observation]:
 
 
 @rule(
-    "R01 M01",
+    "R02 M01",
     each=experiments,
     formula="the queue is reclaimable, and parallel x GPUs of a trial <= its gpus",
     source="Volcano documentation, Queue (reclaimable, capability)",
@@ -109,7 +109,7 @@ def trials_queue(draft: Draft, seen: Seen) -> Iterator[Observation]:
 
 
 @rule(
-    "R01 C07",
+    "R02 C07",
     each=experiments,
     formula="memory of a trial's fullest GPU <= memory of a GPU",
     source="as run-fits-gpus, for the nodes of a trial",
@@ -140,7 +140,7 @@ def trial_fits_gpus(_: Draft, seen: Seen) -> Iterator[Observation]:
 
 
 @rule(
-    "R01 Z15",
+    "R02 Z15",
     each=experiments,
     formula="most x GPUs of a trial x its hours <= budgetGpuHours",
     source="Definition of the stack file; the planner's forecast of the run",
@@ -175,7 +175,7 @@ def _hours(hours: float) -> str:
 
 
 @rule(
-    "R01",
+    "R02",
     each=experiments,
     formula="metric in those that the reference trainer prints",
     source="the log of the reference trainer; Katib 0.19, pkg/metricscollector/v1beta1/common/const.go (DefaultFilter)",
@@ -192,7 +192,7 @@ def trial_metric(_: Draft, seen: Seen) -> Iterator[Observation]:
 
 
 @rule(
-    "R01",
+    "R02",
     each=experiments,
     formula="parameters in the flags of the reference trainer that are not the plan's",
     source="node/trainer/arguments.py",

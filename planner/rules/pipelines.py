@@ -9,7 +9,7 @@ from settings.workloads import TrainingRun
 
 
 @rule(
-    "R02",
+    "R01",
     formula="each of training.pipelines.runs is in training.runs, a PyTorchJob with a dataset that is not staged",
     source="components/kubeflow/pipeline_run.py: data and saves are put into the mounts of a PyTorchJob",
 )
@@ -61,7 +61,7 @@ def _wrong(run: TrainingRun | None, known: tuple[str, ...]) -> tuple[str, str] |
 
 
 @rule(
-    "R02",
+    "R01",
     formula="training.tracking.kind is mlflow, where pipelines.runs is not empty",
     source="node/pipelines/registration.py: it speaks with MLflow's registry",
 )

@@ -14,7 +14,7 @@ _SCALES = ("random", "tpe", "multivariate-tpe")
 
 
 @rule(
-    "R01 R05",
+    "R02 R05",
     each=experiments,
     formula="cmaes: two ranges at least; grid: steps, and most <= combinations; hyperband: parallel >= "
     "reduction ^ floor(log(most of the resource) / log(reduction)); scale log: random and TPE only",
