@@ -101,7 +101,7 @@ def test_10_no_passphrase_is_made_where_a_state_is_and_a_wrong_one_is_named(tria
     kept = path.read_text()
     path.unlink()
     status, said = trial.run("up")
-    assert (status, f"{path} is gone" in said, path.exists()) == (1, True, False), said
+    assert (status, f"{path} is missing" in said, path.exists()) == (1, True, False), said
     path.write_text("another")
     path.chmod(0o600)
     status, said = trial.run("up")
@@ -121,7 +121,7 @@ def test_11_two_at_once_are_told_in_our_own_words(trial: Trial) -> None:
     status, said = trial.run("up")
     assert account(trial).ask("DELETE", "faults").status == 200
     assert status == 1, said
-    assert "works on stack dev now, started by another command: let it end" in said
+    assert "works on stack dev now, started by another command: let it finish" in said
     assert "pulumi cancel" not in said
     assert first.communicate(timeout=PATIENCE)[0]
     assert first.returncode == 0

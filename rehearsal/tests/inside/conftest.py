@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import threading
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rehearsal.charts import sources
 from rehearsal.cluster.control_plane import ControlPlane
 from rehearsal.eks.inside import Inside
 from rehearsal.images.table import known
-from rehearsal.kube.client import Kube
+from rehearsal.kube.client import ApiError, Kube
 from rehearsal.kubelet.images import Images
 from rehearsal.plugins.kubernetes.helm import Helm
 from rehearsal.plugins.kubernetes.helm_order import Order
@@ -60,8 +61,19 @@ class Site:
         self.account.stop()
 
     def apply(self, *objects: dict[str, Any]) -> None:
+        """An API server serves a kind a moment after its definition is there."""
         for each in objects:
+            until(partial(self._serves, each["apiVersion"], each["kind"]), 60, f"{each['kind']} is served")
             self.kube.apply(each, "tests", force=True)
+
+    def _serves(self, api_version: str, kind: str) -> bool:
+        try:
+            self.kube.namespaced(api_version, kind)
+        except ApiError as error:
+            if error.reason != "NoMatch":
+                raise
+            return False
+        return True
 
     def install(self, chart: str, version: str, where: str, values: dict[str, Any]) -> None:
         """A release of a chart, as Helm would install it."""
