@@ -21,7 +21,7 @@ from components.platform.charts import Chart, ChartArgs
 from components.platform.network_rules import Reach
 from components.serving.entry import Entry
 from planner.metal_types import MetalPlan
-from planner.site import SitePlan, StorePlan
+from planner.site import HostPlan, SitePlan, StorePlan
 from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.metal_ceph import CephFiles, ceph_spec, deploy_ceph, objects_of
@@ -182,6 +182,7 @@ def _kubernetes(control: ControlPlane, cluster: str, parent: pulumi.Resource) ->
 def _network(plan: MetalPlan, site: SitePlan, control: ControlPlane, inside: pulumi.ResourceOptions) -> pulumi.Resource:
     interfaces = {host.management_nic for host in site.hosts if host.pool}
     interface = next(iter(interfaces)) if len(interfaces) == 1 else None
+    untainted = [host for host in site.hosts if host.control_plane or _is_system(plan, host)]
     return Chart(
         "cilium",
         ChartArgs(
@@ -191,6 +192,7 @@ def _network(plan: MetalPlan, site: SitePlan, control: ControlPlane, inside: pul
                 endpoint=site.endpoint,
                 pod_cidr=site.pod_cidr,
                 interface=interface,
+                operators=min(2, len(untainted)),
                 alone=own_ports(plan) is None,
                 names=any(team.reaches is not None for team in plan.teams),
             ),
@@ -198,6 +200,10 @@ def _network(plan: MetalPlan, site: SitePlan, control: ControlPlane, inside: pul
         ),
         inside,
     ).release
+
+
+def _is_system(plan: MetalPlan, host: HostPlan) -> bool:
+    return host.pool is not None and plan.pools[host.pool].role == "system"
 
 
 def _fabric_lines(plan: MetalPlan, site: SitePlan) -> dict[str, Any]:

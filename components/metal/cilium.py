@@ -14,7 +14,13 @@ CONTROLLERS = "gpucluster-controllers"
 
 
 def cilium_values(
-    *, endpoint: str, pod_cidr: str, interface: str | None, alone: bool = True, names: bool = False
+    *,
+    endpoint: str,
+    pod_cidr: str,
+    interface: str | None,
+    operators: int = 2,
+    alone: bool = True,
+    names: bool = False,
 ) -> dict[str, Any]:
     """Values of the `cilium` chart. Agents ask the API at its own address: they make the Service's one work.
 
@@ -23,7 +29,8 @@ def cilium_values(
     different nodes speak through VXLAN, so that the switches need know no pod; MTU follows from the nodes' interface.
     Unless it is `alone`, another program may write to the nodes' CNI configuration (Multus does, and Cilium would put
     its file aside: Cilium documentation, "CNI Chaining", `cni.exclusive`). Policies with `names` need the proxy of
-    agents, which overhears the name service.
+    agents, which overhears the name service. Its `operators` take ports of their nodes, so that a second one needs a
+    second node without taints of GPUs.
     """
     return {
         "kubeProxyReplacement": "true",
@@ -33,7 +40,7 @@ def cilium_values(
         "tunnelProtocol": "vxlan",
         "ipam": {"mode": "cluster-pool", "operator": {"clusterPoolIPv4PodCIDRList": [pod_cidr]}},
         "policyCIDRMatchMode": ["nodes"],
-        "operator": {"replicas": 2},
+        "operator": {"replicas": operators},
         # Rails and storage cards carry no pods: without this every card with an address would.
         **({"devices": interface} if interface else {}),
         "hubble": {"enabled": False},

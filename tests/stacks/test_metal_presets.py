@@ -113,6 +113,13 @@ def test_every_machine_of_the_preset_is_prepared_and_every_run_is_there(name: st
 
 
 @pytest.mark.parametrize("name", METAL)
+def test_of_ciliums_operators_each_has_a_node_whose_ports_are_free(name: str) -> None:
+    """A second one on the only node without taints would wait for good, and `make up` say so."""
+    untainted = sum(pool.count for pool in planned(name).pools.values() if pool.role == "system")
+    assert deployed(name).one("cilium-release").inputs["values"]["operator"]["replicas"] == min(2, untainted)
+
+
+@pytest.mark.parametrize("name", METAL)
 def test_a_fabric_of_infiniband_has_its_operator_and_ethernet_none(name: str) -> None:
     fabric = planned(name).fabric
     there = [each.name for each in deployed(name).of_type("NicClusterPolicy")]
