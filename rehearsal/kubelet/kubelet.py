@@ -176,10 +176,20 @@ class Kubelet:
             until = run.leave(pod, now)
             if until is not None:
                 return until - now
+        self._tell_end(pod, run)
+        if run is not None:
             self._forget(key, run)
         self._release(key, pod["spec"]["nodeName"])
         self._world.erase(pod)
         return None
+
+    def _tell_end(self, pod: Object, run: PodRun | None) -> None:
+        """Whoever holds the object, as a Job does until it has counted its pod, waits for its last phase. Of any other
+        nobody would read it before the object is gone.
+        """
+        present = pod.get("status") or {}
+        if pod["metadata"].get("finalizers") and present.get("phase") not in ("Succeeded", "Failed"):
+            self._write(pod, podstatus.ended(run.status(pod) if run else present))
 
     def _forget(self, key: str, run: PodRun) -> None:
         with self._lock:

@@ -103,6 +103,36 @@ def failed(pod: Object, reason: str, message: str) -> dict[str, Any]:
     return {"phase": "Failed", "reason": reason, "message": text, "startTime": now(), "conditions": _kept(pod)}
 
 
+def ended(status: Object) -> dict[str, Any]:
+    """The last status of a pod that was deleted before it had ended: what ran was asked to end, and did.
+
+    Source: pkg/kubelet, SyncTerminatingPod and SyncTerminatedPod; Kubernetes documentation, "Pod Lifecycle" (a deleted
+    pod comes to a terminal phase before its object goes).
+    """
+    if status.get("phase") in ("Succeeded", "Failed"):
+        return dict(status)
+    over = {"status": "False", "lastTransitionTime": now(), "reason": "PodFailed"}
+    conditions = [
+        {**each, **over} if each["type"] in ("Ready", "ContainersReady") else each
+        for each in status.get("conditions") or []
+    ]
+    statuses = {
+        group: [_terminated(each) for each in status[group]]
+        for group in ("containerStatuses", "initContainerStatuses")
+        if status.get(group)
+    }
+    return {**status, **statuses, "phase": "Failed", "conditions": conditions}
+
+
+def _terminated(container: Object) -> Object:
+    running = (container.get("state") or {}).get("running")
+    if running is None:
+        return container
+    # 128 and the number of SIGTERM.
+    end = {"exitCode": 143, "reason": "Error", "startedAt": running.get("startedAt"), "finishedAt": now()}
+    return {**container, "ready": False, "started": False, "state": {"terminated": end}}
+
+
 def _kept(pod: Object) -> list[Any]:
     return list((pod.get("status") or {}).get("conditions") or [])
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rehearsal.kubelet import podstatus
 from rehearsal.kubelet.lifecycle import Container
 from rehearsal.kubelet.program import Ends, Exit, Program
 
@@ -38,3 +39,18 @@ def test_the_pod_shows_the_end_of_a_log_only_if_it_asks_for_it(policy: str | Non
     container.begin(Ends(1.0, ended), 0.0)
     container.look(1.0)
     assert container.state()["terminated"].get("message", "") == shown
+
+
+def test_a_pod_that_is_deleted_while_it_runs_comes_to_a_last_phase() -> None:
+    running = {"name": "a", "ready": True, "started": True, "state": {"running": {"startedAt": "then"}}}
+    done = {"name": "b", "ready": False, "state": {"terminated": {"exitCode": 0}}}
+    conditions = [{"type": "Ready", "status": "True"}, {"type": "DisruptionTarget", "status": "True"}]
+    last = podstatus.ended({"phase": "Running", "containerStatuses": [running, done], "conditions": conditions})
+    assert last["phase"] == "Failed"
+    assert (last["containerStatuses"][0]["state"]["terminated"]["exitCode"], last["containerStatuses"][1]) == (
+        143,
+        done,
+    )
+    ready, target = last["conditions"]
+    assert (ready["status"], ready["reason"], target) == ("False", "PodFailed", conditions[1])
+    assert podstatus.ended({"phase": "Succeeded"}) == {"phase": "Succeeded"}

@@ -287,3 +287,28 @@ def test_sick_nodes_are_rebooted_or_replaced_lf13(site: Site, group: Callable[..
     sicken(site, node, "KernelReady", "ForkFailedOutOfPIDs")
     until(lambda: running(site, name) and not running(site, name) & old, 60, "another machine is there")
     until(lambda: len(ready(site, name)) == 1, 60, "and ready")
+
+
+def test_a_job_makes_another_pod_of_one_that_somebody_deleted(site: Site, group: Callable[..., str]) -> None:
+    """A Job's pods have its finalizer: it waits until the kubelet says that they have ended, deleted or preempted."""
+    group("jobs", 1)
+    until(lambda: ready(site, "jobs"), 120, "the node is ready")
+    main = workloads.container("example.org/sleeps:1", command=["sleep", "infinity"])
+    place = {"nodeSelector": {"eks.amazonaws.com/nodegroup": "jobs"}}
+    made = workloads.job("deleted", "default", {"containers": [main], **place}, retries=2)
+    site.apply(made)
+
+    def running() -> list[str]:
+        return [
+            each["metadata"]["uid"]
+            for each in site.pods("default", "deleted-")
+            if each["status"].get("phase") == "Running" and "deletionTimestamp" not in each["metadata"]
+        ]
+
+    (first,) = until(running, 60, "the pod runs")
+    (pod,) = site.pods("default", "deleted-")
+    site.kube.delete({"apiVersion": "v1", "kind": "Pod", **pod})
+    (second,) = until(lambda: [each for each in running() if each != first], 60, "its successor runs")
+    assert second != first
+    until(lambda: len(site.pods("default", "deleted-")) == 1, 60, "the first one is gone")
+    site.kube.delete(made)
