@@ -290,12 +290,15 @@ def test_sick_nodes_are_rebooted_or_replaced_lf13(site: Site, group: Callable[..
 
 
 def test_a_job_makes_another_pod_of_one_that_somebody_deleted(site: Site, group: Callable[..., str]) -> None:
-    """A Job's pods have its finalizer: it waits until the kubelet says that they have ended, deleted or preempted."""
+    """One that replaces failed pods only, as all with a podFailurePolicy do, waits until the kubelet says that one has
+    ended, whoever deleted or preempted it.
+    """
     group("jobs", 1)
     until(lambda: ready(site, "jobs"), 120, "the node is ready")
     main = workloads.container("example.org/sleeps:1", command=["sleep", "infinity"])
     place = {"nodeSelector": {"eks.amazonaws.com/nodegroup": "jobs"}}
     made = workloads.job("deleted", "default", {"containers": [main], **place}, retries=2)
+    made["spec"]["podReplacementPolicy"] = "Failed"
     site.apply(made)
 
     def running() -> list[str]:
