@@ -6,6 +6,7 @@ resources that they list: each of these reads as nothing.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,14 +17,14 @@ MOST = 64
 """Members of one collection that are read."""
 
 
-class Reader:
+class Reader(ABC):
     """One controller's documents; `ABSENT` are what `must` raises where there is no document at a path."""
 
     ABSENT: tuple[type[Exception], ...] = (ValueError,)
 
+    @abstractmethod
     def must(self, path: str) -> Document:
         """A document without which nothing is known."""
-        raise NotImplementedError
 
     def may(self, path: str | None) -> Document:
         """A document, or an empty one where there is none."""

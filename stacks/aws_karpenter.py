@@ -21,7 +21,7 @@ from planner.types import AwsPlan
 from stacks.aws_ground import Ground
 from stacks.aws_pools import mirror_login
 from stacks.charts import chart_source
-from stacks.platform import node_labels, node_taints
+from stacks.gpu_pools import node_labels, node_taints
 from stacks.providers import mandatory_tags
 
 _DEFINITIONS = f"https://raw.githubusercontent.com/aws/karpenter-provider-aws/v{KARPENTER.version}/pkg/apis/crds"

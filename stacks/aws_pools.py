@@ -24,7 +24,7 @@ from planner.pool_types import AwsPoolPlan
 from planner.replacement import MAX_UNAVAILABLE, RepairPlan
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground
-from stacks.platform import GpuPool, gpu_pool, node_labels, node_taints
+from stacks.gpu_pools import GpuPool, gpu_pool, node_labels, node_taints
 from stacks.providers import mandatory_tags
 
 NodeGroups = NodePool | BlockPool | SpotPool

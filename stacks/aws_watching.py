@@ -9,7 +9,8 @@ from components.aws.efa_counters import efa_counters
 from components.aws.pod_logs import PodLogs, PodLogsArgs, group_name
 from planner.types import AwsPlan
 from stacks.aws_ground import Ground, cluster_name
-from stacks.platform import LogSink, Watching
+from stacks.platform import Watching
+from stacks.platform_services import LogSink
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,8 @@ from monitoring.counters import dcgm_csv
 from planner.pool_types import plugin_config
 from planner.types import Plan
 from stacks.charts import chart_source
-from stacks.platform import DeviceObject, GpuPool, Platform
+from stacks.gpu_pools import GpuPool
+from stacks.platform import DeviceObject, Platform
 
 SCRAPE_S = 30
 """Between two looks at the GPUs' exporter by a Prometheus of somebody else's: it collects so often by itself."""

@@ -24,6 +24,7 @@ from planner.metal_types import MetalPlan
 from planner.site import HostPlan, SitePlan, StorePlan
 from planner.types import Plan
 from stacks.charts import chart_source
+from stacks.gpu_pools import gpu_pool
 from stacks.metal_ceph import CephFiles, ceph_spec, deploy_ceph, objects_of
 from stacks.metal_etcd import etcd_snapshots
 from stacks.metal_fabric import fabric_devices, hyper_nodes, own_ports, pod_network
@@ -32,7 +33,7 @@ from stacks.metal_lacking import lacking
 from stacks.metal_machines import ControlPlane, FileServers, Machines, control_plane, file_servers, pools, storage_nodes
 from stacks.metal_storage import MountedFiles, Scratch, SiteObjects, local_volumes
 from stacks.metal_watching import sensors, watching
-from stacks.platform import Connections, KubeCluster, Platform, gpu_pool
+from stacks.platform import Connections, KubeCluster, Platform
 
 GIB_PER_TB = 1e12 / 2**30
 

@@ -14,8 +14,8 @@ from components.storage.mounted_claims import MOUNTED_KEY
 from planner.metal_types import MetalPlan
 from planner.site import HostPlan, SitePlan
 from stacks import metal_storage_node as storage_node
+from stacks.gpu_pools import node_labels, node_taints
 from stacks.metal_fabric import place_labels
-from stacks.platform import node_labels, node_taints
 
 SERIAL_KEY = "gpucluster/serial"
 """Label of a node: the machine that registered it. Another machine under its name is another node."""

@@ -11,7 +11,8 @@ from components.metal.rook import NAMESPACE
 from components.metal.sensors import LABELS, NAME, Controller, Sensors, SensorsArgs, sensors_files
 from components.monitoring.monitors import Target
 from planner.site import ControllersPlan, LokiPlan, SensorsPlan, SitePlan
-from stacks.platform import LogSink, Watching
+from stacks.platform import Watching
+from stacks.platform_services import LogSink
 
 OUTPUT = """[OUTPUT]
     Name loki

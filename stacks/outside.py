@@ -20,7 +20,8 @@ from planner.external_secrets import CONTROLLER_REQUEST, ExternalSecretsPlan
 from planner.types import Plan
 from stacks.charts import chart_source
 from stacks.network import OUTSIDE
-from stacks.platform import Platform, Vault
+from stacks.platform import Platform
+from stacks.platform_services import Vault
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,9 +29,10 @@ from components.tracking.mlflow import NAMESPACE as TRACKER
 from planner.types import Plan
 from stacks import devices
 from stacks.charts import chart_source
+from stacks.gpu_pools import GpuPool
 from stacks.network import CERTIFICATES, GATEWAY, OUTSIDE, SIGNATURES, mail_ports, network_rules
 from stacks.outside import Outside, deploy_outside
-from stacks.platform import GpuPool, Platform
+from stacks.platform import Platform
 from stacks.signatures import checked
 
 DATA, CHECKPOINTS, WEIGHTS = ("training", "training-data"), ("training", "checkpoints"), ("inference", "model-weights")

@@ -5,6 +5,7 @@ How a service calls the ARN and the tags, and whether these are a map or a list 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from moto.core.responses import ActionResult, EmptyResult
@@ -16,9 +17,9 @@ from rehearsal.cloud.service import Service
 class Tagging(Service):
     """The three operations. Subclasses say where the tags of an ARN are."""
 
+    @abstractmethod
     def _tags_of(self, arn: str) -> dict[str, str]:
         """The tags as they are kept. Raises Refusal where there is nothing of this ARN."""
-        raise NotImplementedError
 
     def tag_resource(self) -> EmptyResult:
         """Adds and replaces."""

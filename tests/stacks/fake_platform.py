@@ -26,6 +26,7 @@ from planner.plan import plan
 from planner.types import Plan
 from settings.load import from_sections
 from stacks.deploy import deploy_on
+from stacks.gpu_pools import gpu_pool
 from stacks.outputs import export
 from stacks.platform import (
     Connections,
@@ -33,11 +34,10 @@ from stacks.platform import (
     DeviceObject,
     Devices,
     KubeCluster,
-    LogSink,
     Platform,
     Watching,
-    gpu_pool,
 )
+from stacks.platform_services import LogSink
 from tests.graph.harness import Recorded, config_of, record
 from tests.planner.stacks import sections
 

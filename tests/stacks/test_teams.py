@@ -45,19 +45,21 @@ def aws() -> Recorded:
     return run_program({**config, "gpucluster:teams": TEAMS}, stack="dev")
 
 
+VISION = TeamPlan(
+    name="vision",
+    namespace="team-vision",
+    queue="training",
+    gpus=8,
+    storage_gib=10,
+    monthly_usd=None,
+    groups={"trainer": ("vision-people",)},
+    principals={},
+)
+
+
 @cache
 def elsewhere() -> Recorded:
-    team = TeamPlan(
-        name="vision",
-        namespace="team-vision",
-        queue="training",
-        gpus=8,
-        storage_gib=10,
-        monthly_usd=None,
-        groups={"trainer": ("vision-people",)},
-        principals={},
-    )
-    return on_the_fake(team)
+    return on_the_fake(VISION)
 
 
 def on_the_fake(team: TeamPlan) -> Recorded:
@@ -160,18 +162,8 @@ def test_another_platform_has_teams_by_the_contract() -> None:
 
 
 def test_a_platform_that_knows_groups_only_admits_nobody_by_themselves() -> None:
-    team = TeamPlan(
-        name="a",
-        namespace="team-a",
-        queue="training",
-        gpus=1,
-        storage_gib=1,
-        monthly_usd=None,
-        groups={"viewer": ("g",)},
-        principals={ALICE: "g"},
-    )
     with pytest.raises(ValueError, match="knows groups only"):
-        on_the_fake(team)
+        on_the_fake(replace(VISION, principals={ALICE: "g"}))
 
 
 def test_a_stack_without_teams_registers_nothing_of_them() -> None:
@@ -214,16 +206,5 @@ def test_a_team_may_reach_named_hosts_alone() -> None:
 
 
 def test_a_platform_whose_network_knows_no_names_takes_none() -> None:
-    team = TeamPlan(
-        name="a",
-        namespace="team-a",
-        queue="training",
-        gpus=1,
-        storage_gib=1,
-        monthly_usd=None,
-        groups={"viewer": ("g",)},
-        principals={},
-        reaches=("pypi.org",),
-    )
     with pytest.raises(ValueError, match="knows addresses only"):
-        on_the_fake(team)
+        on_the_fake(replace(VISION, reaches=("pypi.org",)))
