@@ -61,6 +61,11 @@ def provider(found: Mapping[int, Network], ranks: int, wanted: str, devices: int
     return Verdict(test, "pass", f"all {ranks} ranks use {wanted}" + (f" by {devices} devices" if devices else ""))
 
 
+def _running(gpu: Clock) -> str:
+    power = f"{gpu.watts:g} of {gpu.limit_watts:g} W"
+    return f"GPU {gpu.gpu} at {gpu.mhz:g} of {gpu.most_mhz:g} MHz, {power}"
+
+
 def clock(found: Iterable[Clock], gpus: int) -> Verdict:
     """All GPUs are there and keep their clock."""
     known = {each.gpu: each for each in found}
@@ -68,7 +73,7 @@ def clock(found: Iterable[Clock], gpus: int) -> Verdict:
         return Verdict("clocks", "fail", f"{len(known)} GPUs answer, not {gpus}")
     slow = [each for each in known.values() if each.mhz < CLOCK_PART * each.most_mhz]
     if slow:
-        said = ", ".join(f"GPU {each.gpu} at {each.mhz:g} of {each.most_mhz:g} MHz, {each.watts:g} W" for each in slow)
+        said = ", ".join(map(_running, slow))
         held = any(each.mhz < CLOCK_LEAST * each.most_mhz for each in slow)
         return Verdict("clocks", "fail" if held else "warn", said)
     return Verdict("clocks", "pass", f"{gpus} GPUs at {min(each.mhz for each in known.values()):g} MHz or more")

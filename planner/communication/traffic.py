@@ -16,7 +16,6 @@ _ALL_REDUCES_RECOMPUTED = 6
 _GRADIENT_BYTES = {"bf16": 2, "fp32": 4}
 _GATHERED = ("zero3", "fsdp")
 _GATHERS = 2
-_SHARDED_FACTOR = 1.5
 
 
 class Axis(StrEnum):

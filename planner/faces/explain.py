@@ -1,11 +1,10 @@
-"""One rule and what it says of a stack: what it is for, what it computes, what it looked at, its verdict."""
+"""One rule and what it says of a stack: what it is for, what it computes, its verdict, its findings."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from catalogue.echo import echo
 from planner.draft import AwsDraft, Draft, MetalDraft, registry
-from planner.faces.reading import read_by
 from planner.findings import Finding, Rule, Severity
 from settings.errors import meant
 
@@ -21,14 +20,6 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """A value that a rule looked at. Paths without a section of the stack file are those of the plan."""
-
-    path: str
-    value: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Explanation:
     """A rule and its verdict on a stack. `platform` is None for a rule about every platform."""
 
@@ -41,7 +32,6 @@ class Explanation:
     source: str | None
     verdict: Verdict
     findings: tuple[Finding, ...]
-    looked_at: tuple[Reading, ...]
 
 
 class UnknownRuleError(Exception):
@@ -66,9 +56,6 @@ def explain(id_: str, draft: Draft, findings: tuple[Finding, ...]) -> Explanatio
         source=rule.source,
         verdict=_verdict(mine) if applies else Verdict.ELSEWHERE,
         findings=mine,
-        looked_at=tuple(Reading(path=path, value=value) for path, value in read_by(rule.look, draft).items())
-        if applies
-        else (),
     )
 
 

@@ -13,7 +13,7 @@ _HEAD = """# Rules of the planner
 
 Written by `make reference` from the rules themselves. A rule of severity *error* stops a deployment before anything is
 registered; a *warning* is shown and does not stop it. `make plan STACK=prod EXPLAIN=<rule>` shows a rule at work on a
-stack, with what it looked at. A finding is suppressed in the stack file (`waivers`), with a reason and until a day.
+stack. A finding is suppressed in the stack file (`waivers`), with a reason and until a day.
 Which known mistake each answers: [codes](codes.md).
 
 """

@@ -15,8 +15,6 @@ from planner.metal_types import MetalPlan
 from planner.types import AwsPlan
 from planner.wording import counted
 
-_MOST_READINGS = 24
-
 
 def plan_text(name: str, plan: AwsPlan | MetalPlan) -> RenderableType:
     """The whole plan of the stack `name`."""
@@ -108,11 +106,6 @@ def explanation_text(name: str, explained: Explanation) -> RenderableType:
     for finding in explained.findings:
         if finding.inputs:
             parts.append(section(f"inputs at {finding.path}", facts(finding.inputs.items())))
-    if explained.looked_at:
-        shown = explained.looked_at[:_MOST_READINGS]
-        further = len(explained.looked_at) - len(shown)
-        parts.append(section("looked at", facts((each.path, each.value) for each in shown)))
-        parts += [Text(f"and {further} further values; FORMAT=json shows all")] if further else []
     if explained.findings:
         parts.append(findings_table(explained.findings))
     return section(explained.rule, *parts)

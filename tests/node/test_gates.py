@@ -97,7 +97,7 @@ def test_clocks_under_load_show_what_is_held_back() -> None:
     assert clocks(SMI) == [Clock(0, 1980, 1980, 690.12, 700), Clock(1, 1965, 1980, 688, 700)]
     assert clock(clocks(SMI), 2).state == "pass"
     held = clock(clocks(SMI.replace("1, 1965", "1, 1400")), 2)
-    assert held == Verdict("clocks", "warn", "GPU 1 at 1400 of 1980 MHz, 688 W")
+    assert held == Verdict("clocks", "warn", "GPU 1 at 1400 of 1980 MHz, 688 of 700 W")
     assert clock(clocks(SMI.replace("1, 1965", "1, 1300")), 2).state == "fail"
     assert clock(clocks(SMI), 8) == Verdict("clocks", "fail", "2 GPUs answer, not 8")
 

@@ -14,7 +14,7 @@ from planner.faces.findings import table
 from planner.faces.layout import Part, bar, legend, quantity, usd
 from planner.faces.text import difference_text, explanation_text, plan_text
 from planner.plan import draft
-from tests.planner.stacks import TODAY, planned, planned_metal, settings
+from tests.planner.stacks import TODAY, changed, planned, planned_metal
 
 MODEL: dict[str, Any] = {
     "training.runs.0.model": "llama-3-70b",
@@ -168,13 +168,14 @@ def test_a_difference_is_read_without_the_plan() -> None:
     assert "no finding comes or goes" in same
 
 
-def test_an_explanation_says_what_was_looked_at() -> None:
+def test_an_explanation_says_the_verdict_and_the_numbers_of_each_finding() -> None:
     """Paths in brackets are words and no markup."""
-    plan = planned("prod")
-    explained = explain("gang-fits-pool", draft(settings("prod"), today=TODAY), plan.findings)
+    over = {"budget.maxHourlyUsd": 1}
+    wanted = changed("prod", over)
+    explained = explain("budget", draft(wanted, today=TODAY), planned("prod", over).findings)
     shown = printed(explanation_text("prod", explained))
-    assert "holds for prod" in shown
-    assert ["pools[training].count", "8"] in [line.split() for line in shown.splitlines()]
+    assert "refuses for prod" in shown
+    assert "raise the budget to" in " ".join(shown.split())
 
 
 def test_table_shows_errors_first_and_every_word() -> None:
