@@ -55,14 +55,16 @@ def kept_per_layer(job: Job, model: Model, layout: Layout, which: int = 1) -> fl
 
     full: the layer's input alone, of which each tensor rank has its part of the sequence; least keeps the input of
     every second layer. selective: Megatron drops the scores and what it can fuse, FSDP keeps every second matrix
-    product; none keeps everything that a fused attention leaves, and at most the scores too.
+    product; none keeps everything that a fused attention leaves, at most the scores too, and at the least what the
+    backward pass cannot have again from its neighbours element by element (PyTorch's compiler recomputes such
+    operations; Llama 3, section 3.3.2, releases tensors early, and trained 405B with 8,192 tokens in 80 GB so).
     """
     if job.recompute == "full":
         return kept_of(job, layout, _BYTES * model.hidden) * (0.5 if which == 0 else 1.0)
     everything = _everything(model)
     if job.recompute == "none":
         scores = _SCORES * model.heads * job.sequence / layout.context if which == 2 else 0.0
-        return kept_of(job, layout, everything + scores)
+        return kept_of(job, layout, _everything(model, lean=True) if which == 0 else everything + scores)
     operations = _every_second_product(model)
     least = min(operations, _LEAST_KEPT * everything)
     if job.software == "megatron":
@@ -81,21 +83,25 @@ def output_bytes(job: Job, model: Model, layout: Layout, which: int = 1) -> floa
     return kept_of(job, layout, each)
 
 
-def _everything(model: Model) -> float:
-    """Bytes a token and layer of all inputs of operations, with fused attention; the mean of layers of both kinds."""
-    attention = _BYTES * (2 * model.hidden + sum(_attention_widths(model)))
-    dense = attention + _feed_forward(model)
+def _everything(model: Model, *, lean: bool = False) -> float:
+    """Bytes a token and layer of all inputs of operations, with fused attention; the mean of layers of both kinds.
+
+    `lean` leaves out the outputs of norms and the product of gate and up.
+    """
+    normed = (1 if lean else 2) * model.hidden
+    attention = _BYTES * (normed + sum(_attention_widths(model)))
+    dense = attention + _feed_forward(model, normed, lean=lean)
     if (experts := model.experts) is None:
         return dense
-    each = _BYTES * (model.hidden + 3 * experts.ffn)
-    mixture = attention + 2 * _BYTES * model.hidden + (experts.active + experts.shared) * each
+    each = _BYTES * (model.hidden + (2 if lean else 3) * experts.ffn)
+    mixture = attention + _BYTES * normed + (experts.active + experts.shared) * each
     return (mixture * experts.layers + dense * (model.layers - experts.layers)) / model.layers
 
 
-def _feed_forward(model: Model) -> float:
+def _feed_forward(model: Model, normed: int, *, lean: bool) -> float:
     """Residual and norm, then gate, up and their product; without a gate up and GELU, with dropout's masks."""
-    inner = 3 * model.ffn if model.gated else 2 * model.ffn
-    return _BYTES * (2 * model.hidden + inner) + (0 if model.gated else 2 * model.hidden)
+    inner = ((3 if model.gated else 2) - lean) * model.ffn
+    return _BYTES * (normed + inner) + (0 if model.gated else 2 * model.hidden)
 
 
 def _attention_widths(model: Model) -> tuple[float, float, float]:

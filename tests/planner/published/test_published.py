@@ -63,6 +63,15 @@ def test_memory_of_a_published_peak() -> None:
     assert memory.least_gb <= published_gb <= memory.most_gb
 
 
+def test_what_ran_without_recomputation_fits() -> None:
+    """HW21, C07: Llama 3 405B on 8,192 H100, tensor 8, pipeline 16, 8,192 tokens (The Llama 3 Herd of Models, table 4
+    and section 3.3.2), which counting every operation's inputs would refuse."""
+    job = Job(software="megatron", sequence=8192, accumulation=32, sharding="zero1", recompute="none")
+    layout = Layout(tensor=8, pipeline=16, data=64, virtual_stages=4)
+    memory = training_memory(job, MODELS["llama-3.1-405b"], layout, H100.driver_gb)
+    assert memory.least_gb < memory.gpu_gb < memory.total_gb
+
+
 def test_memory_is_what_the_driver_reports() -> None:
     """HW21: 81,559 MiB of an H100 are 85.5 GB and 143,771 MiB of an H200 are 150.8; a maker's GB of HBM is a GiB."""
     assert pytest.approx(85.52, abs=0.01) == H100.driver_gb
