@@ -7,8 +7,6 @@ the output layer run in bf16, as the software leaves them.
 from dataclasses import dataclass
 
 from catalogue.calibration import (
-    ATTENTION_PART,
-    EXPERT_PART,
     EXPERT_WIDTH_OF_HALF_RATE,
     WIDTH_OF_HALF_RATE,
     Calibration,
@@ -51,11 +49,12 @@ class Pass:
         """All of it."""
         return self.products_s + self.attention_s + self.memory_s + self.experts_s + self.output_s
 
-    def backward_s(self, *, full: bool, again: bool) -> float:
-        """Gradients of activations, and of weights where these are trained; `again` repeats the layers before."""
+    def backward_s(self, *, full: bool, again: float) -> float:
+        """Gradients of activations, and of weights where these are trained; `again` is what of the layers' forward pass
+        is repeated before."""
         layers = self.products_s + self.memory_s + self.experts_s
         each = 2 if full else 1
-        repeated = layers + self.attention_s if again else 0.0
+        repeated = again * (layers + self.attention_s)
         return each * (layers + self.output_s) + _ATTENTION_BACKWARD * self.attention_s + repeated
 
 
@@ -87,7 +86,7 @@ def forward_pass(model: Model, job: Job, layout: Layout, gpu: Gpu) -> Pass:
         * width
         * model.layers
         * tokens
-        / (peak * ATTENTION_PART),
+        / (peak * row.attention_part),
         memory_s=moved * tokens / bandwidth,
         experts_s=_experts_s(model, layout, row, tokens, peak, bandwidth),
         output_s=_MULTIPLY_ADD * output * tokens / (peak * plain.peak_part * slow),
@@ -100,7 +99,7 @@ def _experts_s(model: Model, layout: Layout, row: Calibration, tokens: float, pe
     if (experts := model.experts) is None:
         return 0.0
     routed = model.parameters_per_expert * experts.active * experts.layers
-    rate = peak * EXPERT_PART * _narrow(experts.ffn, EXPERT_WIDTH_OF_HALF_RATE)
+    rate = peak * row.expert_part * _narrow(experts.ffn, EXPERT_WIDTH_OF_HALF_RATE)
     copied = _PASSES_OVER_COPIES * experts.active * model.hidden * _ACTIVATION_BYTES * experts.layers
     # The rows count an expert's costs forward and backward together; a third of them is forward.
     launched = experts.layers * experts.count / layout.expert * row.per_expert_s / 3

@@ -132,7 +132,6 @@ def step_time(
     cluster: Cluster,
     *,
     storage_gb_per_s: float | None = None,
-    overlap: float = OVERLAP,
 ) -> StepTime:
     """Estimate a step of the job on GPUs of `cluster`. None as storage rate leaves the loading out.
 
@@ -143,9 +142,9 @@ def step_time(
     one = forward_pass(model, job, layout, cluster.gpu)
     full, passes = job.method == "full", job.accumulation
     sent = tuple(timed(each, cluster) for each in exchanges(model, job, layout))
-    forward = _phase(Phase.FORWARD, passes * one.forward_s, sent, job, row, overlap)
-    backward_s = one.backward_s(full=full, again=job.recompute == "full")
-    backward = _phase(Phase.BACKWARD, passes * backward_s, sent, job, row, overlap)
+    forward = _phase(Phase.FORWARD, passes * one.forward_s, sent, job, row)
+    backward_s = one.backward_s(full=full, again=row.again_part if job.recompute == "full" else 0.0)
+    backward = _phase(Phase.BACKWARD, passes * backward_s, sent, job, row)
     loss = PhaseTime(phase=Phase.LOSS, compute_s=loss_s(model, job, layout, cluster.gpu))
     optimizer = PhaseTime(phase=Phase.OPTIMIZER, compute_s=optimizer_s(model, job, layout, cluster.gpu))
     waiting = pipeline_borders(layout) / (passes * layout.virtual_stages)
@@ -184,9 +183,7 @@ def _part(exchange: Exchange, job: Job, phase: Phase) -> float:
     return 1 / whole if phase is Phase.FORWARD else 1 - 1 / whole
 
 
-def _phase(
-    phase: Phase, compute_s: float, sent: Iterable[ExchangeTime], job: Job, row: Calibration, overlap: float
-) -> PhaseTime:
+def _phase(phase: Phase, compute_s: float, sent: Iterable[ExchangeTime], job: Job, row: Calibration) -> PhaseTime:
     """Exchanges that can be hidden share what computation there is to hide them.
 
     What is exchanged once in a step only has one micro-batch's computation for it; of tensor parallel exchanges the
@@ -200,7 +197,7 @@ def _phase(
             shown_s += (1 - row.tensor_hidden) * took_s
         elif each.exchange.axis is Axis.EXPERT:
             open_s += took_s
-            shown_s += took_s
+            shown_s += (1 - row.tokens_hidden) * took_s
         elif _is_once(each.exchange):
             once_s += took_s
         else:
@@ -210,7 +207,9 @@ def _phase(
         phase=phase,
         compute_s=compute_s,
         exchange_s=open_s + hidden_s + once_s,
-        exposed_s=shown_s + max(0.0, hidden_s - overlap * compute_s) + max(0.0, once_s - window_s),
+        exposed_s=shown_s
+        + max((1 - row.layers_hidden) * hidden_s, hidden_s - OVERLAP * compute_s)
+        + max(0.0, once_s - window_s),
         once_s=max(0.0, once_s - window_s),
     )
 

