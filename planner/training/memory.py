@@ -89,10 +89,11 @@ def training_memory(job: Job, model: Model, layout: Layout, gpu_gb: float) -> Tr
 
 def _gathered_bytes(job: Job, model: Model, layout: Layout, which: int) -> float:
     """Two layers' whole weights, the computed one and the next, one layer's gradients before they are shared out, and
-    the embedding or the output layer. Experts are gathered among those GPUs that hold the same ones.
+    the embedding or the output layer. Experts are gathered among those GPUs that hold the same ones. Pipeline stages
+    keep all their layers together from micro-batch to micro-batch, gradients too, but at the least.
 
-    Source: PyTorch documentation, fully_shard: a layer's parameters are gathered before it runs and freed after, and
-    the next one's are prefetched.
+    Sources: PyTorch documentation, fully_shard: a layer's parameters are gathered before it runs and freed after, and
+    the next one's are prefetched; torchtitan, `reshard_after_forward: default` is never with pipelines.
     """
     if job.sharding not in ("zero3", "fsdp") or layout.shards == 1:
         return 0.0
@@ -100,5 +101,7 @@ def _gathered_bytes(job: Job, model: Model, layout: Layout, which: int) -> float
     experts = model.expert_parameters / layout.expert_parts if layout.expert_shards > 1 else 0.0
     layer = (dense / layout.tensor + experts) / model.layers
     gradients = bytes_per_parameter(job).gradients if job.method == "full" else 0.0
+    if layout.pipeline > 1 and which:
+        return layer * model.layers / layout.pipeline * (weight_bytes(job) + gradients)
     embedding = model.vocab * model.hidden / layout.tensor * (weight_bytes(job) + gradients)
     return layer * (_GATHERED_LAYERS[which] * weight_bytes(job) + gradients) + (embedding if which else 0.0)

@@ -96,6 +96,15 @@ def test_memory_of_a_published_peak() -> None:
     assert memory.least_gb <= published_gb <= memory.most_gb
 
 
+def test_pipelines_under_fsdp_keep_their_layers_together() -> None:
+    """HW21: Llama 3.1 405B on 512 H100 as FSDP 8, tensor 8, pipeline 8 took 82.5 GiB (torchtitan, 2024-12, table 5):
+    twice and more what layers take that are put together one by one."""
+    job = Job(software="fsdp", sequence=8192, accumulation=32, sharding="fsdp", recompute="full", gradients="fp32")
+    memory = training_memory(job, MODELS["llama-3.1-405b"], Layout(tensor=8, pipeline=8, data=8), H100.driver_gb)
+    assert memory.gathered_gb > 35
+    assert memory.total_gb == pytest.approx(82.5 * 2**30 / 1e9, rel=0.35)
+
+
 def test_what_ran_without_recomputation_fits() -> None:
     """HW21, C07: Llama 3 405B on 8,192 H100, tensor 8, pipeline 16, 8,192 tokens (The Llama 3 Herd of Models, table 4
     and section 3.3.2), which counting every operation's inputs would refuse."""
