@@ -108,7 +108,8 @@ def injected(pod: Mapping[str, Any], association: Association) -> bool:
 def _of_node(launch: Launch) -> Identity:
     host = launch.world.hosts.get(launch.node)
     direct = bool(launch.pod["spec"].get("hostNetwork"))
-    if host is None or (host.hop_limit < 2 and not direct):
+    # A machine of a site's own has no role, and no metadata that would give it.
+    if host is None or not host.role or (host.hop_limit < 2 and not direct):
         raise CredentialsError('Unable to locate credentials. You can configure credentials by running "aws login".')
     return Identity(host.role)
 

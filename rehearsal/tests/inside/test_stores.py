@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from rehearsal.images import identity, s3sync, stores
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.program import Launch, Mount
 from rehearsal.tests.cloud.conftest import REGION, Cloud, cloud
+from rehearsal.tests.inside.facts import host
 
 __all__ = ["cloud"]
 
@@ -117,6 +119,13 @@ def test_an_identity_of_aws_opens_no_other_store_and_a_key_goes_before_it(
     assert copied(tmp_path, AT_SITE)[0] == ""
     with pytest.raises(identity.CredentialsError, match="InvalidAccessKeyId"):
         identity.of(launch(tmp_path, KEY, []))
+
+
+def test_a_machine_of_the_sites_own_gives_no_role_to_a_pod_in_its_network(tmp_path: Path) -> None:
+    process = launch(tmp_path, {}, [], hosts={"n": host(role="", hop_limit=1)})
+    process = replace(process, pod={**process.pod, "spec": {"hostNetwork": True}})
+    with pytest.raises(identity.CredentialsError, match="Unable to locate credentials"):
+        identity.of(process)
 
 
 def test_a_bucket_that_is_not_there_is_not_made_by_a_copy(tmp_path: Path) -> None:
