@@ -7,6 +7,8 @@ site, and lie in a file that its owner alone reads.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import json
 import os
 import secrets
@@ -38,6 +40,12 @@ class Keys:
     access: str
     secret: str = field(repr=False)
     control: str = field(repr=False)
+
+    @property
+    def store(self) -> tuple[str, str]:
+        """Id and secret of the key that the site's own object store takes, which is none of the account's."""
+        made = hmac.new(self.control.encode(), b"the site's object store", hashlib.sha256).hexdigest()
+        return made[:20].upper(), made[20:]
 
 
 def make(path: Path) -> Keys:

@@ -86,9 +86,12 @@ class Content:
     machines: Sequence[Machine] = ()
     """Racked hosts, as they stand there before the stack."""
     files: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """What lies on the file systems that hosts mount: sizes by name, by the path of the mount."""
+    """What lies on the file systems that hosts mount: sizes by name, by the path of the mount. In a store of the site's
+    own, by `s3:ENDPOINT/BUCKET`."""
     login: str = ""
     """The full key of the secret by whose value, a private key, one logs in to the hosts."""
+    store_key: Sequence[str] = ()
+    """The full keys of the two secrets by which that store lets one in: the id and the secret of its key."""
     people: Sequence[str] = ()
     """ARNs of roles and users whom the stack lets into its cluster and does not make."""
     secrets: Mapping[str, str] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from rehearsal.images.stores import volume
 from rehearsal.particulars import Content, Held, Reserved, Stored, region
 from rehearsed import machines, preset
 
@@ -58,7 +59,7 @@ def content(text: str) -> Content:
     booked = (Reserved(each.id, each.order(now), each.words) for each in blocks(text))
     declared = {bucket.name: bucket for bucket in sources(text)}
     racked = machines.machines(text)
-    named = {each.bucket: Held(each.bucket, owner=STRANGER) for each in objects(text)}
+    named = {} if racked else {each.bucket: Held(each.bucket, owner=STRANGER) for each in objects(text)}
     there = tuple(each for each in objects(text) if each.bucket in declared)
     return Content(
         region(text),
@@ -71,9 +72,24 @@ def content(text: str) -> Content:
         secrets=secrets(text),
         images=images(text),
         machines=racked,
-        files=machines.files(text),
+        files={**machines.files(text), **stored(text)},
         login=machines.LOGIN if racked else "",
+        store_key=machines.STORE_KEY if racked else (),
     )
+
+
+def stored(text: str) -> dict[str, dict[str, int]]:
+    """What lies in the store of the site, by its buckets: the stack's own, which is empty, and those of what it reads.
+
+    Nothing where the stack file names no store, and in Ceph's, which the stack itself makes, nothing yet.
+    """
+    store = _section(_section(_section(yaml.safe_load(text), "config"), "gpucluster:inventory"), "objectStore")
+    if "endpoint" not in store:
+        return {}
+    found: dict[str, dict[str, int]] = {str(store.get("bucket")): {}}
+    for each in objects(text):
+        found.setdefault(each.bucket, {})[each.key] = len(each.body) if each.size is None else each.size
+    return {volume(str(store["endpoint"]).rstrip("/"), name): files for name, files in found.items()}
 
 
 def images(text: str) -> dict[str, str]:

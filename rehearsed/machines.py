@@ -20,6 +20,7 @@ from rehearsal.metal.machine import Card, Drive, Gpu, Machine
 
 PROJECT = "gpucluster"
 LOGIN = f"{PROJECT}:sshKey"
+STORE_KEY = (f"{PROJECT}:objectStoreKeyId", f"{PROJECT}:objectStoreKey")
 SECRETS = ("sshKey", "clusterKey", "objectStoreKeyId", "objectStoreKey")
 SHARED = "/mnt/shared"
 """Where the program has its nodes mount what they share."""

@@ -11,9 +11,7 @@ import posixpath
 import re
 from string import Template
 
-from botocore.exceptions import ClientError
-
-from rehearsal.images import awscli, identity, s3sync
+from rehearsal.images import awscli, objects, s3sync
 from rehearsal.kubelet.program import TIME_SCALE, Launch, Mount, Program
 
 DIRECTORY = "CHECKPOINT_DIR"
@@ -127,35 +125,15 @@ def copied(launch: Launch) -> list[str]:
         return [f"no directory of {directory} holds {MANIFEST} yet, so there is nothing whole to copy"]
     save = f"{mount.inside(directory)}/{newest}"
     names = [posixpath.relpath(name, save) for name in launch.world.contents.under(mount.volume, save)]
-    who, lines = identity.of(launch), []
+    reached, lines = objects.reached(launch), []
     for verb, target in uploads:
         place = Template(target).safe_substitute(launch.env, newest=newest)
         bucket, _, key = place.removeprefix("s3://").partition("/")
-        if key_arn := _key(launch, bucket):
-            awscli.allowed(launch, who, "PutObject", "kms:GenerateDataKey", key_arn)
         chosen = [name for name in names if (name == MANIFEST) == (verb == "cp")]
-        for name in chosen:
-            whole = key if verb == "cp" else f"{key}/{name}"
-            awscli.allowed(launch, who, "PutObject", "s3:PutObject", f"arn:aws:s3:::{bucket}/{whole}")
-            try:
-                launch.world.aws.s3.put_object(Bucket=bucket, Key=whole, Body=b"")
-            except ClientError as error:
-                raise awscli.CommandError(f"upload failed: {directory}/{newest}/{name} to {place} {error}") from error
+        whole = {key if verb == "cp" else f"{key}/{name}": f"{directory}/{newest}/{name}" for name in chosen}
+        reached.put(bucket, whole)
         lines.append(f"upload: {directory}/{newest} to {place}: {len(chosen)} objects")
     return lines
-
-
-def _key(launch: Launch, bucket: str) -> str | None:
-    """The customer's KMS key that a bucket encrypts with: who puts an object needs kms:GenerateDataKey on it.
-
-    Source: S3 user guide, "Using server-side encryption with AWS KMS keys", permissions.
-    """
-    try:
-        told = launch.world.aws.s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]
-    except ClientError as error:
-        raise awscli.CommandError(f"upload failed: s3://{bucket} {error}") from error
-    own = told["Rules"][0]["ApplyServerSideEncryptionByDefault"].get("KMSMasterKeyID") or ""
-    return own if ":key/" in own else None
 
 
 def _newest(launch: Launch, mount: Mount, directory: str) -> str | None:

@@ -83,6 +83,7 @@ class Inside:
             allotted=Allotted(),
             orders=orders.Orders(cluster.directory / orders.FILE),
             stores=stores,
+            store_key=account.keys.store,
         )
         self._network = Network(self.world, (places.LOOPBACK, cluster.port))
         self._kubelet = Kubelet(self.world)

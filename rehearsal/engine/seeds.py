@@ -5,7 +5,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from rehearsal.images.s3sync import SIZE
+from rehearsal.images.objects import SIZE
 from rehearsal.particulars import Stored
 
 ACCOUNT = "x-moto-account-id"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from rehearsal import particulars, places
+from rehearsal import keys, particulars, places
 from rehearsal.engine import stackfile
 from rehearsal.engine.home import Home, allow_profile
 from rehearsal.engine.run import Engine
@@ -39,30 +39,34 @@ def open_workspace(site: places.SiteDirectory, home: Home, root: Path, stack: st
     if not keeper.exists():
         (scratch / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
         keeper.ask("stack", "init", stack, "--no-select")
-    keys = [secret.key for secret in stackfile.find_secrets(text, declared)]
-    sealed, salt = _generate(keeper, scratch / f"Pulumi.{stack}.yaml", keys, _given(site, program.account(text).login))
+    replaced = [secret.key for secret in stackfile.find_secrets(text, declared)]
+    sealed, salt = _generate(keeper, scratch / f"Pulumi.{stack}.yaml", replaced, given(site, program.account(text)))
     copy = site.stacks / f"Pulumi.{stack}.yaml"
     places.write(copy, stackfile.private_copy(text, sealed, declared, salt))
-    return Workspace(Engine(home.pulumi, home.env, root, stack, site.logs, copy), tuple(keys))
+    return Workspace(Engine(home.pulumi, home.env, root, stack, site.logs, copy), tuple(replaced))
 
 
-def _given(site: places.SiteDirectory, login: str) -> dict[str, str]:
-    """Secrets that cannot be just anything: the private key by which the site's hosts let somebody in."""
-    return {login: person(site.hall).private.read_text()} if login else {}
+def given(site: places.SiteDirectory, content: particulars.Content) -> dict[str, str]:
+    """Secrets that cannot be just anything: the private key by which the site's hosts let somebody in, and the key of
+    its object store.
+    """
+    login = {content.login: person(site.hall).private.read_text()} if content.login else {}
+    stored = zip(content.store_key, keys.read(site.keys).store, strict=True) if content.store_key else ()
+    return {**login, **dict(stored)}
 
 
-def _generate(keeper: Engine, file: Path, keys: list[str], given: Mapping[str, str]) -> tuple[dict[str, str], str]:
+def _generate(keeper: Engine, file: Path, wanted: list[str], given: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """Ciphertexts of a given or generated value for each key, and the salt; values go to the CLI over stdin, never in
     argv.
     """
     sealed, salt = _sealed(file)
-    missing = [key for key in keys if _label(key) not in sealed]
+    missing = [key for key in wanted if _label(key) not in sealed]
     for key in missing:
         value = given.get(key) or secrets.token_urlsafe(24)
         keeper.ask("config", "set", "--secret", "--stack", keeper.stack, _label(key), stdin=value)
     if missing:
         sealed, salt = _sealed(file)
-    return {key: sealed[_label(key)] for key in keys}, salt
+    return {key: sealed[_label(key)] for key in wanted}, salt
 
 
 def _label(key: str) -> str:

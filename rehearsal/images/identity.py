@@ -1,10 +1,15 @@
-"""Which AWS identity a process in a pod has, and what it may do."""
+"""Which AWS identity a process in a pod has, and what it may do.
+
+The order in which an SDK looks for credentials: botocore, credentials.py, `create_credential_resolver` (environment,
+then what files name, then container, then instance), which AWS CLI user guide, "Configuration settings and precedence",
+says in words. No image that is played has files of credentials.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -36,8 +41,33 @@ class Identity:
         return f"arn:aws:sts::{account}:assumed-role/{role_name(self.arn)}/eks"
 
 
+@dataclass(frozen=True)
+class Key:
+    """An access key that lies in a process' environment."""
+
+    id: str
+    secret: str = field(repr=False)
+
+
+def key(launch: Launch) -> Key | None:
+    """The key in the environment, where SDKs look first; None if they look further.
+
+    Source: botocore, credentials.py, `EnvProvider` (an empty id is none; an id without a secret is an error). Raises
+    CredentialsError.
+    """
+    found, secret = launch.env.get("AWS_ACCESS_KEY_ID"), launch.env.get("AWS_SECRET_ACCESS_KEY")
+    if not found:
+        return None
+    if not secret:
+        raise CredentialsError("Partial credentials found in env, missing: AWS_SECRET_ACCESS_KEY")
+    return Key(found, secret)
+
+
 def of(launch: Launch) -> Identity:
-    """Pod identity if the service account has an association, else the node's role where pods reach its metadata.
+    """The role that AWS takes the process for, if it has one.
+
+    A key in its environment goes first, and AWS has none that pods know: users of IAM are people. Then comes pod
+    identity if the service account has an association, else the node's role where pods reach its metadata.
 
     Source: EKS user guide, "Learn how EKS Pod Identity grants pods access" (agent on the node, trust for
     pods.eks.amazonaws.com with sts:AssumeRole and sts:TagSession), "Grant Pods access to AWS resources based on tags"
@@ -45,6 +75,8 @@ def of(launch: Launch) -> Identity:
     limit of 1 keeps pods away from it). Raises CredentialsError.
     """
     world = launch.world
+    if key(launch) is not None:
+        raise CredentialsError("InvalidAccessKeyId: The AWS Access Key Id you provided does not exist in our records.")
     found = world.aws.pod_identity(world.cluster, launch.namespace, launch.service_account)
     if found is None or not injected(launch.pod, found):
         return _of_node(launch)
@@ -76,7 +108,8 @@ def injected(pod: Mapping[str, Any], association: Association) -> bool:
 def _of_node(launch: Launch) -> Identity:
     host = launch.world.hosts.get(launch.node)
     direct = bool(launch.pod["spec"].get("hostNetwork"))
-    if host is None or (host.hop_limit < 2 and not direct):
+    # A machine of a site's own has no role, and no metadata that would give it.
+    if host is None or not host.role or (host.hop_limit < 2 and not direct):
         raise CredentialsError('Unable to locate credentials. You can configure credentials by running "aws login".')
     return Identity(host.role)
 

@@ -10,18 +10,12 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from botocore.exceptions import ClientError
-
-from rehearsal.images import awscli, identity
+from rehearsal.images import awscli, identity, objects
 from rehearsal.kubelet.program import TIME_SCALE, Ends, Exit, Launch, Program
 
 REPOSITORY = r"(.*/)?(aws-cli|awscli)(/.*)?"
 START_SECONDS = 5.0
-SIZE = "rehearsed-bytes"
-"""Metadata of an object whose body stands for one of so many bytes."""
-
 Uploads = Callable[[Launch], list[str]]
 """Does what a command line uploads; a line of the log for each. May raise CommandError and CredentialsError."""
 
@@ -75,10 +69,7 @@ def listings(argv: Sequence[str]) -> list[Listing]:
 
 
 def _look(launch: Launch, listing: Listing) -> None:
-    who = identity.of(launch)
-    found = _listed(launch, Copy(listing.bucket, listing.prefix, ""))
-    awscli.allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{listing.bucket}")
-    if not found:
+    if not objects.reached(launch).listed(listing.bucket, listing.prefix):
         raise awscli.CommandError(listing.otherwise)
 
 
@@ -96,14 +87,11 @@ def downloads(argv: Sequence[str]) -> list[Copy]:
 
 
 def _download(launch: Launch, copy: Copy) -> str:
-    who = identity.of(launch)
-    objects = _listed(launch, copy)
-    awscli.allowed(launch, who, "ListObjectsV2", "s3:ListBucket", f"arn:aws:s3:::{copy.bucket}")
-    if not objects:
+    reached = objects.reached(launch)
+    names = reached.listed(copy.bucket, copy.prefix)
+    if not names:
         return f"nothing lies under s3://{copy.bucket}/{copy.prefix}: nothing is copied, which is no error"
-    awscli.allowed(launch, who, "GetObject", "s3:GetObject", f"arn:aws:s3:::{copy.bucket}/{objects[0]['Key']}")
-    for key_arn in _keys(launch, copy, objects):
-        awscli.allowed(launch, who, "GetObject", "kms:Decrypt", key_arn)
+    sizes = reached.read(copy.bucket, names, copy.target)
     mount = launch.mount_of(copy.target)
     if mount is None:
         return f"copied into {copy.target}, which is on no volume: it is gone with the container"
@@ -111,39 +99,8 @@ def _download(launch: Launch, copy: Copy) -> str:
         raise awscli.CommandError(f"[Errno 30] Read-only file system: '{copy.target}'")
     root = copy.prefix.rstrip("/")
     files = {
-        posixpath.join(mount.inside(copy.target) or "", each["Key"][len(root) :].lstrip("/")): _size(launch, copy, each)
-        for each in objects
+        posixpath.join(mount.inside(copy.target) or "", name[len(root) :].lstrip("/")): size
+        for name, size in sizes.items()
     }
     launch.world.contents.add(mount.volume, files)
     return f"download: s3://{copy.bucket}/{copy.prefix} to {copy.target}: {len(files)} objects"
-
-
-def _size(launch: Launch, copy: Copy, listed: dict[str, Any]) -> int:
-    told = launch.world.aws.s3.head_object(Bucket=copy.bucket, Key=listed["Key"])["Metadata"]
-    return int(told.get(SIZE, listed["Size"]))
-
-
-def _keys(launch: Launch, copy: Copy, objects: Sequence[dict[str, Any]]) -> list[str]:
-    """The KMS keys that the objects are encrypted with; raises CommandError with S3's words where one is of no use.
-
-    Source: S3 user guide, "Using server-side encryption with AWS KMS keys": who gets an object needs kms:Decrypt on the
-    key it was encrypted with, which HEAD and GET name.
-    """
-    found: dict[str, None] = {}
-    for each in objects:
-        try:
-            told = launch.world.aws.s3.get_object(Bucket=copy.bucket, Key=each["Key"])
-        except ClientError as error:
-            place = f"s3://{copy.bucket}/{each['Key']}"
-            raise awscli.CommandError(f"download failed: {place} to {copy.target} {error}") from error
-        if told.get("ServerSideEncryption") == "aws:kms" and ":key/" in (told.get("SSEKMSKeyId") or ""):
-            found[told["SSEKMSKeyId"]] = None
-    return list(found)
-
-
-def _listed(launch: Launch, copy: Copy) -> list[dict[str, Any]]:
-    try:
-        pages = launch.world.aws.s3.get_paginator("list_objects_v2").paginate(Bucket=copy.bucket, Prefix=copy.prefix)
-        return [each for page in pages for each in page.get("Contents", []) if not each["Key"].endswith("/")]
-    except ClientError as error:
-        raise awscli.CommandError(f"fatal error: {error}") from error

@@ -7,14 +7,16 @@ import posixpath
 import threading
 from pathlib import Path
 
-KEPT = ("csi:", "local:")
+BUCKETS = "s3:"
+KEPT = ("csi:", "local:", BUCKETS)
 
 
 class Contents:
     """Files by volume key. Volumes of file systems and disks are remembered in a file, as they outlive pods.
 
-    Keys: `csi:<driver>:<file system or disk id>`, `pod:<uid>:<volume>`, `host:<node>:<path>`, and `local:<path>`
-    of what machines mount by themselves, each of them the same.
+    Keys: `csi:<driver>:<file system or disk id>`, `pod:<uid>:<volume>`, `host:<node>:<path>`, `local:<path>`
+    of what machines mount by themselves, each of them the same, and `s3:<endpoint>/<bucket>` of a store that is not
+    AWS'.
     """
 
     def __init__(self, record: Path) -> None:
@@ -47,6 +49,11 @@ class Contents:
         with self._lock:
             held = self._files.get(volume, {})
             return {name: size for name, size in held.items() if clean in ("", name) or name.startswith(clean + "/")}
+
+    def volumes(self, prefix: str) -> list[str]:
+        """The keys that begin so, of empty volumes too."""
+        with self._lock:
+            return [volume for volume in self._files if volume.startswith(prefix)]
 
     def forget(self, prefix: str) -> None:
         """Drops the volumes whose key begins so: a pod or a node has gone."""

@@ -123,6 +123,8 @@ class World:
     orders: Orders
     stores: Mapping[str, Informer]
     attached: Attachments = field(default_factory=Attachments)
+    store_key: tuple[str, str] = field(default=("", ""), repr=False)
+    """Id and secret of the key that the site's own object store takes."""
 
     def find(self, store: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
         """An object from the local copies ("configmaps", "nodes", ...)."""

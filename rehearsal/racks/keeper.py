@@ -23,6 +23,7 @@ from rehearsal.cluster.control_plane import ControlPlane
 from rehearsal.eks.controller import Controller
 from rehearsal.eks.inside import Inside
 from rehearsal.keys import Account
+from rehearsal.kubelet.contents import BUCKETS
 from rehearsal.kubelet.images import Images
 from rehearsal.kubelet.world import World
 from rehearsal.metal.cluster import Cluster, Plane
@@ -50,7 +51,8 @@ LOOK_SECONDS = 0.1
 
 def place(site: SiteDirectory, machines: Sequence[Machine], files: Mapping[str, Mapping[str, int]]) -> None:
     """Have machines racked, and return when they have booted. `files` are sizes by name, of each path that they mount,
-    or of each volume that pods mount (`csi:...`, as `rehearsal.kubelet.volumes.volume_key` has it).
+    of each volume that pods mount (`csi:...`, as `rehearsal.kubelet.volumes.volume_key` has it), or of each bucket of
+    the site's store (`s3:ENDPOINT/BUCKET`).
 
     Raises StartError with what stood in the way.
     """
@@ -177,10 +179,11 @@ class HallKeeper:
             log.info("%d machines booted after %.1f s", len(fresh), time.monotonic() - begun)
 
     def _lay(self) -> None:
-        """What lies on file systems that the machines mount was there before they did."""
+        """What lies on file systems that the machines mount, and in the site's store, was there before they were."""
         if self._inside is not None:
             for path, files in self._files.items():
-                self._inside.world.contents.add(path if path.startswith("csi:") else f"local:{path}", dict(files))
+                volume = path if path.startswith(("csi:", BUCKETS)) else f"local:{path}"
+                self._inside.world.contents.add(volume, dict(files))
 
     # -- what the machines' kubeadm asks for
 

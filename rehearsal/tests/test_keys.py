@@ -15,6 +15,7 @@ def test_keys_are_made_once_for_the_owner_alone_and_differ_between_sites(tmp_pat
     assert keys.make(tmp_path / "one") == keys.read(tmp_path / "one") == made
     other = keys.make(tmp_path / "two")
     assert {made.access, made.secret, made.control}.isdisjoint({other.access, other.secret, other.control})
+    assert set(made.store).isdisjoint({made.access, made.secret, made.control, *other.store})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
 
 

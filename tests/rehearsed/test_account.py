@@ -163,3 +163,26 @@ def test_only_what_the_stack_file_declares_is_the_accounts_own_lf03() -> None:
     assert held["lent"].key_arn == "arn:aws:kms:us-east-2:210210210210:key/1-2"
     assert (held["named"].owner, held["named"].shared) == (account.STRANGER, False)
     assert {each.bucket for each in account.content(SOURCES).objects} == {"own", "lent"}
+
+
+RACKED = """
+config:
+  gpucluster:platform: {kind: metal, site: hall-1}
+  gpucluster:pools: [{name: system, role: system, server: Lab box, count: 1}]
+  gpucluster:inventory:
+    objectStore: {endpoint: "https://s3.hall.net/", bucket: saves, cidrs: [198.18.7.0/28]}
+    hosts:
+      - {pool: system, name: a, address: 10.0.0.9, bmc: 10.0.1.9, hostKeys: [ssh-ed25519 AAAA], serials: [SN1]}
+  gpucluster:serving: {services: [{weights: s3://models/llama, model: llama-3.2-1b}]}
+"""
+
+
+def test_at_a_site_what_is_read_lies_in_the_sites_store_with_the_stacks_own_bucket() -> None:
+    """AWS has nothing of it, and the store lets in the key that the stack is told."""
+    found = account.content(RACKED)
+    assert (list(found.buckets), list(found.objects)) == ([], [])
+    own, models = found.files["s3:https://s3.hall.net/saves"], found.files["s3:https://s3.hall.net/models"]
+    assert (own, models["llama/config.json"]) == ({}, len(account.FILES["config.json"]))
+    assert sum(models[f"llama/{name}"] for name in account.WEIGHTS) == account.BYTES["llama-3.2-1b"]
+    assert found.store_key == ("gpucluster:objectStoreKeyId", "gpucluster:objectStoreKey")
+    assert account.content(SOURCES).store_key == ()

@@ -192,10 +192,13 @@ class Aws:
         return self.iam.get_policy_version(PolicyArn=arn, VersionId=version)["PolicyVersion"]["Document"]
 
     def pod_identity(self, cluster: str, namespace: str, service_account: str) -> Association | None:
-        """What a pod identity association gives to a service account, if it has one."""
-        listed = self.eks.list_pod_identity_associations(
-            clusterName=cluster, namespace=namespace, serviceAccount=service_account
-        )["associations"]
+        """What a pod identity association gives to a service account, if it has one: in a cluster of EKS' alone."""
+        try:
+            listed = self.eks.list_pod_identity_associations(
+                clusterName=cluster, namespace=namespace, serviceAccount=service_account
+            )["associations"]
+        except self.eks.exceptions.ResourceNotFoundException:
+            return None
         if not listed:
             return None
         found = self.eks.describe_pod_identity_association(
