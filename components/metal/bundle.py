@@ -72,8 +72,7 @@ def header(variables: Mapping[str, str]) -> str:
 
 def bundle(variables: Mapping[str, str], concerns: Sequence[str]) -> str:
     """The text. `GENERATION` is the hash of all else in it: an older text that is undone later finds it superseded."""
-    parts = [header(variables), script(_LIBRARY), *(script(each) for each in concerns)]
     call = f"run_concerns {' '.join(concerns)}\n"
-    generation = hashlib.sha256("".join((*parts, call)).encode()).hexdigest()[:16]
-    begin = f"GPUCLUSTER_ACTION=${{1:-apply}}\n{header({'GENERATION': generation})}"
-    return "\n".join((begin, *parts, call))
+    rest = "\n".join((header(variables), script(_LIBRARY), *(script(each) for each in concerns), call))
+    generation = hashlib.sha256(rest.encode()).hexdigest()[:16]
+    return f"GPUCLUSTER_ACTION=${{1:-apply}}\n{header({'GENERATION': generation})}\n{rest}"

@@ -58,7 +58,7 @@ def looked_at(make: Make) -> tuple[dict[str, Any], dict[str, list[str]]]:
             case _:
                 seen[path] = value
 
-    def watched(opts: Options) -> pulumi.ComponentResource:
+    def watched(opts: Options) -> pulumi.Resource:
         component = make(opts)
         for kind in type(component).__mro__:
             for name in vars(kind).get("__annotations__", {}):

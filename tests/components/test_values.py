@@ -7,7 +7,6 @@ value says in both places that it is meant.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,10 @@ from components.aws.devices import GPU_OPERATOR_VALUES, efa_plugin_values
 from components.aws.karpenter import karpenter_values
 from components.aws.user_data import MirrorLogin, login_script, lustre_script
 from components.gateway.cert_manager import cert_manager_values
+from components.gateway.definitions import definitions
 from components.gateway.traefik import TraefikArgs, traefik_values
 from components.metal import devices as metal
-from components.metal import kube_vip, kubeadm, kubelet, object_store
+from components.metal import kube_vip, kubeadm, kubelet, object_store, pod_ports, secrets
 from components.metal.cilium import cilium_values
 from components.metal.local_volumes import provisioner_values
 from components.metal.rook import driver_values, operator_values
@@ -32,8 +32,9 @@ from components.platform.external_secrets import external_secrets_values
 from components.platform.gpu_operator import gpu_operator_values
 from components.platform.image_signatures import kyverno_values
 from components.platform.metrics_server import metrics_server_values
+from components.platform.network_rules import internet
 from components.platform.pods import PodShape
-from components.platform.taints import Taint, pool_labels, pool_taints
+from components.platform.taints import Taint, label_value, pool_labels, pool_taints
 from components.platform.volcano import volcano_values
 from components.serving.arguments import compiled_path
 from components.serving.door import beside
@@ -55,14 +56,19 @@ TRAEFIK = TraefikArgs(
     leave_seconds=17,
     drain_seconds=190,
 )
-POLICY = partial(
-    metal.nic_cluster_policy,
-    metal.shared_cards(["1023", "1021"], {"repository": "nvcr.io/mellanox", "version": "network-operator-v26"}),
-    tolerations=TAINTS,
-    driver="container",
-    doca="doca-3",
-    repository="nvcr.io/mellanox",
-)
+OPERAND = {"repository": "nvcr.io/mellanox", "version": "network-operator-v26"}
+
+
+def policy() -> dict[str, Any]:
+    """What the Network Operator makes of shared cards and of drivers in containers."""
+    return metal.nic_cluster_policy(
+        metal.shared_cards(["1023", "1021"], OPERAND),
+        tolerations=TAINTS,
+        driver="container",
+        doca="doca-3",
+        repository="nvcr.io/mellanox",
+    )
+
 
 CLUSTER = kubeadm.ClusterSpec(
     name="hall",
@@ -82,6 +88,12 @@ NODE = kubeadm.NodeSpec(
 KUBELET = kubelet.KubeletSpec(
     max_pods=111, reserved_cpu_millicores=222, reserved_memory_mib=333, eviction_mib=444, grace_s=555, gpus=True
 )
+
+
+KEY = "0123456789abcdef" * 4
+"""Of a cluster: secrets that another version derives otherwise open nothing that is there."""
+
+PORTS = [["0000:1b:00.0", "0000:1a:00.0"], ["0000:2a:00.0"]]
 
 
 def store() -> Mapping[str, Any]:
@@ -117,6 +129,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "fluent-bit": lambda: fluent_bit_values(
         "writer", "[OUTPUT]", Request(cpu_millicores=70, memory_mib=90), every_s=45, audit="/audit/*.log"
     ),
+    "gateway-definitions": lambda: definitions("v1.4.1", {"gateways": "ab12", "httproutes": "cd34"}, "kubectl:1"),
     "gpu-operator": lambda: gpu_operator_values(
         TAINTS, GPU_OPERATOR_VALUES, counters="counted", scrape_s=45, slices=True, turns={"four": 4, "two": 2}
     ),
@@ -124,6 +137,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "gpu-operator-with-storage": lambda: metal.gpu_operator_values("container", infiniband=False, gds=True),
     "gpu-operator-with-drivers": lambda: metal.gpu_operator_values("container", infiniband=True),
     "infiniband": lambda: asdict(metal.rdma_network({"NCCL_IB_HCA": "=card"})),
+    "internet": lambda: asdict(internet((443, 8443))),
     "kube-vip": lambda: read(kube_vip.manifest("vip:1", address="10.0.0.250", interface="bond0", first=True)),
     "kubeadm-audit": lambda: read(kubeadm.audit()),
     "kubeadm-encryption": lambda: read(kubeadm.encryption("hush")),
@@ -133,18 +147,31 @@ VALUES: dict[str, Callable[[], Any]] = {
     "kubelet": lambda: read(kubelet.patch(KUBELET)),
     "karpenter": lambda: karpenter_values("maker", "events", "prod-1", cpu_millicores=350, memory_mib=700),
     "kyverno": lambda: kyverno_values("reader", ["one", "two"], replicas=3, cpu_millicores=170, memory_mib=390),
+    "label-of-any-words": lambda: label_value(f"-S/N {'x' * 60}"),
     "local-volumes": lambda: provisioner_values("/mnt/fast", {"pool": "fast"}),
     "lustre-over-efa": lambda: lustre_script(8).replace(OWN_SCRIPT, "[its script]\n"),
     "login-at-the-mirror": lambda: login_script(LOGIN).replace(LOGIN_SCRIPT, "[its script]\n"),
     "metrics-server": lambda: metrics_server_values(140),
     "network-operator": lambda: metal.network_operator_values(TAINTS),
-    "network-operator-policy": POLICY,
+    "network-operator-policy": policy,
     "object-store": lambda: {name: getattr(each, "secret_key_ref", each) for name, each in store().items()},
     "object-store-of-pipelines": lambda: pipelines_store(store()).key(),
+    "ports-addresses": lambda: pod_ports.address_pool("10.9.0.0/24", 5),
+    "ports-as-functions": lambda: [pod_ports.function_policy(1, 6, infiniband=each) for each in (True, False)],
+    "ports-as-functions-network": lambda: pod_ports.function_network(1, "runs"),
+    "ports-as-functions-operator": lambda: pod_ports.sriov_values({"operator": "sriov-network-operator:1"}),
+    "ports-as-they-are": lambda: pod_ports.port_plugin(PORTS, OPERAND),
+    "ports-attached": lambda: pod_ports.secondary_networks(OPERAND),
+    "ports-of-a-pod": lambda: asdict(pod_ports.own_ports_network(2, 3, {"NCCL_IB_HCA": "=card"})),
     "prometheus-adapter": lambda: adapter_values("http://there:9091", 45),
     "pool-labels": lambda: pool_labels("chats", "inference"),
     "pool-taints": lambda: [asdict(each) for each in pool_taints("chats", "inference", gpus=1)],
     "rook-ceph": operator_values,
+    "secrets-of-a-cluster": lambda: {
+        "encryption": secrets.encryption_key(KEY),
+        "certificates": secrets.certificate_key(KEY),
+        "tokens": [secrets.join_token(KEY, "gpu-7", serial) for serial in ("JQ7K02", None)],
+    },
     "service-keys-from-outside": lambda: templates(["first", "second"]),
     "smoke-questions": lambda: questions([f"{'m' * 51}-b"]),
     "traefik": lambda: traefik_values(TRAEFIK),

@@ -28,7 +28,10 @@ from components.gateway.sign_in import SignIn
 from components.kubeflow.experiment import Experiment, Stopping
 from components.kubeflow.pipeline_run import PipelineRun, PipelineRunArgs
 from components.metal import object_store
+from components.metal.ceph import Ceph
+from components.metal.ceph_specs import CephSpec
 from components.metal.credentials import Credentials, CredentialsArgs
+from components.metal.etcd_snapshots import EtcdSnapshots
 from components.metal.host import Host
 from components.metal.pool import Pool
 from components.monitoring.alerting import Mail, Receiver
@@ -97,6 +100,7 @@ from tests.components.samples import (
     triton_args,
     weights_args,
 )
+from tests.components.samples.metal import ceph_args, etcd_snapshots_args
 
 ADMIN = "arn:aws-us-gov:iam::123456789012:role/ops/On-Call"
 OWN_TAINT = Taint(key="gpucluster/pool", value="serving", effect="NoExecute")
@@ -123,6 +127,19 @@ RECEIVERS = [
         mail=Mail(to="desk@example.com", sender="gpus@example.com", server="mail.example.com:587", username="gpus"),
     ),
 ]
+CEPH_IN_COPIES = CephSpec(
+    image="quay.io/ceph/ceph:v20.2.5",
+    disks={"osd-1": ["/dev/disk/by-path/c"]},
+    copies=1,
+    erasure=None,
+    failure_domain="host",
+    monitors=1,
+    osd_memory_gib=4,
+    public_cidr=None,
+    cluster_cidr=None,
+    labels={},
+    tolerations=[],
+)
 
 
 def granted() -> pulumi.Output[str]:
@@ -687,5 +704,32 @@ VARIANTS: Mapping[str, Make] = {
         "sample",
         CredentialsArgs(login=replace(LOGIN, user="root"), address="10.20.0.11", host_key=HOST_KEY, after=[done()]),
         opts,
+    ),
+    "chart-from-a-registry": lambda opts: Chart(
+        "sample",
+        ChartArgs(
+            source=ChartSource(name="kueue", version="0.14.0", repository="oci://registry.k8s.io/kueue/charts"),
+            namespace="queues",
+        ),
+        opts,
+    ),
+    "chart-of-a-package": lambda opts: Chart(
+        "sample",
+        ChartArgs(
+            source=ChartSource(
+                name="volcano",
+                version="1.2.3",
+                repository="https://charts",
+                images={"image": {"registry": "mirror.example.com"}},
+                package="/charts/volcano-1.2.3.tgz",
+            ),
+            namespace="volcano",
+            values={"image": {"registry": "docker.io", "tag": "v1"}},
+        ),
+        opts,
+    ),
+    "ceph-in-copies": lambda opts: Ceph("sample", ceph_args(spec=CEPH_IN_COPIES, objects=None), opts),
+    "etcd-snapshots-of-a-store": lambda opts: EtcdSnapshots(
+        "sample", etcd_snapshots_args(copier=object_store.client("aws:3", "https://s3.example.com")), opts
     ),
 }

@@ -13,7 +13,7 @@ from components.storage.aws_cli import AwsCli
 from tests.graph.harness import Recorded, record
 
 Options = pulumi.ResourceOptions
-Make = Callable[[Options], pulumi.ComponentResource]
+Make = Callable[[Options], pulumi.Resource]
 CLI = AwsCli(image="aws-cli:2")
 
 _current: dict[str, pulumi.ProviderResource] = {}

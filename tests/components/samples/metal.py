@@ -85,6 +85,18 @@ def ceph_args(**changes: Any) -> CephArgs:
     return CephArgs(**{**known, **changes})
 
 
+def etcd_snapshots_args(**changes: Any) -> EtcdSnapshotsArgs:
+    """Arguments of what copies snapshots to an object store."""
+    known: dict[str, Any] = {
+        "image": "registry.k8s.io/etcd:3.6.8-0",
+        "copier": AwsCli(image="aws:2", env={"AWS_ENDPOINT_URL": "https://s3.example.com"}),
+        "granted": "object-store",
+        "uri": "s3://bucket/etcd",
+        "every_seconds": 6 * 3600,
+    }
+    return EtcdSnapshotsArgs(**{**known, **changes})
+
+
 SAMPLES: Mapping[str, Make] = {
     "host": lambda opts: Host("sample", host_args(), opts),
     "machines": lambda opts: Pool("sample", machines_args(), opts),
@@ -94,17 +106,7 @@ SAMPLES: Mapping[str, Make] = {
         opts,
     ),
     "local-volumes": lambda opts: LocalVolumes("sample", LocalVolumesArgs(provisioner=done()), opts),
-    "etcd-snapshots": lambda opts: EtcdSnapshots(
-        "sample",
-        EtcdSnapshotsArgs(
-            image="registry.k8s.io/etcd:3.6.8-0",
-            copier=AwsCli(image="aws:2", env={"AWS_ENDPOINT_URL": "https://s3.example.com"}),
-            granted="object-store",
-            uri="s3://bucket/etcd",
-            every_seconds=6 * 3600,
-        ),
-        opts,
-    ),
+    "etcd-snapshots": lambda opts: EtcdSnapshots("sample", etcd_snapshots_args(), opts),
     "ceph": lambda opts: Ceph("sample", ceph_args(), opts),
     "store-key": lambda opts: StoreKey(
         "sample", StoreKeyArgs(namespace="training", key_id="AKIAEXAMPLE", key="not-a-secret"), opts
