@@ -8,24 +8,22 @@ import argparse
 import ast
 import contextlib
 import functools
+import gc
 import io
 import json
-import math
 import os
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.mutants import reasons
-from tests.mutants.breaking import SURVIVED, WITHOUT_EFFECT, fate
-from tests.mutants.coverage import BrokenSuiteError, Ran, covered
-from tests.mutants.forks import each_forked
-from tests.mutants.killers import Killers
+from tests.mutants.coverage import BrokenSuiteError, Ran, covered, imported
 from tests.mutants.points import Mutant, files, mutants
+from tests.mutants.trial import Trial
 
 PROGRAM = ("stacks", "components")
 TESTS = ("tests/components", "tests/stacks", "tests/graph")
@@ -37,9 +35,7 @@ NOT_KILLERS = (
 """Tests that notice that something is different, and not that it is wrong; and one that asks of twenty stacks, slowly,
 what tests/graph asks of the shipped ones."""
 
-LEAST_SECONDS, TIMES = 60, 10
-"""How long a mutant's tests may take: at least so many seconds, and so many times what they take without it."""
-
+ALONE = "of the processor that a mutant has for itself, before it is tried with all others of its file (default: 8)"
 PATIENCE = "of the processor, after which a mutant counts as a survivor, whatever its other tests would say"
 
 
@@ -54,7 +50,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="try N of each path's mutants, drawn by chance")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default: 1)")
     parser.add_argument("--again", action="store_true", help="try what survived the last time, with other tests")
-    parser.add_argument("--patience", type=float, default=math.inf, metavar="SECONDS", help=PATIENCE)
+    parser.add_argument("--alone", type=float, default=8, metavar="SECONDS", help=ALONE)
+    parser.add_argument("--patience", type=float, metavar="SECONDS", help=PATIENCE)
     options = parser.parse_args(words)
     os.chdir(options.root)
     sys.path.insert(0, os.fspath(options.root))
@@ -76,7 +73,8 @@ class _Run:
         self._out = sys.stdout
         self._root, self._program, self._jobs = options.root, options.program, options.jobs
         self._again = options.again
-        self._sample, self._seed, self._patience = options.sample, options.seed, options.patience
+        self._sample, self._seed = options.sample, options.seed
+        self._alone, self._patience = options.alone, options.patience
         self._cache = self._root / "build" / "mutants"
         self._lived = self._cache / "lived.json"
         self._places = {path: list(files(self._root, path)) for path in options.paths or self._program}
@@ -97,33 +95,19 @@ class _Run:
         return True
 
     def _judge(self, items: dict[str, pytest.Item], known: Sequence[Ran], packages: Sequence[str]) -> int:
-        survivors, tried, killers = [], [], Killers(self._cache / "killers.json")
-
-        def works() -> Iterator[tuple[Mutant, functools.partial[str], int]]:
-            for file, tree, found in self._drawn():
-                print(f"trying {len(found)} mutants of {file}", file=self._out, flush=True)
-                for mutant in found:
-                    mutant, cover = self._cover(mutant, known)
-                    order = [items[test] for test in killers.order(mutant, cover)]
-                    seconds = max(LEAST_SECONDS, int(TIMES * sum(ran.seconds for ran in cover)))
-                    yield (
-                        mutant,
-                        functools.partial(fate, mutant, tree, self._root, order, packages, self._patience),
-                        seconds,
-                    )
-
-        for mutant, answer in each_forked(works(), self._jobs):
-            if isinstance(answer, Exception):
-                raise answer
-            if answer == WITHOUT_EFFECT:
-                continue
-            tried.append(mutant)
-            if answer == SURVIVED:
-                survivors.append(mutant)
-                print(f"survives: {mutant}", file=self._out, flush=True)
-            elif answer:
-                killers.keep(mutant, str(answer))
-        killers.write()
+        survivors: list[Mutant] = []
+        tried: list[Mutant] = []
+        impatient = self._patience is not None
+        alone = self._patience if impatient else self._alone
+        trial = Trial(self._root, items, packages, jobs=self._jobs, alone=alone, impatient=impatient)
+        gc.freeze()
+        for file, tree, found in self._drawn():
+            print(f"trying {len(found)} mutants of {file}", file=self._out, flush=True)
+            for mutant, lives in trial.survivors(tree, [self._cover(mutant, known) for mutant in found]):
+                tried.append(mutant)
+                if lives:
+                    survivors.append(mutant)
+                    print(f"survives: {mutant}", file=self._out, flush=True)
         self._lived.write_text(json.dumps([each.key for each in survivors]))
         survivors.sort(key=lambda each: (each.file, each.line))
         excused = reasons.read(self._root / "tests" / "mutants" / "survivors.toml")
@@ -163,7 +147,7 @@ class _Run:
     @functools.cache  # noqa: B019 - there is one
     def _users(self, file: str) -> frozenset[str]:
         """The files whose behaviour may change with what `file` does when it is imported: itself, and its users."""
-        imports = {each: _imported(self._root / each) for each in self._all}
+        imports = {each: imported((self._root / each).read_bytes()) for each in self._all}
         found = {file}
         while more := {each for each, names in imports.items() if each not in found and names & _names(found)}:
             found |= more
@@ -172,14 +156,6 @@ class _Run:
 
 def _names(found: set[str]) -> set[str]:
     return {each.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for each in found}
-
-
-def _imported(path: Path) -> set[str]:
-    """Modules that a file imports from, as far as they are named in full."""
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    return {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module} | {
-        alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names
-    }
 
 
 def _covers(ran: Ran, mutant: Mutant, users: frozenset[str]) -> bool:

@@ -1,4 +1,4 @@
-"""A mutant in this process, which is a copy that ends with it: its code is put in place, and its tests are run."""
+"""Mutants in this process, which is a copy that ends with them: their code is put in place, and tests are run."""
 
 import ast
 import builtins
@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -17,44 +18,57 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.mutants.change import Changer
+from tests.mutants.change import Changer, Place
 from tests.mutants.points import CHANGED, Mutant
 
-SURVIVED, WITHOUT_EFFECT = "survived", "without effect"
+
+@dataclass(frozen=True, kw_only=True)
+class Fate:
+    """The test that fails with mutants in place, '' if none; the tests after it, or after patience ended; the places
+    of values that were changed."""
+
+    killer: str
+    left: Sequence[str]
+    worked: frozenset[Place]
 
 
 def fate(
-    mutant: Mutant,
+    together: Sequence[Mutant],
     tree: ast.Module,
     root: Path,
     items: Sequence[pytest.Item],
     packages: Sequence[str],
-    patience: float = math.inf,
-) -> str:
-    """The test that fails with the mutant in place, SURVIVED, or WITHOUT_EFFECT if it changed no value.
+    patience: float | None = None,
+) -> Fate:
+    """What becomes of mutants of one file, all in place at once. Tests wait after `patience` seconds of the processor.
 
-    Tests after `patience` seconds of the processor are left out: what lives so long counts as a survivor.
-    Code of a function is exchanged where it is. What runs at import is imported again, by a pytest in this pytest.
+    Code of a function is exchanged where it is. What runs at import is imported again, by a pytest in this pytest, file
+    of tests by file.
     """
+    patience = math.inf if patience is None else patience
     changer = Changer()
     setattr(builtins, CHANGED, changer)
-    mutant.apply()
-    code = compile(tree, str(root / mutant.file), "exec", dont_inherit=True)
-    module = sys.modules.get(_module(mutant.file))
-    if not mutant.static and module is not None and _exchange(module, code, mutant.function):
-        killer = _first_failure(_within(patience, items))
+    for mutant in together:
+        mutant.apply()
+    file = together[0].file
+    code = compile(tree, str(root / file), "exec", dont_inherit=True)
+    module = sys.modules.get(_module(file))
+    living = not any(each.static for each in together)
+    if living and all(_exchange(module, code, each) for each in {mutant.function for mutant in together}):
+        killer, ran = _first_failure(_within(patience, items))
     else:
-        killer = _first_failure_anew(code, root, mutant.file, items, packages, patience)
-    if killer:
-        return killer
-    return SURVIVED if changer.worked or mutant.how == "dropped" else WITHOUT_EFFECT
+        paths = [each.path for each in items]
+        items = sorted(items, key=lambda each: paths.index(each.path))
+        killer, ran = _first_failure_anew(code, root, file, items, packages, patience)
+    left = tuple(each.nodeid for each in items[ran:])
+    return Fate(killer=killer, left=left, worked=frozenset(changer.worked))
 
 
 def _module(file: str) -> str:
     return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _exchange(module: ModuleType, code: CodeType, function: str) -> bool:
+def _exchange(module: ModuleType | None, code: CodeType, function: str) -> bool:
     """Give the living function the code of its namesake. False where it cannot be found, or has other free names."""
     living: Any = module
     for name in function.split("."):
@@ -79,11 +93,13 @@ def _within(patience: float, items: Iterable[pytest.Item]) -> Iterator[pytest.It
     return itertools.takewhile(lambda _: time.process_time() < end, items)
 
 
-def _first_failure(items: Iterable[pytest.Item]) -> str:
-    for item in items:
+def _first_failure(items: Iterable[pytest.Item]) -> tuple[str, int]:
+    """The first that fails, and how many ran."""
+    ran = 0
+    for ran, item in enumerate(items, start=1):
         if any(report.failed for report in runtestprotocol(item, nextitem=None, log=False)):
-            return item.nodeid
-    return ""
+            return item.nodeid, ran
+    return "", ran
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -109,19 +125,25 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _First:
-    """Remembers the first test that failed, or whose file could not be imported; ends when patience does."""
+    """Remembers the first test that failed, or the file that could not be imported, and how many ran; ends when
+    patience does, which begins after the first import."""
 
     test: str = ""
+    ran: int = 0
+    over: bool = False
+    _end: float | None = None
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        self._left = iter(_within(self._patience, items[:]))
+    def pytest_collection_modifyitems(self) -> None:
+        self._end = self._end or time.process_time() + self._patience
 
     def pytest_runtest_logstart(self) -> None:
-        if next(self._left, None) is None:
+        if self._end is not None and time.process_time() >= self._end:
+            self.over = True
             pytest.exit("out of patience")
+        self.ran += 1
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.test:
@@ -134,13 +156,20 @@ class _First:
 
 def _first_failure_anew(
     code: CodeType, root: Path, file: str, items: Sequence[pytest.Item], packages: Sequence[str], patience: float
-) -> str:
-    """Forget the program and its tests, and import them again with the mutant in its place."""
+) -> tuple[str, int]:
+    """Forget the program and its tests, and import them again with the mutant in its place, as far as each file of
+    tests needs: the first that fails (of a file that cannot be imported, its first), and how many ran."""
     ours: Callable[[str], bool] = lambda name: name.partition(".")[0] in packages and "mutants" not in name  # noqa: E731
     for name in [each for each in sys.modules if ours(each) or each == "conftest"]:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder(_module(file), root / file, code))
     first = _First(patience)
     words = ["-x", "-p", "no:cacheprovider", "--capture=no", "--rootdir", str(root)]
-    pytest.main([*words, *(item.nodeid for item in items)], plugins=[first])
-    return first.test
+    for _, of_file in itertools.groupby(items, lambda each: each.path):
+        tests = [item.nodeid for item in of_file]
+        pytest.main([*words, *tests], plugins=[first])
+        if first.test:
+            return (first.test if first.test in tests else tests[0]), first.ran
+        if first.over:
+            break
+    return "", first.ran

@@ -6,22 +6,26 @@ from typing import Any
 
 import pulumi
 
+Place = str
+"""Where in its file a value is written, LINE:COLUMN."""
+
 NOWHERE = "urn:pulumi:mutant::mutant::mutant:index:Mutant::nowhere"
 NUMBER = re.compile(r"\d+")
 
 
 class Changer:
-    """Changes values and knows whether it could: `worked` is true when one differs from what it was."""
+    """Changes values and knows which it could: `worked` are the places of those that differ from what they were."""
 
-    worked: bool = False
+    def __init__(self) -> None:
+        self.worked: set[Place] = set()
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Any, place: Place) -> Any:
         """Another value of the same type; an Output of one; another resource to come after. The value, if none."""
         if isinstance(value, pulumi.Output):
-            return value.apply(self)
+            return value.apply(lambda known: self(known, place))
         new = other(value)
         if new is not value:
-            self.worked = True
+            self.worked.add(place)
         return new
 
 

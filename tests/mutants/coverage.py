@@ -1,5 +1,6 @@
 """Which test runs which lines of the program, and how long each takes; kept until a file that matters changes."""
 
+import ast
 import functools
 import hashlib
 import json
@@ -115,8 +116,8 @@ def covered(
     by_file: dict[Path, list[pytest.Item]] = {}
     for item in items:
         by_file.setdefault(item.path, []).append(item)
-    support = _digest(root)
-    kept = {path: cache / f"{path.stem}-{_key(support, path, files)}.json" for path in by_file}
+    support = Support(root)
+    kept = {path: cache / f"{path.stem}-{support.key(path, files)}.json" for path in by_file}
     cache.mkdir(parents=True, exist_ok=True)
     works = (
         (path, functools.partial(_trace, by_file[path], root, files, packages), SECONDS)
@@ -138,17 +139,53 @@ def covered(
     return sorted(found, key=lambda ran: ran.seconds)
 
 
-def _key(support: str, path: Path, files: Sequence[str]) -> str:
-    return hashlib.sha256(support.encode() + path.read_bytes() + " ".join(files).encode()).hexdigest()[:16]
+class Support:
+    """What a file of tests may read below `root`: the program, what it imports of the tests, and tables of theirs whose
+    name, or whose directory's, stands in quotes in one of those."""
+
+    def __init__(self, root: Path) -> None:
+        self._texts = {path.relative_to(root).as_posix(): path.read_bytes() for path in _texts(root)}
+        self._root = root
+
+    def key(self, path: Path, files: Sequence[str]) -> str:
+        """Differs when any of it does, or the files that are traced."""
+        whole = hashlib.sha256(" ".join(files).encode())
+        mine = self._imported(path.relative_to(self._root).as_posix())
+        said = b"".join(self._texts[each] for each in sorted(mine))
+        for name, text in self._texts.items():
+            place = Path(name)
+            named = any(f'"{each}"'.encode() in said for each in (place.name, place.parent.name))
+            if name in mine or not _of_tests(place) or (place.suffix == ".yaml" and named):
+                whole.update(name.encode() + b"\0" + text)
+        return whole.hexdigest()[:16]
+
+    def _imported(self, name: str) -> set[str]:
+        """A file and what it imports of the tests, directly or not."""
+        found, left = set(), [name]
+        while left:
+            name = left.pop()
+            if name in found or name not in self._texts:
+                continue
+            found.add(name)
+            for module in imported(self._texts[name]):
+                place = module.replace(".", "/")
+                left += [each for each in (f"{place}.py", f"{place}/__init__.py") if _of_tests(Path(each))]
+        return found
 
 
-def _digest(root: Path) -> str:
-    """Of everything below `root` that a test may read, but for the tests themselves."""
-    whole = hashlib.sha256()
-    for path in _texts(root):
-        if not path.name.startswith("test_") and path.parent != Path(__file__).parent:
-            whole.update(path.as_posix().encode() + b"\0" + path.read_bytes())
-    return whole.hexdigest()
+def imported(source: str | bytes) -> set[str]:
+    """Modules that a source imports or imports from, as far as they are named in full."""
+    nodes = list(ast.walk(ast.parse(source)))
+    each_from = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return (
+        {f"{node.module}" for node in each_from}
+        | {f"{node.module}.{alias.name}" for node in each_from for alias in node.names}
+        | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    )
+
+
+def _of_tests(place: Path) -> bool:
+    return place.name.startswith("test_") or place.parts[0] == "tests"
 
 
 def _texts(root: Path) -> Iterator[Path]:

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from tests.mutants.change import Place
+
 CHANGED = "__changed__"
 """Name of the builtin that changes a value at run time: see change.py."""
 
@@ -38,12 +40,14 @@ Key = tuple[str, str, str, str]
 class Mutant:
     """One way to break a file: `text` of the source, `changed` or `dropped`, in `function` ('' outside of any).
 
-    `lines` are those of the statement. `apply` breaks the tree, once. `static` says that the code runs at import.
+    `lines` are those of the statement, `place` is that of the value. `apply` breaks the tree, once. `static` says that
+    the code runs at import.
     """
 
     file: str
     line: int
     lines: range
+    place: Place
     function: str
     text: str
     how: How
@@ -98,6 +102,7 @@ class _Finder(ast.NodeVisitor):
             file=self._file,
             line=node.lineno,  # type: ignore[attr-defined]
             lines=range(start, end + 1),
+            place=_place(node),
             function=".".join(self._scope),
             text=" ".join(text.split())[:LONGEST],
             how=how,
@@ -238,8 +243,13 @@ def _is_none(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and (value.value is None or value.value is Ellipsis)
 
 
+def _place(node: ast.AST) -> Place:
+    return f"{node.lineno}:{node.col_offset}"  # type: ignore[attr-defined]
+
+
 def _wrapped(value: ast.expr) -> ast.expr:
-    call = ast.Call(func=ast.Name(id=CHANGED, ctx=ast.Load()), args=[value], keywords=[])
+    place = ast.Constant(_place(value))
+    call = ast.Call(func=ast.Name(id=CHANGED, ctx=ast.Load()), args=[value, place], keywords=[])
     return ast.fix_missing_locations(ast.copy_location(call, value))
 
 

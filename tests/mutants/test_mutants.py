@@ -101,9 +101,11 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
 
 
-def test_survivors_are_listed_and_the_dead_are_not(shop: Shop) -> None:
-    """Line, argument and what became of it; the last line counts; without reasons the status is 1."""
-    status, lines = shop.tried()
+@pytest.mark.parametrize("words", [(), ("--alone", "0")])
+def test_survivors_are_listed_and_the_dead_are_not(shop: Shop, words: tuple[str, ...]) -> None:
+    """Line, argument and what became of it, tried alone or together; the last line counts; without reasons the status
+    is 1."""
+    status, lines = shop.tried(*words)
     listed = {line for line in lines if line.startswith("shop/offers.py:")}
     assert {line.split(": ", 1)[1] for line in listed} == {
         'name="tea" in shop changed',
@@ -173,6 +175,7 @@ def some(count: int) -> list[Mutant]:
             file="a.py",
             line=each,
             lines=range(1),
+            place=f"{each}:0",
             function="f",
             text=f"x={each}",
             how="changed",
@@ -307,7 +310,7 @@ def test_values_are_changed_to_others_of_their_type(value: object, wrong: object
 
 def test_what_cannot_be_changed_is_known() -> None:
     changer = Changer()
-    assert changer(None) is None
+    assert changer(None, "1:0") is None
     assert not changer.worked
-    assert changer(1) == 2
-    assert changer.worked
+    assert changer(1, "2:8") == 2
+    assert changer.worked == {"2:8"}
