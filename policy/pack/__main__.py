@@ -13,13 +13,13 @@ from pulumi_policy.proxy import UnknownValueError
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from policy import RULES, aws, registration, secrecy
+from policy import RULES, aws, registration, replacement, secrecy
 from policy.graph import UNKNOWN, Graph
 from policy.pack.adapter import Adapter
 from policy.rule import Rule, rules_of, violations
 
-BLIND = rules_of(secrecy)
-"""Rules about what is marked as secret, which a pack is not shown."""
+BLIND = (*rules_of(secrecy), replacement.changed_runs_start_anew)
+"""Rules about what is marked as secret, or replaced on changes, which a pack is not shown."""
 HOUSE = {registration.explicit_provider, registration.parented, registration.few_edges, aws.tagged, aws.encrypted}
 """Rules about this project's own manners: another program may have others."""
 

@@ -1,0 +1,118 @@
+"""Rules about what a mistake locks, loses or leaves unsaid: keys, buckets, alerts of cost."""
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from policy.documents import as_list, statements
+from policy.graph import UNKNOWN, Graph, Resource
+from policy.references import behind
+from policy.rule import Finding, rule
+
+KEY = "aws:kms/key:Key"
+BUCKET = "aws:s3/bucket:Bucket"
+LIFECYCLES = (
+    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
+    "aws:s3/bucketLifecycleConfigurationV2:BucketLifecycleConfigurationV2",
+)
+TOPIC, TOPIC_POLICY = "aws:sns/topic:Topic", "aws:sns/topicPolicy:TopicPolicy"
+CHANGE_KEY = "kms:putkeypolicy"
+
+
+def _principals(statement: Mapping[str, Any], kind: str) -> list[str]:
+    """Who a statement is for: of a kind (AWS, Service), or everybody."""
+    principal = statement.get("Principal")
+    if principal == "*":
+        return ["*"]
+    return [str(each) for each in as_list(principal.get(kind))] if isinstance(principal, dict) else []
+
+
+def _allows(statement: Mapping[str, Any], action: str) -> bool:
+    return statement.get("Effect") == "Allow" and any(
+        fnmatchcase(action, str(each).lower()) for each in as_list(statement.get("Action"))
+    )
+
+
+@rule(
+    source="KMS guide: https://docs.aws.amazon.com/kms/latest/developerguide/key-policy-default.html; PutKeyPolicy, "
+    "BypassPolicyLockoutSafetyCheck: a key that nobody may manage is not made, or is lost",
+    remedy="keep the statement that allows kms:* to arn:aws:iam::ACCOUNT:root, or let a role kms:PutKeyPolicy",
+)
+def keys_stay_in_hand(graph: Graph) -> Iterator[Finding]:
+    """A key's own policy lets somebody of the account change it."""
+    for kind, title in ((KEY, "KMS key"), ("aws:kms/keyPolicy:KeyPolicy", "key policy")):
+        for each in graph.of_type(kind):
+            document = each.inputs.get("policy")
+            if document in (None, UNKNOWN):
+                continue
+            if not any(_principals(one, "AWS") and _allows(one, CHANGE_KEY) for one in statements(document)):
+                yield each.name, f"is a {title} whose policy nobody may change (kms:PutKeyPolicy), so KMS refuses it"
+
+
+def _covers_all(one: Mapping[str, Any]) -> bool:
+    """Whether a lifecycle rule is for every object of its bucket."""
+    given = one.get("filter") or {}
+    inner = given.get("and") or {}
+    narrowed = [given.get("prefix"), one.get("prefix"), given.get("tag"), inner.get("prefix"), inner.get("tags")]
+    return not any(narrowed) and not {key for key in given if key.startswith("objectSize")}
+
+
+@rule(
+    source="S3 guide: https://docs.aws.amazon.com/AmazonS3/latest/userguide/intro-lifecycle-filters.html: an empty "
+    "prefix is every object",
+    remedy="give the rule the prefix of what may go (checkpoints/), or take the bucket's protection away",
+)
+def protected_buckets_keep_objects(graph: Graph) -> Iterator[Finding]:
+    """A protected bucket has no rule by which every object of it expires."""
+    for kind in LIFECYCLES:
+        for each in graph.of_type(kind):
+            kept = [one for one in behind(graph, each, "bucket", each.inputs.get("bucket"), BUCKET) if one.protect]
+            for one in each.inputs.get("rules") or [] if kept else ():
+                expiry = one.get("expiration") or {}
+                if one.get("status") == "Enabled" and expiry.get("days") and _covers_all(one):
+                    yield (
+                        each.name,
+                        f"deletes every object of {kept[0].name} after {expiry['days']} days ({one.get('id')})",
+                    )
+
+
+def _asked(each: Resource) -> Iterator[tuple[str, str]]:
+    """(input, ARN of a topic) of what a budget or an anomaly subscription publishes to."""
+    for one in each.inputs.get("notifications") or []:
+        yield from (("notifications", str(arn)) for arn in one.get("subscriberSnsTopicArns") or [])
+    for one in each.inputs.get("subscribers") or []:
+        if one.get("type") == "SNS":
+            yield "subscribers", str(one.get("address"))
+
+
+@rule(
+    source="AWS Cost Management guide: https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html"
+    " and ad-SNS.html beside it: without the statement no notification is sent, and nobody is told",
+    remedy="an aws.sns.TopicPolicy that allows SNS:Publish to budgets.amazonaws.com, or costalerts.amazonaws.com",
+)
+def alerts_of_cost_are_let_through(graph: Graph) -> Iterator[Finding]:
+    """A topic lets the services publish that were told to: budgets, and the detection of anomalies."""
+    for kind, service in (
+        ("aws:budgets/budget:Budget", "budgets.amazonaws.com"),
+        ("aws:costexplorer/anomalySubscription:AnomalySubscription", "costalerts.amazonaws.com"),
+    ):
+        for each in graph.of_type(kind):
+            topics = {one.urn: one for key, arn in _asked(each) for one in behind(graph, each, key, arn, TOPIC)}
+            for topic in topics.values():
+                if not _lets(graph, topic, service):
+                    yield topic.name, f"does not let {service} publish, so {each.name} tells nobody"
+
+
+def _lets(graph: Graph, topic: Resource, service: str) -> bool:
+    documents = [topic.inputs.get("policy")]
+    documents += [
+        each.inputs.get("policy")
+        for each in graph.of_type(TOPIC_POLICY)
+        if topic in behind(graph, each, "arn", each.inputs.get("arn"), TOPIC)
+    ]
+    return UNKNOWN in documents or any(
+        _allows(one, "sns:publish") and {service, "*"} & set(_principals(one, "Service"))
+        for document in documents
+        if document
+        for one in statements(document)
+    )

@@ -1,0 +1,108 @@
+"""Rules about monitoring that is silently absent: what Prometheus does not read, does not find or does not keep."""
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from policy.gangs import metadata_of, namespace_of, quantity, spec_of
+from policy.graph import UNKNOWN, Graph
+from policy.owners import IN_CHARTS, chart_of, value_at
+from policy.pods import is_kubernetes
+from policy.rule import Finding, rule
+from policy.selectors import holds_all, makes_unseen, selected, selects
+
+STACK = "kube-prometheus-stack"
+SPEC = "prometheus.prometheusSpec"
+READ = {
+    "ServiceMonitor": "serviceMonitorSelector",
+    "PodMonitor": "podMonitorSelector",
+    "PrometheusRule": "ruleSelector",
+    "Probe": "probeSelector",
+    "ScrapeConfig": "scrapeConfigSelector",
+}
+"""By kind: the selector of those that Prometheus reads."""
+
+MOST_OF_DISK = Decimal("0.85")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)i?B")
+
+
+@rule(
+    source="Prometheus operator: PodMonitor, podMetricsEndpoints.port is the name of a container's port; "
+    "https://prometheus-operator.dev/docs/api-reference/api/",
+    remedy="let the monitor select the labels of the pods, and name a port that their container declares",
+)
+def pod_monitors_find_their_pods(graph: Graph) -> Iterator[Finding]:
+    """A PodMonitor selects existing pods, and names one of their ports (Q06)."""
+    for each in graph.of_type("PodMonitor"):
+        spec = spec_of(each)
+        given = spec.get("namespaceSelector") or {}
+        places = given.get("matchNames") or [namespace_of(each)]
+        if given.get("any") or any(makes_unseen(graph, place) for place in places):
+            continue
+        found = [pod for place in places for pod in selected(graph, place, spec.get("selector") or {})]
+        if not found and all(holds_all(graph, place) for place in places):
+            yield each.name, f"selects no pod in {', '.join(places)}"
+        names = {port.get("name") for pod in found for one in pod.containers for port in one.get("ports") or []}
+        for endpoint in spec.get("podMetricsEndpoints") or [] if found else ():
+            if endpoint.get("port") and endpoint["port"] not in names:
+                shown = ", ".join(sorted(str(one) for one in names)) or "none"
+                yield each.name, f"asks for the port {endpoint['port']}; its pods have {shown}"
+
+
+@rule(
+    source="chart kube-prometheus-stack, values.yaml: ruleSelectorNilUsesHelmValues and its like are true by default: "
+    "only objects with the label release are read; prometheus-operator issue 5917",
+    remedy="set prometheusSpec.ruleSelectorNilUsesHelmValues and its four like to false, or label the objects release: "
+    "NAME",
+)
+def monitors_and_rules_are_read(graph: Graph) -> Iterator[Finding]:
+    """Prometheus reads the rules and monitors that the program registers: what it does not select never fires."""
+    stacks = [
+        each
+        for each in graph.of_type(*IN_CHARTS)
+        if chart_of(each) == STACK and value_at(each.inputs.get("values"), "prometheus.enabled") is not False
+    ]
+    for kind, selector in READ.items():
+        for each in graph.of_type(kind) if stacks else ():
+            labels = metadata_of(each).get("labels") or {}
+            if is_kubernetes(each) and not any(selects(_selector(stack.inputs, selector), labels) for stack in stacks):
+                yield each.name, f"is not read by {stacks[0].name}, whose {selector} its labels do not meet"
+
+
+def _selector(release: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A selector of the chart's Prometheus, as its values make it."""
+    spec = value_at(release.get("values"), SPEC) or {}
+    if given := spec.get(name):
+        return dict(given)
+    if spec.get(f"{name}NilUsesHelmValues", True) is False:
+        return {}
+    return {"matchLabels": {"release": release.get("name")}}
+
+
+@rule(
+    source="Prometheus: https://prometheus.io/docs/prometheus/latest/storage/#right-sizing-retention-size: at most "
+    "80 to 85 % of the disk, or it is full before anything is deleted",
+    remedy="lower retentionSize, or ask for a larger volume in storageSpec",
+)
+def metrics_fit_their_disk(graph: Graph) -> Iterator[Finding]:
+    """Prometheus deletes old metrics before its volume is full."""
+    for each in graph.of_type(*IN_CHARTS):
+        spec = value_at(each.inputs.get("values"), SPEC) if chart_of(each) == STACK else None
+        kept, disk = _bytes((spec or {}).get("retentionSize")), _disk(spec)
+        if kept and disk and kept > disk * MOST_OF_DISK:
+            yield each.name, f"keeps up to {spec['retentionSize']} of metrics on a volume of {_asked(spec)}"
+
+
+def _asked(spec: Any) -> Any:
+    return value_at(spec, "storageSpec.volumeClaimTemplate.spec.resources.requests.storage")
+
+
+def _disk(spec: Any) -> Decimal | None:
+    return quantity(_asked(spec)) if spec else None
+
+
+def _bytes(size: Any) -> Decimal | None:
+    """A size as Prometheus writes it, whose units are powers of 1024; None where it is none, or not known yet."""
+    found = _SIZE.fullmatch(str(size)) if size != UNKNOWN else None
+    return Decimal(found[1]) * Decimal(1024) ** " KMGTPE".index(found[2] or " ") if found else None
