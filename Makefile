@@ -112,7 +112,7 @@ sweep: setup ## list what expired stacks left in an account, with its price; REM
 	  $${REMOVE:+--remove "$$REMOVE"} $${CONFIRM:+--confirm "$$CONFIRM"}
 
 over: setup ## print true if the lab STACK has ended, by what its keeper goes by, else false; PROFILE=
-	@$(RUN) sweep.over --stack "$$STACK" $${PROFILE:+--profile "$$PROFILE"}
+	@$(RUN) review.over --stack "$$STACK" $${PROFILE:+--profile "$$PROFILE"}
 
 extend: setup ## extend the lab STACK by HOURS=2, within its budget: make extend STACK=lab HOURS=2; REGION=, PROFILE=
 	@$(RUN) sweep.extend --stack "$$STACK" --hours "$$HOURS" $${REGION:+--region "$$REGION"} $${PROFILE:+--profile "$$PROFILE"}

@@ -1,4 +1,4 @@
-"""`python -m sweep.over --stack lab`: whether a stack's end has come, so that `pulumi destroy` may take what is left.
+"""`python -m review.over --stack lab`: whether a stack's end has come, so that `pulumi destroy` may take what is left.
 
 Prints true or false. True is said only of a stack on AWS that its file does not protect and gives a keeper with an end,
 and whose end has passed as its keeper reads it, extensions counted. Without a keeper in the account the end of the file
@@ -49,7 +49,7 @@ def over(settings: Settings, account: Account, project: str, stack: str, now: da
 
 def main(arguments: list[str], *, account: Account | None = None, now: datetime | None = None) -> int:
     """Print the answer, and on the error channel why."""
-    parser = argparse.ArgumentParser(prog="python -m sweep.over", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m review.over", description=__doc__)
     parser.add_argument("--project", default="gpucluster", help="the Pulumi project")
     parser.add_argument("--stack", required=True, help="the stack")
     parser.add_argument("--profile", help="the AWS profile")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from review.over import main, over
 from settings.model import Settings
-from sweep.over import main, over
 from tests.planner.stacks import changed
 from tests.sweep.test_extend import Told
 
