@@ -28,6 +28,7 @@ NEEDED: dict[tuple[str, str], dict[str, str]] = {
     ("drift", "tell"): {**READ, "issues": "write"},
     ("deploy", "which"): READ,
     ("deploy", "up"): {**READ, "id-token": "write"},
+    ("labs", "end"): {**READ, "id-token": "write"},
     ("images", "push"): {**READ, "id-token": "write"},
 }
 """The least that each job needs: reading the code, the run's artifact, one comment, one issue, or a role by OIDC."""
@@ -120,8 +121,8 @@ def test_actions_are_pinned_to_commits() -> None:
 
 
 def test_one_at_a_time_for_each_stack() -> None:
-    """Drift and deployment wait for each other, and neither ends the other."""
-    for workflow, name in (("drift", "look"), ("deploy", "up")):
+    """Drift, deployment and the end of a lab wait for each other, and none ends another."""
+    for workflow, name in (("drift", "look"), ("deploy", "up"), ("labs", "end")):
         job = loaded(FOLDER / f"{workflow}.yml")["jobs"][name]
         assert job["concurrency"] == {"group": "stack-${{ matrix.stack }}", "cancel-in-progress": False}
 
@@ -155,6 +156,7 @@ VALUES = {
     "STACK": "prod",
     "DEPLOYED": '["prod"]',
     "ASKED": "",
+    "EXPORTED": "{}",
     "RUN_URL": "https://github.com/acme/cluster/actions/runs/7",
     "IMAGE": "123456789012.dkr.ecr.us-east-2.amazonaws.com/lab/trainer",
 }
@@ -164,40 +166,85 @@ if [ "$(basename "$0")" = make ]; then
   "$REAL_MAKE" --dry-run "$@" > "$CALLS.made" 2>&1 || { cat "$CALLS.made" >&2; exit 2; }
 fi
 if [ "${1:-}" = changed ]; then echo '["prod"]'; fi
+if [ "${1:-}" = over ]; then echo true; fi
+if [ "${2:-}" = export ]; then printf '%s' "$EXPORTED"; fi
 """
 
 
-@pytest.mark.parametrize(("workflow", "name", "index"), STEPS, ids=lambda value: str(value))
-def test_each_shell_step_runs(workflow: str, name: str, index: int, tmp_path: Path) -> None:
-    """As the runner runs it: bash -e, in the checkout. Commands are recorded; make's targets and variables are real."""
-    step = loaded(FOLDER / f"{workflow}.yml")["jobs"][name]["steps"][index]
+def ran(line: str, tmp_path: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """A shell line as the runner runs it: bash -e, in the checkout. Commands are written to `calls`."""
     for command in ("make", "pulumi", "python3"):
         shim = tmp_path / command
         shim.write_text(SHIM)
         shim.chmod(0o755)
-    calls, output = tmp_path / "calls", tmp_path / "output"
     real = shutil.which("make")
     assert real
     environment = {
         **{key: value for key, value in os.environ.items() if key not in VALUES and not key.startswith("MAKE")},
         **VALUES,
-        "CALLS": str(calls),
+        "CALLS": str(tmp_path / "calls"),
         "REAL_MAKE": real,
-        "GITHUB_OUTPUT": str(output),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
         "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        **more,
     }
-    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", line]
+    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(("workflow", "name", "index"), STEPS, ids=lambda value: str(value))
+def test_each_shell_step_runs(workflow: str, name: str, index: int, tmp_path: Path) -> None:
+    """Make's targets and variables are real."""
+    step = loaded(FOLDER / f"{workflow}.yml")["jobs"][name]["steps"][index]
+    done = ran(step["run"], tmp_path)
     assert done.returncode == 0, done.stderr
-    said = calls.read_text().splitlines()
+    output, said = tmp_path / "output", (tmp_path / "calls").read_text().splitlines()
     if said[0] == "python3":
         assert said[1:3] == ["-m", "review.post"]
     if step.get("id") == "which":
         assert output.read_text() == 'stacks=["prod"]\n'
+    if step.get("id") == "over":
+        assert said[1:3] == ["over", "STACK=prod"]
+        assert output.read_text() == "over=true\n"
     if "review" in said:
         (words,) = handed(Template(step["run"]).safe_substitute(VALUES))
         assert words[:4] == ["-m", "review", "--base", "HEAD"]
         assert words[-2:] == ["--whole", "[the artifact](https://github.com/acme/cluster/actions/runs/7#artifacts)"]
+
+
+def test_a_lab_is_destroyed_only_when_it_is_over(tmp_path: Path) -> None:
+    """What destroys, and what looks afterwards, wait for the word of the step that asks."""
+    steps = loaded(FOLDER / "labs.yml")["jobs"]["end"]["steps"]
+    (asks,) = (number for number, step in enumerate(steps) if step.get("id") == "over")
+    acting = [number for number, step in enumerate(steps) if "pulumi" in step.get("run", step.get("uses", ""))]
+    assert len(acting) == 3
+    for number in acting:
+        assert number > asks
+        assert steps[number]["if"] == "steps.over.outputs.over == 'true'"
+    ran(steps[acting[1]]["run"], tmp_path)
+    assert (tmp_path / "calls").read_text().split() == ["pulumi", "destroy", "--refresh", "--yes", "--stack", "prod"]
+    assert steps[acting[1]]["run"].startswith("PULUMI_K8S_DELETE_UNREACHABLE=true ")
+
+
+def test_a_lab_whose_state_is_not_empty_fails(tmp_path: Path) -> None:
+    """The refresh or the destroy left something: the job is red, and the next hour tries again."""
+    (line,) = (
+        each["run"] for each in loaded(FOLDER / "labs.yml")["jobs"]["end"]["steps"] if "export" in each.get("run", "")
+    )
+    left = ran(line, tmp_path, EXPORTED='{"deployment": {"resources": [{"urn": "a"}, {"urn": "b"}]}}')
+    assert (left.returncode, left.stderr) == (
+        1,
+        "2 resources are still in the state of prod: the next run tries again\n",
+    )
+    assert ran(line, tmp_path, EXPORTED='{"deployment": {"manifest": {}}}').returncode == 0
+
+
+def test_an_answer_that_is_none_destroys_nothing(tmp_path: Path) -> None:
+    """Where `make over` fails its step does, and the steps behind it do not run."""
+    (line,) = (each["run"] for each in loaded(FOLDER / "labs.yml")["jobs"]["end"]["steps"] if each.get("id") == "over")
+    done = ran(line.replace("make over", "false"), tmp_path)
+    assert done.returncode == 1
+    assert not (tmp_path / "output").exists()
 
 
 def test_the_pages_sample_for_gitlab_is_yaml_with_the_same_command() -> None:
@@ -211,3 +258,18 @@ def test_the_pages_sample_for_gitlab_is_yaml_with_the_same_command() -> None:
     notes = content["comment"]["script"][0]
     checked = subprocess.run(["bash", "-n", "-c", notes], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
+
+
+def test_the_pages_sample_of_labs_for_gitlab_does_as_the_workflow_does(tmp_path: Path) -> None:
+    """What docs/how-to/labs.md says to put into .gitlab-ci.yml: the same commands, and none where it is not over."""
+    page = (ROOT / "docs" / "how-to" / "labs.md").read_text()
+    (sample,) = re.findall(r"```yaml\n(# \.gitlab-ci\.yml\n.*?)```", page, re.DOTALL)
+    (job,) = yaml.safe_load(sample).values()
+    done = ran("\n".join(job["script"]), tmp_path, LAB="lab")
+    assert done.returncode == 0, done.stderr
+    said = (tmp_path / "calls").read_text().split()
+    assert said[said.index("pulumi") :][:6] == ["pulumi", "destroy", "--refresh", "--yes", "--stack", "lab"]
+    (tmp_path / "calls").unlink()
+    not_yet = job["script"][1].replace("$(make over", "$(echo false; true")
+    assert ran("\n".join([not_yet, *job["script"][2:]]), tmp_path, LAB="lab").returncode == 0
+    assert not (tmp_path / "calls").exists()
