@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from catalogue.echo import echo
+
 _TAG = re.compile(r"(?<=[^/]):(?P<tag>\w[\w.-]*)(?:@.*)?$")
 _RANGE = re.compile(r"(?P<repository>.*?)(?::(?P<first>[\d.]+?)\.\.(?P<last>[\d.]+)?)?$")
 NUMBER = re.compile(r"\d+(?:\.\d+)+")
@@ -34,6 +36,9 @@ class ContainerImage:
     source: str
 
     def __post_init__(self) -> None:
+        named = _RANGE.fullmatch(self.name)
+        if named is None or tag(named["repository"]):
+            raise ValueError(f"{echo(self.name)} is no repository, alone or with its tags as REPOSITORY:26.01..26.05")
         if OFI_PLUGIN in self.lacks and self.aws_ofi_nccl:
             raise ValueError(f"{self.name} has {OFI_PLUGIN} {self.aws_ofi_nccl} and lacks it")
 

@@ -27,6 +27,8 @@ from settings.errors import SettingsError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+_WIDE = 120
+
 
 @dataclass(kw_only=True)
 class Shown:
@@ -180,7 +182,8 @@ def _print(shown: Shown, how: str, table: str, file: TextIO) -> None:
     else:
         from rich.console import Console
 
-        Console(file=file).print(shown.text())
+        # Off a terminal nobody's lines end at 80 columns, which is rich's width there.
+        Console(file=file, width=None if file.isatty() or os.environ.get("COLUMNS") else _WIDE).print(shown.text())
 
 
 def _save(shown: Shown, options: argparse.Namespace) -> None:

@@ -36,14 +36,16 @@ def asked(
     write: Callable[[Mapping[str, str], str, Path], None],
 ) -> int:
     """Take the stack's name, ask, and `write` its file, which says why it cannot. `instead` of a file that is there."""
-    parser = argparse.ArgumentParser(prog=f"python -m {program}")
-    parser.add_argument("--stack", required=True, type=stack_name, help="its name: Pulumi.<stack>.yaml is written")
+    target = program.removeprefix("planner.")
+    usage = f"make {target} STACK=mine ARGS='{' '.join(f'[--{each.name} ...]' for each in questions)}'"
+    parser = argparse.ArgumentParser(prog=f"make {target}", usage=usage)
+    parser.add_argument("--stack", required=True, type=stack_name, help="name of the stack; the file is Pulumi.<stack>.yaml")
     for question in questions:
         parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
     options = parser.parse_args(arguments)
     file = Path(f"Pulumi.{options.stack}.yaml")
     if file.exists():
-        print(f"there is a {bare(file)} already; {instead}", file=sys.stderr)
+        print(f"{bare(file)} already exists; {instead}", file=sys.stderr)
         return 2
     if ask is None and sys.stdin.isatty():
         ask = input
@@ -59,7 +61,7 @@ def stack_name(word: str) -> str:
     """The name of a new stack, for argparse: part of a file's name and of the cluster's."""
     if not re.fullmatch(_STACK, word):
         raise argparse.ArgumentTypeError(
-            f"{echo(word)} is no name of a stack: small letters, digits and -, such as lab-2"
+            f"{echo(word)} is not the name of a stack: type lower-case letters, digits and -, such as lab-2"
         )
     return word
 

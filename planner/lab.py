@@ -37,9 +37,9 @@ def _number(most: int, what: str, *, whole: bool = False) -> Callable[[str], str
 
 
 QUESTIONS = (
-    Question(name="hours", asked="hours that it is to live", default="8", wrong=_number(_MOST_HOURS, "hours")),
+    Question(name="hours", asked="lifetime in hours", default="8", wrong=_number(_MOST_HOURS, "hours")),
     Question(name="gpus", asked="GPUs", default="1", wrong=_number(_MOST_GPUS, "GPUs", whole=True)),
-    Question(name="budget", asked="USD that it may cost in all", default="40", wrong=_number(_MOST_USD, "USD")),
+    Question(name="budget", asked="total budget in USD", default="40", wrong=_number(_MOST_USD, "USD")),
 )
 
 
@@ -71,14 +71,14 @@ def _tell(stack: str, file: Path, lab: Lab, found: AwsPlan) -> None:
     hourly = _hourly(found)
     whole = f"{hourly * lab.hours:.2f} USD in {lab.hours:g} hours"
     print(f"{file}: {found.totals.gpus} GPUs, {hourly:.2f} USD an hour, {whole}")
-    print(f"it ends by itself at {lab.ends:%Y-%m-%d %H:%M} UTC, or when {lab.usd:g} USD are spent")
-    print("replace the placeholders in it; then")
+    print(f"it destroys itself at {lab.ends:%Y-%m-%d %H:%M} UTC, or once {lab.usd:g} USD are spent")
+    print("next: replace the placeholders in it, then")
     for line, why in (
-        (f"make rehearse STACK={stack}", "tries it without an account"),
+        (f"make rehearse STACK={stack}", "rehearses it without an account"),
         (f"pulumi stack init {stack}", "once"),
-        (f"pulumi up --stack {stack}", "starts it"),
-        (f"make extend STACK={stack} HOURS=2", "lets it live longer, within its budget"),
-        (f"pulumi destroy --stack {stack}", "ends it before its time"),
+        (f"pulumi up --stack {stack}", "deploys it"),
+        (f"make extend STACK={stack} HOURS=2", "extends it, within its budget"),
+        (f"pulumi destroy --stack {stack}", "destroys it early"),
     ):
         print(f"  {line:36} {why}")
 
@@ -108,20 +108,20 @@ def _text(lab: Lab, *, limit: int, usd: float) -> str:
 
 
 def _lines(lab: Lab, limit: int, usd: float) -> Iterator[str]:
-    yield "# A lab that ends by itself. docs/how-to/labs.md says how; make plan says what it comes to, in a second."
+    yield "# A lab that destroys itself: docs/how-to/labs.md. `make plan` shows size, price and mistakes in a second."
     yield "config:"
     yield '  pulumi:disable-default-providers: ["*"]'
-    yield "  # Some names below are placeholders: replace what says so, then remove this line."
+    yield "  # The network and bucket names are placeholders: replace them, then remove the next line."
     yield "  gpucluster:example: true"
     yield f"  gpucluster:preset: {PRESET}"
-    yield "  gpucluster:platform: {publicAccessCidrs: [203.0.113.0/24]}  # replace: your own network"
+    yield "  gpucluster:platform: {publicAccessCidrs: [203.0.113.0/24]}  # replace: networks that may reach the Kubernetes API"
     if lab.gpus > 1:
-        yield "  # A run takes one node: g6.xlarge has no EFA, so runs stand side by side and none spans two."
+        yield "  # g6.xlarge has no EFA: each run takes one node."
         yield "  gpucluster:pools:"
         for pool in preset(PRESET)["pools"]:
             trains = pool["role"] == "training"
             yield f"    - {json.dumps({**pool, **({'count': lab.gpus} if trains else {})})}"
-    yield f"  gpucluster:budget: {{maxHourlyUsd: {limit}}}  # a lab that costs more an hour is refused"
+    yield f"  gpucluster:budget: {{maxHourlyUsd: {limit}}}  # USD; a lab that costs more is refused"
     yield f'  gpucluster:lifecycle: {{owner: {owner()}, costCentre: labs, expiry: "{lab.ends:%Y-%m-%d}"}}'
     yield f'  gpucluster:keeper: {{endsAt: "{lab.ends:%Y-%m-%dT%H:%M:%SZ}", maxUsd: {usd:g}, warnHours: 1}}'
 

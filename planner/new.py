@@ -39,26 +39,26 @@ def _among(known: Collection[str], what: str) -> Callable[[str], str | None]:
 
 def _count(word: str) -> str | None:
     known = word.isdigit() and 1 <= int(word) <= _MOST_NODES
-    return None if known else f"{echo(word)} is not a number of nodes from 1 to {_MOST_NODES}"
+    return None if known else f"{echo(word)} is not a number from 1 to {_MOST_NODES}"
 
 
 QUESTIONS = (
     Question(name="region", asked="AWS region", default="us-east-2", wrong=_among(REGIONS, "region")),
     Question(
         name="train",
-        asked=f"instance type to train on, {NOTHING} for none",
+        asked=f"instance type for training, {NOTHING} for none",
         default="p5.4xlarge",
         wrong=_among({*INSTANCES, NOTHING}, "instance type"),
     ),
-    Question(name="nodes", asked="nodes to train on", default="2", wrong=_count),
+    Question(name="nodes", asked="number of training nodes", default="2", wrong=_count),
     Question(
         name="serve",
         asked=f"model to serve, {NOTHING} for none",
         default="llama-3-8b",
         wrong=_among({*MODELS, NOTHING}, "model"),
     ),
-    Question(name="weights", asked="where its weights are", default="s3://acme-model-weights/llama-3-8b"),
-    Question(name="network", asked="network that deploys and operates", default="203.0.113.0/24"),
+    Question(name="weights", asked="address of its weights (s3://, hf:// or pvc://)", default="s3://acme-model-weights/llama-3-8b"),
+    Question(name="network", asked="network that may reach the Kubernetes API (CIDR)", default="203.0.113.0/24"),
 )
 
 
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str], ask: Callable[[str], str] | None = None) -> i
         text, found = stack_file(given)
         file.write_text(text, encoding="utf-8")
         print(f"{file}: {found.totals.nodes} nodes, {found.prices.hourly:.2f} USD an hour")
-        print(f"next: make plan STACK={stack}, edit the file, make up STACK={stack}")
+        print(f"next: make plan STACK={stack} shows what it is, make up STACK={stack} rehearses it without an account")
 
     return asked("planner.new", QUESTIONS, arguments, ask, "edit it, or choose another name", write)
 
@@ -115,19 +115,19 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> I
     trains, serves = answers["train"] != NOTHING, answers["serve"] != NOTHING
     region, zone = answers["region"], _zone(answers["region"], [answers["train"]] if trains else [server])
     beside = next((each for each in zones_of(region) if each != zone), zone)
-    yield "# docs/reference/stack-file.md lists every key. make plan says what the file comes to, in a second."
+    yield "# Every key: docs/reference/stack-file.md. `make plan` shows size, price and mistakes in a second."
     yield "config:"
     yield '  pulumi:disable-default-providers: ["*"]'
     if any(word in answers[key] for key, word in (("weights", "acme-"), ("network", "203.0.113."))):
-        yield "  # Some names below are placeholders: replace what says so, then remove this line."
+        yield "  # Names with acme and addresses of 203.0.113.0/24 are placeholders: replace them, then remove the next line."
         yield "  gpucluster:example: true"
     yield "  gpucluster:platform:"
     yield "    kind: aws"
     yield f"    region: {region}"
-    yield f"    zones: [{zone}, {beside}]  # ids, which mean the same place in every account"
-    yield f"    gpuZone: {zone}  # where {'the training nodes' if trains else 'GPUs'} can be had"
+    yield f"    zones: [{zone}, {beside}]  # zone ids: the same in every account"
+    yield f"    gpuZone: {zone}  # a zone that offers {'the training nodes' if trains else 'the GPUs'}"
     yield f'    kubernetesVersion: "{max(STANDARD_SUPPORT_ENDS)}"'
-    yield f"    publicAccessCidrs: [{answers['network']}]  # who may reach the Kubernetes API; replace by your own"
+    yield f"    publicAccessCidrs: [{answers['network']}]  # networks that may reach the Kubernetes API"
     yield "  gpucluster:pools:"
     yield "    - {name: system, role: system, instanceType: m7i.xlarge, count: 2}  # operators"
     if trains:
@@ -135,7 +135,7 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> I
     if serves:
         yield f"    - {{name: inference, role: inference, instanceType: {server}, count: 1}}"
     yield "  gpucluster:storage:"
-    yield "    lustre: {deploymentType: SCRATCH_2, capacityGib: 1200}  # not replicated; PERSISTENT_2 is, with a tier"
+    yield "    lustre: {deploymentType: SCRATCH_2, capacityGib: 1200}  # not replicated; PERSISTENT_2 is, with throughputMbpsPerTib"
     if serves and answers["weights"].startswith("s3://"):
         yield f"    sources: [{{bucket: {answers['weights'].removeprefix('s3://').partition('/')[0]}}}]"
     yield "  gpucluster:scheduling:"
@@ -148,8 +148,12 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> I
         yield f"        nodes: {answers['nodes']}"
         yield "        queue: research"
         yield "        image: nvcr.io/nvidia/pytorch:26.03-py3"
-        yield "        script: [/data/train.py]  # on the shared file system, or in an image of your own"
-        yield "        # model: llama-3-8b        # then memory, time and cost are planned, and checkpoint can be set"
+        yield "        framework: reference  # the bundled trainer, on generated tokens; your own script: docs/tutorial.md"
+        yield "        model: llama-3.2-1b"
+        yield "        recompute: full"
+        yield "        sequenceLength: 2048"
+        yield "        tokensBillion: 0.1"
+        yield "        shmGib: 4  # more for scripts whose data loaders have many workers"
     if serves:
         yield "  gpucluster:serving:"
         yield "    services:"
@@ -160,7 +164,7 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> I
         yield "        image: vllm/vllm-openai:v0.29.0"
         if gpus > 1:
             yield f"        tensorParallel: {gpus}"
-    yield f"  gpucluster:budget: {{maxHourlyUsd: {budget}}}  # a stack that costs more is refused"
+    yield f"  gpucluster:budget: {{maxHourlyUsd: {budget}}}  # USD; a stack that costs more is refused"
     yield f"  gpucluster:lifecycle: {{owner: {owner()}, costCentre: research}}"
 
 

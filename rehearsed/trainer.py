@@ -119,7 +119,14 @@ def _on(launch: Launch, mount: Mount, file: str) -> bool:
     inside = mount.inside(file) or ""
     volume = next(each for each in launch.pod["spec"]["volumes"] if each["name"] == mount.name)
     given = volumes.files(volume, launch.namespace, launch.world.find)
-    return inside in given if given is not None else bool(launch.world.contents.under(mount.volume, inside))
+    if given is not None:
+        return inside in given
+    if launch.world.contents.under(mount.volume, inside):
+        return True
+    if mount.path == DATA and launch.world.contents.under(mount.volume, mount.inside(DATA) or ""):
+        launch.log(f"what is in the dataset is not known here: {file} is taken to be there")
+        return True
+    return False
 
 
 def script_of(argv: Sequence[str]) -> str | None:

@@ -82,6 +82,9 @@ class Aws(Section):
                 problems.append((("zones", index), f"{zone} is named twice; name each zone once"))
             elif not zone.startswith(f"{prefix}-"):
                 problems.append((("zones", index), f"{zone} is not in {self.region}; its zones are {prefix}-az1, ..."))
+        for index, cidr in enumerate(self.public_access_cidrs):
+            if cidr in self.public_access_cidrs[:index]:
+                problems.append((("publicAccessCidrs", index), f"{cidr} is named twice; name each network once"))
         if self.gpu_zone not in self.zones:
             problems.append((("gpuZone",), f"{self.gpu_zone} is not one of zones; name it there too"))
         problems += self._in_the_existing_vpc()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from difflib import get_close_matches
 from typing import Any, Literal, get_args, get_origin
 
@@ -66,6 +67,9 @@ def _explain(details: ErrorDetails, model: type[Settings]) -> Iterable[str]:
         yield f"{written(path)}: {_unknown_key(path, model)}"
     elif details["type"] == "missing":
         yield f"{written(path)}: {_missing(path, model)}"
+    elif details["type"] == "invalid_key":
+        keys = ", ".join(_keys(_section(path[:-1], model)))
+        yield f"{written(path[:-1])}: has the key {_echo(details['input'])}, which is not text; its keys are {keys}"
     else:
         yield f"{written(path)}: {_SENTENCES.get(details['type'], _otherwise)(details)}"
 
@@ -129,11 +133,13 @@ def _model_within(annotation: Any) -> Any:
 
 
 def _echo(value: Any) -> str:
-    """A value as a sentence repeats it: words in quotes, true and false as in YAML, sections and lists not at all."""
+    """A value as a sentence repeats it: words in quotes, the rest as in YAML, sections and lists not at all."""
     if isinstance(value, Mapping):
         return "a section"
     if isinstance(value, list | tuple):
         return "a list"
+    if isinstance(value, date):
+        return f"the date {value}"
     return "nothing" if value is None else str(value).lower() if isinstance(value, bool) else echo(value)
 
 
@@ -156,9 +162,24 @@ def _must(template: str) -> Callable[[ErrorDetails], str]:
     return explain
 
 
+def _list(details: ErrorDetails) -> str:
+    value = details["input"]
+    if value is None:
+        remedy = "add its entries, or remove the key"
+    else:
+        remedy = "begin each entry with a dash" if isinstance(value, Mapping) else "put the entries in [ ]"
+    return f"must be a list, is {_echo(value)}; {remedy}"
+
+
+def _keyed(details: ErrorDetails) -> str:
+    value = details["input"]
+    remedy = "; add its keys, or remove it" if value is None else ""
+    return f"must be a section of keys, is {_echo(value)}{remedy}"
+
+
 def _text(details: ErrorDetails) -> str:
     value = details["input"]
-    quote = "; write it in quotes" if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    quote = "; write it in quotes" if isinstance(value, int | float | date) and not isinstance(value, bool) else ""
     return f"must be text, is {_echo(value)}{quote}"
 
 
@@ -201,12 +222,12 @@ _SENTENCES: dict[str, Callable[[ErrorDetails], str]] = {
     "string_type": _text,
     "string_too_short": _must("have at least {min_length} characters"),
     "string_too_long": _must("have at most {max_length} characters"),
-    "tuple_type": _must_be("a list"),
-    "model_type": _must_be("a section of keys"),
-    "model_attributes_type": _must_be("a section of keys"),
+    "tuple_type": _list,
+    "model_type": _keyed,
+    "model_attributes_type": _keyed,
     "literal_error": _one_of,
     "enum": _one_of,
-    "dict_type": _must_be("a section of keys"),
+    "dict_type": _keyed,
     "too_short": _too_short,
     "too_long": _too_long,
 }

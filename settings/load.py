@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from catalogue.echo import echo
+from catalogue.echo import bare, echo
 from settings.errors import NAMESPACE, SettingsError, meant, nearest, sentences, written
 from settings.model import PLATFORMS, AwsSettings, MetalSettings
 from settings.presets import merged, preset, preset_names
@@ -50,7 +50,7 @@ def from_pulumi(config: pulumi.Config) -> Loaded:
     sealed = {key for key in keys if is_config_secret(prefix + key) or prefix + key in get_config_secret_keys_env()}
     values = {key: _parsed(config.get(key)) for key in keys}
     secrets = (*SECRETS, *stack_secrets(values))
-    beside = _providers_keys(dict.fromkeys([*get_config_env(), *CONFIG.get()]))
+    beside = _unread_keys(dict.fromkeys([*get_config_env(), *CONFIG.get()]))
     about_keys = [*_unknown_keys(keys, secrets), *_clear_secrets((key for key in keys if key not in sealed), secrets)]
     problems = [*beside, *about_keys]
     secret: list[Path] = [(key,) for key in keys if key in SECTIONS and is_config_secret(prefix + key)]
@@ -63,7 +63,7 @@ def from_file(path: FilePath) -> AwsSettings | MetalSettings:
     clear = (key for key, value in values.items() if not _is_secure(value))
     secrets = (*SECRETS, *stack_secrets(values))
     about_keys = [*_unknown_keys(values, secrets), *_clear_secrets(clear, secrets)]
-    problems = [*_misplaced(content), *_default_providers(config), *_providers_keys(config), *about_keys]
+    problems = [*_misplaced(content), *_default_providers(config), *_unread_keys(config), *about_keys]
     secret = [path for key in SECTIONS if key in values for path in _secure_paths((key,), values[key])]
     return _settings(values, problems, secret)
 
@@ -199,10 +199,15 @@ def _misplaced(content: Mapping[str, Any]) -> Iterable[str]:
             yield f"{key}: is next to config:, where Pulumi ignores it; move it below config:"
 
 
-def _providers_keys(keys: Iterable[str]) -> Iterable[str]:
-    """Settings of Pulumi's own AWS provider, which nothing reads: each provider of the program is made explicitly."""
+def _unread_keys(keys: Iterable[str]) -> Iterable[str]:
+    """Settings that nothing reads: of Pulumi's own AWS provider, since each of the program's is made explicitly, of a
+    misspelt namespace or of none."""
     for key in keys:
-        if key.startswith("aws:"):
+        namespace, _, name = str(key).rpartition(":")
+        if not namespace or (namespace != NAMESPACE and nearest(namespace, (NAMESPACE,))):
+            instead = f"did you mean {NAMESPACE}:{name}?" if name in SECTIONS else "remove it"
+            yield f"{bare(key)}: is not read by this program; {instead}"
+        elif namespace == "aws":
             instead = {"aws:region": "platform.region", "aws:profile": "platform.profile"}.get(key)
             here = f"; {written(tuple(instead.split('.')))} is what counts" if instead else ""
             yield f"{key}: is not read by this program{here}; remove it"

@@ -30,7 +30,7 @@ from settings.site_rows import SiteRows
 from settings.slurm import Slurm
 from settings.supply import AwsSupply, MetalSupply, Supply
 from settings.teams import Team
-from settings.types import Day, RuleId
+from settings.types import Day, RuleId, TagValue
 from settings.workloads import Scheduling, Training
 
 
@@ -39,8 +39,8 @@ class Lifecycle(Section):
     recreate.
     """
 
-    owner: Annotated[str, Field(min_length=2, max_length=128)]
-    cost_centre: Annotated[str, Field(min_length=1, max_length=128)]
+    owner: Annotated[TagValue, Field(min_length=2, max_length=128)]
+    cost_centre: Annotated[TagValue, Field(min_length=1, max_length=128)]
     expiry: Annotated[Day | None, Field(description="day after which the stack may be destroyed; None = keep")] = None
     protect: bool = False
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from catalogue.echo import bare, echo
 from settings.errors import SettingsError
 
 MOST_BYTES, MOST_VALUES, MOST_ALIASES, MOST_MERGED = 1_000_000, 100_000, 200, 1_000
@@ -47,13 +48,21 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                problem = "a list or a section stands where a key is expected"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             if key.value in seen:
                 problem = f"{key.value} is here twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
+    def construct_undefined(self, node: yaml.Node) -> None:
+        problem = f"has the tag {bare(node.tag)}, and tags (!) are not read"
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
+
+_Loader.add_constructor(None, _Loader.construct_undefined)
 _BOOLEANS = re.compile("^(?:true|True|TRUE|false|False|FALSE)$")
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEANS, list("tTfF"))
 
@@ -66,7 +75,8 @@ def parse(path: Path) -> dict[str, Any]:
         raise SettingsError([f"{path.name}: is not UTF-8 text; save it as UTF-8"]) from None
     content = read(text, path.name)
     if not isinstance(content, dict):
-        raise SettingsError([f"{path.name}: is empty; start it with config:"])
+        what = "is empty" if content is None else "has no sections"
+        raise SettingsError([f"{path.name}: {what}; start it with config:"])
     return content
 
 
@@ -82,6 +92,10 @@ def _read(text: str, name: str) -> Any:
     try:
         content = yaml.load(text, _Loader)  # noqa: S506
         values = _values(content, {})
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        problem = f"has the character {echo(chr(error.character))}, which YAML does not allow; remove it"
+        raise SettingsError([f"{name}, line {line}: {problem}"]) from None
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""

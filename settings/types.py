@@ -150,6 +150,13 @@ def s3_uri(value: str, forms: str = "s3://BUCKET/PREFIX") -> str:
     return value.rstrip("/")
 
 
+def _tag_value(value: str) -> str:
+    refused = re.findall(r"[^\w .:/=+@-]", value)
+    if refused:
+        raise ValueError(f"has the character {echo(refused[0])}; write letters, digits, blanks and . _ - : / = + @")
+    return value
+
+
 def _day(value: Any) -> date:
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
         try:
@@ -199,6 +206,8 @@ PublicCidr = Annotated[str, AfterValidator(_public_network)]
 PrivateCidr = Annotated[str, AfterValidator(_private_network)]
 VpcCidr = Annotated[str, AfterValidator(_vpc_network)]
 S3Uri = Annotated[str, AfterValidator(s3_uri), Field(json_schema_extra={"pattern": f"^{S3_PATTERN}$"})]
+TagValue = Annotated[str, AfterValidator(_tag_value)]
+"""What a tag of AWS may say (IAM API reference, Tag)."""
 Day = Annotated[
     date, BeforeValidator(_day, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date"})])
 ]
@@ -270,11 +279,13 @@ AmiId = Annotated[str, Matching(r"ami-[0-9a-f]{8,17}", "the id of an AMI such as
 MigProfile = Annotated[str, Matching(r"\d+g\.\d+gb(\+me(\.all)?)?", "a MIG profile such as 1g.10gb")]
 Stripes = Annotated[str, Matching(r"[1-9]\d?\+[1-9]", "data and parity pieces such as 8+2")]
 KubernetesMinor = Annotated[str, Matching(r"1\.\d\d", "a Kubernetes minor such as 1.36")]
+_HOST, _PART = r"[A-Za-z0-9][A-Za-z0-9.-]*(:\d+)?", r"[a-z0-9]+((\.|_{1,2}|-+)[a-z0-9]+)*"
+"""A registry, and a part of a repository's path (distribution/reference, reference.go)."""
 Image = Annotated[
     str,
     Matching(
-        r"[^\s:@]+(:\d+)?(/[^\s:@]+)*(:\w[\w.\-]*(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})",
-        "an image with a tag or a digest, such as vllm/vllm-openai:v0.29.0",
+        rf"({_HOST}/)?{_PART}(/{_PART})*(:\w[\w.\-]*(@sha256:[0-9a-f]{{64}})?|@sha256:[0-9a-f]{{64}})",
+        "an image in lower case with a tag or a digest, such as vllm/vllm-openai:v0.29.0",
     ),
     AfterValidator(_versioned),
 ]

@@ -241,7 +241,7 @@ EXAMPLES: Mapping[str, object] = {
     "Service.weights": "s3://team-models/llama-3-8b",
     "TrainingRun.image": "nvcr.io/nvidia/pytorch:26.03-py3",
     "TrainingRun.model": "llama-3-70b",
-    "TrainingRun.script": ["/data/train.py", "--config", "sft.yaml"],
+    "TrainingRun.script": ["/workspace/train.py", "--config", "sft.yaml"],
     "Waiver.rule": "image-not-pinned",
     "Waiver.until": "2027-03-31",
 }

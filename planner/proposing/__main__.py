@@ -39,7 +39,7 @@ def _write(file: Path, pick: str, search: Search, answer: Answer) -> None:
     if not pick.isdigit() or not 1 <= int(pick) <= len(answer.shown):
         raise QuestionError(f"PICK is {echo(pick)}: type one of 1 to {len(answer.shown)}")
     if file.exists():
-        raise QuestionError(f"there is a {bare(file)} already; choose another name for OUT")
+        raise QuestionError(f"{bare(file)} already exists; choose another name for OUT")
     proposal = answer.shown[int(pick) - 1].proposal
     offer = proposal.candidate.offer
     why = f"Proposed: {proposal.candidate.nodes} x {offer.hardware}, {offer.capacity}."
@@ -47,7 +47,7 @@ def _write(file: Path, pick: str, search: Search, answer: Answer) -> None:
         file.write_text(text(search.final(proposal), why), encoding="utf-8")
     except OSError as error:
         raise QuestionError(f"OUT is {bare(file)}: {error.strerror}") from None
-    print(f"{file}: make plan STACK={file.stem.removeprefix('Pulumi.')} says what it comes to")
+    print(f"{file}; next: make plan STACK={file.stem.removeprefix('Pulumi.')}")
 
 
 if __name__ == "__main__":

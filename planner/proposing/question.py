@@ -91,8 +91,8 @@ def asked(words: Mapping[str, str], models: Mapping[str, Model]) -> Training | S
     )
     if found.prompt + found.answer > found.model.context:
         raise QuestionError(
-            f"{found.prompt} tokens of a prompt and {found.answer} of its answer are more than the "
-            f"{found.model.context} of {name}; lower PROMPT or ANSWER"
+            f"{found.prompt} tokens of prompt and {found.answer} of answer exceed the context of {name}, "
+            f"{found.model.context} tokens; lower PROMPT or ANSWER"
         )
     return found
 

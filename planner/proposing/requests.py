@@ -82,7 +82,7 @@ def replica(question: Serving, offer: Offer, tensor: int, quantization: Quantiza
         busy = _FULL * rps * read_s
         ttft_s = read_s + busy * read_s / (2 * (1 - busy)) + step_s + _FIRST_S
         if ttft_s > question.ttft_s:
-            bound = "time to the first word"
+            bound = "time to the first token"
             break
         best = Replica(
             tensor=tensor,

@@ -35,6 +35,7 @@ _PLACEHOLDERS = (
     ("203.0.113.0/24", "the networks of those who deploy and operate"),
     ("acme-model-weights", "a bucket of your own"),
     ("cr-0123456789abcdef0", "the capacity block that you buy, with its days"),
+    ("train.py", "your script, in an image that has it"),
 )
 
 
@@ -174,7 +175,7 @@ def _work(question: Training | Serving, candidate: Candidate, saved: Files | Non
         "nodes": candidate.nodes,
         "queue": "research",
         "image": "nvcr.io/nvidia/pytorch:26.03-py3",
-        "script": ["/data/train.py"],
+        "script": ["train.py"],
         "model": question.model.name,
         "precision": job.precision,
         "sharding": job.sharding,

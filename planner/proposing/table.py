@@ -17,14 +17,14 @@ def answer_text(question: Training | Serving, answer: Answer) -> RenderableType:
     """The whole answer."""
     if not answer.shown:
         return Text(
-            f"Nothing in the catalogue holds {question.model.name} as asked: take a smaller model, a shorter prompt, "
-            "a later first word, or rows of your own hardware"
+            f"No hardware in the catalogue serves or trains {question.model.name} as asked: take a smaller model, a "
+            "shorter prompt or a longer TTFT"
         )
     head = _asked(question)
     if answer.fits:
-        said = f"{head}: the best of {answer.compared:,} ways, the cheapest first"
+        said = f"{head}: best of {answer.compared:,} configurations, cheapest first"
     else:
-        said = f"{head}: nothing fits. The nearest of {answer.compared:,} ways: {_miss(question, answer)}"
+        said = f"{head}: nothing fits. The closest of {answer.compared:,} configurations: {_miss(question, answer)}"
     headings = ("", *(str(number) for number in range(1, len(answer.shown) + 1)))
     columns = [dict(_facts(question, each)) for each in answer.shown]
     rows = [(name, *(column.get(name) for column in columns)) for name in columns[0]]
@@ -38,19 +38,19 @@ def _asked(question: Training | Serving) -> str:
         return f"{question.model.name} on {question.tokens:.3g} tokens within {within}"
     return (
         f"{question.model.name} for {quantity(question.rps)} requests/s of {question.prompt:,} and "
-        f"{question.answer:,} tokens, the first after {quantity(question.ttft_s)} s, for {within}"
+        f"{question.answer:,} tokens, the first token after {quantity(question.ttft_s)} s, for {within}"
     )
 
 
 def _close(question: Training | Serving) -> str:
     if isinstance(question, Training):
         return (
-            "Days and prices of capacity are US list prices and the forecast of make plan; its range stands beside "
-            "it. Write one out: OUT=Pulumi.mine.yaml PICK=1"
+            "Prices are US list prices, days are the forecast of make plan, each with its range. "
+            "OUT=Pulumi.mine.yaml PICK=1 writes the first as a stack file."
         )
     return (
-        "No measured run of a server stands behind the rates: try one replica under load before you buy many. "
-        "Write one out: OUT=Pulumi.mine.yaml PICK=1"
+        "Rates are computed, not measured: load one replica before you buy many. "
+        "OUT=Pulumi.mine.yaml PICK=1 writes the first as a stack file."
     )
 
 
@@ -60,7 +60,7 @@ def _miss(question: Training | Serving, answer: Answer) -> str:
     if nearest.days > limits.days:
         parts.append(f"{quantity(round(nearest.days - limits.days, 1))} days too long")
     if limits.usd and nearest.usd > limits.usd:
-        parts.append(f"{usd(nearest.usd - limits.usd)} USD too dear")
+        parts.append(f"{usd(nearest.usd - limits.usd)} USD over the budget")
     return f"{nearest.candidate.offer.hardware}, {' and '.join(parts) or 'within the limits'}"
 
 
@@ -73,24 +73,24 @@ def _facts(question: Training | Serving, shown: Shown) -> Iterator[tuple[str, st
     yield "bought as", "purchase" if offer.owned else f"{offer.capacity}, {offer.region}"
     yield "USD", _range(proposal.usd, proposal.usd_range)
     yield "days", _range(proposal.days, proposal.days_range) if candidate.timed else quantity(proposal.days)
-    yield "may be off by", f"{proposal.off:.0%}"
+    yield "forecast error", f"{proposal.off:.0%}"
     if timed := candidate.timed:
         layout, job = timed.layout, timed.job
         experts = f" expert {layout.expert}" if layout.expert > 1 else ""
         yield "layout", f"tensor {layout.tensor} pipeline {layout.pipeline}{experts} data {layout.data}"
         yield "precision", f"{job.precision}, {job.software} {job.sharding}, recompute {job.recompute}"
         yield "tokens/s", about(timed.step.tokens_per_s)
-        yield "time goes to", _time(timed.step)
+        yield "step time", _time(timed.step)
     if found := candidate.replica:
         weights = "16 bits" if found.quantization == "none" else found.quantization
         yield "replicas", f"{candidate.replicas} x {counted(found.tensor, 'GPU')}"
         yield "weights", weights
         yield "a replica", f"{about(found.rps)} requests/s"
-        yield "first word", f"{found.ttft_s:.2g} s, then {about(1 / found.token_s)} tokens/s"
+        yield "first token", f"{found.ttft_s:.2g} s, then {about(1 / found.token_s)} tokens/s"
     yield "storage", _storage(proposal)
-    yield "what binds", _binds(question, shown)
-    yield "one step less", _step(question, shown.less)
-    yield "one step more", _step(question, shown.more)
+    yield "limited by", _binds(question, shown)
+    yield "fewer nodes", _step(question, shown.less)
+    yield "more nodes", _step(question, shown.more)
 
 
 def _range(value: float, ends: tuple[float, float]) -> str:
@@ -117,10 +117,10 @@ def _binds(question: Training | Serving, shown: Shown) -> str:
     if (found := shown.proposal.candidate.replica) is not None:
         return found.bound
     if shown.less is None:
-        return "nothing: it is one node" if shown.proposal.candidate.nodes == 1 else "memory: fewer do not hold it"
+        return "nothing: one node is the least" if shown.proposal.candidate.nodes == 1 else "memory: fewer nodes are too small"
     fewer = shown.less.found
     if fewer is None:
-        return "memory or storage: fewer cannot be planned"
+        return "memory or storage: fewer nodes are refused"
     if fewer.days > question.limits.days:
         return "the days"
     return "the budget" if missed(question.limits, fewer.days, fewer.usd) > 1 else "the price"
@@ -130,7 +130,7 @@ def _step(question: Training | Serving, step: Step | None) -> str:
     if step is None:
         return "none"
     if step.found is None:
-        return f"{counted(step.nodes, 'node')}: cannot be planned"
+        return f"{counted(step.nodes, 'node')}: refused"
     found = step.found
     if isinstance(question, Serving) and found.candidate.replica:
         rate = found.candidate.replicas * found.candidate.replica.rps

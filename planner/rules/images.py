@@ -13,6 +13,9 @@ from planner.rules.known import placed_runs, runs, workloads
 from planner.rules.placeholders import of_documentation
 from settings.workloads import TrainingRun
 
+_DATA = "/data/"
+"""Where a run finds its dataset."""
+
 
 def _on_efa(draft: AwsDraft) -> Iterable[tuple[str, TrainingRun]]:
     return ((path, run) for path, run, pool in placed_runs(draft) if pool.efa and run.nodes > 1)
@@ -117,7 +120,27 @@ def script_not_in_image(draft: Draft, run: TrainingRun) -> Iterable[Observation]
             sentence=f"{script} is not in {run.image}: {directory} holds {held} there",
             remedy=f"build an image on it that has the script (COPY {file} {directory}/) and say so in "
             f"catalogue.images: {{name: YOUR-IMAGE, like: '{row.name}', holds: [{directory}/{file}]}}; or "
-            f"start one from the shared file system, such as /data/{file}",
+            f"name a dataset that holds one, and start {_DATA}{file}",
+            inputs={"script": script},
+        )
+
+
+@rule(
+    "LF03",
+    by_name=True,
+    each=runs,
+    formula="a script below /data is in the run's dataset, or in an image that the catalogue does not describe",
+    source="CPython: can't open file: [Errno 2] No such file or directory",
+)
+def script_without_dataset(draft: Draft, run: TrainingRun) -> Iterable[Observation]:
+    """Of the shared file system a run sees its dataset, at /data; without one nothing is there."""
+    row, script = find(draft.catalogue.images, run.image), script_of(run.script) or ""
+    if run.dataset is None and script.startswith(_DATA) and row is not None and script not in row.holds:
+        yield Observation(
+            path="script",
+            sentence=f"{script} does not exist: the run names no dataset, so nothing is mounted at /data",
+            remedy=f"name the dataset that holds {posixpath.basename(script)}, start a script of the image, or take "
+            "the bundled trainer: framework: reference, with a model and without script",
             inputs={"script": script},
         )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rehearsal.cluster.layout import PROXY
+from rehearsal.cluster.layout import CURL
 from rehearsal.command.errors import CommandError
 from rehearsal.kube.client import ApiError, Kube, Unreachable
 from rehearsal.places import bare
@@ -37,10 +37,10 @@ def answered(words: Sequence[str], kubeconfig: Path) -> bool:
     """Whether what was asked of a kubelet is answered here. Raises CommandError with why it cannot be."""
     if verb(words) not in {"logs", "top", "port-forward", *ENTERING}:
         return False
-    proxy = kubeconfig.with_name(PROXY)
+    proxy = kubeconfig.with_name(CURL)
     with contextlib.closing(Kube.from_kubeconfig(str(kubeconfig))) as kube:
         try:
-            if why := refusal(words, kube, proxy.read_text() if proxy.exists() else None):
+            if why := refusal(words, kube, proxy if proxy.exists() else None):
                 raise CommandError(why)
             if verb(words) != "logs":
                 return False
@@ -66,7 +66,7 @@ def verb(words: Sequence[str]) -> str:
     return ""
 
 
-def refusal(words: Sequence[str], kube: Kube, proxy: str | None) -> str | None:
+def refusal(words: Sequence[str], kube: Kube, proxy: Path | None) -> str | None:
     """Why kubectl could not do it here, and what to do in its place; None where it can."""
     asked = verb(words)
     if asked in ENTERING:
@@ -75,7 +75,7 @@ def refusal(words: Sequence[str], kube: Kube, proxy: str | None) -> str | None:
             f" would print, `describe pod` what it waits for."
         )
     if asked == "port-forward":
-        other = f"`curl -x {proxy} http://SERVICE.NAMESPACE:PORT/`" if proxy else "a cluster with a proxy"
+        other = f"`curl -K {proxy} http://SERVICE.NAMESPACE:PORT/`" if proxy else "a cluster with a proxy"
         return f"ports of rehearsed pods cannot be forwarded, as no process listens there: {other} asks its Service."
     if asked == "top" and not _served(kube):
         return (

@@ -59,7 +59,7 @@ def cluster_tables(cluster: ClusterView) -> list[Table]:
             table.add_row(f"{service.namespace}/{service.name}", ready, str(service.endpoints))
         tables.append(table)
     if cluster.unplayed:
-        table = _table("not played: their containers run and answer, and do nothing else", "images", "to play one")
+        table = _table("simulated only: these containers start and answer, and do nothing else", "images", "to do more")
         table.add_row("\n".join(cluster.unplayed), "a row in `Particulars.images` (rehearsed/)")
         tables.append(table)
     return tables

@@ -60,7 +60,7 @@ SITE: dict[str, Any] = {
                 "nodes": 8,
                 "queue": "training",
                 "image": "nvcr.io/nvidia/pytorch:26.03-py3",
-                "script": ["/data/train.py"],
+                "script": ["train.py"],
                 "model": "llama-3-8b",
                 "checkpoint": {"everyMinutes": 30, "withinSeconds": 60},
             }

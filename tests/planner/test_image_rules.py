@@ -92,6 +92,24 @@ def test_a_script_that_may_be_there_is_not_refused_lf03(script: str) -> None:
     assert about(f"{NVIDIA}:26.03-py3", script) == []
 
 
+def test_a_script_below_data_needs_a_dataset_lf03() -> None:
+    """It is where a dataset is mounted: without one no file is there, unless the image brings it."""
+    nowhere: dict[str, Any] = {"training.runs.0.dataset": None, "training.runs.0.script": ["/data/train.py"]}
+
+    def said(image: str, **changes: Any) -> list[Finding]:
+        found = planned(changes={**nowhere, "training.runs.0.image": image, **changes}).findings
+        return [each for each in found if each.rule == "script-without-dataset"]
+
+    (found,) = said(f"{NVIDIA}:26.03-py3")
+    assert (found.path, found.severity) == ("gpucluster:training.runs[0].script", Severity.ERROR)
+    assert "/data/train.py does not exist: the run names no dataset" in found.sentence
+    assert "framework: reference" in found.remedy
+    own = {"name": "team/trainer", "source": "ours", "holds": ["/data/train.py"]}
+    assert said("team/trainer:1", **{"catalogue.images": [own]}) == []
+    assert said("team/trainer:1", **{"catalogue.images": []}) == []
+    assert said(f"{NVIDIA}:26.03-py3", **{"training.runs.0.dataset": {"name": "instructions"}}) == []
+
+
 def test_options_of_torchrun_come_before_the_script_lf03() -> None:
     words = {"training.runs.0.script": ["--max-restarts=0", "/workspace/train.py"]}
     assert [each.rule for each in about(f"{NVIDIA}:26.03-py3", changes=words)] == ["script-not-in-image"]

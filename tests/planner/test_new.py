@@ -70,7 +70,7 @@ def test_what_cannot_work_is_told_and_nothing_is_written(elsewhere: Path, capsys
 def test_a_file_that_is_there_is_left_alone(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (elsewhere / "Pulumi.mine.yaml").write_text("config: {}\n", encoding="utf-8")
     assert main(["--stack", "mine"]) == 2
-    assert "there is a Pulumi.mine.yaml already" in capsys.readouterr().err
+    assert "Pulumi.mine.yaml already exists" in capsys.readouterr().err
     assert (elsewhere / "Pulumi.mine.yaml").read_text(encoding="utf-8") == "config: {}\n"
 
 
@@ -96,5 +96,5 @@ def test_what_is_no_name_of_a_stack_is_refused_before_anything_is_asked(
     for command in (main, lab):
         with pytest.raises(SystemExit):
             command([f"--stack={word}"])
-        assert "is no name of a stack: small letters" in capsys.readouterr().err
+        assert "is not the name of a stack: type lower-case letters" in capsys.readouterr().err
     assert list(elsewhere.iterdir()) == []

@@ -94,9 +94,11 @@ def test_a_script_that_is_not_in_the_image_is_pythons_error_lf03(
 
 def test_a_script_on_a_volume_is_what_somebody_wrote_there_lf03(tmp_path: Path) -> None:
     script = "/data/train.py"
-    assert "No such file" in Rank(tmp_path / "a", script=script).ended
     assert Rank(tmp_path / "b", script=script, written=("train.py",)).ended == "runs"
     assert Rank(tmp_path / "c", script=script, files={"train.py": ""}).ended == "runs"
+    copied = Rank(tmp_path / "e", script=script)
+    assert copied.ended == "runs"
+    assert "what is in the dataset is not known here: /data/train.py is taken to be there" in copied.log
     assert "No such file" in Rank(tmp_path / "d", script=script, files={"other.py": ""}).ended
 
 

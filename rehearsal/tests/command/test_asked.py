@@ -109,12 +109,12 @@ def test_logs_are_not_followed_and_say_so(effects: Path) -> None:
         ("exec -it web-1 -- sh", "has no container to enter"),
         ("-n shop exec web-1 -- nvidia-smi", "has no container to enter"),
         ("cp web-1:/a b", "has no container to copy from"),
-        ("port-forward svc/web 8000", "curl -x http://127.0.0.1:7 http://SERVICE.NAMESPACE:PORT/"),
+        ("port-forward svc/web 8000", "curl -K /s/proxy.curl http://SERVICE.NAMESPACE:PORT/"),
         ("top nodes", "the stack does not install metrics-server"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_another_way(words: str, why: str) -> None:
-    said = asked.refusal(words.split(), Cluster(), "http://127.0.0.1:7")  # type: ignore[arg-type]
+    said = asked.refusal(words.split(), Cluster(), Path("/s/proxy.curl"))  # type: ignore[arg-type]
     assert said is not None
     assert why in said
 
