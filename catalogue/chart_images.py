@@ -180,8 +180,8 @@ CHART_IMAGES: Mapping[str, tuple[ChartImage, ...]] = {
         _csi("provisioner", "registry.k8s.io/sig-storage/csi-provisioner:v6.2.0", use="asked"),
         _csi("attacher", "registry.k8s.io/sig-storage/csi-attacher:v4.12.0", use="asked"),
         _csi("resizer", "registry.k8s.io/sig-storage/csi-resizer:v2.1.0", use="asked"),
-        # Snapshots and what Ceph's own add-ons do are not asked for.
-        _csi("snapshotter", "registry.k8s.io/sig-storage/csi-snapshotter:v8.5.0", use="named"),
+        _csi("snapshotter", "registry.k8s.io/sig-storage/csi-snapshotter:v8.5.0", use="asked"),
+        # What Ceph's own add-ons do is not asked for.
         _csi("csiAddons", "quay.io/csiaddons/k8s-sidecar:v0.14.0", use="named"),
     ),
     LOCAL_STATIC_PROVISIONER.name: (

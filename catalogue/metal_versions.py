@@ -95,6 +95,19 @@ KUBE_VIP_IMAGE = "ghcr.io/kube-vip/kube-vip:v1.2.3"
 CEPH_IMAGE = "quay.io/ceph/ceph:v20.2.4"
 """What that Rook's own example runs (deploy/examples/cluster.yaml)."""
 
+# renovate: datasource=go depName=github.com/kubernetes-csi/external-snapshotter/client/v8
+SNAPSHOTTER = "v8.6.0"
+SNAPSHOT_CONTROLLER_IMAGE = "registry.k8s.io/sig-storage/snapshot-controller:v8.5.0"
+"""What deploy/kubernetes/snapshot-controller/setup-snapshot-controller.yaml of that tag names."""
+
+SNAPSHOT_CRDS = {
+    "volumesnapshotclasses": "75e6565aac2c0f2949ed13ea884bbaa388cb7be576b558b709cf1168e011828d",
+    "volumesnapshotcontents": "895a3c1e73b60f06a0deb566dd123d01bdf1b2efc5d5ff5231ff8bbcf42dafc7",
+    "volumesnapshots": "b032116e987fb1d7d93cec7d942833adeb9d95c9bdc7e00c10b280c2fe4a6c33",
+}
+"""The kinds of single snapshots, by their plural names, with the SHA-256 of client/config/crd/ at that tag, from the Go
+module of that directory, whose content Go's checksum database vouches for."""
+
 
 def network_image(name: str) -> str:
     """A part of that Network Operator (hack/release.yaml at v26.4.1)."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import ceil
 
-from catalogue.units import SECONDS_PER_HOUR
+from catalogue.units import SECONDS_PER_HOUR, gib
 from planner.storage.s3 import SCHEDULED_SECONDS
 from planner.storage.types import StoragePlan
 from settings.workloads import Dataset, Training
@@ -11,12 +11,15 @@ from settings.workloads import Dataset, Training
 _SLACK = 2
 """A copy may take twice as long as it should before it counts as one that will never end."""
 
+_SPARE = 1.1
+"""How much more than a dataset its own volume may hold: a copy ends where the volume does."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetPlan:
     """A dataset of `gb` decimal GB. `copy_s` is what one copier should take from `source`, and `copy_seconds` what it
     may take in all, waiting for a node included, in whole hours, so that few changes of the nodes change the copy. Both
-    are 0 where there is nothing to copy.
+    are 0 where there is nothing to copy. Runs read it as of the `snapshot`, None as it is.
     """
 
     name: str
@@ -25,6 +28,11 @@ class DatasetPlan:
     copy_s: int
     copy_seconds: int
     snapshot: str | None = None
+
+    @property
+    def own_gib(self) -> int:
+        """The size of a volume for it alone."""
+        return ceil(gib(self.gb) * _SPARE)
 
 
 def dataset_sizes(training: Training) -> dict[str, float]:

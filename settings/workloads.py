@@ -63,8 +63,19 @@ class Dataset(Section):
     gb: Annotated[float, Field(gt=0, le=10_000_000, description="decimal GB of an epoch")]
     source: Annotated[S3Uri | None, Field(description="None = it is already on the site's file system")] = None
     snapshot: Annotated[
-        LineageWord | None, Field(description="version of the data; a label of the jobs that read it")
+        LineageWord | None,
+        Field(
+            description="runs read the data as it was when the `up` with this word copied it, from a snapshot of "
+            "CephFS; another word takes another one. Jobs have it as a label. None = as the data are"
+        ),
     ] = None
+
+    @model_validator(mode="after")
+    def _copied_where_it_is_frozen(self) -> Self:
+        if self.snapshot is not None and self.source is None:
+            sentence = "is of a volume that the dataset is copied to, and it is not copied; add source, or remove it"
+            raise SectionError([(("snapshot",), sentence)])
+        return self
 
 
 class Reading(Section):

@@ -25,8 +25,16 @@ class Copy(NamedTuple):
     sha256: str | None = None
 
 
-def stage(copy: Copy, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> Staged:
-    """The copy, by an account that may read its source and nothing else."""
+def stage(
+    copy: Copy,
+    platform: Platform,
+    services: Services,
+    inside: pulumi.ResourceOptions,
+    own: pulumi.Input[str] | None = None,
+) -> Staged:
+    """The copy, by an account that may read its source and nothing else: to the claim `own` of the same namespace where
+    it has one.
+    """
     name, namespace = f"{copy.what}-{copy.name}", services.namespaces[copy.claim[0]]
     granted = platform.objects.reader(
         f"{name}-identity", source=copy.source, namespace=namespace, account=name, opts=inside
@@ -40,7 +48,7 @@ def stage(copy: Copy, platform: Platform, services: Services, inside: pulumi.Res
         namespace=namespace,
         service_account=name,
         granted=granted,
-        claim=services.claims[copy.claim],
+        claim=services.claims[copy.claim] if own is None else own,
         ready=platform.cluster.ready,
         timeout_seconds=copy.seconds,
         compared=copy.compared,

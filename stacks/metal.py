@@ -124,6 +124,7 @@ def deploy_metal(plan: Plan, config: pulumi.Config) -> Platform:
         shared=CephFiles(capacity_gib=capacity_gib, shared=ceph.shared, opts=storage)
         if ceph
         else MountedFiles(capacity_gib=capacity_gib, opts=storage),
+        snapshots=ceph.classes if ceph else None,
         local=Scratch(),
         objects=objects,
         entry=Entry(),

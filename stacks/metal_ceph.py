@@ -5,14 +5,22 @@ from dataclasses import dataclass
 
 import pulumi
 
-from catalogue.metal_versions import CEPH_CSI_DRIVERS, CEPH_IMAGE, ROOK_CEPH
+from catalogue.metal_versions import (
+    CEPH_CSI_DRIVERS,
+    CEPH_IMAGE,
+    ROOK_CEPH,
+    SNAPSHOT_CONTROLLER_IMAGE,
+    SNAPSHOT_CRDS,
+    SNAPSHOTTER,
+)
 from catalogue.supply import Supply
-from catalogue.versions import KUBECTL_IMAGE
+from catalogue.versions import KUBECTL_IMAGE, WAIT_IMAGE
 from components.metal.ceph import FILES, SHARED, Ceph, CephArgs, ObjectsSpec
 from components.metal.ceph_specs import CephSpec
 from components.metal.rook import CEPHFS, NAMESPACE, driver_values, operator_values
 from components.platform.charts import Chart, ChartArgs
 from components.platform.namespaces import Namespaces, NamespacesArgs, NamespaceSpec
+from components.platform.snapshot_controller import SnapshotController, SnapshotControllerArgs
 from components.platform.taints import ROLE_KEY, tolerations_of_all_pools
 from components.storage.ceph_claims import CephClaims, CephClaimsArgs
 from components.storage.claims import ClaimSpec
@@ -91,6 +99,15 @@ def deploy_ceph(
         ),
         inside,
     ).release
+    snapshots = SnapshotControllerArgs(
+        version=SNAPSHOTTER,
+        crds=SNAPSHOT_CRDS,
+        image=supply.image(SNAPSHOT_CONTROLLER_IMAGE),
+        kubectl_image=supply.image(KUBECTL_IMAGE),
+        fetch_image=supply.image(WAIT_IMAGE),
+        namespace="kube-system",
+        after=system,
+    )
     args = CephArgs(
         namespace=namespace,
         spec=spec,
@@ -98,6 +115,7 @@ def deploy_ceph(
         objects=objects,
         operators=[operator, drivers],
         nodes=nodes,
+        snapshots=SnapshotController("snapshot-controller", snapshots, inside).ready,
     )
     return Ceph("ceph", args, inside)
 

@@ -27,6 +27,7 @@ from stacks.platform_services import (
     ObjectStore,
     People,
     SharedFiles,
+    Snapshots,
     Vault,
     Zones,
 )
@@ -126,9 +127,10 @@ class Platform:
     they lie on waits for that by itself when it is destroyed. `entry` is what a gateway is published by, `people` None
     where only groups are known, `zones` None where pods have no right to any, `home` None where people have no files of
     their own, `vault` None where nothing keeps secrets, `images` None where images are read without signing in.
-    `hosts` is None where the network knows addresses only. `hyper_nodes` are the parts of the fabric whose nodes are
-    near each other, none where all are equally near. `layer` is the parent of what else runs the cluster, `providers`
-    are those that the workloads' resources need, `outputs` the platform's own lines in the stack's outputs, by layer.
+    `hosts` is None where the network knows addresses only, `snapshots` where files have none. `hyper_nodes` are the
+    parts of the fabric whose nodes are near each other, none where all are equally near. `layer` is the parent of what
+    else runs the cluster, `providers` are those that the workloads' resources need, `outputs` the platform's own lines
+    in the stack's outputs, by layer.
     """
 
     cluster: KubeCluster
@@ -148,6 +150,7 @@ class Platform:
     hosts: Hosts | None = None
     zones: Zones | None = None
     home: SharedFiles | None = None
+    snapshots: Snapshots | None = None
     vault: Vault | None = None
     images: Images | None = None
     remover: pulumi.Resource | None = None

@@ -20,6 +20,21 @@ class SharedFiles(Protocol):
         ...
 
 
+class Snapshots(Protocol):
+    """Snapshots of files, where a file system has them: names of classes, each once it is there. Of `files` are claims
+    of volumes of their own, by `taken` a snapshot is made of one, and of `read` are claims that show it.
+    """
+
+    @property
+    def files(self) -> pulumi.Output[str]: ...
+
+    @property
+    def taken(self) -> pulumi.Output[str]: ...
+
+    @property
+    def read(self) -> pulumi.Output[str]: ...
+
+
 class LocalDisks(Protocol):
     """The nodes' own disks."""
 

@@ -15,15 +15,14 @@ from components.platform.operators import OperatorArgs
 from components.storage.staged import DATASETS
 from components.training import run_watch
 from components.training.backup import Backup, BackupArgs
-from components.training.job import RunData, TrainingJob, TrainingJobArgs
+from components.training.job import TrainingJob, TrainingJobArgs
 from components.training.pod import RUN_KEY
 from components.training.run_monitor import RunMonitor, RunMonitorArgs
 from components.training.run_watch import RunWatch, RunWatchArgs, watch_files
-from planner.datasets import DatasetPlan
 from planner.fabric.near import TIERS
 from planner.types import Plan
 from planner.workload_types import RunPlan
-from stacks.copies import Copy, stage
+from stacks.datasets import run_data
 from stacks.experiments import deploy_experiments
 from stacks.follow_ups import deploy_follow_up
 from stacks.gates import deploy_gates
@@ -31,7 +30,7 @@ from stacks.gateway import WayIn
 from stacks.pipelines import deploy_pipelines
 from stacks.platform import Platform
 from stacks.recipes import started
-from stacks.services import CHECKPOINTS, DATA, Services
+from stacks.services import CHECKPOINTS, Services
 from stacks.serving import Served, serve
 from stacks.shapes import shape
 from stacks.tracking import Tracker, deploy_tracking
@@ -90,7 +89,7 @@ def _train(
     if any(run.launcher == "mpi" for run in plan.runs.values()):
         operators["mpi"] = _mpi_operator(plan.supply, services, inside)
     gates = deploy_gates(plan, platform, services, inside)
-    data = {name: _dataset(each, platform, services, inside) for name, each in plan.datasets.items()}
+    data = {name: run_data(each, platform, services, inside) for name, each in plan.datasets.items()}
 
     def asked(run: RunPlan) -> TrainingJobArgs:
         pool = platform.pools[run.pool]
@@ -221,13 +220,3 @@ def lineage_labels(plan: Plan, run: RunPlan, image: str) -> dict[str, str]:
         "image-digest": digest[:32],
     }
     return {f"gpucluster/{key}": value for key, value in found.items() if value and _LABEL.fullmatch(value)}
-
-
-def _dataset(dataset: DatasetPlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> RunData:
-    """The directory of a dataset; one without a source lies there already."""
-    claim = services.claims[DATA]
-    if dataset.source is None:
-        return RunData(claim=claim, path=f"{DATASETS}/{dataset.name}")
-    copy = Copy("dataset", dataset.name, DATA, DATASETS, dataset.source, dataset.copy_seconds)
-    made = stage(copy, platform, services, inside)
-    return RunData(claim=claim, path=made.path, ready=[made.loaded])

@@ -13,12 +13,15 @@ from components.metal.ceph_specs import CephSpec
 from components.metal.object_store import StoreKey, StoreKeyArgs
 from components.metal.rook import CEPHFS, NAMESPACE, RBD
 from components.platform.kubectl import KubectlJobArgs, kubectl_job, rights
+from components.platform.snapshot_controller import SnapshotClass
 
 API = "ceph.rook.io/v1"
 CLUSTER, POOL, FILES, SHARED = "rook-ceph", "volumes", "files", "shared"
 """Names of the cluster, the pool of volumes, the file system, and the part of it that all namespaces share."""
 
 BLOCK_CLASS, FILE_CLASS, BUCKET_CLASS = "ceph-block", "ceph-filesystem", "ceph-bucket"
+READ_CLASS = "ceph-filesystem-snapshot"
+"""Volumes that are a snapshot of files themselves, and no copy of it."""
 USER = "gpucluster"
 READY = {"pulumi.com/waitFor": "jsonpath={.status.phase}=Ready"}
 BOUND = {"pulumi.com/waitFor": "jsonpath={.status.phase}=Bound"}
@@ -42,7 +45,7 @@ class ObjectsSpec:
 @dataclass(frozen=True, kw_only=True)
 class CephArgs:
     """`image` has kubectl. `operators` make the cluster, and take it apart: they must outlive it. Its `nodes` are there
-    when it begins.
+    when it begins. `snapshots` shows that snapshots are made.
     """
 
     namespace: pulumi.Input[str]
@@ -51,16 +54,28 @@ class CephArgs:
     objects: ObjectsSpec | None
     operators: Sequence[pulumi.Resource]
     nodes: pulumi.Resource
+    snapshots: pulumi.Resource
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileClasses:
+    """Names of the classes of files, of their snapshots, and of volumes that are one, each once it is there."""
+
+    files: pulumi.Output[str]
+    taken: pulumi.Output[str]
+    read: pulumi.Output[str]
 
 
 class Ceph(Component):
     """The cluster. `healthy` exists when Ceph has every drive and says that all is well, `block` is its storage class,
-    the default one, `shared` what files shared by all namespaces need, and `bucket` resolves when it may be used.
+    the default one, `shared` what files shared by all namespaces need, `classes` those of other files, and `bucket`
+    resolves when it may be used.
     """
 
     healthy: k8s.batch.v1.Job
     block: pulumi.Output[str]
     shared: pulumi.Resource
+    classes: FileClasses
     bucket: pulumi.Output[str] | None
 
     def __init__(self, name: str, args: CephArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -71,7 +86,7 @@ class Ceph(Component):
         )
         self.healthy = self._wait(cluster)
         self.block = self._volumes()
-        self.shared = self._files()
+        self.shared, self.classes = self._files()
         self.bucket = self._objects(args.objects) if args.objects else None
         self.register_outputs({"storageClass": self.block})
 
@@ -129,7 +144,7 @@ class Ceph(Component):
     def _class(
         self, role: str, name: str, provisioner: str, parameters: Mapping[str, str], after: pulumi.Resource
     ) -> k8s.storage.v1.StorageClass:
-        buckets = name == BUCKET_CLASS
+        buckets, grows = name == BUCKET_CLASS, name in (BLOCK_CLASS, FILE_CLASS)
         default = {"storageclass.kubernetes.io/is-default-class": "true"} if name == BLOCK_CLASS else {}
         return k8s.storage.v1.StorageClass(
             self.named(role),
@@ -138,7 +153,7 @@ class Ceph(Component):
                 provisioner=provisioner,
                 parameters=dict(parameters),
                 reclaim_policy="Retain" if buckets else "Delete",
-                allow_volume_expansion=not buckets,
+                allow_volume_expansion=grows,
             ),
             self.child(depends_on=[after]),
         )
@@ -152,15 +167,34 @@ class Ceph(Component):
             "csi.storage.k8s.io/fstype": "ext4",
         }
         made = self._class("block", BLOCK_CLASS, RBD, {**parameters, **_secrets("rbd")}, pool)
+        self._snapshots("rbd", BLOCK_CLASS, RBD, pool)
         return made.metadata.name.apply(str)
 
-    def _files(self) -> pulumi.Resource:
+    def _snapshots(self, kind: str, name: str, driver: str, after: pulumi.Resource) -> SnapshotClass:
+        """The class of snapshots of volumes of the class `name`, which go when their objects do."""
+        parameters = {
+            "clusterID": NAMESPACE,
+            "csi.storage.k8s.io/snapshotter-secret-name": f"rook-csi-{kind}-provisioner",
+            "csi.storage.k8s.io/snapshotter-secret-namespace": NAMESPACE,
+        }
+        opts = self.child(depends_on=[after, self._args.snapshots])
+        return SnapshotClass(self.named(f"{kind}-snapshots"), name, driver, parameters, opts)
+
+    def _files(self) -> tuple[pulumi.Resource, FileClasses]:
         spec = self._args.spec
         made = self._object("files", "CephFilesystem", FILES, ceph_specs.filesystem(spec), [self.healthy])
         pool = f"{FILES}-{ceph_specs.DATA if spec.erasure else ceph_specs.METADATA}"
-        self._class("filesystem", FILE_CLASS, CEPHFS, {"fsName": FILES, "pool": pool, **_secrets("cephfs")}, made)
+        whose = {"fsName": FILES, **_secrets("cephfs")}
+        files = self._class("filesystem", FILE_CLASS, CEPHFS, {"pool": pool, **whose}, made)
+        read = self._class("snapshot", READ_CLASS, CEPHFS, {"backingSnapshot": "true", **whose}, made)
+        taken = self._snapshots("cephfs", FILE_CLASS, CEPHFS, made)
+        classes = FileClasses(
+            files=files.metadata.name.apply(str),
+            taken=taken.id.apply(lambda _: FILE_CLASS),
+            read=read.metadata.name.apply(str),
+        )
         group = {"name": SHARED, "filesystemName": FILES, "dataPoolName": pool}
-        return self._object("shared", "CephFilesystemSubVolumeGroup", f"{FILES}-{SHARED}", group, [made])
+        return self._object("shared", "CephFilesystemSubVolumeGroup", f"{FILES}-{SHARED}", group, [made]), classes
 
     def _objects(self, objects: ObjectsSpec) -> pulumi.Output[str]:
         store = self._object(

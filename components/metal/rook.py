@@ -29,7 +29,7 @@ def operator_values() -> dict[str, Any]:
 def driver_values(tolerations: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Values of the `ceph-csi-drivers` chart: volumes and files, mounted on nodes with `tolerations` as well. A pod of
     the mounting side goes last of all. A driver's own values come before those of the operator's configuration, and the
-    chart has one replica in each.
+    chart has one replica in each. Of the two it lets files alone have snapshots.
     """
 
     def driver(name: str) -> dict[str, Any]:
@@ -40,6 +40,7 @@ def driver_values(tolerations: Sequence[Mapping[str, str]]) -> dict[str, Any]:
                 "tolerations": [dict(each) for each in tolerations],
             },
             "controllerPlugin": {"replicas": 2},
+            "snapshotPolicy": "volumeSnapshot",
         }
 
     return {

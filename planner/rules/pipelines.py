@@ -1,6 +1,7 @@
 """Pipelines: runs that their steps can start."""
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from planner.draft import Draft, rule
 from planner.findings import Observation
@@ -10,15 +11,17 @@ from settings.workloads import TrainingRun
 
 @rule(
     "R01",
-    formula="each of training.pipelines.runs is in training.runs, a PyTorchJob with a dataset that is not staged",
+    formula="each of training.pipelines.runs is in training.runs, a PyTorchJob with a dataset as it is: not staged, "
+    "and no snapshot",
     source="components/kubeflow/pipeline_run.py: data and saves are put into the mounts of a PyTorchJob",
 )
 def pipeline_run(draft: Draft) -> Iterator[Observation]:
     """A step makes a job of a run that there is, and gives it data of its own."""
     training = draft.settings.training
     runs = {run.name: run for run in training.runs}
+    frozen = {each.name for each in training.datasets if each.snapshot is not None}
     for index, name in enumerate(training.pipelines.runs if training.pipelines else ()):
-        found = _wrong(runs.get(name), tuple(runs))
+        found = _wrong(runs.get(name), tuple(runs), frozen)
         if found is not None:
             wrong, remedy = found
             yield Observation(
@@ -45,8 +48,8 @@ def pipeline_sandbox(draft: Draft) -> Iterator[Observation]:
         )
 
 
-def _wrong(run: TrainingRun | None, known: tuple[str, ...]) -> tuple[str, str] | None:
-    """What is wrong with a run that a step should start, and what to do."""
+def _wrong(run: TrainingRun | None, known: tuple[str, ...], frozen: AbstractSet[str]) -> tuple[str, str] | None:
+    """What is wrong with a run that a step should start, and what to do. The datasets `frozen` are snapshots."""
     if run is None:
         return "it is no run of training.runs", f"name {one_of(known)}" if known else "add it there"
     if run.launcher == "mpi" or run.api == "v2":
@@ -57,6 +60,9 @@ def _wrong(run: TrainingRun | None, known: tuple[str, ...]) -> tuple[str, str] |
     if run.dataset.staging != "none":
         wrong = f"its dataset is staged ({run.dataset.staging}), so its pods read a copy and not what is put in"
         return wrong, "remove staging from its dataset"
+    if run.dataset.name in frozen:
+        wrong = f"{run.dataset.name} is a snapshot, in which nothing is put"
+        return wrong, "remove snapshot from the dataset, or name another run"
     return None
 
 

@@ -7,6 +7,7 @@ from planner.draft import AwsDraft, Draft, aws_rule, rule, warning
 from planner.findings import Observation
 from planner.rules.known import services
 from planner.serving.sources import ObjectSource, source_of
+from settings.model import MetalSettings
 
 _LONG_COPY_S = SECONDS_PER_HOUR
 _NAMES = "S3 user guide, General purpose buckets naming rules: a bucket's name is the whole partition's"
@@ -57,6 +58,29 @@ def dataset_copy(draft: Draft) -> Iterable[Observation]:
                 remedy="leave the runs and their pools out of the first up, which copies without them, then add them",
                 subject=each.name,
                 inputs={"size": f"{each.gb:g} GB", "copy": f"{hours:.1f} h"},
+            )
+
+
+@rule(
+    "G10 S08",
+    formula="datasets[].snapshot with storage.ceph only",
+    source="aws-fsx-csi-driver, pkg/driver/controller.go (ControllerGetCapabilities: no CREATE_DELETE_SNAPSHOT); "
+    "ceph-csi, docs/cephfs-snapshot-backed-volumes.md",
+)
+def dataset_snapshot(draft: Draft) -> Iterable[Observation]:
+    """A snapshot of a dataset is asked for where the shared file system makes one."""
+    settings = draft.settings
+    if isinstance(settings, MetalSettings) and settings.storage.ceph is not None:
+        return
+    kind = "FSx for Lustre" if isinstance(draft, AwsDraft) else "this shared file system"
+    for index, each in enumerate(settings.training.datasets):
+        if each.snapshot is not None:
+            yield Observation(
+                path=f"training.datasets[{index}].snapshot",
+                sentence=f"{kind} makes no snapshots for Kubernetes, so runs would read {each.name} as it is",
+                remedy="remove it, and give every version a prefix of its own as source, which is a directory of its "
+                "own that no other copy writes to; or take storage.ceph on machines of your own",
+                subject=each.name,
             )
 
 

@@ -1,8 +1,8 @@
 """The operator of Ceph's CSI drivers while its pod runs, and the drivers that it makes.
 
 Source: ceph/ceph-csi-operator v1.0.4, internal/controller/driver_controller.go (names, containers, CSIDriver, images
-from the set that a driver or the operator's configuration names); ceph/ceph-csi, docs (handles, what a volume's
-attributes say). That a pool takes what a volume holds is not looked at.
+from the set that a driver or the operator's configuration names; a sidecar of snapshots unless the policy is none);
+ceph/ceph-csi, docs (handles, what a volume's attributes say). That a pool takes what a volume holds is not looked at.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rehearsal.devices.ceph_snapshots import Snapshotter, snapshot_key, source_of
 from rehearsal.devices.daemons import csi_node
 from rehearsal.devices.operands import owner
 from rehearsal.devices.reconciling import Reconciling
 from rehearsal.kubelet.program import Launch, Program
 from rehearsal.kubelet.provisioning import Provisioning, UnmadeError, volume_of
+from rehearsal.kubelet.volumes import volume_key
 
 Object = dict[str, Any]
 MANAGER = "ceph-csi-operator"
@@ -84,6 +86,8 @@ def objects(driver: Mapping[str, Any], images: Mapping[str, str]) -> Iterator[Ob
     making += [
         {"name": f"csi-{each}", "image": images.get(each, "")} for each in ("provisioner", "resizer", "attacher")
     ]
+    if spec.get("snapshotPolicy", "volumeSnapshot") != "none":
+        making.append({"name": "csi-snapshotter", "image": images.get("snapshotter", "")})
     yield _set(driver, "Deployment", CONTROLLER, controller, making, {}, replicas=int(controller.get("replicas") or 1))
 
 
@@ -136,7 +140,11 @@ class Provisioner(Provisioning):
     def _made(self, name: str, claim: Mapping[str, Any], kind: Mapping[str, Any]) -> Object:
         if (lack := self._lacking(kind)) is not None:
             raise UnmadeError(lack)
-        return persistent_volume(name, claim, kind, self._driver)
+        made = persistent_volume(name, claim, kind, self._driver)
+        if (handle := source_of(self._launch, claim, kind, self._driver)) is not None:
+            contents = self._launch.world.contents
+            contents.add(volume_key(made), contents.under(snapshot_key(self._driver, handle), ""))
+        return made
 
     def _lacking(self, kind: Mapping[str, Any]) -> str | None:
         """Why no volume can be made: a Secret that the class names, or the pool or file system, is not there."""
@@ -154,6 +162,11 @@ class Provisioner(Provisioning):
         if ((pool or {}).get("status") or {}).get("phase") != "Ready":
             return f"rpc error: code = Internal desc = {parameter} {named!r} not found"
         return None
+
+
+def snapshotter(launch: Launch) -> Program:
+    """The sidecar that has snapshots made of its driver's volumes."""
+    return Snapshotter(launch, _app(launch).removesuffix(CONTROLLER))
 
 
 def persistent_volume(name: str, claim: Mapping[str, Any], kind: Mapping[str, Any], driver: str) -> Object:

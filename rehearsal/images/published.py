@@ -33,6 +33,11 @@ _PUBLISHED = (
         versions.KARPENTER,
     ),
     _Published(
+        re.compile(_RAW + r"/kubernetes-csi/external-snapshotter/(?P<tag>[^/]+)/client/(?P<path>config/crd/.+)"),
+        "snapshotter",
+        versions.SNAPSHOTTER,
+    ),
+    _Published(
         re.compile(_RAW + r"/kubernetes-sigs/gateway-api/(?P<tag>[^/]+)/(?P<path>config/crd/.+)"),
         "traefik",
         versions.GATEWAY_API,

@@ -37,6 +37,7 @@ from rehearsal.images import (
     operators,
     prometheus,
     s3sync,
+    snapshots,
 )
 from rehearsal.images.external_secrets import controller as external_secrets
 from rehearsal.images.katib import algorithms, collector, database
@@ -71,6 +72,8 @@ TABLE: tuple[Row, ...] = (
     Row(r".*/rook/ceph", rook.RookOperator, container="rook-ceph-operator"),
     Row(r".*/cephcsi/ceph-csi-operator", ceph_csi.CsiOperator, container="manager"),
     Row(r".*/cephcsi/cephcsi", ceph_csi.plugin, container="csi-(rbd|cephfs)plugin"),
+    Row(r".*/csi-snapshotter", ceph_csi.snapshotter, container="csi-snapshotter"),
+    Row(r".*/snapshot-controller", snapshots.SnapshotController, container="snapshot-controller"),
     Row(r".*/csi-provisioner", ceph_csi.Provisioner, container="csi-provisioner"),
     Row(r".*/nvidia/gpu-operator", waits.for_driver, container="driver-validation"),
     Row(r".*/nvidia/gpu-operator", waits.for_toolkit, container="toolkit-validation"),

@@ -216,9 +216,16 @@ FAMILIES: dict[str, Family] = {family.name: family for family in _ROWS}
 
 SOURCES: dict[str, Family] = {
     "kyverno": Family("kyverno", versions.KYVERNO, module="github.com/kyverno/kyverno", packages={}, disk=0.1),
+    "snapshotter": Family(
+        "snapshotter",
+        versions.SNAPSHOTTER,
+        module="github.com/kubernetes-csi/external-snapshotter/client/v8",
+        packages={},
+        disk=0.1,
+    ),
 }
-"""Modules of which nothing is built: charts lie in them. Kyverno's admission controller has 2,700 packages, more than
-any tool here, and is played (rehearsal/images/kyverno)."""
+"""Modules of which nothing is built: charts and definitions lie in them. Kyverno's admission controller has 2,700
+packages, more than any tool here, and is played (rehearsal/images/kyverno)."""
 
 BASE = tuple(family.name for family in FAMILIES.values() if not family.wanted_by)
 """The families that every rehearsal needs."""

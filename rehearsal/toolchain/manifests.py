@@ -7,7 +7,7 @@ from pathlib import Path
 from rehearsal import places
 from rehearsal.toolchain import go
 from rehearsal.toolchain.build import source
-from rehearsal.toolchain.families import FAMILIES
+from rehearsal.toolchain.families import FAMILIES, SOURCES
 
 
 def manifest(family: str, path: str, module: str | None = None) -> Path:
@@ -16,7 +16,7 @@ def manifest(family: str, path: str, module: str | None = None) -> Path:
     It is copied into the cache on first use. Raises BuildError if the module cannot be had, FileNotFoundError if it has
     no such file.
     """
-    row = FAMILIES[family]
+    row = {**FAMILIES, **SOURCES}[family]
     digest = hashlib.sha256((row.directory / "go.sum").read_bytes()).hexdigest()[:12]
     name = (module or family).rpartition("/")[2]
     target = places.cache() / "manifests" / f"{name}-{row.version}-{digest}" / path

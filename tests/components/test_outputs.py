@@ -8,6 +8,7 @@ import pulumi
 import pytest
 import yaml
 
+from components.metal.ceph import FileClasses
 from components.serving.keys import CallerKeys
 from components.serving.tokens import SecretKey
 from tests.components.samples import SAMPLES, Make, Options, built
@@ -49,6 +50,9 @@ def looked_at(make: Make) -> tuple[dict[str, Any], dict[str, list[str]]]:
             case SecretKey():
                 keep(f"{path} name", value.name)
                 keep(f"{path} key", value.key)
+            case FileClasses():
+                for each in ("files", "taken", "read"):
+                    keep(f"{path} {each}", getattr(value, each))
             case CallerKeys():
                 keep(f"{path} caller", value.caller)
                 keep(f"{path} scraper", value.scraper)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from rehearsal.metal.lacking import missing
-from tests.stacks.ceph_stack import DISKS, SERIALS, SERVERS, with_ceph
+from tests.stacks.ceph_stack import CHATS, DISKS, SERIALS, SERVERS, with_ceph
 
 from .rehearsed import Rehearsed, operations, rehearsed, until
 from .trees import Tree
@@ -22,7 +22,7 @@ NAMESPACE, API = "rook-ceph", "ceph.rook.io/v1"
 
 
 def small(**hosts: Any) -> str:
-    """The stack with two GPU machines, and nothing that runs on them."""
+    """The stack with two GPU machines, nothing that runs on them, and a dataset."""
     config = with_ceph(hosts=hosts)
     inventory = config["gpucluster:inventory"]
     for each in inventory["hosts"]:
@@ -30,7 +30,7 @@ def small(**hosts: Any) -> str:
             each |= {"name": "dgx-[01-02]", "address": "10.20.0.[21-22]", "bmc": "10.20.4.[21-22]", "racks": "r[1-2]"}
             each |= {"units": [2], **{key: each[key][:2] for key in ("hostKeys", "serials", "allowFormat")}}
     config["gpucluster:pools"][1] |= {"count": 2, "maxCount": 2}
-    config["gpucluster:training"] = {}
+    config["gpucluster:training"] = {"datasets": [CHATS]}
     return yaml.safe_dump({"config": config})
 
 
@@ -89,6 +89,18 @@ def test_a_claim_gets_a_volume_and_files_are_mounted_on_gpu_machines(site: Rehea
     for node in ("dgx-01", "dgx-02", "cp-1"):
         assert {"rook-ceph.rbd.csi.ceph.com", "rook-ceph.cephfs.csi.ceph.com"} <= registered[node]
     site.kube.delete({**claim, "metadata": made["metadata"]})
+
+
+def test_a_dataset_is_read_as_of_its_snapshot(site: Rehearsed) -> None:
+    (taken,) = site.kube.list("snapshot.storage.k8s.io/v1", "VolumeSnapshot", namespace="training")
+    assert taken["status"]["readyToUse"] is True
+    assert taken["metadata"]["labels"]["gpucluster/dataset-snapshot"] == CHATS["snapshot"]
+    claim = site.kube.get("v1", "PersistentVolumeClaim", taken["metadata"]["name"], "training")
+    assert claim is not None
+    assert (claim["status"]["phase"], claim["spec"]["accessModes"]) == ("Bound", ["ReadOnlyMany"])
+    volume = site.kube.get("v1", "PersistentVolume", claim["spec"]["volumeName"])
+    assert volume is not None
+    assert volume["spec"]["csi"]["driver"] == "rook-ceph.cephfs.csi.ceph.com"
 
 
 def test_a_second_up_changes_nothing_and_down_leaves_the_drives(site: Rehearsed) -> None:

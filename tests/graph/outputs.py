@@ -224,4 +224,6 @@ CUSTOM_KINDS = (
     "kubernetes:ceph.rook.io/v1:CephObjectStore",
     "kubernetes:ceph.rook.io/v1:CephObjectStoreUser",
     "kubernetes:objectbucket.io/v1alpha1:ObjectBucketClaim",
+    "kubernetes:snapshot.storage.k8s.io/v1:VolumeSnapshot",
+    "kubernetes:snapshot.storage.k8s.io/v1:VolumeSnapshotClass",
 )

@@ -58,6 +58,8 @@ ELSEWHERE = {
     "CephObjectStore": "ceph.rook.io_cephobjectstores.yaml",
     "CephObjectStoreUser": "ceph.rook.io_cephobjectstoreusers.yaml",
     "ObjectBucketClaim": "objectbucket.io_objectbucketclaims.yaml",
+    "VolumeSnapshot": "snapshot.storage.k8s.io_volumesnapshots.yaml",
+    "VolumeSnapshotClass": "snapshot.storage.k8s.io_volumesnapshotclasses.yaml",
 }
 """Kinds of which no committed stack has any; components' own tests have."""
 

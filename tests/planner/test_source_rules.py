@@ -109,3 +109,11 @@ def test_a_digest_that_nothing_is_compared_with_is_refused(weights: str) -> None
     (finding,) = (each for each in planned(changes=changes).errors if each.rule == "weights-sums-unused")
     assert finding.path == "gpucluster:serving.services[0].weightsSha256"
     assert finding.remedy.startswith("remove weightsSha256")
+
+
+def test_a_snapshot_is_refused_where_none_is_made_s08() -> None:
+    given = {"name": "instructions", "gb": 20, "source": "s3://acme-datasets/instructions", "snapshot": "2026-11"}
+    (finding,) = planned(changes={"training.datasets": [given]}).errors
+    assert (finding.rule, finding.path) == ("dataset-snapshot", "gpucluster:training.datasets[0].snapshot")
+    assert "FSx for Lustre makes no snapshots" in finding.sentence
+    assert "a prefix of its own as source" in finding.remedy

@@ -30,6 +30,9 @@ CEPH: dict[str, Any] = {
     "bucket": "gpucluster-metal",
 }
 
+CHATS = {"name": "chats", "gb": 90, "source": "s3://gpucluster-metal/chats", "snapshot": "2026-11"}
+"""A dataset that runs read as of a snapshot."""
+
 
 def with_ceph(hosts: dict[str, Any] | None = None, **ceph: Any) -> dict[str, Any]:
     """The stack file's content; `hosts` change the entry of Ceph's machines, `ceph` its section."""

@@ -14,7 +14,7 @@ from tests.graph.schema_kubernetes import crd_file, problems
 from tests.graph.stackfiles import run_program
 from tests.graph.test_charts import vendor_values
 
-from .ceph_stack import DISKS, SERIALS, SERVERS, with_ceph
+from .ceph_stack import CHATS, DISKS, SERIALS, SERVERS, with_ceph
 from .test_metal import machines, told
 
 STATIC = "/volumes/shared"
@@ -26,6 +26,7 @@ KINDS = (
     "CephObjectStore",
     "CephObjectStoreUser",
     "ObjectBucketClaim",
+    "VolumeSnapshotClass",
 )
 
 
@@ -166,7 +167,7 @@ def test_the_stores_key_is_that_of_the_stack_file() -> None:
 
 def test_volumes_are_cephs_and_local_ones_are_not_made() -> None:
     classes = {each.inputs["metadata"]["name"]: each for each in graph().of_type("StorageClass")}
-    assert set(classes) == {"ceph-block", "ceph-filesystem", "ceph-bucket"}
+    assert set(classes) == {"ceph-block", "ceph-filesystem", "ceph-filesystem-snapshot", "ceph-bucket"}
     default = "storageclass.kubernetes.io/is-default-class"
     assert [name for name, each in classes.items() if each.inputs["metadata"].get("annotations", {}).get(default)] == [
         "ceph-block"
@@ -199,3 +200,78 @@ def test_cephs_metrics_are_collected_where_there_is_monitoring() -> None:
     monitor = run_program(config, stack="metal").one("monitors-ceph")
     assert monitor.inputs["metadata"]["namespace"] == "rook-ceph"
     assert monitor.inputs["spec"]["endpoints"][0]["port"] == "http-metrics"
+
+
+# -- snapshots
+
+
+@cache
+def with_data(**changes: Any) -> Recorded:
+    config = with_ceph()
+    training = config["gpucluster:training"]
+    training["datasets"] = [*training.get("datasets", ()), {**CHATS, **changes}]
+    training["runs"][0]["dataset"] = {"name": "chats"}
+    return run_program(config, stack="metal")
+
+
+def test_volumes_and_files_have_a_class_of_snapshots_each() -> None:
+    made = {each.inputs["metadata"]["name"]: each.inputs for each in graph().of_type("VolumeSnapshotClass")}
+    drivers = {name: each["driver"] for name, each in made.items()}
+    assert drivers == {
+        "ceph-block": "rook-ceph.rbd.csi.ceph.com",
+        "ceph-filesystem": "rook-ceph.cephfs.csi.ceph.com",
+    }
+    secrets = {each["parameters"]["csi.storage.k8s.io/snapshotter-secret-name"] for each in made.values()}
+    assert secrets == {"rook-csi-rbd-provisioner", "rook-csi-cephfs-provisioner"}
+    release = graph().one("ceph-csi-drivers-release").inputs["values"]["drivers"]
+    assert {release[kind]["snapshotPolicy"] for kind in ("rbd", "cephfs")} == {"volumeSnapshot"}, (
+        "rbd's default is none"
+    )
+
+
+def test_the_controller_of_snapshots_is_there_before_their_classes() -> None:
+    found = graph()
+    controller = found.one("snapshot-controller-deployment")
+    assert controller.inputs["metadata"]["namespace"] == "kube-system"
+    for each in found.of_type("VolumeSnapshotClass"):
+        assert controller.urn in each.depends_on
+
+
+def test_a_run_reads_a_dataset_as_of_its_snapshot_s08() -> None:
+    """The driver makes none of the shared directory, whose volumes are static: the dataset has a volume of its own."""
+    found = with_data()
+    (own,) = (each for each in found.of_type("PersistentVolumeClaim") if each.name == "dataset-chats-files-claim")
+    assert own.inputs["spec"]["storageClassName"] == "ceph-filesystem"
+    assert own.inputs["spec"]["resources"]["requests"] == {"storage": "93Gi"}, "90 GB and a tenth"
+    (taken,) = found.of_type("VolumeSnapshot")
+    assert taken.inputs["spec"]["source"] == {"persistentVolumeClaimName": "dataset-chats"}
+    assert taken.inputs["metadata"]["annotations"] == {"pulumi.com/waitFor": "jsonpath={.status.readyToUse}=true"}
+    copy = found.one("dataset-chats-copy")
+    volumes = copy.inputs["spec"]["template"]["spec"]["volumes"]
+    assert {"name": "shared", "persistentVolumeClaim": {"claimName": "dataset-chats"}} in volumes
+    assert copy.urn in taken.depends_on
+    name = taken.inputs["metadata"]["name"]
+    read = found.one("dataset-chats-snapshot-claim").inputs
+    assert read["metadata"]["name"] == name
+    assert read["spec"]["accessModes"] == ["ReadOnlyMany"]
+    assert read["spec"]["storageClassName"] == "ceph-filesystem-snapshot"
+    assert read["spec"]["dataSource"] == {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": name}
+    shallow = next(
+        each for each in found.of_type("StorageClass") if each.inputs["metadata"]["name"] == "ceph-filesystem-snapshot"
+    )
+    assert shallow.inputs["parameters"]["backingSnapshot"] == "true"
+    (job,) = (each for each in found.of_type("PyTorchJob") if _reads(each, name))
+    assert job.inputs["metadata"]["labels"]["gpucluster/dataset-snapshot"] == "2026-11"
+    if crd_file("VolumeSnapshot") is not None:
+        assert problems(taken) == []
+
+
+def _reads(job: Any, claim: str) -> bool:
+    volumes = job.inputs["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["volumes"]
+    return {"name": "data", "persistentVolumeClaim": {"claimName": claim, "readOnly": True}} in volumes
+
+
+@pytest.mark.parametrize("changes", [{"snapshot": "2026-12"}, {"source": "s3://gpucluster-metal/chats-2"}])
+def test_another_snapshot_or_source_is_another_snapshot(changes: dict[str, str]) -> None:
+    (before,), (after,) = (each.of_type("VolumeSnapshot") for each in (with_data(), with_data(**changes)))
+    assert before.inputs["metadata"]["name"] != after.inputs["metadata"]["name"]

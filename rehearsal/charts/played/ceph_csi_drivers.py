@@ -63,6 +63,7 @@ def _for(kind: str) -> tuple[Switch, ...]:
         Switch(f"drivers.{kind}.name", _named(kind)),
         Switch(f"drivers.{kind}.nodePlugin.tolerations", put(driver, "spec", "nodePlugin", "tolerations")),
         Switch(f"drivers.{kind}.nodePlugin.priorityClassName", put(driver, "spec", "nodePlugin", "priorityClassName")),
+        Switch(f"drivers.{kind}.snapshotPolicy", put(driver, "spec", "snapshotPolicy")),
         Switch(f"drivers.{kind}.controllerPlugin.replicas", put(driver, "spec", "controllerPlugin", "replicas")),
     )
 

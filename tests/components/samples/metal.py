@@ -81,6 +81,7 @@ def ceph_args(**changes: Any) -> CephArgs:
         "objects": ObjectsSpec(name="objects", port=7480, bucket="bucket-1", key_id="AKIAEXAMPLE", key="not-a-secret"),
         "operators": [done()],
         "nodes": done("nodes"),
+        "snapshots": done("snapshots"),
     }
     return CephArgs(**{**known, **changes})
 

@@ -28,6 +28,7 @@ from components.platform.priorities import Priorities
 from components.platform.queues import Queues, QueuesArgs, QueueSpec
 from components.platform.rights import AccountArgs
 from components.platform.sandbox import Sandbox
+from components.platform.snapshot_controller import SnapshotController, SnapshotControllerArgs
 from components.platform.taints import GPU_TAINT
 from components.platform.team_rights import TeamRights
 from components.platform.teams import Teams, TeamsArgs, TeamSpec
@@ -224,6 +225,19 @@ SAMPLES: Mapping[str, Make] = {
             namespace="kubeflow",
             jobs="training",
             scheduler=done(),
+        ),
+        opts,
+    ),
+    "snapshot-controller": lambda opts: SnapshotController(
+        "sample",
+        SnapshotControllerArgs(
+            version="v8.6.0",
+            crds={"volumesnapshots": "ab" * 32, "volumesnapshotclasses": "cd" * 32},
+            image="snapshot-controller:8",
+            kubectl_image="kubectl:1",
+            fetch_image="alpine:1",
+            namespace="kube-system",
+            after=done(),
         ),
         opts,
     ),

@@ -8,6 +8,7 @@ from components.storage.home_claims import HomeClaims, HomeClaimsArgs
 from components.storage.lustre_claims import LustreClaims, LustreClaimsArgs
 from components.storage.mounted_claims import MountedClaims, MountedClaimsArgs
 from components.storage.nfs_claims import NfsClaims, NfsClaimsArgs
+from components.storage.snapshots import OwnFiles, OwnFilesArgs, Snapshot, SnapshotArgs
 from components.storage.staged import Staged, StagedArgs
 from tests.components.samples.common import CLI, Make, done
 
@@ -66,6 +67,25 @@ SAMPLES: Mapping[str, Make] = {
             path="/volumes/shared",
             capacity_gib=5000,
             claims=[ClaimSpec(name="data", namespace="training", namespace_ref="training")],
+            after=[done()],
+        ),
+        opts,
+    ),
+    "own-files": lambda opts: OwnFiles(
+        "sample",
+        OwnFilesArgs(name="dataset-chats", namespace="training", storage_class="ceph-filesystem", gib=103),
+        opts,
+    ),
+    "snapshot": lambda opts: Snapshot(
+        "sample",
+        SnapshotArgs(
+            name="dataset-chats-1234abcd",
+            namespace="training",
+            of="dataset-chats",
+            snapshot_class="ceph-filesystem",
+            storage_class="ceph-filesystem-snapshot",
+            gib=103,
+            labels={"gpucluster/dataset": "chats"},
             after=[done()],
         ),
         opts,

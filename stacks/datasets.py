@@ -1,0 +1,61 @@
+"""Datasets on the shared file system, or on a volume of their own where runs read a snapshot of them."""
+
+import hashlib
+
+import pulumi
+
+from components._base import physical_name
+from components.storage.snapshots import OwnFiles, OwnFilesArgs, Snapshot, SnapshotArgs
+from components.storage.staged import DATASETS
+from components.training.job import RunData
+from planner.datasets import DatasetPlan
+from stacks.copies import Copy, stage
+from stacks.platform import Platform
+from stacks.platform_services import Snapshots
+from stacks.services import DATA, Services
+
+
+def run_data(planned: DatasetPlan, platform: Platform, services: Services, inside: pulumi.ResourceOptions) -> RunData:
+    """The directory of a dataset; one without a source lies there already."""
+    claim = services.claims[DATA]
+    if planned.source is None:
+        return RunData(claim=claim, path=f"{DATASETS}/{planned.name}")
+    copy = Copy("dataset", planned.name, DATA, DATASETS, planned.source, planned.copy_seconds)
+    if planned.snapshot is not None and platform.snapshots is not None:
+        return _as_of(planned, planned.snapshot, copy, platform.snapshots, platform, services, inside)
+    made = stage(copy, platform, services, inside)
+    return RunData(claim=claim, path=made.path, ready=[made.loaded])
+
+
+def _as_of(
+    planned: DatasetPlan,
+    snapshot: str,
+    copy: Copy,
+    classes: Snapshots,
+    platform: Platform,
+    services: Services,
+    inside: pulumi.ResourceOptions,
+) -> RunData:
+    """A dataset on a volume of its own, of which runs read a snapshot. Another snapshot or source is another one."""
+    name, namespace = f"dataset-{planned.name}", services.namespaces[DATA[0]]
+    gib = planned.own_gib
+    files = OwnFilesArgs(name=name, namespace=namespace, storage_class=classes.files, gib=gib)
+    own = OwnFiles(f"{name}-files", files, inside).claim
+    made = stage(copy, platform, services, inside, own)
+    taken = SnapshotArgs(
+        name=physical_name(name, _digest(made.path, snapshot), limit=63),
+        namespace=namespace,
+        of=own,
+        snapshot_class=classes.taken,
+        storage_class=classes.read,
+        gib=gib,
+        labels={f"gpucluster/{key}": word for key, word in (("dataset", planned.name), ("dataset-snapshot", snapshot))},
+        after=[made.loaded],
+    )
+    read = Snapshot(f"{name}-snapshot", taken, inside).claim
+    return RunData(claim=read.metadata.name.apply(str), path=made.path, ready=[read])
+
+
+def _digest(path: str, snapshot: str) -> str:
+    """What tells the snapshot of the files at `path` from others, in a name that takes fewer letters than its word."""
+    return hashlib.sha256(f"{path} {snapshot}".encode()).hexdigest()[:8]
