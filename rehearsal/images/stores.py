@@ -83,13 +83,13 @@ def _store(world: World, endpoint: str) -> Store | None:
     """The one at an endpoint; None if none answers there."""
     start = volume(endpoint, "")
     held = frozenset(each.removeprefix(start) for each in world.contents.volumes(start))
-    name, _, rest = (urlsplit(endpoint).hostname or "").removeprefix(_GATEWAY).partition(".")
-    namespace = rest.partition(".")[0]
-    if not (urlsplit(endpoint).hostname or "").startswith(_GATEWAY):
+    service, _, rest = (urlsplit(endpoint).hostname or "").partition(".")
+    if not service.startswith(_GATEWAY):
         key_id, secret = world.store_key
         return Store({key_id: secret}, held) if held else None
-    made = world.kube.get(CEPH, "CephObjectStore", name, namespace)
-    if ((made or {}).get("status") or {}).get("phase") != "Ready":
+    name, namespace = service.removeprefix(_GATEWAY), rest.partition(".")[0]
+    made = world.kube.get(CEPH, "CephObjectStore", name, namespace) or {}
+    if (made.get("status") or {}).get("phase") != "Ready":
         return None
     return Store(dict(_users(world, name, namespace)), held | frozenset(_claimed(world, name)))
 

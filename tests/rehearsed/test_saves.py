@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from rehearsal.cloud.seen.aws import Aws
-from rehearsal.images import awscli, identity
+from rehearsal.images import awscli, identity, stores
 from rehearsal.kubelet.contents import Contents
 from rehearsal.kubelet.program import Launch, Mount
 from rehearsal.tests.cloud.conftest import REGION, Cloud
@@ -31,25 +32,29 @@ def role(cloud: Cloud) -> str:
     return make_role(cloud, "saver", "pods.eks.amazonaws.com", "sts:AssumeRole", "sts:TagSession")
 
 
-def copied(cloud: Cloud, role: str, tmp_path: Path, rights: list[dict[str, Any]]) -> list[str]:
-    document = json.dumps({"Version": "2012-10-17", "Statement": rights})
-    cloud.client("iam").put_role_policy(RoleName="saver", PolicyName="write", PolicyDocument=document)
-    contents = Contents(tmp_path / "contents")
-    contents.add("csi:fsx:fs-1", {"checkpoints/sft/step-0/shard-0.pt": 1, "checkpoints/sft/step-0/SHA256SUMS": 1})
-    world: Any = SimpleNamespace(aws=Aws(cloud.account, REGION), contents=contents)
-    launch = Launch(
+def uploading(world: Any, tmp_path: Path, env: Mapping[str, str], mounts: list[Mount]) -> Launch:
+    return Launch(
         world=world,
         pod={"metadata": {"name": "p", "namespace": "training"}, "spec": {}},
         spec={},
         node="n",
         command=["sh", "-c"],
         args=[SCRIPT],
-        env={saves.DIRECTORY: "/checkpoints"},
-        mounts=[Mount("/checkpoints", "csi:fsx:fs-1", "checkpoints/sft")],
+        env={saves.DIRECTORY: "/checkpoints", **env},
+        mounts=mounts,
         directory=tmp_path,
         wake=lambda: None,
         now=0.0,
     )
+
+
+def copied(cloud: Cloud, role: str, tmp_path: Path, rights: list[dict[str, Any]]) -> list[str]:
+    document = json.dumps({"Version": "2012-10-17", "Statement": rights})
+    cloud.client("iam").put_role_policy(RoleName="saver", PolicyName="write", PolicyDocument=document)
+    contents = Contents(tmp_path / "contents")
+    contents.add("csi:fsx:fs-1", {"checkpoints/sft/step-0/shard-0.pt": 1, "checkpoints/sft/step-0/SHA256SUMS": 1})
+    world: Any = SimpleNamespace(aws=Aws(cloud.account, REGION), contents=contents)
+    launch = uploading(world, tmp_path, {}, [Mount("/checkpoints", "csi:fsx:fs-1", "checkpoints/sft")])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identity, "of", lambda _: identity.Identity(role))
         return saves.copied(launch)
@@ -59,3 +64,19 @@ def test_a_role_that_may_not_make_data_keys_stores_nothing_lf11(cloud: Cloud, ro
     with pytest.raises(awscli.CommandError, match=r"not authorized to perform: kms:GenerateDataKey on resource"):
         copied(cloud, role, tmp_path, [PUT])
     assert len(copied(cloud, role, tmp_path, [PUT, ENCRYPT])) == 2
+
+
+def test_on_a_site_the_newest_save_lies_in_the_sites_store(tmp_path: Path) -> None:
+    """The container has the store's key: AWS is not asked."""
+    contents = Contents(tmp_path / "contents")
+    contents.add("local:/mnt/shared", {"checkpoints/sft/step-0/shard-0.pt": 1, "checkpoints/sft/step-0/SHA256SUMS": 1})
+    contents.add(stores.volume("https://s3.hall.net", "saves"), {})
+    env = {"AWS_ENDPOINT_URL": "https://s3.hall.net", "AWS_ACCESS_KEY_ID": "ID", "AWS_SECRET_ACCESS_KEY": "key"}
+    mounts = [Mount("/checkpoints", "local:/mnt/shared", "checkpoints/sft")]
+    launch = uploading(SimpleNamespace(contents=contents, store_key=("ID", "key")), tmp_path, env, mounts)
+    assert len(saves.copied(launch)) == 2
+    kept = contents.under(stores.volume("https://s3.hall.net", "saves"), "sft")
+    assert list(kept) == ["sft/step-0/shard-0.pt", "sft/step-0/SHA256SUMS"]
+    other = uploading(launch.world, tmp_path, {**env, "AWS_SECRET_ACCESS_KEY": "other"}, mounts)
+    with pytest.raises(awscli.CommandError, match=r"upload failed: .* An error occurred \(SignatureDoesNotMatch\)"):
+        saves.copied(other)
