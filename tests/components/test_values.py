@@ -34,7 +34,7 @@ from components.platform.image_signatures import kyverno_values
 from components.platform.metrics_server import metrics_server_values
 from components.platform.network_rules import internet
 from components.platform.pods import PodShape
-from components.platform.taints import Taint, label_value, pool_labels, pool_taints
+from components.platform.taints import Taint, label_value, pool_labels, pool_taints, tolerations_of_all_pools
 from components.platform.volcano import volcano_values
 from components.serving.arguments import compiled_path
 from components.serving.door import beside
@@ -174,6 +174,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     },
     "service-keys-from-outside": lambda: templates(["first", "second"]),
     "smoke-questions": lambda: questions([f"{'m' * 51}-b"]),
+    "tolerations-of-all-pools": lambda: tolerations_of_all_pools([Taint(key="own", value="x", effect="NoExecute")]),
     "traefik": lambda: traefik_values(TRAEFIK),
     "volcano": lambda: volcano_values("1.2.3"),
     "volcano-near": lambda: volcano_values("1.2.3", near=True),

@@ -134,3 +134,14 @@ def test_another_digest_is_another_directory_and_another_job() -> None:
     plain, compared, pinned = job(), job(compared=True), job(compared=True, sha256="ab" * 32)
     assert len({plain[0], compared[0], pinned[0]}) == 3
     assert plain[1] == compared[1] != pinned[1]
+
+
+@pytest.mark.parametrize(
+    ("sha256", "directory"), [(None, "/models/llama-24a466cb"), ("ab" * 32, "/models/llama-7972009a")]
+)
+def test_the_pod_copies_and_compares_by_one_script(sha256: str | None, directory: str) -> None:
+    graph = built(lambda opts: Staged("sample", replace(weights_args(), compared=True, sha256=sha256), opts))
+    copy = graph.one("sample-copy").inputs["spec"]["template"]["spec"]["containers"][0]
+    source = "s3://models/llama"
+    script = checked(CLI.fetch(source, directory), directory, source=source, sha256=sha256)
+    assert (copy["command"], copy["args"]) == (["sh"], ["-c", script])

@@ -730,6 +730,8 @@ VARIANTS: Mapping[str, Make] = {
     ),
     "ceph-in-copies": lambda opts: Ceph("sample", ceph_args(spec=CEPH_IN_COPIES, objects=None), opts),
     "etcd-snapshots-of-a-store": lambda opts: EtcdSnapshots(
-        "sample", etcd_snapshots_args(copier=object_store.client("aws:3", "https://s3.example.com")), opts
+        "sample",
+        etcd_snapshots_args(copier=object_store.client("aws:3", "https://s3.example.com"), granted=granted()),
+        opts,
     ),
 }
