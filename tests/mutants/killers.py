@@ -8,6 +8,9 @@ from pathlib import Path
 from tests.mutants.coverage import Ran
 from tests.mutants.points import Mutant
 
+NEAR = 10
+"""How much more it says that a test killed a mutant of the same file than one of another."""
+
 
 class Killers:
     """What killed each mutant, kept in a file."""
@@ -15,28 +18,37 @@ class Killers:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
-        self._kills = Counter(_function(test) for test in self._known.values())
+        self._kills: Counter[tuple[str, str]] = Counter()
+        for name, test in self._known.items():
+            self._count(name.partition("|")[0], test)
+
+    def _count(self, file: str, test: str) -> None:
+        self._kills[file, _function(test)] += NEAR
+        self._kills["", _function(test)] += 1
 
     def order(self, mutant: Mutant, cover: Sequence[Ran]) -> list[str]:
         """The tests that cover a mutant, the likeliest killers first.
 
-        Tests of one function share what takes them time, a run of the program mostly: the dearest says what they cost.
+        Tests of one function share what takes them time, a run of the program mostly: the dearest says what they cost,
+        and the more they are, the more of that run they look at.
         """
         last = self._known.get(_name(mutant))
+        many = Counter(_function(ran.test) for ran in cover)
         seconds: dict[str, float] = defaultdict(float)
         for ran in cover:
             seconds[_function(ran.test)] = max(seconds[_function(ran.test)], ran.seconds, 0.001)
 
         def worth(ran: Ran) -> tuple[bool, float, str]:
             function = _function(ran.test)
-            return ran.test != last, -(1 + self._kills[function]) / seconds[function], function
+            kills = many[function] + self._kills[mutant.file, function] + self._kills["", function]
+            return ran.test != last, -kills / seconds[function], function
 
         return [ran.test for ran in sorted(cover, key=worth)]
 
     def keep(self, mutant: Mutant, test: str) -> None:
         """A test killed a mutant."""
         self._known[_name(mutant)] = test
-        self._kills[_function(test)] += 1
+        self._count(mutant.file, test)
 
     def write(self) -> None:
         """For the next run."""
