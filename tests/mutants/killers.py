@@ -1,8 +1,9 @@
 """Which tests kill: what killed a mutant the last time is tried first, then what kills most for the time it takes."""
 
 import json
+import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.mutants.coverage import Ran
@@ -29,21 +30,27 @@ class Killers:
     def order(self, mutant: Mutant, cover: Sequence[Ran]) -> list[str]:
         """The tests that cover a mutant, the likeliest killers first.
 
-        Tests of one function share what takes them time, a run of the program mostly: the dearest says what they cost,
-        and the more they are, the more of that run they look at.
+        Tests of one file that take as long as each other share what takes them time, a run of the program: they cost
+        that once, and the more they are, the more of it they look at.
         """
         last = self._known.get(_name(mutant))
-        many = Counter(_function(ran.test) for ran in cover)
-        seconds: dict[str, float] = defaultdict(float)
+        groups: dict[tuple[str, int], list[Ran]] = defaultdict(list)
         for ran in cover:
-            seconds[_function(ran.test)] = max(seconds[_function(ran.test)], ran.seconds, 0.001)
+            groups[_sharing(ran)].append(ran)
+        worth = {
+            each: (math.sqrt(len(some)) + sum(self._kills_of(mutant.file, {_function(ran.test) for ran in some})))
+            / max(0.001, *(ran.seconds for ran in some))
+            for each, some in groups.items()
+        }
 
-        def worth(ran: Ran) -> tuple[bool, float, str]:
+        def place(ran: Ran) -> tuple[bool, float, int, str]:
             function = _function(ran.test)
-            kills = many[function] + self._kills[mutant.file, function] + self._kills["", function]
-            return ran.test != last, -kills / seconds[function], function
+            return ran.test != last, -worth[_sharing(ran)], -sum(self._kills_of(mutant.file, {function})), function
 
-        return [ran.test for ran in sorted(cover, key=worth)]
+        return [ran.test for ran in sorted(cover, key=place)]
+
+    def _kills_of(self, file: str, functions: set[str]) -> Iterator[int]:
+        return (self._kills[where, each] for where in (file, "") for each in functions)
 
     def keep(self, mutant: Mutant, test: str) -> None:
         """A test killed a mutant."""
@@ -58,6 +65,10 @@ class Killers:
 
 def _name(mutant: Mutant) -> str:
     return "|".join(mutant.key)
+
+
+def _sharing(ran: Ran) -> tuple[str, int]:
+    return ran.test.partition("::")[0], round(math.log2(max(ran.seconds, 0.001)))
 
 
 def _function(test: str) -> str:
