@@ -138,7 +138,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
         ),
         entry=_entry(plan.gateway, base),
         watching=watching(plan, base, cluster.name),
-        connections=connections(*plan.vpc.cidrs(plan.deployment.vpc_cidr), services=bool(plan.vpc.reached_inside)),
+        connections=connections(plan.deployment.vpc_cidr, services=bool(plan.vpc.reached_inside)),
         zones=HostedZones(cluster_name=cluster.name, partition=base.account.partition),
         vault=SecretsManager(
             cluster_name=cluster.name,
@@ -175,7 +175,7 @@ def deploy_aws(plan: AwsPlan) -> Platform:
     )
 
 
-def connections(*vpc_cidrs: str, services: bool = False) -> Connections:
+def connections(vpc_cidr: str, *, services: bool) -> Connections:
     """Pods ask the API server at the Service's address and reach its interfaces in the VPC. S3's addresses are public
     ones, to which a gateway endpoint leads; pod identity answers at one of the link. Where other services of AWS have
     endpoints, their names lead to addresses of the VPC.
@@ -183,11 +183,11 @@ def connections(*vpc_cidrs: str, services: bool = False) -> Connections:
     Source: EKS user guide, "Learn how EKS Pod Identity grants pods access": the agent at 169.254.170.23, port 80.
     """
     return Connections(
-        api=Reach(cidrs=[vpc_cidrs[0], API_SERVICE], ports=[443]),
-        nodes=Reach(cidrs=[vpc_cidrs[0]]),
+        api=Reach(cidrs=[vpc_cidr, API_SERVICE], ports=[443]),
+        nodes=Reach(cidrs=[vpc_cidr]),
         objects=internet(),
         identity=Reach(cidrs=["169.254.170.23/32"], ports=[80]),
-        services=Reach(cidrs=[vpc_cidrs[0]], ports=[443]) if services else None,
+        services=Reach(cidrs=[vpc_cidr], ports=[443]) if services else None,
     )
 
 

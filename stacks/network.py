@@ -49,15 +49,15 @@ def mail_ports(plan: Plan) -> tuple[int, ...]:
 
 def network_rules(
     known: Connections,
-    mail: Sequence[int] = (),
-    gates: Sequence[str] = (),
+    mail: Sequence[int],
+    gates: Sequence[str],
     *,
-    gateway: GatewayPlan | None = None,
-    experiments: bool = False,
-    tracking: TrackingPlan | None = None,
-    outside: bool = False,
-    pipelines: bool = False,
-    registry: int | None = None,
+    gateway: GatewayPlan | None,
+    experiments: bool,
+    tracking: TrackingPlan | None,
+    outside: bool,
+    pipelines: bool,
+    registry: int | None,
 ) -> Mapping[str, Sequence[Rule]]:
     """The rules by namespace; `gates` are the pools that are measured. With `experiments` Katib is there, with
     `tracking` what runs tell, with `outside` what brings secrets, with `pipelines` those of Kubeflow, with
@@ -119,7 +119,7 @@ def network_rules(
     return {name: [*rules.get(name, ()), *pages.get(name, ())] for name in {**rules, **pages}}
 
 
-def team_rules(known: Connections, *, named: bool = False) -> Sequence[Rule]:
+def team_rules(known: Connections, *, named: bool) -> Sequence[Rule]:
     """What pods of a team reach: each other, name service and object stores; Prometheus reads their metrics.
 
     Where hosts outside are `named`, the platform lets pods to them, and to the name service, which it has to overhear:

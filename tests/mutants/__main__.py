@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import reasons
+from tests.mutants.breaking import QUICKLY
 from tests.mutants.coverage import BrokenSuiteError, Ran, covered, imported
 from tests.mutants.points import Mutant, files, mutants
 from tests.mutants.trial import Trial
@@ -56,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
     os.chdir(options.root)
     sys.path.insert(0, os.fspath(options.root))
     run = _Run(options)
-    words = ["-p", "no:cacheprovider", "--capture=no", "--rootdir", os.fspath(options.root), "-m", "not engine"]
+    words = [*QUICKLY, "--rootdir", os.fspath(options.root), "-m", "not engine"]
     with contextlib.redirect_stdout(io.StringIO()) as said:
         pytest.main([*words, *options.tests], plugins=[run])
     if run.status is None:

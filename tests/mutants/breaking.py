@@ -21,6 +21,9 @@ from _pytest.runner import runtestprotocol
 from tests.mutants.change import Changer, Place
 from tests.mutants.points import CHANGED, Mutant
 
+QUICKLY = ("-p", "no:cacheprovider", "--capture=no", "--assert=plain", "--tb=native")
+"""How pytest runs here: that a test fails is enough, and to say why of two long tables takes longer than to compare."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fate:
@@ -164,7 +167,7 @@ def _first_failure_anew(
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder(_module(file), root / file, code))
     first = _First(patience)
-    words = ["-x", "-p", "no:cacheprovider", "--capture=no", "--rootdir", str(root)]
+    words = ["-x", *QUICKLY, "--rootdir", str(root)]
     for _, of_file in itertools.groupby(items, lambda each: each.path):
         tests = [item.nodeid for item in of_file]
         pytest.main([*words, *tests], plugins=[first])

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -19,6 +20,7 @@ from _pytest.runner import runtestprotocol
 
 from tests.mutants.forks import each_forked
 
+QUOTED = re.compile(r'"([^"\n]+)"')
 Lines = dict[str, list[int]]
 SECONDS = 1800
 """That a file of tests may take while each of its lines is noted."""
@@ -30,7 +32,7 @@ class BrokenSuiteError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """What one test ran: lines by file, and the seconds it takes alone."""
+    """What one test ran: lines by file, and the seconds of the processor that it takes alone."""
 
     test: str
     seconds: float
@@ -66,9 +68,9 @@ class Tracer:
             key = (args, tuple(sorted(named.items())))
             if key not in known:
                 outer, self.lines = self.lines, set()
-                start = time.perf_counter()
+                start = time.process_time()
                 value = plain(*args, **named)
-                known[key] = (value, self.lines, time.perf_counter() - start)
+                known[key] = (value, self.lines, time.process_time() - start)
                 self.lines = outer
             else:
                 self.saved_seconds += known[key][2]
@@ -96,9 +98,9 @@ def _trace(items: Sequence[pytest.Item], root: Path, files: Sequence[str], packa
     found = []
     for item in items:
         tracer.lines, tracer.saved_seconds = set(), 0.0
-        start = time.perf_counter()
+        start = time.process_time()
         reports = runtestprotocol(item, nextitem=None, log=False)
-        seconds = time.perf_counter() - start + tracer.saved_seconds
+        seconds = time.process_time() - start + tracer.saved_seconds
         for report in reports:
             if report.failed:
                 raise BrokenSuiteError(f"{item.nodeid} fails without any mutant:\n{report.longreprtext}")
@@ -144,33 +146,43 @@ class Support:
     name, or whose directory's, stands in quotes in one of those."""
 
     def __init__(self, root: Path) -> None:
-        self._texts = {path.relative_to(root).as_posix(): path.read_bytes() for path in _texts(root)}
         self._root = root
+        texts = {path.relative_to(root): path.read_bytes() for path in _texts(root)}
+        self._tests = {place: text for place, text in texts.items() if _of_tests(place)}
+        self._program = hashlib.sha256()
+        for place, text in texts.items():
+            if place not in self._tests:
+                self._program.update(_named(place, text))
+        self._uses: dict[Path, tuple[set[Path], set[str]]] = {}
 
     def key(self, path: Path, files: Sequence[str]) -> str:
         """Differs when any of it does, or the files that are traced."""
-        whole = hashlib.sha256(" ".join(files).encode())
-        mine = self._imported(path.relative_to(self._root).as_posix())
-        said = b"".join(self._texts[each] for each in sorted(mine))
-        for name, text in self._texts.items():
-            place = Path(name)
-            named = any(f'"{each}"'.encode() in said for each in (place.name, place.parent.name))
-            if name in mine or not _of_tests(place) or (place.suffix == ".yaml" and named):
-                whole.update(name.encode() + b"\0" + text)
+        found, said, left = set[Path](), set[str](), [path.relative_to(self._root)]
+        while left:
+            if (place := left.pop()) not in found and place in self._tests:
+                found.add(place)
+                uses, words = self._used(place)
+                left += uses
+                said |= words
+        whole = self._program.copy()
+        whole.update(" ".join(files).encode())
+        for place, text in self._tests.items():
+            if place in found or (place.suffix == ".yaml" and {place.name, place.parent.name} & said):
+                whole.update(_named(place, text))
         return whole.hexdigest()[:16]
 
-    def _imported(self, name: str) -> set[str]:
-        """A file and what it imports of the tests, directly or not."""
-        found, left = set(), [name]
-        while left:
-            name = left.pop()
-            if name in found or name not in self._texts:
-                continue
-            found.add(name)
-            for module in imported(self._texts[name]):
-                place = module.replace(".", "/")
-                left += [each for each in (f"{place}.py", f"{place}/__init__.py") if _of_tests(Path(each))]
-        return found
+    def _used(self, place: Path) -> tuple[set[Path], set[str]]:
+        """What a file may import, and the words that it has in quotes."""
+        if place not in self._uses:
+            text = self._tests[place].decode()
+            modules = [each.replace(".", "/") for each in imported(text)]
+            places = {Path(each) for module in modules for each in (f"{module}.py", f"{module}/__init__.py")}
+            self._uses[place] = places, set(QUOTED.findall(text))
+        return self._uses[place]
+
+
+def _named(place: Path, text: bytes) -> bytes:
+    return place.as_posix().encode() + b"\0" + text
 
 
 def imported(source: str | bytes) -> set[str]:

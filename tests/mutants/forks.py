@@ -10,6 +10,9 @@ from typing import TypeVar
 
 Work = TypeVar("Work")
 
+PATIENTLY = 30
+"""How much longer than its seconds of the processor a copy may take: others may be using it."""
+
 
 def _start(work: Callable[[], object], seconds: int) -> tuple[int, int]:
     """Fork, and let the copy write its pickled answer, or exception, into a pipe: (process, pipe)."""
@@ -22,7 +25,8 @@ def _start(work: Callable[[], object], seconds: int) -> tuple[int, int]:
         return process, reader
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(seconds)
+        signal.alarm(seconds * PATIENTLY)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         os.close(reader)
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
@@ -46,7 +50,7 @@ def _finish(process: int, reader: int) -> object:
 
 
 def each_forked(works: Iterable[tuple[Work, Callable[[], object], int]], jobs: int) -> Iterator[tuple[Work, object]]:
-    """Answers to (work, what to call, seconds it may take), up to `jobs` at a time, as they come."""
+    """Answers to (work, what to call, seconds of the processor), up to `jobs` at a time, as they come."""
     running: dict[int, tuple[int, Work]] = {}
     for work, call, seconds in works:
         process, reader = _start(call, seconds)

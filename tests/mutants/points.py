@@ -1,9 +1,9 @@
 """Where a source can be broken: each argument, each entry of a dict or list, each literal, changed or dropped.
 
 Left out by construction: docstrings, annotations and decorators, conditions, everything in a `raise`, what is logged,
-logical names (`named(...)`, the first argument of a constructor; the goldens of URNs hold them), and component outputs
-(`register_outputs`), which nothing but a person reads. What `Output.all` waits for is dropped and not changed: most of
-it is there for the order alone.
+logical names and parents (`named(...)`, the first argument of a constructor, `parent=`; the goldens of URNs hold them),
+and component outputs (`register_outputs`), which nothing but a person reads. What `Output.all` waits for is dropped and
+not changed: most of it is there for the order alone.
 """
 
 import ast
@@ -175,6 +175,8 @@ class _Finder(ast.NodeVisitor):
             elif position >= first:
                 self._value(each, partial(node.args.__setitem__, position))
         for keyword in node.keywords:
+            if keyword.arg == "parent":
+                continue
             if keyword.arg is None:
                 self.visit(keyword.value)
                 continue

@@ -239,6 +239,7 @@ def found_in(tmp_path: Path, source: str) -> list[str]:
         'pulumi.log.warn("text", urn=3)',
         'self.register_outputs({"a": 1})',
         'x.named("role")',
+        "ResourceOptions(parent=x)",
         'Thing("logical-name")',
         "def f(x: Literal[3]) -> Literal[4]: pass",
         "assert x == 3, 'text'",

@@ -5,6 +5,7 @@ from typing import Any
 from stacks.aws_keeper import code
 from tests.graph.harness import Recorded
 from tests.graph.stackfiles import registered, stack_config
+from tests.mutants.coverage import imported
 from tests.stacks.registered import keeper_task
 
 
@@ -16,16 +17,36 @@ def test_the_keeper_is_told_what_the_stack_file_says() -> None:
     hours = {"timeZone": "Europe/Berlin", "days": ["mon"], "start": "07:00", "end": "19:00"}
     given = {"endsAt": "2027-06-01T18:30Z", "maxUsd": 90000, "warnHours": 3, "emails": ["a@example.com"]}
     graph = lab({**given, "offHours": hours})
-    task = keeper_task(graph)
-    assert task["off_hours"] == {"time_zone": "Europe/Berlin", "days": ["mon"], "start": "07:00", "end": "19:00"}
-    assert (task["max_usd"], task["warn_hours"], task["gpu_pools"]) == (90000, 3, {"training": 1})
-    assert (task["project"], task["stack"], task["cluster"]) == ("gpucluster", "lab", "gpucluster-lab")
+    assert keeper_task(graph) == {
+        "project": "gpucluster",
+        "stack": "lab",
+        "cluster": "gpucluster-lab",
+        "ends_parameter": "/gpucluster/lab/keeper/ends",
+        "record_parameter": "/gpucluster/lab/keeper/record",
+        "topic": f"arn:aws:sns:us-east-2:123456789012:topic/{graph.one('keeper-told').id}",
+        "off_hours": {"time_zone": "Europe/Berlin", "days": ["mon"], "start": "07:00", "end": "19:00"},
+        "max_usd": 90000,
+        "hourly_usd": 1.03,
+        "warn_hours": 3,
+        "gpu_pools": {"training": 1},
+    }
+    logs = graph.one("keeper-logs").inputs
+    assert logs["kmsKeyId"].endswith(f":key/{graph.one('keys-key').id}")
     assert graph.one("keeper-ends").inputs["insecureValue"] == "2027-06-01T18:30:00Z"
-    assert graph.one("keeper-ends").inputs["name"] == task["ends_parameter"] == "/gpucluster/lab/keeper/ends"
+    assert graph.one("keeper-ends").inputs["name"] == "/gpucluster/lab/keeper/ends"
     assert graph.one("keeper-told-0").inputs["endpoint"] == "a@example.com"
     assert graph.one("keeper-budget").inputs["limitAmount"] == "90000.0"
-    assert graph.one("keeper-logs").inputs["name"] == "/aws/eks/gpucluster-lab/keeper"
+    assert logs["name"] == "/aws/eks/gpucluster-lab/keeper"
     assert set(graph.one("keeper-function").inputs["code"]["assets"]) == set(code())
+
+
+def test_the_archive_has_what_its_files_import_of_each_other() -> None:
+    """And nothing else of the program's: the function's machine has Python and AWS' SDK alone."""
+    ours = {name.removesuffix(".py").replace("/", ".") for name in code()}
+    own = {name.partition(".")[0] for name in ours}
+    wanted = {each for text in code().values() for each in imported(text) if each.partition(".")[0] in own}
+    assert not {each for each in wanted if each not in ours | {"sweep"} and each.rpartition(".")[0] not in ours}
+    assert ours == wanted & ours | {"handler", "sweep.__init__"}
 
 
 def test_the_keeper_is_there_before_the_network_and_goes_after_it() -> None:
