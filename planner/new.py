@@ -29,6 +29,8 @@ _SERVERS = (("g6e.xlarge", 1), ("g6e.12xlarge", 4), ("g6e.48xlarge", 8), ("p5.48
 """What a model is served on: the first of these on which the stack plans, the cheapest first."""
 _SPARE = 1.1
 """What the budget leaves above the price."""
+_BATCHES = (8, 4, 2, 1)
+"""Sequences of the first run at a time: the first with which its plan has no finding at all, as the GPUs hold it."""
 _MOST_NODES = 4096
 
 
@@ -57,7 +59,11 @@ QUESTIONS = (
         default="llama-3-8b",
         wrong=_among({*MODELS, NOTHING}, "model"),
     ),
-    Question(name="weights", asked="address of its weights (s3://, hf:// or pvc://)", default="s3://acme-model-weights/llama-3-8b"),
+    Question(
+        name="weights",
+        asked="address of its weights (s3://, hf:// or pvc://)",
+        default="s3://acme-model-weights/llama-3-8b",
+    ),
     Question(name="network", asked="network that may reach the Kubernetes API (CIDR)", default="203.0.113.0/24"),
 )
 
@@ -78,20 +84,25 @@ def stack_file(answers: Mapping[str, str]) -> tuple[str, AwsPlan]:
     """The text of a stack file and its plan, by the names of the questions. Raises NoStackError and SettingsError."""
     refused: list[list[str]] = []
     for server, gpus in _SERVERS:
-        text, found = _priced(answers, server, gpus)
-        if not found.errors:
-            return text, found
-        refused.append([str(finding) for finding in found.errors])
+        tried = []
+        for batch in _BATCHES:
+            text, found = _priced(answers, server, gpus, batch)
+            if not found.findings:
+                return text, found
+            tried.append((text, found))
+        if fitting := [each for each in tried if not each[1].errors]:
+            return fitting[-1]
+        refused += [[str(finding) for finding in found.errors] for _, found in tried]
     # What a larger server would not mend is what stands in the way.
     fewest = min(refused, key=len)
     raise NoStackError("\n".join(fewest))
 
 
-def _priced(answers: Mapping[str, str], server: str, gpus: int) -> tuple[str, AwsPlan]:
+def _priced(answers: Mapping[str, str], server: str, gpus: int, batch: int) -> tuple[str, AwsPlan]:
     """With a budget a little above the price."""
-    first = planned(_text(answers, server, gpus, budget=1_000_000))
+    first = planned(_text(answers, server, gpus, batch, budget=1_000_000))
     price = first.prices.hourly if first.prices.listed else first.prices.hourly_high
-    text = _text(answers, server, gpus, budget=max(1, ceil(price * _SPARE)))
+    text = _text(answers, server, gpus, batch, budget=max(1, ceil(price * _SPARE)))
     return text, planned(text)
 
 
@@ -107,11 +118,11 @@ def planned(text: str) -> AwsPlan:
     return found
 
 
-def _text(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> str:
-    return "".join(f"{line}\n" for line in _lines(answers, server, gpus, budget))
+def _text(answers: Mapping[str, str], server: str, gpus: int, batch: int, budget: int) -> str:
+    return "".join(f"{line}\n" for line in _lines(answers, server, gpus, batch, budget))
 
 
-def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> Iterator[str]:
+def _lines(answers: Mapping[str, str], server: str, gpus: int, batch: int, budget: int) -> Iterator[str]:
     trains, serves = answers["train"] != NOTHING, answers["serve"] != NOTHING
     region, zone = answers["region"], _zone(answers["region"], [answers["train"]] if trains else [server])
     beside = next((each for each in zones_of(region) if each != zone), zone)
@@ -152,6 +163,7 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> I
         yield "        model: llama-3.2-1b"
         yield "        recompute: full"
         yield "        sequenceLength: 2048"
+        yield f"        microBatch: {batch}"
         yield "        tokensBillion: 0.1"
         yield "        shmGib: 4  # more for scripts whose data loaders have many workers"
     if serves:
