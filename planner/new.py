@@ -130,15 +130,15 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, batch: int, budge
     yield "config:"
     yield '  pulumi:disable-default-providers: ["*"]'
     if any(word in answers[key] for key, word in (("weights", "acme-"), ("network", "203.0.113."))):
-        yield "  # Names with acme and addresses of 203.0.113.0/24 are placeholders: replace them, then remove the next line."
+        yield "  # Names with acme and 203.0.113.0/24 are placeholders: replace them, then remove the next line."
         yield "  gpucluster:example: true"
     yield "  gpucluster:platform:"
     yield "    kind: aws"
     yield f"    region: {region}"
     yield f"    zones: [{zone}, {beside}]  # zone ids: the same in every account"
-    yield f"    gpuZone: {zone}  # a zone that offers {'the training nodes' if trains else 'the GPUs'}"
+    yield f"    gpuZone: {zone}  # a zone that has the {'training nodes' if trains else 'GPUs'}"
     yield f'    kubernetesVersion: "{max(STANDARD_SUPPORT_ENDS)}"'
-    yield f"    publicAccessCidrs: [{answers['network']}]  # networks that may reach the Kubernetes API"
+    yield f"    publicAccessCidrs: [{answers['network']}]  # who may reach the Kubernetes API"
     yield "  gpucluster:pools:"
     yield "    - {name: system, role: system, instanceType: m7i.xlarge, count: 2}  # operators"
     if trains:
@@ -146,7 +146,7 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, batch: int, budge
     if serves:
         yield f"    - {{name: inference, role: inference, instanceType: {server}, count: 1}}"
     yield "  gpucluster:storage:"
-    yield "    lustre: {deploymentType: SCRATCH_2, capacityGib: 1200}  # not replicated; PERSISTENT_2 is, with throughputMbpsPerTib"
+    yield "    lustre: {deploymentType: SCRATCH_2, capacityGib: 1200}  # not replicated; PERSISTENT_2 is"
     if serves and answers["weights"].startswith("s3://"):
         yield f"    sources: [{{bucket: {answers['weights'].removeprefix('s3://').partition('/')[0]}}}]"
     yield "  gpucluster:scheduling:"
@@ -159,7 +159,7 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, batch: int, budge
         yield f"        nodes: {answers['nodes']}"
         yield "        queue: research"
         yield "        image: nvcr.io/nvidia/pytorch:26.03-py3"
-        yield "        framework: reference  # the bundled trainer, on generated tokens; your own script: docs/tutorial.md"
+        yield "        framework: reference  # the bundled trainer on generated tokens; your own: docs/tutorial.md"
         yield "        model: llama-3.2-1b"
         yield "        recompute: full"
         yield "        sequenceLength: 2048"
