@@ -39,7 +39,9 @@ def asked(
     target = program.removeprefix("planner.")
     usage = f"make {target} STACK=mine ARGS='{' '.join(f'[--{each.name} ...]' for each in questions)}'"
     parser = argparse.ArgumentParser(prog=f"make {target}", usage=usage)
-    parser.add_argument("--stack", required=True, type=stack_name, help="name of the stack; the file is Pulumi.<stack>.yaml")
+    parser.add_argument(
+        "--stack", required=True, type=stack_name, help="name of the stack; the file is Pulumi.<stack>.yaml"
+    )
     for question in questions:
         parser.add_argument(f"--{question.name}", help=f"{question.asked} [{question.default}]")
     options = parser.parse_args(arguments)

@@ -114,7 +114,7 @@ def _lines(lab: Lab, limit: int, usd: float) -> Iterator[str]:
     yield "  # The network and bucket names are placeholders: replace them, then remove the next line."
     yield "  gpucluster:example: true"
     yield f"  gpucluster:preset: {PRESET}"
-    yield "  gpucluster:platform: {publicAccessCidrs: [203.0.113.0/24]}  # replace: networks that may reach the Kubernetes API"
+    yield "  gpucluster:platform: {publicAccessCidrs: [203.0.113.0/24]}  # replace: who may reach the API"
     if lab.gpus > 1:
         yield "  # g6.xlarge has no EFA: each run takes one node."
         yield "  gpucluster:pools:"

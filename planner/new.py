@@ -29,6 +29,8 @@ _SERVERS = (("g6e.xlarge", 1), ("g6e.12xlarge", 4), ("g6e.48xlarge", 8), ("p5.48
 """What a model is served on: the first of these on which the stack plans, the cheapest first."""
 _SPARE = 1.1
 """What the budget leaves above the price."""
+_BATCHES = (8, 4, 2, 1)
+"""Sequences of the first run at a time: the first with which its plan has no finding at all, as the GPUs hold it."""
 _MOST_NODES = 4096
 
 
@@ -57,7 +59,11 @@ QUESTIONS = (
         default="llama-3-8b",
         wrong=_among({*MODELS, NOTHING}, "model"),
     ),
-    Question(name="weights", asked="address of its weights (s3://, hf:// or pvc://)", default="s3://acme-model-weights/llama-3-8b"),
+    Question(
+        name="weights",
+        asked="address of its weights (s3://, hf:// or pvc://)",
+        default="s3://acme-model-weights/llama-3-8b",
+    ),
     Question(name="network", asked="network that may reach the Kubernetes API (CIDR)", default="203.0.113.0/24"),
 )
 
@@ -78,20 +84,25 @@ def stack_file(answers: Mapping[str, str]) -> tuple[str, AwsPlan]:
     """The text of a stack file and its plan, by the names of the questions. Raises NoStackError and SettingsError."""
     refused: list[list[str]] = []
     for server, gpus in _SERVERS:
-        text, found = _priced(answers, server, gpus)
-        if not found.errors:
-            return text, found
-        refused.append([str(finding) for finding in found.errors])
+        tried = []
+        for batch in _BATCHES:
+            text, found = _priced(answers, server, gpus, batch)
+            if not found.findings:
+                return text, found
+            tried.append((text, found))
+        if fitting := [each for each in tried if not each[1].errors]:
+            return fitting[-1]
+        refused += [[str(finding) for finding in found.errors] for _, found in tried]
     # What a larger server would not mend is what stands in the way.
     fewest = min(refused, key=len)
     raise NoStackError("\n".join(fewest))
 
 
-def _priced(answers: Mapping[str, str], server: str, gpus: int) -> tuple[str, AwsPlan]:
+def _priced(answers: Mapping[str, str], server: str, gpus: int, batch: int) -> tuple[str, AwsPlan]:
     """With a budget a little above the price."""
-    first = planned(_text(answers, server, gpus, budget=1_000_000))
+    first = planned(_text(answers, server, gpus, batch, budget=1_000_000))
     price = first.prices.hourly if first.prices.listed else first.prices.hourly_high
-    text = _text(answers, server, gpus, budget=max(1, ceil(price * _SPARE)))
+    text = _text(answers, server, gpus, batch, budget=max(1, ceil(price * _SPARE)))
     return text, planned(text)
 
 
@@ -107,11 +118,11 @@ def planned(text: str) -> AwsPlan:
     return found
 
 
-def _text(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> str:
-    return "".join(f"{line}\n" for line in _lines(answers, server, gpus, budget))
+def _text(answers: Mapping[str, str], server: str, gpus: int, batch: int, budget: int) -> str:
+    return "".join(f"{line}\n" for line in _lines(answers, server, gpus, batch, budget))
 
 
-def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> Iterator[str]:
+def _lines(answers: Mapping[str, str], server: str, gpus: int, batch: int, budget: int) -> Iterator[str]:
     trains, serves = answers["train"] != NOTHING, answers["serve"] != NOTHING
     region, zone = answers["region"], _zone(answers["region"], [answers["train"]] if trains else [server])
     beside = next((each for each in zones_of(region) if each != zone), zone)
@@ -119,15 +130,15 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> I
     yield "config:"
     yield '  pulumi:disable-default-providers: ["*"]'
     if any(word in answers[key] for key, word in (("weights", "acme-"), ("network", "203.0.113."))):
-        yield "  # Names with acme and addresses of 203.0.113.0/24 are placeholders: replace them, then remove the next line."
+        yield "  # Names with acme and 203.0.113.0/24 are placeholders: replace them, then remove the next line."
         yield "  gpucluster:example: true"
     yield "  gpucluster:platform:"
     yield "    kind: aws"
     yield f"    region: {region}"
     yield f"    zones: [{zone}, {beside}]  # zone ids: the same in every account"
-    yield f"    gpuZone: {zone}  # a zone that offers {'the training nodes' if trains else 'the GPUs'}"
+    yield f"    gpuZone: {zone}  # a zone that has the {'training nodes' if trains else 'GPUs'}"
     yield f'    kubernetesVersion: "{max(STANDARD_SUPPORT_ENDS)}"'
-    yield f"    publicAccessCidrs: [{answers['network']}]  # networks that may reach the Kubernetes API"
+    yield f"    publicAccessCidrs: [{answers['network']}]  # who may reach the Kubernetes API"
     yield "  gpucluster:pools:"
     yield "    - {name: system, role: system, instanceType: m7i.xlarge, count: 2}  # operators"
     if trains:
@@ -135,7 +146,7 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> I
     if serves:
         yield f"    - {{name: inference, role: inference, instanceType: {server}, count: 1}}"
     yield "  gpucluster:storage:"
-    yield "    lustre: {deploymentType: SCRATCH_2, capacityGib: 1200}  # not replicated; PERSISTENT_2 is, with throughputMbpsPerTib"
+    yield "    lustre: {deploymentType: SCRATCH_2, capacityGib: 1200}  # not replicated; PERSISTENT_2 is"
     if serves and answers["weights"].startswith("s3://"):
         yield f"    sources: [{{bucket: {answers['weights'].removeprefix('s3://').partition('/')[0]}}}]"
     yield "  gpucluster:scheduling:"
@@ -148,10 +159,11 @@ def _lines(answers: Mapping[str, str], server: str, gpus: int, budget: int) -> I
         yield f"        nodes: {answers['nodes']}"
         yield "        queue: research"
         yield "        image: nvcr.io/nvidia/pytorch:26.03-py3"
-        yield "        framework: reference  # the bundled trainer, on generated tokens; your own script: docs/tutorial.md"
+        yield "        framework: reference  # the bundled trainer on generated tokens; your own: docs/tutorial.md"
         yield "        model: llama-3.2-1b"
         yield "        recompute: full"
         yield "        sequenceLength: 2048"
+        yield f"        microBatch: {batch}"
         yield "        tokensBillion: 0.1"
         yield "        shmGib: 4  # more for scripts whose data loaders have many workers"
     if serves:

@@ -21,7 +21,7 @@ def loses(job: Mapping[str, Any]) -> str | None:
         }
         every = env.get(_OUTLIVES) or env.get(_EVERY)
         if every is None:
-            return "all that it computed is lost, as it has no checkpoint; made anew it begins at its first step"
+            return "all that it computed is lost, as it has no checkpoint; the new one begins at its first step"
         if not every.isdecimal():
             return "what it computed since its newest checkpoint is lost"
         minutes = round(int(every) / _MINUTE)

@@ -68,7 +68,7 @@ def resumed(launch: Launch, mount: Mount, directory: str) -> tuple[int | None, l
         if MANIFEST in found[number]:
             return number, [*lines, f"resumed from {directory}/step-{number}: step {number}"]
         lines.append(f"skipped {directory}/step-{number}: half, it has no {MANIFEST}: it was never finished")
-    return None, [*lines, f"no whole save is in {directory}: the run begins at step 0"]
+    return None, [*lines, f"no complete checkpoint in {directory}: starting at step 0"]
 
 
 class Saver:

@@ -22,15 +22,15 @@ def run(launch: Launch) -> Program:
     asked = _parse(launch.argv[2:])
     source, root = launch.mount_of(asked.source), launch.mount_of(asked.root)
     if source is None or root is None or root.read_only:
-        return _fails(launch, f"{asked.name} was not brought to this node: [Errno 30] Read-only file system")
+        return _fails(launch, f"{asked.name} could not be copied to this node: [Errno 30] Read-only file system")
     below = source.inside(asked.source) or ""
     files = launch.world.contents.under(source.volume, below)
     if not files:
-        said = f"no file lies below {asked.source}: the dataset has not been brought to the shared file system"
-        return _fails(launch, f"{asked.name} was not brought to this node: {said}")
+        said = f"no files in {asked.source}: the dataset has not been copied to the shared file system"
+        return _fails(launch, f"{asked.name} could not be copied to this node: {said}")
     if len(files) < asked.parts:
         said = f"{len(files)} files cannot be shared by {asked.parts} nodes"
-        return _fails(launch, f"{asked.name} was not brought to this node: {said}")
+        return _fails(launch, f"{asked.name} could not be copied to this node: {said}")
     mine = dict(sorted(files.items())[asked.first + asked.part :: asked.parts])
     target = posixpath.join(root.inside(asked.root) or "", asked.name)
     launch.world.contents.add(

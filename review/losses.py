@@ -73,7 +73,7 @@ def _why(step: Step, anew: Mapping[str, Step]) -> str:
     if step.urn in anew:
         said.append(f"made again as {code(anew[step.urn].name)}: an alias of the old name would keep it")
     elif step.op == "replace":
-        said.append(f"{code(', '.join(step.keys))} changes, and that takes another one" if step.keys else "asked for")
+        said.append(f"{code(', '.join(step.keys))} cannot change in place" if step.keys else "asked for")
     else:
         said.append("no longer in the program")
     if data := _HOLDS_DATA.get(step.type):

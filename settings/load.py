@@ -205,8 +205,8 @@ def _unread_keys(keys: Iterable[str]) -> Iterable[str]:
     for key in keys:
         namespace, _, name = str(key).rpartition(":")
         if not namespace or (namespace != NAMESPACE and nearest(namespace, (NAMESPACE,))):
-            instead = f"did you mean {NAMESPACE}:{name}?" if name in SECTIONS else "remove it"
-            yield f"{bare(key)}: is not read by this program; {instead}"
+            guess = f"did you mean {NAMESPACE}:{name}?" if name in SECTIONS else "remove it"
+            yield f"{bare(key)}: is not read by this program; {guess}"
         elif namespace == "aws":
             instead = {"aws:region": "platform.region", "aws:profile": "platform.profile"}.get(key)
             here = f"; {written(tuple(instead.split('.')))} is what counts" if instead else ""

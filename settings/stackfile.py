@@ -4,7 +4,7 @@ import re
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -57,7 +57,7 @@ class _Loader(yaml.SafeLoader):
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
-    def construct_undefined(self, node: yaml.Node) -> None:
+    def construct_undefined(self, node: yaml.Node) -> NoReturn:
         problem = f"has the tag {bare(node.tag)}, and tags (!) are not read"
         raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
@@ -93,9 +93,9 @@ def _read(text: str, name: str) -> Any:
         content = yaml.load(text, _Loader)  # noqa: S506
         values = _values(content, {})
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        problem = f"has the character {echo(chr(error.character))}, which YAML does not allow; remove it"
-        raise SettingsError([f"{name}, line {line}: {problem}"]) from None
+        place = f"{name}, line {text.count(chr(10), 0, error.position) + 1}"
+        unseen = echo(chr(error.character))
+        raise SettingsError([f"{place}: has the character {unseen}, which YAML does not allow; remove it"]) from None
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""

@@ -47,7 +47,8 @@ def node_addons(*, apart: bool = False, prefixes: bool = False) -> tuple[AddonSp
     if env := (CUSTOM_NETWORKING if apart else {}) | (PREFIXES if prefixes else {}):
         plugin["env"] = env
     return (
-        AddonSpec(name="vpc-cni", configuration=plugin),
+        # Rights on interfaces are the plugin's alone: a pod on the host's network has the role of its node.
+        AddonSpec(name="vpc-cni", service_account="aws-node", policy="AmazonEKS_CNI_Policy", configuration=plugin),
         AddonSpec(name="kube-proxy"),
         AddonSpec(name="eks-pod-identity-agent"),
     )

@@ -1,4 +1,4 @@
-"""The role of nodes: what EKS asks of it, and no right beyond."""
+"""The role of nodes: what EKS asks of it, and no right beyond. The network plugin has a role of its own."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ from components.aws.cluster import trust_policy
 NODE_POLICIES = {
     "worker": "AmazonEKSWorkerNodePolicy",
     "registry": "AmazonEC2ContainerRegistryPullOnly",
-    "network": "AmazonEKS_CNI_Policy",
 }
 SESSION_POLICY = "AmazonSSMManagedInstanceCore"
 """Lets the SSM agent, which the EKS AMIs carry, register the node for Session Manager."""

@@ -117,5 +117,5 @@ restore)
     restore "${members#,}"
     ;;
 start) start_parts ;;
-*) end "say stop, restore or start" ;;
+*) end "type stop, restore or start" ;;
 esac

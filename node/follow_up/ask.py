@@ -131,11 +131,11 @@ def _end(job: Mapping[str, Any]) -> tuple[str, str] | None:
 def main(words: Sequence[str]) -> int:
     """Looks once and says what was done; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--identity", type=Path, required=True, help="where the account's token and authority lie")
-    parser.add_argument("--name", required=True, help="of the follow-up, and of the ConfigMap of what it did")
+    parser.add_argument("--identity", type=Path, required=True, help="directory of the service account's token and CA")
+    parser.add_argument("--name", required=True, help="name of the follow-up, and of the ConfigMap with its record")
     parser.add_argument("--checkpoints", type=Path, required=True)
     parser.add_argument("--job", type=Path, required=True, help="the job without a checkpoint, as JSON")
-    parser.add_argument("--after", help="name of the run that must have ended")
+    parser.add_argument("--after", help="run that must have ended first")
     asked = parser.parse_args(list(words))
     manifest = json.loads(asked.job.read_text(encoding="utf-8"))
     try:
@@ -143,7 +143,7 @@ def main(words: Sequence[str]) -> int:
         for line in Asker(api, asked.name, asked.checkpoints, manifest, asked.after).look():
             print(line, flush=True)
     except OSError as error:
-        print(f"{asked.name} was not looked after: {error}", file=sys.stderr, flush=True)
+        print(f"follow-up {asked.name} failed: {error}", file=sys.stderr, flush=True)
         return 1
     return 0
 

@@ -62,7 +62,7 @@ def domains(text: str) -> set[str]:
         last = text.strip().splitlines()[-1:] or ["nothing"]
         raise UnreadableError(f"fi_info finds no device of provider efa: it says {last[0][:160]!r}")
     if any(field not in blocks[-1] for field in _FIELDS):
-        raise UnreadableError("fi_info did not come to its end: its last block is cut")
+        raise UnreadableError("fi_info ended early: its last block is cut")
     return {each["domain"].removesuffix("-rdm") for each in blocks if each["provider"] == "efa" and "domain" in each}
 
 
@@ -83,7 +83,7 @@ def counts(root: Path) -> dict[tuple[str, str], int]:
                 try:
                     found[port, name] = int(file.read_text(encoding="utf-8"))
                 except (OSError, ValueError) as error:
-                    raise UnreadableError(f"{name} of {port} is no number: {error}") from error
+                    raise UnreadableError(f"{name} of {port} is not a number: {error}") from error
     return found
 
 
@@ -103,6 +103,6 @@ def grown(before: Counts, after: Counts) -> Verdict | None:
         down = gone or any(name == "link_downed" for _, name in more)
         return Verdict(COUNTERS, "fail" if down else "warn", ", ".join(said))
     if back:
-        return Verdict(COUNTERS, "warn", f"counters of {', '.join(back)} were set back meanwhile")
+        return Verdict(COUNTERS, "warn", f"counters of {', '.join(back)} were reset meanwhile")
     ports = len({port for port, _ in after})
-    return Verdict(COUNTERS, "pass", f"no fault came at {ports} ports")
+    return Verdict(COUNTERS, "pass", f"no new faults at {ports} ports")

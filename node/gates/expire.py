@@ -63,16 +63,16 @@ def expire(api: Api, pool: str, days: int, now: datetime) -> list[str]:
 def main(words: Sequence[str]) -> int:
     """Looks once and says what was done; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--identity", type=Path, required=True, help="where the account's token and authority lie")
+    parser.add_argument("--identity", type=Path, required=True, help="directory of the service account's token and CA")
     parser.add_argument("--pool", required=True)
-    parser.add_argument("--days", type=int, required=True, help="so long a verdict holds")
+    parser.add_argument("--days", type=int, required=True, help="days that a result is valid")
     asked = parser.parse_args(list(words))
     try:
         said = expire(Api.inside(asked.identity), asked.pool, asked.days, datetime.now(UTC))
     except OSError as error:
-        print(f"verdicts of pool {asked.pool} were not looked at: {error}", file=sys.stderr, flush=True)
+        print(f"results of pool {asked.pool} could not be checked: {error}", file=sys.stderr, flush=True)
         return 1
-    print("\n".join(said) or f"all verdicts of pool {asked.pool} hold", flush=True)
+    print("\n".join(said) or f"all results of pool {asked.pool} are valid", flush=True)
     return 0
 
 

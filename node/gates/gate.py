@@ -118,7 +118,9 @@ def between(
     lines += judged(there, lambda each: _text(out / file_of(each), said))
     faults = cards.grown(before, _counts(system)) if plan["provider"] == "IB" else None
     lines += [faults] if faults else []
-    return lines + [Verdict(f"between {count} nodes", "warn", "not measured: fewer came") for count in sorted(missing)]
+    return lines + [
+        Verdict(f"between {count} nodes", "warn", "not measured: fewer nodes arrived") for count in sorted(missing)
+    ]
 
 
 def _counts(system: Path) -> dict[tuple[str, str], int]:
@@ -193,10 +195,10 @@ def main(words: Sequence[str]) -> int:
     """Measures, tells and says it; the exit status. Without a verdict that was told it is 1."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--plan", type=Path, required=True)
-    parser.add_argument("--identity", type=Path, required=True, help="where the account's token and authority lie")
+    parser.add_argument("--identity", type=Path, required=True, help="directory of the service account's token and CA")
     parser.add_argument("--config-map", required=True)
-    parser.add_argument("--peer", help="HOST:PORT of the first node; without it the node is measured alone")
-    parser.add_argument("--system", type=Path, default=SYSTEM, help="where the kernel tells of fabric cards")
+    parser.add_argument("--peer", help="HOST:PORT of the first node; default: measure this node alone")
+    parser.add_argument("--system", type=Path, default=SYSTEM, help="directory in which the kernel lists fabric cards")
     asked = parser.parse_args(list(words))
     plan = json.loads(asked.plan.read_text(encoding="utf-8"))
     node, index = os.environ["NODE_NAME"], os.environ.get("JOB_COMPLETION_INDEX", "0")
@@ -214,7 +216,7 @@ def main(words: Sequence[str]) -> int:
     try:
         publish.tell(publish.Api.inside(asked.identity), node, asked.config_map, kept)
     except (OSError, ValueError) as error:
-        print(f"nobody could be told of it: {error}", flush=True)
+        print(f"the result could not be published: {error}", flush=True)
         return 1
     if not asked.peer:
         signal.pause()  # the label takes the pod away, and one that ended would be started again

@@ -249,7 +249,7 @@ def between(asked: argparse.Namespace, tests: list[tuple[str, int, int]]) -> int
         there = [each for each in tests if 1 < each[1] <= len(well)]
         status = start(well.index(asked.index) * gpus, len(well) * gpus, gpus, place, there)
     else:
-        print(f"{len(well)} of {nodes} nodes are well and came", flush=True)
+        print(f"{len(well)} of {nodes} nodes passed and arrived", flush=True)
     store.set(f"left/{asked.index}", "")
     if asked.index == 0:
         for each in well:
@@ -280,7 +280,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--healthy", action="store_true")
     parser.add_argument("--ill", action="store_false", dest="healthy")
     parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--system", type=Path, default=SYSTEM, help="where the kernel tells of fabric cards")
+    parser.add_argument("--system", type=Path, default=SYSTEM, help="directory in which the kernel lists fabric cards")
     parser.add_argument("tests", nargs="*")
     asked = parser.parse_args(list(words))
     tests = asked_for(asked.tests)

@@ -107,7 +107,7 @@ def clocks(text: str) -> list[Clock]:
             mhz, most, watts, limit = map(float, numbers)
             found.append(Clock(int(index), mhz, most, watts, limit))
         except ValueError:
-            raise UnreadableError(f"this is no line of nvidia-smi's five columns: {line.strip()!r}") from None
+            raise UnreadableError(f"not a line of nvidia-smi's five columns: {line.strip()!r}") from None
     if not found:
         raise UnreadableError("nvidia-smi names no GPU")
     return found
@@ -122,7 +122,7 @@ def copied(text: str) -> Copy:
         found = _COPIED.match(line.strip())
         if found:
             return Copy(int(found[1]), float(found[2]))
-    raise UnreadableError(f"dd did not come to its end: {_last(text)}")
+    raise UnreadableError(f"dd ended early: {_last(text)}")
 
 
 @dataclass(frozen=True)

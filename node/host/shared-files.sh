@@ -25,7 +25,7 @@ shared_files_mount() {
     case "$GPUCLUSTER_SHARED_KIND" in
     lustre) options="$options,flock" ;;
     nfs) options="$options,hard,nconnect=8,vers=4.2" ;;
-    *) fail "$GPUCLUSTER_SHARED_KIND is no kind of shared file system: lustre or nfs" ;;
+    *) fail "$GPUCLUSTER_SHARED_KIND is not a kind of shared file system: type lustre or nfs" ;;
     esac
     printf '[Unit]\nDescription=Shared files (gpucluster)\nWants=network-online.target\nAfter=network-online.target\nBefore=kubelet.service\n\n'
     printf '[Mount]\nWhat=%s\nWhere=%s\nType=%s\nOptions=%s\nTimeoutSec=120\n\n' \

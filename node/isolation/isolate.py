@@ -42,7 +42,7 @@ def firing(prometheus: str, seconds: float = 15) -> Sick:
     with urllib.request.urlopen(address, timeout=seconds) as answer:  # noqa: S310 - an address of the cluster
         said = json.load(answer)
     if not isinstance(said, dict) or said.get("status") != "success":
-        raise ValueError(f"Prometheus answers {str(said)[:200]}")
+        raise ValueError(f"unexpected answer of Prometheus: {str(said)[:200]}")
     found: dict[str, set[str]] = {}
     for each in said["data"]["result"]:
         labels = each["metric"]
@@ -69,7 +69,7 @@ class Isolation:
         try:
             sick = self.ask()
         except (OSError, ValueError, KeyError, TypeError) as error:
-            self._tell("", f"Prometheus was not asked: {error}")
+            self._tell("", f"Prometheus did not answer: {error}")
             self._sick_at = dict.fromkeys(self._sick_at, self.clock())
             return
         self._told.pop("", None)
@@ -78,7 +78,7 @@ class Isolation:
                 nodes = self.api.ask("GET", f"/api/v1/nodes?labelSelector={quote(f'{POOL}={pool}')}")["items"]
                 self._pool(pool, nodes, sick)
             except OSError as error:
-                self._tell(pool, f"nodes of pool {pool} were not looked at: {error}")
+                self._tell(pool, f"nodes of pool {pool} could not be checked: {error}")
 
     def _pool(self, pool: str, nodes: Sequence[Mapping[str, Any]], sick: Sick) -> None:
         here = {each["metadata"]["name"]: each for each in nodes}
@@ -150,7 +150,7 @@ class Isolation:
         try:
             self.api.ask("POST", "/api/v1/namespaces/default/events", body)
         except OSError as error:
-            print(f"no event of it: {error}", flush=True)
+            print(f"could not write an event: {error}", flush=True)
 
     def _tell(self, about: str, sentence: str) -> None:
         """Says a sentence once, as long as it is the same."""
@@ -167,12 +167,14 @@ def _ready(node: Mapping[str, Any]) -> bool:
 def main(words: Sequence[str]) -> NoReturn:
     """Looks until it is ended."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--identity", type=Path, required=True, help="where the account's token and authority lie")
-    parser.add_argument("--prometheus", required=True, help="its address")
-    parser.add_argument("--pool", action="append", required=True, help="a pool whose nodes are looked at")
-    parser.add_argument("--most", type=int, required=True, help="so many nodes of a pool at a time")
-    parser.add_argument("--calm-seconds", type=float, required=True, help="so long nothing is said of a node")
-    parser.add_argument("--look-seconds", type=float, required=True, help="so long between two looks")
+    parser.add_argument("--identity", type=Path, required=True, help="directory of the service account's token and CA")
+    parser.add_argument("--prometheus", required=True, help="URL of Prometheus")
+    parser.add_argument("--pool", action="append", required=True, help="pool whose nodes are watched; may be repeated")
+    parser.add_argument("--most", type=int, required=True, help="most nodes of a pool to isolate at a time")
+    parser.add_argument(
+        "--calm-seconds", type=float, required=True, help="seconds without an alert before a node returns"
+    )
+    parser.add_argument("--look-seconds", type=float, required=True, help="seconds between two checks")
     asked = parser.parse_args(list(words))
     ask = partial(firing, asked.prometheus)
     isolation: Isolation | None = None
@@ -181,7 +183,7 @@ def main(words: Sequence[str]) -> NoReturn:
             # A token in a file is replaced before it ends (Kubernetes: after 80 % of its time).
             api = Api.inside(asked.identity)
         except OSError as error:
-            print(f"the account's files: {error}", file=sys.stderr, flush=True)
+            print(f"cannot read the service account's files: {error}", file=sys.stderr, flush=True)
         else:
             isolation = isolation or Isolation(api, asked.pool, asked.most, asked.calm_seconds, ask)
             isolation.api = api

@@ -11,7 +11,7 @@ devices() {
     local -a all
     mapfile -t all < <(ls -1 /sys/class/infiniband)
     local count=${#all[@]} taken
-    [ "$count" -gt 0 ] || { echo "there is no EFA device" >&2; return 1; }
+    [ "$count" -gt 0 ] || { echo "no EFA device found" >&2; return 1; }
     taken=$((wanted < count ? wanted : count))
     for ((index = 0; index < taken; index++)); do
         echo "${all[index * count / taken]}"
@@ -20,7 +20,7 @@ devices() {
 
 chosen=$(devices)
 interface=$(ip -o -4 route show default | awk '{ for (i = 1; i < NF; i++) if ($i == "dev") { print $(i + 1); exit } }')
-[ -n "$interface" ] || { echo "there is no default route" >&2; exit 1; }
+[ -n "$interface" ] || { echo "no default route found" >&2; exit 1; }
 command -v lnetctl > /dev/null || dnf install -y lustre-client
 
 modprobe lnet

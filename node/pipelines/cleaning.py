@@ -23,7 +23,12 @@ def main(words: Sequence[str]) -> Record:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--registered", type=Path, required=True)
     parser.add_argument("--into", type=Path, required=True)
-    parser.add_argument("directories", type=Path, nargs="+", help="of the steps snapshot, pack and shard")
+    parser.add_argument(
+        "directories",
+        type=Path,
+        nargs="+",
+        help="output directories of the steps snapshot, pack and shard, to be removed",
+    )
     asked = parser.parse_args(words)
     registered = before(asked.registered, "register")
     told = {"registered": registered.digest, "directories": [str(each) for each in asked.directories]}
@@ -48,7 +53,7 @@ def main(words: Sequence[str]) -> Record:
 def _record(directory: Path) -> Record:
     found = None if directory.is_symlink() else read(directory)
     if found is None or found.step not in REMOVED:
-        raise StepError(f"{directory} is not of {', '.join(REMOVED)}; it is not removed, and nothing else is")
+        raise StepError(f"{directory} is not an output of {', '.join(REMOVED)}; nothing was removed")
     return found
 
 

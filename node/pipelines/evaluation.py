@@ -28,7 +28,7 @@ def main(words: Sequence[str]) -> Record:
     parser.add_argument("--packed", type=Path, required=True)
     parser.add_argument("--trained", type=Path, required=True)
     parser.add_argument("--into", type=Path, required=True)
-    parser.add_argument("--metric", default="loss", help="what models are compared by")
+    parser.add_argument("--metric", default="loss", help="metric by which models are compared")
     asked = parser.parse_args(own)
     packed, trained = before(asked.packed, "pack"), before(asked.trained, "train")
     told = {"packed": packed.digest, "trained": trained.digest, "metric": asked.metric, "command": command}
@@ -36,7 +36,7 @@ def main(words: Sequence[str]) -> Record:
     def make(place: Path) -> Made:
         save = asked.trained / str(trained.facts["save"])
         if not whole(save):
-            raise StepError(f"{save} is not what training saved; run training again")
+            raise StepError(f"{save} is not the checkpoint that training wrote; run training again")
         data = place / "held-out"
         data.mkdir()
         shutil.copy(asked.packed / "eval.bin", data / "eval.bin")
@@ -45,9 +45,11 @@ def main(words: Sequence[str]) -> Record:
         value = metrics.get(asked.metric)
         if value is None:
             known = ", ".join(sorted(metrics)) or "none"
-            raise StepError(f"the evaluation said no {asked.metric}=VALUE (but {known}); print it, or set --metric")
+            raise StepError(
+                f"the evaluation printed no {asked.metric}=VALUE (it printed {known}); print it, or set --metric"
+            )
         if not math.isfinite(value):
-            raise StepError(f"{asked.metric} is {value}; a model that has none is not registered")
+            raise StepError(f"{asked.metric} is {value}, not a finite number, so the model is not registered")
         kept(place / FILE, "".join(f"{name}={metrics[name]!r}\n" for name in sorted(metrics)))
         checkpoint = trained.facts["checkpoint_sha256"]
         return Made([FILE], {"metric": asked.metric, "value": value, "checkpoint_sha256": checkpoint})

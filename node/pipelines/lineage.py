@@ -38,9 +38,9 @@ class Lineage:
         for name, (shape, what) in _SHAPES.items():
             value = getattr(self, name)
             if not isinstance(value, str) or not re.fullmatch(shape, value):
-                raise StepError(f"lineage: {name} is {value!r}; it is {what}")
+                raise StepError(f"lineage: {name} is {value!r}; it must be {what}")
         if not isinstance(self.tokens, int) or self.tokens < 1:
-            raise StepError(f"lineage: tokens is {self.tokens!r}; it is how many tokens the data has for training")
+            raise StepError(f"lineage: tokens is {self.tokens!r}; it must be the number of training tokens")
 
     def tags(self) -> dict[str, str]:
         """As a registry keeps it."""
@@ -58,8 +58,8 @@ def read(path: Path) -> Lineage:
     except FileNotFoundError:
         raise StepError(f"{path} is missing; training writes it") from None
     except ValueError as error:
-        raise StepError(f"{path} is no JSON ({error})") from None
+        raise StepError(f"{path} is not JSON ({error})") from None
     names = {each.name for each in fields(Lineage)}
     if not isinstance(found, dict) or set(found) != names:
-        raise StepError(f"{path} is no lineage: it has {', '.join(sorted(names))} and nothing else")
+        raise StepError(f"{path} is not a lineage: its keys must be {', '.join(sorted(names))}")
     return Lineage(**found)

@@ -27,14 +27,14 @@ def main(words: Sequence[str]) -> Record:
     parser.add_argument("--snapshot", type=Path, required=True)
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--tokenizer", default="bytes", help="bytes, or a tokenizer.json that `tokenizers` reads")
-    parser.add_argument("--end-token", default="<|endoftext|>", help="of a tokenizer.json")
+    parser.add_argument("--end-token", default="<|endoftext|>", help="end-of-document token, with a tokenizer.json")
     parser.add_argument("--sequence-length", type=int, required=True)
-    parser.add_argument("--vocab", type=int, required=True, help="tokens that the model has")
-    parser.add_argument("--hold-out", type=int, default=20, help="one of so many documents is for evaluation")
+    parser.add_argument("--vocab", type=int, required=True, help="size of the model's vocabulary")
+    parser.add_argument("--hold-out", type=int, default=20, help="one document in so many is held out for evaluation")
     asked = parser.parse_args(words)
     taken = before(asked.snapshot, "snapshot")
     if asked.sequence_length < 1 or asked.hold_out < 2:
-        raise StepError("--sequence-length is 1 at least and --hold-out 2 at least; raise them")
+        raise StepError("--sequence-length must be at least 1 and --hold-out at least 2; raise them")
     encode, end, name = _tokenizer(asked.tokenizer, asked.end_token)
     told = {
         "snapshot": taken.digest,
@@ -56,15 +56,15 @@ def _tokenizer(said: str, end: str) -> tuple[Callable[[str], list[int]], int, st
         return (lambda text: list(text.encode())), END, "bytes"
     path = Path(said)
     if not path.is_file():
-        raise StepError(f"--tokenizer {said} is no file; say bytes, or the path of a tokenizer.json")
+        raise StepError(f"--tokenizer {said} is not a file; type bytes, or the path of a tokenizer.json")
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise StepError("this image lacks the library tokenizers; take one that has it, or say bytes") from None
+        raise StepError("this image lacks the package tokenizers; take one that has it, or --tokenizer bytes") from None
     loaded = Tokenizer.from_file(str(path))
     mark = loaded.token_to_id(end)
     if mark is None:
-        raise StepError(f"{said} has no token {end}; name its end mark by --end-token")
+        raise StepError(f"{said} has no token {end}; set its end-of-document token with --end-token")
     return (lambda text: list(loaded.encode(text, add_special_tokens=False).ids)), mark, hash_of(path)
 
 
@@ -74,9 +74,9 @@ def _texts(path: Path) -> Iterator[str]:
             try:
                 text = json.loads(line)["text"]
             except (ValueError, KeyError, TypeError):
-                raise StepError(f'{path}:{number} is no document; a line is {{"text": "..."}}') from None
+                raise StepError(f'{path}:{number} is not a document; each line must be {{"text": "..."}}') from None
             if not isinstance(text, str):
-                raise StepError(f"{path}:{number} has a text that is none; a line is a document")
+                raise StepError(f"{path}:{number} has no text; each line must be a document")
             if text:
                 yield text
 

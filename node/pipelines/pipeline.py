@@ -19,8 +19,8 @@ _HERE = Path(__file__).parent
 def parser() -> argparse.ArgumentParser:
     """What the pipeline is asked."""
     made = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    made.add_argument("--work", type=Path, required=True, help="a directory of this run of the pipeline alone")
-    made.add_argument("--source", type=Path, required=True, help="documents, *.jsonl")
+    made.add_argument("--work", type=Path, required=True, help="work directory of this pipeline run")
+    made.add_argument("--source", type=Path, required=True, help="directory of documents (*.jsonl)")
     made.add_argument("--tokenizer", default="bytes")
     made.add_argument("--sequence-length", type=int, required=True)
     made.add_argument("--vocab", type=int, required=True)
@@ -74,13 +74,13 @@ def main(said: Sequence[str]) -> int:
     """The status of the first step that fails, which has said why; 0 when all are done."""
     asked = parser().parse_args(said)
     if (asked.work / "cleaning" / "STEP.json").is_file():
-        print(f"pipeline: {asked.work} is done; take another --work for another run", flush=True)
+        print(f"pipeline: {asked.work} is done; use another --work for another run", flush=True)
         return 0
     asked.work.mkdir(parents=True, exist_ok=True)
     for step, told in words(asked).items():
         code = subprocess.run([sys.executable, str(_HERE / f"{step}.py"), *told], check=False).returncode
         if code:
-            print(f"pipeline: {step} ended with {code}; run again to begin there", file=sys.stderr, flush=True)
+            print(f"pipeline: {step} exited with {code}; run again to continue there", file=sys.stderr, flush=True)
             return code
     return 0
 

@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--claim", default="checkpoints", help=f"claim with the work directories, at {SHARED}")
     made.add_argument("--data-claim", default="training-data", help="claim with the documents, at /data")
     made.add_argument("--scripts", default="pipeline-scripts", help="ConfigMap with the files of this directory")
-    made.add_argument("--starts", help="run of the stack whose job the training step makes; in place of --train")
+    made.add_argument("--starts", help="run of the stack that the training step starts, instead of --train")
     made.add_argument("--into", type=Path, required=True)
     return made
 
@@ -49,7 +49,7 @@ def component(step: str, image: str, words: Sequence[str]) -> Callable[..., Any]
 def composed(own: argparse.Namespace, asked: argparse.Namespace) -> Any:
     """The pipeline, each step after the one before. Raises ValueError for an image without a digest."""
     if not re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", asked.image):
-        raise ValueError(f"--image is {asked.image}; name it with its digest (NAME@sha256:...), since a tag may move")
+        raise ValueError(f"--image is {asked.image}; use its digest (NAME@sha256:...), since a tag may move")
     steps = [component(step, asked.image, words) for step, words in pipeline.words(asked).items()]
 
     def pretraining(work: str) -> None:

@@ -33,7 +33,7 @@ class Registry:
 
     def __init__(self, address: str) -> None:
         if not address.startswith(("http://", "https://")):
-            raise StepError(f"--tracker {address!r} is no address; say http://HOST:PORT of MLflow")
+            raise StepError(f"--tracker {address!r} is not an address; type http://HOST:PORT of MLflow")
         self._address = address.rstrip("/")
 
     def ask(self, path: str, body: Mapping[str, Any] | None = None, **query: str) -> dict[str, Any]:
@@ -50,9 +50,11 @@ class Registry:
                 said = error.read(2000).decode(errors="replace")
             if "RESOURCE_DOES_NOT_EXIST" in said or "not found" in said:
                 raise UnknownError(said) from None
-            raise StepError(f"the registry at {self._address} refuses {path}: {error.code} {said}") from None
+            raise StepError(f"the registry at {self._address} refused {path}: {error.code} {said}") from None
         except (OSError, ValueError) as error:
-            raise StepError(f"the registry at {self._address} does not answer ({error}); run again then") from None
+            raise StepError(
+                f"the registry at {self._address} does not answer ({error}); run again when it does"
+            ) from None
 
     def champion(self, model: str, alias: str) -> dict[str, Any] | None:
         """The version with the alias."""
@@ -90,13 +92,17 @@ def main(words: Sequence[str]) -> Record:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--tracker", required=True, help="MLFLOW_TRACKING_URI")
     parser.add_argument("--model", required=True, help="the model's name in the registry")
-    parser.add_argument("--source", required=True, help="where the save is kept, such as s3://BUCKET/checkpoints/RUN")
+    parser.add_argument(
+        "--source", required=True, help="address of the checkpoint, such as s3://BUCKET/checkpoints/RUN"
+    )
     parser.add_argument("--alias", default="champion")
     parser.add_argument("--best", choices=["lowest", "highest"], default="lowest")
     asked = parser.parse_args(words)
     trained, evaluated = before(asked.trained, "train"), before(asked.evaluated, "evaluate")
     if evaluated.facts["checkpoint_sha256"] != trained.facts["checkpoint_sha256"]:
-        raise StepError(f"{asked.evaluated} measured another save than {asked.trained} has; evaluate again")
+        raise StepError(
+            f"{asked.evaluated} evaluated another checkpoint than that of {asked.trained}; run evaluation again"
+        )
     metric, value = str(evaluated.facts["metric"]), float(evaluated.facts["value"])
     tags = {
         **lineage.read(asked.trained / "lineage.json").tags(),

@@ -29,7 +29,7 @@ def main(words: Sequence[str]) -> Record:
 def _make(source: Path, packed: Record, shards: int, place: Path) -> Made:
     rows, row = int(packed.facts["trainRows"]), int(packed.facts["row"])
     if not 1 <= shards <= rows:
-        raise StepError(f"--shards is {shards}, and there are {rows} sequences; say 1 to {rows}")
+        raise StepError(f"--shards is {shards}, and there are {rows} sequences; type 1 to {rows}")
     names = []
     (place / "train").mkdir()
     with (source / "train.bin").open("rb") as incoming:
@@ -48,7 +48,7 @@ def _cut(incoming: BinaryIO, target: Path, size: int) -> None:
             outgoing.write(chunk)
             size -= len(chunk)
     if size:
-        raise StepError(f"{incoming.name} ends before its sequences do; run pack again")
+        raise StepError(f"{incoming.name} is shorter than its record says; run pack again")
 
 
 if __name__ == "__main__":

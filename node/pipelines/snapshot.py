@@ -16,7 +16,9 @@ _CHUNK = 1 << 22
 def main(words: Sequence[str]) -> Record:
     """Raises StepError where there is nothing to copy, or it changes meanwhile."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--source", type=Path, required=True, help="a directory with *.jsonl in it, or below it")
+    parser.add_argument(
+        "--source", type=Path, required=True, help="directory of documents (*.jsonl), also in subdirectories"
+    )
     parser.add_argument("--into", type=Path, required=True)
     asked = parser.parse_args(words)
     return do("snapshot", asked.into, {"source": str(asked.source)}, lambda place: _make(asked.source, place))
@@ -25,7 +27,7 @@ def main(words: Sequence[str]) -> Record:
 def _make(source: Path, place: Path) -> Made:
     paths = sorted(each for each in source.rglob("*.jsonl") if each.is_file() and not each.is_symlink())
     if not paths:
-        raise StepError(f"no *.jsonl is below {source}; bring the documents there, or name another --source")
+        raise StepError(f"no *.jsonl files in {source}; copy the documents there, or set another --source")
     names, sums = [], []
     for path in paths:
         name = f"files/{path.relative_to(source)}"
@@ -46,9 +48,9 @@ def _copy(source: Path, target: Path) -> str:
             outgoing.write(chunk)
     last = source.stat()
     if (first.st_size, first.st_mtime_ns) != (last.st_size, last.st_mtime_ns):
-        raise StepError(f"{source} changed while it was copied; run again when nobody writes it")
+        raise StepError(f"{source} changed while it was copied; run again when nothing writes to it")
     if hash_of(target) != digest.hexdigest():
-        raise StepError(f"{target} differs from what was written there; look at the file system")
+        raise StepError(f"{target} reads back different from what was written; check the file system")
     return digest.hexdigest()
 
 

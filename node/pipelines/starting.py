@@ -34,19 +34,21 @@ def main(words: Sequence[str]) -> str:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--shared", type=Path, default=SHARED)
     parser.add_argument("--job", type=Path, default=RUN, help="the run's job, as the stack made it")
-    parser.add_argument("--identity", type=Path, default=IDENTITY, help="token of who may make it")
+    parser.add_argument(
+        "--identity", type=Path, default=IDENTITY, help="directory of the service account's token and CA"
+    )
     asked = parser.parse_args(words)
     try:
         api, text = Api.inside(asked.identity), asked.job.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise StepError(f"{error.filename} is not there; compile the pipeline with --starts=RUN") from None
+        raise StepError(f"{error.filename} does not exist; compile the pipeline with --starts=RUN") from None
     job = filled(text, asked.data, asked.saves, asked.shared)
     name = job["metadata"]["name"]
     print(f"starting: job {name} in namespace {job['metadata']['namespace']}", flush=True)
     _made(api, job)
     state, why = _waited(api, job)
     if state == "Failed":
-        raise StepError(f"job {name} failed: {why}; look at its pods' logs, and run again to go on at its saves")
+        raise StepError(f"job {name} failed: {why}; see its pods' logs; running again resumes from its checkpoints")
     print(f"starting: job {name} is done", flush=True)
     return str(name)
 
@@ -58,7 +60,7 @@ def filled(text: str, data: Path, saves: Path, shared: Path) -> dict[str, Any]:
     try:
         places = {"data": str(data.relative_to(shared)), "saves": str(saves.relative_to(shared))}
     except ValueError:
-        raise StepError(f"{data} and {saves} have to be below {shared}, which a run's pods have too") from None
+        raise StepError(f"{data} and {saves} must be below {shared}, which the run's pods mount too") from None
     job: dict[str, Any] = json.loads(text)
     suffix = hashlib.sha256(places["saves"].encode()).hexdigest()[:8]
     run = next(iter(job["spec"]["pytorchReplicaSpecs"].values()))["template"]["spec"]["serviceAccountName"]
@@ -82,12 +84,12 @@ def _made(api: Api, job: dict[str, Any]) -> None:
     one = f"{path}/{job['metadata']['name']}"
     state, _ = _state(_found(api, one))
     if state == "Failed":
-        print("starting: it was there and had failed; it is made again", flush=True)
+        print("starting: the job existed and had failed; creating it again", flush=True)
         api.ask("DELETE", one)
         until = time.monotonic() + _SILENT_S
         while _found(api, one) is not None:
             if time.monotonic() > until:
-                raise StepError(f"the failed job {job['metadata']['name']} is not gone after {_SILENT_S:.0f} s")
+                raise StepError(f"the failed job {job['metadata']['name']} is still there after {_SILENT_S:.0f} s")
             time.sleep(_PAUSE_S)
     if state is None or state == "Failed":
         try:
@@ -110,7 +112,7 @@ def _waited(api: Api, job: dict[str, Any]) -> tuple[str, str]:
         else:
             heard = time.monotonic()
             if found is None:
-                raise StepError(f"job {job['metadata']['name']} was removed by somebody; run again to make it anew")
+                raise StepError(f"job {job['metadata']['name']} was deleted meanwhile; run again to create it")
             state, why = _state(found)
             if state in _OVER:
                 return state, why

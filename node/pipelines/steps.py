@@ -64,16 +64,18 @@ def read(place: Path) -> Record | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError) as error:
-        raise StepError(f"{place / RECORD} is no record of a step ({error}); remove {place} and run again") from None
+        raise StepError(
+            f"{place / RECORD} is not the record of a step ({error}); remove {place} and run again"
+        ) from None
 
 
 def before(place: Path, step: str) -> Record:
     """The record of a step that comes before, with its files as they were made. Raises StepError."""
     found = read(place)
     if found is None or found.step != step:
-        raise StepError(f"{place} has no finished step {step}; run {step} first, or name its directory")
+        raise StepError(f"{place} has no finished step {step}; run {step} first, or give its directory")
     if wrong := differing(place, found):
-        raise StepError(f"{place / wrong} is not what {step} made; run {step} again")
+        raise StepError(f"{place / wrong} is not what {step} wrote; run {step} again")
     return found
 
 
@@ -97,9 +99,9 @@ def do(
     if known is not None and (known.step, dict(known.asked)) == (step, dict(asked)):
         wrong = differing(place, known)
         if wrong is None:
-            print(f"{step}: done before, nothing to do", flush=True)
+            print(f"{step}: already done", flush=True)
             return known
-        print(f"{step}: {wrong} is gone or another than was made; made again", flush=True)
+        print(f"{step}: {wrong} is missing or changed; running again", flush=True)
     work = place if goes_on else place.with_name(f".{place.name}")
     if goes_on:
         (place / RECORD).unlink(missing_ok=True)

@@ -60,7 +60,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The step's own words, and those after --. Raises StepError where there are none."""
     own, _, command = "\0".join(words).partition("\0--\0")
     if not command:
-        raise StepError("nothing is to be started; put a command after --, such as torchrun train.py")
+        raise StepError("no command given; put one after --, such as torchrun train.py")
     return own.split("\0"), command.split("\0")
 
 
@@ -72,14 +72,14 @@ def started(command: Sequence[str]) -> list[str]:
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace"
         )
     except OSError as error:
-        raise StepError(f"{command[0]} cannot be started: {error.strerror}; name a program of the image") from None
+        raise StepError(f"{command[0]} cannot be started: {error.strerror}; use a program that the image has") from None
     with process:
         for line in process.stdout or ():
             print(line, end="", flush=True)
             said.append(line.rstrip("\n"))
     if process.returncode:
         last = next((line for line in reversed(said) if line.strip()), "nothing")
-        raise StepError(f"{command[0]} ended with {process.returncode}; the last it said was: {last[:500]}")
+        raise StepError(f"{command[0]} exited with {process.returncode}; its last output: {last[:500]}")
     return list(said)
 
 
@@ -90,7 +90,7 @@ def newest(saves: Path) -> Path:
         if whole(save):
             return save
     had = f"{len(found)} saves of which none is whole" if found else "no save (a directory step-000000120)"
-    raise StepError(f"training left {had} in {saves}; look at its log, and run again")
+    raise StepError(f"training left {had} in {saves}; see its log, and run again")
 
 
 def whole(save: Path) -> bool:

@@ -43,11 +43,11 @@ def main(words: Sequence[str]) -> str:
         # The first upload makes a version of the pipeline's own name; the one below says what it is.
     for version in _versions(asked.server, pipeline):
         if version.get("name", version.get("display_name")) == asked.version:
-            print(f"upload: {asked.name} has version {asked.version} already", flush=True)
+            print(f"upload: {asked.name} already has version {asked.version}", flush=True)
             return str(version["pipeline_version_id"])
     query = {"name": asked.version, "pipelineid": pipeline}
     made = _said(asked.server, f"{PIPELINES}/upload_version", query, content)
-    print(f"upload: {asked.name} has version {asked.version} now", flush=True)
+    print(f"upload: {asked.name} has the new version {asked.version}", flush=True)
     return str(made["pipeline_version_id"])
 
 
@@ -94,7 +94,7 @@ def _said(server: str, path: str, query: dict[str, str], content: bytes | None =
         except OSError as error:
             why = error
         time.sleep(_PAUSE_S)
-    raise StepError(f"{server} does not answer ({why}); look at its pods: kubectl -n pipelines get pods") from None
+    raise StepError(f"{server} does not answer ({why}); check its pods: kubectl -n pipelines get pods") from None
 
 
 def _form(content: bytes) -> bytes:

@@ -177,11 +177,11 @@ def main(words: Sequence[str]) -> NoReturn:
     parser.add_argument(
         "--controllers", type=Path, required=True, help="a JSON list of node, address, port, fingerprint"
     )
-    parser.add_argument("--authority", type=Path, help="who signed certificates without a fingerprint, as PEM")
-    parser.add_argument("--user", required=True, help="who asks")
+    parser.add_argument("--authority", type=Path, help="CA of certificates without a fingerprint, as PEM")
+    parser.add_argument("--user", required=True, help="user name for the controllers")
     parser.add_argument("--password", type=Path, required=True, help="the file with the password")
     parser.add_argument("--listen", type=int, required=True, help="port of /metrics")
-    parser.add_argument("--look-seconds", type=float, required=True, help="so long between two looks")
+    parser.add_argument("--look-seconds", type=float, required=True, help="seconds between two checks")
     asked = parser.parse_args(list(words))
     controllers = [Controller(**each) for each in json.loads(asked.controllers.read_text(encoding="utf-8"))]
     authority = asked.authority.read_text(encoding="utf-8") if asked.authority else None

@@ -12,7 +12,7 @@ SEEN=${SEEN:-/run/gpucluster-xids}
 
 it_is_told() {
   [ -r "$here/machine.conf" ] && return 0
-  echo "$here/machine.conf is missing: nothing says what this machine should have"
+  echo "$here/machine.conf is missing: it says what this machine should have; run make slurm again"
   return 1
 }
 

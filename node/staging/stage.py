@@ -119,7 +119,7 @@ class Staging:
                     journal.flush()
                     os.fsync(journal.fileno())
                 return read
-        raise StagingError(f"{file} differs on the node's disks after two copies: take the node out, its disk is sick")
+        raise StagingError(f"{file} differs on the node's disk after two copies: the disk is faulty, drain the node")
 
     def _copied(self, file: str, place: Path) -> tuple[str, bool]:
         """Copies; the hash of what was read, and whether the disk gives it back. A disk that is full is said."""
@@ -140,7 +140,7 @@ def listed(source: Path) -> list[str]:
     there = (each for each in source.rglob("*") if each.is_file()) if source.is_dir() else ()
     files = sorted(name for each in there if (name := str(each.relative_to(source))) != SUMS)
     if not files:
-        raise StagingError(f"no file lies below {source}: the dataset has not been brought to the shared file system")
+        raise StagingError(f"no files in {source}: the dataset has not been copied to the shared file system")
     return files
 
 
@@ -152,10 +152,12 @@ def main(words: Sequence[str]) -> int:
     """Brings the dataset and says so; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--source", type=Path, required=True)
-    parser.add_argument("--root", type=Path, required=True, help="on the node's own disks")
-    parser.add_argument("--name", required=True, help="of its directory there: another source is another name")
+    parser.add_argument("--root", type=Path, required=True, help="directory on the node's local disks")
+    parser.add_argument(
+        "--name", required=True, help="name of the dataset's directory there; another source needs another name"
+    )
     parser.add_argument("--pod", required=True, help="UID of the pod that reads it")
-    parser.add_argument("--pods", type=Path, help="where the kubelet has a directory for each pod")
+    parser.add_argument("--pods", type=Path, help="directory in which the kubelet has one for each pod")
     parser.add_argument("--part", type=int, default=0, help="number of the pod among those of its role")
     parser.add_argument("--first", type=int, default=0, help="number of the first pod of that role")
     parser.add_argument("--parts", type=int, default=1)
@@ -166,7 +168,7 @@ def main(words: Sequence[str]) -> int:
     try:
         print(staging.bring(asked.pod), flush=True)
     except (StagingError, OSError) as error:
-        print(f"{asked.name} was not brought to this node: {error}", file=sys.stderr, flush=True)
+        print(f"{asked.name} could not be copied to this node: {error}", file=sys.stderr, flush=True)
         return 1
     return 0
 

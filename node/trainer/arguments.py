@@ -16,8 +16,12 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--sequence-length", type=_positive, required=True)
     parser.add_argument("--micro-batch-size", type=_positive, required=True)
     parser.add_argument("--global-batch-size", type=_positive, required=True)
-    parser.add_argument("--accumulation", type=_positive, help="without it what the global batch leaves at this size")
-    parser.add_argument("--data-parallel", type=_positive, help="ranks that are expected; another number is an error")
+    parser.add_argument(
+        "--accumulation", type=_positive, help="steps of gradient accumulation; default: from the global batch"
+    )
+    parser.add_argument(
+        "--data-parallel", type=_positive, help="expected number of data-parallel ranks; another number is an error"
+    )
     parser.add_argument("--tensor-parallel", type=int, choices=[1], default=1)
     parser.add_argument("--context-parallel", type=int, choices=[1], default=1)
     parser.add_argument("--sharding", choices=["none", "fsdp", "zero3"], default="fsdp")
@@ -27,11 +31,16 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--recompute", choices=["none", "selective", "full"], default="selective")
     parser.add_argument("--steps", type=_positive, default=1_000_000_000)
     parser.add_argument(
-        "--data-dir", type=Path, help="files of tokens (*.bin, 32 bits each); without it they are made up"
+        "--data-dir", type=Path, help="directory of token files (*.bin, 32 bits each); default: generated tokens"
     )
     parser.add_argument("--checkpoint-dir", type=Path)
     parser.add_argument("--local-checkpoint-dir", type=Path)
-    parser.add_argument("--shared-checkpoint-every-seconds", type=float, default=900.0, help="from a local place")
+    parser.add_argument(
+        "--shared-checkpoint-every-seconds",
+        type=float,
+        default=900.0,
+        help="seconds between copies from the local checkpoint directory to the shared one",
+    )
     parser.add_argument("--checkpoint-every-seconds", type=float, default=900.0)
     parser.add_argument("--checkpoint-keep", type=_positive, default=3)
     parser.add_argument("--resume", choices=["auto", "never"], default="auto")
@@ -50,7 +59,7 @@ def accumulation(asked: argparse.Namespace, ranks: int) -> int:
     An elastic run is told its global batch alone and keeps it at each size as well as whole passes can.
     """
     if asked.data_parallel is not None and asked.data_parallel != ranks:
-        raise ValueError(f"{ranks} ranks share the data, and the plan counted on {asked.data_parallel}")
+        raise ValueError(f"{ranks} data-parallel ranks started, but the plan has {asked.data_parallel}")
     if asked.accumulation is not None:
         return int(asked.accumulation)
     passes: int = max(1, round(asked.global_batch_size / (asked.micro_batch_size * ranks)))

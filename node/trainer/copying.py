@@ -38,7 +38,7 @@ def copy(source: Path, root: Path, part: int, parts: int) -> Path | None:
     """
     step = saves.step_of(source)
     if step is None:
-        raise ValueError(f"{source} is no save")
+        raise ValueError(f"{source} is not a checkpoint")
     target = root / source.name
     if saves.check(target, hashes=False).state == "whole":
         return target
@@ -60,9 +60,9 @@ def _copy_file(source: Path, target: Path, digest: str) -> None:
     try:
         read, whole = pumped(source, target)
         if read != digest:
-            raise CorruptError(f"{source.name} differs from its hash")
+            raise CorruptError(f"{source.name} does not match its SHA256SUMS")
         if not whole:
-            raise ValueError(f"{target} differs from what was written there; look at the file system")
+            raise ValueError(f"{target} reads back different from what was written; check the file system")
     except BaseException:
         target.unlink(missing_ok=True)
         raise

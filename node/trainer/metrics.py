@@ -26,7 +26,7 @@ class Metrics:
         """Numbers by their names without `training_`. Raises KeyError for one that nobody asks for."""
         named = {f"training_{name}": value for name, value in values.items()}
         if unknown := sorted(named.keys() - TYPES.keys()):
-            raise KeyError(f"{', '.join(unknown)} is no metric of a run")
+            raise KeyError(f"{', '.join(unknown)} is not a metric of a run")
         with self._lock:
             self._values.update(named)
 
@@ -35,7 +35,7 @@ class Metrics:
         with self._lock:
             known = f"training_{name}"
             if known not in TYPES:
-                raise KeyError(f"{known} is no metric of a run")
+                raise KeyError(f"{known} is not a metric of a run")
             self._values[known] = self._values.get(known, 0.0) + amount
 
     def text(self) -> str:

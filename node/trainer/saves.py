@@ -99,7 +99,7 @@ def finish(root: Path, step: int, parts: int, *, replace: bool = True) -> Path |
     try:
         lines = sorted(line for file in files for line in file.read_text(encoding="utf-8").splitlines(keepends=True))
         if not lines:
-            raise ValueError(f"{place} has no files; a save without one resumes nothing")
+            raise ValueError(f"{place} has no files, so it cannot be a checkpoint")
         _write(place / SUMS, "".join(lines), root)
         for file in files:
             file.unlink(missing_ok=True)
@@ -141,7 +141,7 @@ def check(path: Path, *, hashes: bool = True) -> Verdict:
         digest, file = found[1], path / found[2]
         try:
             if hashes and hash_of(file) != digest:
-                return Verdict("corrupt", f"{found[2]} differs from its hash")
+                return Verdict("corrupt", f"{found[2]} does not match its SHA256SUMS")
             if not hashes and not file.is_file():
                 return Verdict("missing", f"{found[2]} is gone")
         except FileNotFoundError:
@@ -178,7 +178,7 @@ def prune(root: Path, keep: int) -> list[Path]:
     Half and corrupt saves count for nothing, and go when they are older than a whole one that is kept.
     """
     if keep < 1:
-        raise ValueError(f"keep is {keep}; a run that keeps no save cannot go on")
+        raise ValueError(f"keep is {keep}; keep at least one checkpoint")
     whole, gone = 0, []
     for path in saves_in(root):
         if whole >= keep and not any(path.glob(f"{KEEP}*")):

@@ -86,7 +86,7 @@ def resumable(local: Path | None, shared: Path | None, say: Callable[[str], None
         if steps[0] is not None and len(set(steps)) == 1 and (shared_step is None or steps[0] >= shared_step):
             return mine
         held = ", ".join(sorted({str(each) for each in steps}))
-        say(f"the nodes' own disks do not all hold the same newest step, but {held}")
+        say(f"the nodes' local disks do not all have the same newest step: {held}")
     if shared is None:
         return None
 

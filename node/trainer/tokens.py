@@ -34,7 +34,9 @@ class Files:
     def __init__(self, directory: Path, vocab: int) -> None:
         paths = sorted(directory.rglob("*.bin"))
         if not paths:
-            raise FileNotFoundError(f"no *.bin is below {directory}: nothing was brought there, or under another name")
+            raise FileNotFoundError(
+                f"no *.bin files in {directory}: copy the dataset there, or set --data-dir to its directory"
+            )
         sizes = [each.stat().st_size // _BYTES for each in paths]
         self._files = [
             torch.from_file(str(path), shared=False, size=size, dtype=torch.int32)
@@ -47,7 +49,9 @@ class Files:
         """[sequences, length + 1]; the data begin again when they are through."""
         total = self._ends[-1] // (length + 1)
         if not total:
-            raise ValueError(f"the files hold {self._ends[-1]} tokens, fewer than one sequence of {length + 1}")
+            raise ValueError(
+                f"the files have {self._ends[-1]} tokens, fewer than one sequence of {length + 1}; add data"
+            )
         rows = [self._row((index * sequences + each) % total, length) for each in range(sequences)]
         found = torch.stack(rows).long()
         if int(found.max()) >= self._vocab:

@@ -97,11 +97,13 @@ class Tracker:
             what()
         except (OSError, ValueError, KeyError, TypeError, RefusedError) as error:
             if self._well:
-                self._say(f"tracker {self._address} was not told: {error}; the run goes on, its values wait")
+                self._say(
+                    f"tracker {self._address} did not answer: {error}; the run continues and sends its metrics later"
+                )
             self._well = False
             return False
         if not self._well:
-            self._say(f"tracker {self._address} is told again")
+            self._say(f"tracker {self._address} answers again")
         self._well = True
         return True
 
@@ -114,7 +116,7 @@ class Tracker:
                 self._ask("runs/log-batch", {"run_id": self._run, "params": part})
             except RefusedError as error:
                 # A parameter is written once: a run that goes on with another value keeps its first.
-                self._say(f"tracker {self._address} keeps the run's first parameters: {error}")
+                self._say(f"tracker {self._address} refused changed parameters, the first ones stay: {error}")
             del self._params[:PARAMS]
         while self._values:
             batch = [self._values[index] for index in range(min(BATCH, len(self._values)))]
@@ -164,4 +166,4 @@ class Tracker:
                 said = error.read(2000).decode(errors="replace")
             if 400 <= error.code < 500 and error.code != 429:
                 raise RefusedError(f"{error.code} {said}") from None
-            raise OSError(f"it answers {error.code}") from None
+            raise OSError(f"status {error.code}") from None

@@ -101,7 +101,7 @@ class Run:
                 if what != _NONE:
                     self.save()
                 if what == _STOP:
-                    self.say(f"stopped at step {self.step}, which is saved")
+                    self.say(f"stopped at step {self.step}; its checkpoint is written")
                     return STOPPED
         self.save()
         self.say(f"done after {self.step} steps")
@@ -113,7 +113,7 @@ class Run:
             return
         path = state.resumable(self.asked.local_checkpoint_dir, self.asked.checkpoint_dir, self.say)
         if path is None:
-            self.say(f"no whole save is in {self.asked.checkpoint_dir}: the run begins at step 0")
+            self.say(f"no complete checkpoint in {self.asked.checkpoint_dir}: starting at step 0")
             return
         meta = state.load(path, self.model, self.optimizer)
         self.step, self.batches = int(meta["step"]), int(meta["batches"])
@@ -153,7 +153,9 @@ class Run:
         dist.all_reduce(total)
         value = total.item() / self.ranks.world
         if not math.isfinite(value):
-            raise FloatingPointError(f"the loss of step {self.step + 1} is {value}; the last save is from before it")
+            raise FloatingPointError(
+                f"the loss of step {self.step + 1} is {value}; the last checkpoint is from an earlier step"
+            )
         self.batches += self.passes * self.ranks.world
         self.step += 1
         self._tell(value, time.monotonic() - begun)

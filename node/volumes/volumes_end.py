@@ -65,7 +65,7 @@ def wait(
                 return
             said = f"waiting for the driver to remove {', '.join(found)}"
         except (OSError, HTTPException, ValueError) as error:
-            said = f"the API server was not asked: {error}"
+            said = f"cannot ask the API server: {error}"
         if said != told:
             told = said
             print(said, file=sys.stderr, flush=True)
@@ -77,11 +77,11 @@ def main(words: Sequence[str]) -> None:
     # Blocked, it is kept for sigwait; a first process of a container does not get it without a handler otherwise.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--identity", type=Path, required=True, help="where the account's token and authority lie")
-    parser.add_argument("--deployment", required=True, help="its own, in its namespace")
-    parser.add_argument("--look-seconds", type=float, required=True, help="so long between two looks")
+    parser.add_argument("--identity", type=Path, required=True, help="directory of the service account's token and CA")
+    parser.add_argument("--deployment", required=True, help="name of the Deployment that this runs in")
+    parser.add_argument("--look-seconds", type=float, required=True, help="seconds between two checks")
     asked = parser.parse_args(list(words))
-    print("here until namespaces are gone and volumes removed", flush=True)
+    print("waiting until namespaces and volumes are deleted", flush=True)
     signal.sigwait({signal.SIGTERM})
     # A token in a file is replaced before it ends, so that it is read each time.
     wait(lambda: Api.inside(asked.identity), asked.deployment, asked.look_seconds)

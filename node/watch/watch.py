@@ -134,7 +134,7 @@ class Watch:
             except FileNotFoundError:
                 self.api.ask("POST", path, body)
         except OSError as error:
-            print(f"no event of it: {error}", flush=True)
+            print(f"could not write an event: {error}", flush=True)
 
     def look(self) -> None:
         """Asks the runs for their step, and ends what hangs."""
@@ -214,11 +214,13 @@ def _metrics(pod: Mapping[str, Any]) -> str | None:
 def main(words: Sequence[str]) -> NoReturn:
     """Follows the runs until it is stopped."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--identity", type=Path, required=True, help="where the account's token and authority lie")
+    parser.add_argument("--identity", type=Path, required=True, help="directory of the service account's token and CA")
     parser.add_argument("--config-map", required=True)
     parser.add_argument("--table", type=Path, required=True)
-    parser.add_argument("--steps", type=float, required=True, help="a run hangs that has stood for so many steps")
-    parser.add_argument("--least-seconds", type=float, required=True, help="but for so many seconds at least")
+    parser.add_argument(
+        "--steps", type=float, required=True, help="a run hangs if it makes no progress for the time of so many steps"
+    )
+    parser.add_argument("--least-seconds", type=float, required=True, help="and for at least so many seconds")
     asked = parser.parse_args(list(words))
     told: dict[str, list[Row]] = json.loads(asked.table.read_text(encoding="utf-8"))
     table, patience = Table(**told), Patience(asked.steps, asked.least_seconds)
@@ -235,7 +237,7 @@ def main(words: Sequence[str]) -> NoReturn:
         except GoneError:
             version = None
         except (OSError, HTTPException) as error:
-            print(f"the API server: {error}; asking again in {LOOK_SECONDS} s", flush=True)
+            print(f"the API server did not answer: {error}; retrying in {LOOK_SECONDS} s", flush=True)
             version = None
             time.sleep(LOOK_SECONDS)
 

@@ -39,7 +39,7 @@ def _endings(before: Runs, after: Runs) -> Iterator[Ending]:
         now = after[name]
         changed = [key for key in _WORDS if key in was and key in now and _plain(was[key]) != _plain(now[key])]
         if changed:
-            why = f"its job is deleted and made anew ({', '.join(_said(key, was, now) for key in changed)})"
+            why = f"its job is deleted and created again ({', '.join(_said(key, was, now) for key in changed)})"
             yield Ending(run=name, why=why, whence=f"it starts again from {whence(was)}")
 
 

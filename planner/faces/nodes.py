@@ -107,7 +107,10 @@ def training_facts(run: RunPlan, training: TrainingPlan) -> Iterator[tuple[str, 
         "interruption",
         f"every {mttf.hours:,.0f} h on {counted(run.gpus, 'GPU')} ({mttf.low:,.0f} to {mttf.high:,.0f})",
     )
-    yield "failure rates", "; ".join([mttf.source, *(f"{each.source}: {each.hours:.1f} h" for each in compared(mttf.gpus))])
+    yield (
+        "failure rates",
+        "; ".join([mttf.source, *(f"{each.source}: {each.hours:.1f} h" for each in compared(mttf.gpus))]),
+    )
     if training.best_checkpoint_seconds is not None:
         yield "checkpoint", f"every {training.best_checkpoint_seconds / 60:.0f} min loses least"
     yield from tier_facts(run.tiers)

@@ -117,7 +117,11 @@ def _binds(question: Training | Serving, shown: Shown) -> str:
     if (found := shown.proposal.candidate.replica) is not None:
         return found.bound
     if shown.less is None:
-        return "nothing: one node is the least" if shown.proposal.candidate.nodes == 1 else "memory: fewer nodes are too small"
+        return (
+            "nothing: one node is the least"
+            if shown.proposal.candidate.nodes == 1
+            else "memory: fewer nodes are too small"
+        )
     fewer = shown.less.found
     if fewer is None:
         return "memory or storage: fewer nodes are refused"

@@ -15,7 +15,7 @@ JOBS = frozenset({"PyTorchJob", "MPIJob", "TFJob", "XGBoostJob", "PaddleJob", "J
 Loses = Callable[[Mapping[str, Any]], str | None]
 """From a job's object to what ends with it; None where the program does not know."""
 
-_ENDS = {"replace": "is deleted and made anew", "delete": "is deleted"}
+_ENDS = {"replace": "is deleted and created again", "delete": "is deleted"}
 
 
 def endings(events: Path, loses: Loses) -> list[str]:

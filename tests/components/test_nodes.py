@@ -201,14 +201,14 @@ def test_mandatory_tags_reach_what_the_template_starts() -> None:
     assert all(tags["owner"] == "ml" and tags["Name"] == "sample-node" for tags in kinds.values())
 
 
-def test_a_node_role_is_complete_before_a_node_takes_it() -> None:
+def test_a_node_role_is_complete_before_a_node_takes_it_and_has_no_rights_on_interfaces() -> None:
     from tests.components.samples import SAMPLES
 
     policies = {
         each.inputs["policyArn"].rsplit("/", 1)[-1]
         for each in built(SAMPLES["node-role"]).of_type("RolePolicyAttachment")
     }
-    assert policies == {"AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonEKS_CNI_Policy"}
+    assert policies == {"AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"}
 
 
 def test_only_the_efa_kinds_ask_for_the_group() -> None:

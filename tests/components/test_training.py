@@ -344,7 +344,7 @@ def test_what_brings_the_data_has_all_its_modules_where_a_pod_finds_it(tmp_path:
         [sys.executable, "-E", tmp_path / "stage.py", *words], cwd=tmp_path, check=False, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("data was not brought to this node: no file lies below /nowhere")
+    assert done.stderr.startswith("data could not be copied to this node: no files in /nowhere")
 
 
 def test_staging_needs_disks_and_a_shard_a_fixed_number_of_nodes() -> None:

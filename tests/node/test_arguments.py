@@ -42,7 +42,7 @@ def test_what_it_cannot_do_ends_it(word: str, capsys: pytest.CaptureFixture[str]
 
 def test_another_number_of_ranks_than_planned_ends_a_run_of_fixed_size() -> None:
     assert arguments.accumulation(arguments.parse(told()), 24) == 5
-    with pytest.raises(ValueError, match="16 ranks share the data, and the plan counted on 24"):
+    with pytest.raises(ValueError, match="16 data-parallel ranks started, but the plan has 24"):
         arguments.accumulation(arguments.parse(told()), 16)
 
 
@@ -67,9 +67,9 @@ def test_metrics_are_told_as_they_were_last_set() -> None:
         "# TYPE training_loss gauge\ntraining_loss 2.5\n"
         "# TYPE training_tokens_total counter\ntraining_tokens_total 150\n"
     )
-    with pytest.raises(KeyError, match="training_speed is no metric of a run"):
+    with pytest.raises(KeyError, match="training_speed is not a metric of a run"):
         found.set(speed=1)
-    with pytest.raises(KeyError, match="training_speed is no metric of a run"):
+    with pytest.raises(KeyError, match="training_speed is not a metric of a run"):
         found.add("speed", 1)
 
 

@@ -89,17 +89,17 @@ def test_counters_of_the_fabrics_ports_alone_are_read(tmp_path: Path) -> None:
     assert cards.counts(tmp_path) == {("mlx5_0 port 1", "symbol_error"): 7, ("mlx5_0 port 1", "link_downed"): 3}
     assert cards.counts(tmp_path / "nothing") == {}
     port(tmp_path, "mlx5_0", symbol_error="N/A")
-    with pytest.raises(UnreadableError, match="symbol_error of mlx5_0 port 1 is no number"):
+    with pytest.raises(UnreadableError, match="symbol_error of mlx5_0 port 1 is not a number"):
         cards.counts(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("values", "state", "why"),
     [
-        ({}, "pass", "no fault came at 2 ports"),
+        ({}, "pass", "no new faults at 2 ports"),
         ({"symbol_error": "5"}, "warn", "symbol_error of mlx5_1 port 1 grew by 5"),
         ({"link_downed": "4"}, "fail", "link_downed of mlx5_1 port 1 grew by 1"),
-        ({"link_downed": "0"}, "warn", "counters of mlx5_1 port 1 were set back meanwhile"),
+        ({"link_downed": "0"}, "warn", "counters of mlx5_1 port 1 were reset meanwhile"),
     ],
 )
 def test_faults_that_come_while_nodes_work_together(

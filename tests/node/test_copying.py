@@ -69,11 +69,11 @@ def test_a_flipped_bit_is_not_copied_on(places: tuple[Path, Path]) -> None:
     path = save(local, 2)
     assert path is not None
     (path / "state.pt").write_bytes(b"other")
-    with pytest.raises(copying.CorruptError, match=r"state\.pt differs from its hash"):
+    with pytest.raises(copying.CorruptError, match=r"state\.pt does not match its SHA256SUMS"):
         copying.copy(path, shared, 0, 1)
     assert saves.newest([shared]) == (None, [])
     said = copying.once(local, shared, part=0, parts=1, keep=2)
-    assert said[0].startswith(f"skipped {path}: corrupt, state.pt differs from its hash")
+    assert said[0].startswith(f"skipped {path}: corrupt, state.pt does not match its SHA256SUMS")
     assert saves.newest([shared])[0] == shared / saves.name_of(1)
 
 
@@ -141,7 +141,7 @@ def test_what_the_file_system_gives_back_wrong_is_no_save(
     path = save(local, 6)
     assert path is not None
     monkeypatch.setattr(pumping, "came_back", lambda *_: False)
-    with pytest.raises(ValueError, match="look at the file system"):
+    with pytest.raises(ValueError, match="check the file system"):
         copying.copy(path, shared, 0, 1)
     assert saves.newest([shared]) == (None, [])
 
@@ -182,7 +182,7 @@ def test_the_last_ones_are_kept_on_both_sides(places: tuple[Path, Path]) -> None
 
 def test_what_is_no_save_is_refused(places: tuple[Path, Path]) -> None:
     local, shared = places
-    with pytest.raises(ValueError, match="is no save"):
+    with pytest.raises(ValueError, match="is not a checkpoint"):
         copying.copy(local, shared, 0, 1)
 
 

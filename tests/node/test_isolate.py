@@ -157,7 +157,7 @@ def test_time_without_prometheus_is_no_calm(capsys: pytest.CaptureFixture[str]) 
     site.broken = True
     assert site.after(10 * CALM) == ["gpu-1"]
     assert site.after(10) == ["gpu-1"]
-    assert capsys.readouterr().err == "Prometheus was not asked: connection refused\n", "said once"
+    assert capsys.readouterr().err == "Prometheus did not answer: connection refused\n", "said once"
     site.broken = False
     assert site.after(CALM - 1) == ["gpu-1"]
     assert site.after(1) == []

@@ -144,7 +144,7 @@ def test_documents_become_a_registered_model_that_says_where_it_is_from_r06(line
 def test_run_again_nothing_is_repeated(line: Line) -> None:
     assert line.run()[0] == 0
     code, said = line.run()
-    assert (code, said) == (0, f"pipeline: {line.work} is done; take another --work for another run\n")
+    assert (code, said) == (0, f"pipeline: {line.work} is done; use another --work for another run\n")
 
 
 def test_training_that_breaks_says_its_last_words_and_goes_on_at_its_saves(line: Line) -> None:
@@ -153,14 +153,14 @@ def test_training_that_breaks_says_its_last_words_and_goes_on_at_its_saves(line:
     broken.touch()
     code, said = line.run()
     assert code == 1
-    assert "ended with 1; the last it said was: CUDA error: device-side assert in step 3" in said
-    assert "pipeline: training ended with 1; run again to begin there" in said
+    assert "exited with 1; its last output: CUDA error: device-side assert in step 3" in said
+    assert "pipeline: training exited with 1; run again to continue there" in said
     assert steps.read(line.work / "training") is None
     broken.unlink()
     code, said = line.run()
     assert code == 0, said
     for step in ("snapshot", "pack", "shard"):
-        assert f"{step}: done before, nothing to do" in said
+        assert f"{step}: already done" in said
     assert "goes on at step 2" in said
 
 
@@ -183,17 +183,17 @@ def test_a_model_that_is_worse_is_kept_and_not_promoted(line: Line, tmp_path: Pa
 
 
 BROKEN = (
-    ("snapshot", {"source": "/nowhere/at/all"}, "no *.jsonl is below /nowhere/at/all"),
+    ("snapshot", {"source": "/nowhere/at/all"}, "no *.jsonl files in /nowhere/at/all"),
     ("pack", {"vocab": "100"}, "the model has 100: take its own tokenizer, or --vocab"),
-    ("pack", {"tokenizer": "/nowhere.json"}, "--tokenizer /nowhere.json is no file; say bytes"),
+    ("pack", {"tokenizer": "/nowhere.json"}, "--tokenizer /nowhere.json is not a file; type bytes"),
     ("pack", {"sequence-length": "999999"}, "too few for a sequence of 1000000"),
     ("shard", {"shards": "99999"}, "--shards is 99999, and there are"),
     ("training", {"image": "trainer:latest"}, "an image with its digest"),
-    ("training", {"commit": "main"}, "lineage: commit is 'main'; it is 40 hex digits"),
+    ("training", {"commit": "main"}, "lineage: commit is 'main'; it must be 40 hex digits"),
     ("training", {"train": "/no/such/program"}, "/no/such/program cannot be started"),
     ("training", {"train": "true"}, "training left no save"),
-    ("evaluation", {"evaluate": "echo accuracy=1"}, "said no loss=VALUE (but accuracy)"),
-    ("evaluation", {"evaluate": "echo loss=nan"}, "loss is nan; a model that has none is not registered"),
+    ("evaluation", {"evaluate": "echo accuracy=1"}, "printed no loss=VALUE (it printed accuracy)"),
+    ("evaluation", {"evaluate": "echo loss=nan"}, "loss is nan, not a finite number, so the model is not registered"),
     ("registration", {"tracker": "http://127.0.0.1:1"}, "the registry at http://127.0.0.1:1 does not answer"),
 )
 
@@ -210,14 +210,14 @@ def test_each_step_that_breaks_ends_with_its_sentence_and_is_resumed_there(
     assert code == 1
     assert sentence in said
     assert "Traceback" not in said
-    assert f"pipeline: {step} ended with 1" in said
+    assert f"pipeline: {step} exited with 1" in said
     assert steps.read(line.work / step) is None
     line.changes, line.source = right, source
     code, said = line.run()
     assert code == 0, said
     done = pipeline.STEPS[: pipeline.STEPS.index(step)]
     names = {"training": "train", "evaluation": "evaluate"}
-    assert [each for each in done if f"{names.get(each, each)}: done before" not in said] == []
+    assert [each for each in done if f"{names.get(each, each)}: already done" not in said] == []
 
 
 def test_a_file_that_was_changed_is_made_again_and_what_follows_too(line: Line) -> None:
@@ -226,8 +226,8 @@ def test_a_file_that_was_changed_is_made_again_and_what_follows_too(line: Line) 
     shard = line.work / "shard" / "train" / "shard-00001.bin"
     shard.write_bytes(b"\0" * shard.stat().st_size)
     _, said = line.run()
-    assert "shard: train/shard-00001.bin is gone or another than was made; made again" in said
-    assert "pack: done before" in said
+    assert "shard: train/shard-00001.bin is missing or changed; running again" in said
+    assert "pack: already done" in said
 
 
 def test_held_out_documents_are_the_same_in_any_order_and_none_is_in_both(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_nothing_but_a_steps_directory_is_removed(line: Line, tmp_path: Path) ->
     mine = tmp_path / "thesis"
     mine.mkdir()
     (mine / "chapter").touch()
-    with pytest.raises(steps.StepError, match="it is not removed, and nothing else is"):
+    with pytest.raises(steps.StepError, match="nothing was removed"):
         cleaning.main([f"--registered={line.work / 'registration'}", f"--into={tmp_path / 'c'}", str(mine)])
     assert (mine / "chapter").exists()
     with pytest.raises(steps.StepError, match="has no finished step register"):

@@ -55,7 +55,7 @@ def test_a_save_of_several_writers_is_whole_when_all_are_done(root: Path) -> Non
 
 def test_a_save_without_files_is_refused(root: Path) -> None:
     saves.wrote(saves.begin(root, 3), 0, [])
-    with pytest.raises(ValueError, match="a save without one resumes nothing"):
+    with pytest.raises(ValueError, match="so it cannot be a checkpoint"):
         saves.finish(root, 3, 1)
 
 
@@ -168,7 +168,7 @@ def test_corrupt_half_and_missing_are_told_apart(root: Path) -> None:
     assert said == [
         (5, "half", "it has no SHA256SUMS: it was never finished"),
         (4, "missing", "state.pt is gone"),
-        (3, "corrupt", "state.pt differs from its hash"),
+        (3, "corrupt", "state.pt does not match its SHA256SUMS"),
         (2, "corrupt", "SHA256SUMS is empty or cut"),
     ]
     assert saves.check(root / saves.name_of(3), hashes=False).state == "whole"
@@ -206,7 +206,7 @@ def test_the_last_ones_are_kept_and_those_that_somebody_marked(root: Path) -> No
     assert [saves.step_of(each) for each in gone] == [4, 3, 1]
     left = sorted(each.name for each in root.iterdir())
     assert left == ["notes", *(saves.name_of(step) for step in (2, 5, 6, 7))]
-    with pytest.raises(ValueError, match="keep is 0; a run that keeps no save cannot go on"):
+    with pytest.raises(ValueError, match="keep is 0; keep at least one checkpoint"):
         saves.prune(root, 0)
     assert saves.prune(root / "nowhere", 1) == []
 

@@ -130,7 +130,9 @@ def test_a_bit_that_flips_on_the_nodes_disk_is_found(
 
     real = pumping.came_back
     monkeypatch.setattr(pumping, "came_back", gives_back)
-    with pytest.raises(StagingError, match=r"b\.bin differs on the node's disks after two copies: take the node out"):
+    with pytest.raises(
+        StagingError, match=r"b\.bin differs on the node's disk after two copies: the disk is faulty, drain the node"
+    ):
         Staging(source, disks, NAME).bring("one")
     assert not (disks.root / NAME).exists()
     sick[0] = 1
@@ -257,4 +259,4 @@ def test_nodes_share_all_files_and_no_file_twice(source: Path, disks: Disks) -> 
 def test_a_dataset_that_is_not_there_is_told(tmp_path: Path, disks: Disks) -> None:
     done = subprocess.run(words(tmp_path / "nowhere", disks), capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"{NAME} was not brought to this node: no file lies below {tmp_path}/nowhere")
+    assert done.stderr.startswith(f"{NAME} could not be copied to this node: no files in {tmp_path}/nowhere")

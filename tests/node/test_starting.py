@@ -110,7 +110,7 @@ def test_a_failed_job_is_told_and_made_again_when_it_is_begun_again(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = Server.empty("Failed", "Succeeded")
-    with pytest.raises(StepError, match="failed: it Failed; look at its pods' logs"):
+    with pytest.raises(StepError, match="failed: it Failed; see its pods' logs"):
         begun(server, place, monkeypatch)
     begun(server, place, monkeypatch)
     assert (server.looked.count("POST"), server.looked.count("DELETE")) == (2, 1)
@@ -135,7 +135,7 @@ def test_a_job_that_somebody_removed_is_told(place: Path, monkeypatch: pytest.Mo
         return made(method, path, body)
 
     object.__setattr__(server, "ask", removed)
-    with pytest.raises(StepError, match="was removed by somebody"):
+    with pytest.raises(StepError, match="was deleted meanwhile"):
         begun(server, place, monkeypatch)
 
 
@@ -149,5 +149,5 @@ def test_what_is_missing_is_said(place: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_directories_that_a_run_has_not_are_refused(place: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    with pytest.raises(StepError, match="have to be below"):
+    with pytest.raises(StepError, match="must be below"):
         starting.filled(json.dumps(TEMPLATE), place / "monday/shard/train", Path("/elsewhere/saves"), place)

@@ -97,14 +97,14 @@ def test_a_tracker_that_comes_back_is_told_everything_and_each_change_is_said_on
     until(lambda: said)
     time.sleep(0.3)
     assert len(said) == 1
-    assert "was not told" in said[0]
-    assert "the run goes on" in said[0]
+    assert "did not answer" in said[0]
+    assert "the run continues" in said[0]
     with serve(port) as address:
         until(lambda: len(said) == 2, 30)
         told.end("FINISHED")
         (run,) = runs(address, "sft")
         assert sorted(steps(address, run, "loss")) == list(range(1, 11))
-    assert said[1] == f"tracker http://127.0.0.1:{port} is told again"
+    assert said[1] == f"tracker http://127.0.0.1:{port} answers again"
 
 
 def test_a_tracker_that_is_down_costs_no_step_and_ends_within_its_time(

@@ -83,8 +83,8 @@ def test_a_destroy_waits_until_the_last_volume_is_gone(deployment: Any, capsys: 
     assert paused == [2] * 6
     assert capsys.readouterr().err.splitlines() == [
         "waiting for the driver to remove a, b",
-        "the API server was not asked: no route",
-        "the API server was not asked: IncompleteRead(0 bytes read)",
+        "cannot ask the API server: no route",
+        "cannot ask the API server: IncompleteRead(0 bytes read)",
         "waiting for the driver to remove a, b",
         "waiting for the driver to remove b",
     ]
@@ -109,9 +109,9 @@ def test_it_begins_when_it_is_asked_to_end(tmp_path: Path) -> None:
     ) as running:
         try:
             assert running.stdout is not None
-            assert running.stdout.readline() == "here until namespaces are gone and volumes removed\n"
+            assert running.stdout.readline() == "waiting until namespaces and volumes are deleted\n"
             running.send_signal(signal.SIGTERM)
-            assert running.stdout.readline().startswith("the API server was not asked: ")
+            assert running.stdout.readline().startswith("cannot ask the API server: ")
             assert running.poll() is None
         finally:
             running.kill()

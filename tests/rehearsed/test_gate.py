@@ -147,7 +147,7 @@ def test_links_that_are_fewer_than_the_model_has_fail_their_own_line(measured: M
         ("ib-link", "network provider", "found 31 devices, not 32"),
         ("fabric-manager", "fabric manager", "GPU 0 In Progress"),
         ("nvlink", "inside", "240.75 GB/s at 8589934592 bytes"),
-        ("filesystem-mount", "storage", "dd did not come to its end: 'dd: failed to open: Connection timed out'"),
+        ("filesystem-mount", "storage", "dd ended early: 'dd: failed to open: Connection timed out'"),
         ("gpu-unavailable", "clocks", "7 GPUs answer, not 8"),
     ],
 )

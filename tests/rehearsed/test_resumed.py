@@ -23,7 +23,7 @@ def log(node: Node) -> list[str]:
 def test_it_begins_at_the_newest_whole_save_and_says_which_it_skipped(tmp_path: Path) -> None:
     node = Node(tmp_path)
     assert saves.begin(launch(node)) is None
-    assert log(node) == ["no whole save is in /checkpoints: the run begins at step 0"]
+    assert log(node) == ["no complete checkpoint in /checkpoints: starting at step 0"]
     saver = saves.Saver(launch(node))
     for now in (600, 660, 1260):
         assert saver.due == pytest.approx(now / TIME_SCALE)

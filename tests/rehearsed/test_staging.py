@@ -48,7 +48,7 @@ def test_a_pod_gets_its_shard_and_the_rank_finds_it(tmp_path: Path, worker: bool
 
 def test_without_data_or_with_fewer_files_than_nodes_it_fails(tmp_path: Path) -> None:
     node = Node(tmp_path)
-    for files, words in (({}, "no file lies below /shared-data"), ({f"{PATH}/0.bin": 1}, "1 files cannot be shared")):
+    for files, words in (({}, "no files in /shared-data"), ({f"{PATH}/0.bin": 1}, "1 files cannot be shared")):
         node.world.contents.add("csi:fs", files)
         result = launched(node, worker=False, index=0).exited(1e9)
         assert result is not None

@@ -49,7 +49,7 @@ def test_a_job_that_is_replaced_is_told_once_with_what_it_loses(tmp_path: Path) 
         ("delete-replaced", JOB, []),
     )
     assert endings(log(tmp_path, *steps), says) == [
-        "PyTorchJob training/sft is deleted and made anew (spec changes), so its pods stop: 3 steps are lost"
+        "PyTorchJob training/sft is deleted and created again (spec changes), so its pods stop: 3 steps are lost"
     ]
 
 

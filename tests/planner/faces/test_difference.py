@@ -58,7 +58,7 @@ def test_a_run_that_a_change_ends_is_told_with_what_it_loses() -> None:
     run = "training.runs.0"
     (ending,) = difference(planned("dev"), planned("dev", {f"{run}.nodes": 1})).endings
     assert str(ending) == (
-        "run llama-3-8b-sft stops: its job is deleted and made anew (nodes 2 to 1); "
+        "run llama-3-8b-sft stops: its job is deleted and created again (nodes 2 to 1); "
         "it starts again from its first step: it has no checkpoint"
     )
     saving = {f"{run}.checkpoint": {"everyMinutes": 30, "withinSeconds": 120}}

@@ -20,6 +20,7 @@ MEET = "associations_meet_their_accounts"
 MAKE = "drivers_may_make_volumes"
 OF_ADDON = "serviceAccountRoleArn"
 CALL = "pods_may_do_what_they_call"
+CNI = "node-addons-vpc-cni-identity-association"
 
 
 def trust(role: str, service: str, *actions: str) -> Change:
@@ -61,12 +62,12 @@ TRUST = [
 HELD = [
     Case(HOLD, gone("node-role-policy-worker"), "lacks AmazonEKSWorkerNodePolicy"),
     Case(HOLD, gone("node-role-policy-registry"), "lacks AmazonEC2ContainerRegistryPullOnly"),
-    Case(HOLD, gone("node-role-policy-network"), "lacks AmazonEKS_CNI_Policy"),
+    Case(HOLD, gone(CNI), "lacks AmazonEKS_CNI_Policy"),
     Case(HOLD, gone("cluster-role-policy"), "lacks AmazonEKSClusterPolicy"),
-    Case(HOLD, both(gone("node-role-policy-network"), put("node-addons-vpc-cni", OF_ADDON, "arn")), None),
+    Case(HOLD, both(gone(CNI), put("node-addons-vpc-cni", OF_ADDON, "arn")), None),
     Case(
         HOLD,
-        both(gone("node-role-policy-network"), put("node-addons-kube-proxy", OF_ADDON, "arn")),
+        both(gone(CNI), put("node-addons-kube-proxy", OF_ADDON, "arn")),
         "lacks AmazonEKS_CNI_Policy",
     ),
     Case(HOLD, put("node-role-policy-worker", "role", "another"), "lacks AmazonEKSWorkerNodePolicy"),
@@ -79,7 +80,7 @@ HELD = [
     Case(
         HOLD,
         both(
-            gone("node-role-policy-network"),
+            gone(CNI),
             more("cni", f"{IDENTITY}-association", namespace="kube-system", serviceAccount="aws-node"),
         ),
         None,

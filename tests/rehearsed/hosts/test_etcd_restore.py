@@ -242,7 +242,7 @@ def test_with_one_machine_lost_nothing_needs_to_be_restored(cluster: tuple[Hall,
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("", "say stop, restore or start"),
+        ("", "type stop, restore or start"),
         ("restore /var/tmp/etcd.db", "restore takes the snapshot's path"),
         (f"restore /var/tmp/none.db {MEMBERS}", "there is no file /var/tmp/none.db"),
         ("restore /etc/hostname cp-1=10.50.0.9", "lack this machine's own, cp-1=https://10.50.0.1:2380"),
