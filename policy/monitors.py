@@ -88,18 +88,14 @@ def _selector(release: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def metrics_fit_their_disk(graph: Graph) -> Iterator[Finding]:
     """Prometheus deletes old metrics before its volume is full."""
     for each in graph.of_type(*IN_CHARTS):
-        spec = value_at(each.inputs.get("values"), SPEC) if chart_of(each) == STACK else None
-        kept, disk = _bytes((spec or {}).get("retentionSize")), _disk(spec)
+        spec = (value_at(each.inputs.get("values"), SPEC) or {}) if chart_of(each) == STACK else {}
+        kept, disk = _bytes(spec.get("retentionSize")), quantity(_asked(spec))
         if kept and disk and kept > disk * MOST_OF_DISK:
             yield each.name, f"keeps up to {spec['retentionSize']} of metrics on a volume of {_asked(spec)}"
 
 
 def _asked(spec: Any) -> Any:
     return value_at(spec, "storageSpec.volumeClaimTemplate.spec.resources.requests.storage")
-
-
-def _disk(spec: Any) -> Decimal | None:
-    return quantity(_asked(spec)) if spec else None
 
 
 def _bytes(size: Any) -> Decimal | None:
