@@ -9,6 +9,7 @@ from policy import (
     daemons,
     endpoints,
     environment,
+    fabric,
     identity,
     image_fields,
     jobs,
@@ -83,5 +84,6 @@ RULES = rules_of(
     order,
     members,
     limits,
+    fabric,
 )
 """Every rule. A rule's name is its id."""

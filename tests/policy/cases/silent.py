@@ -70,6 +70,28 @@ ROOM, WAIT, HOLD, FORMS = (
 NEEDED = "values.custom.scheduler_config_override"
 CONFIGURED = "tiers:\n- plugins:\n  - name: gang\n"
 
+NIC, CONFIG = "kube-platform-nic-cluster-policy", "spec.rdmaSharedDevicePlugin.config"
+OTHER = '{"configList": [{"resourceName": "shared"}]}'
+WITH_PREFIX = '{"configList": [{"resourcePrefix": "rdma", "resourceName": "compute"}]}'
+DEVICES, REACHED, API = "rdma_devices_are_given", "fabric_plugins_reach_their_nodes", "cilium_finds_the_api"
+on_metal = partial(Case, stack="metal")
+FABRIC = [
+    on_metal(DEVICES, put(NIC, CONFIG, OTHER), "asks for rdma/compute; the device plugins give rdma/shared"),
+    on_metal(DEVICES, put(NIC, CONFIG, WITH_PREFIX), None),
+    on_metal(DEVICES, gone(NIC), None),
+    on_metal(REACHED, put(NIC, "spec.tolerations", MISSING), "tolerates no taint nvidia.com/gpu", preview=False),
+    on_metal(REACHED, put(NIC, "spec.tolerations", [{"operator": "Exists"}]), None),
+    on_metal(API, put("cilium-release", "values.k8sServiceHost", MISSING), "has no k8sServiceHost"),
+    on_metal(
+        API,
+        both(
+            put("cilium-release", "values.k8sServiceHost", MISSING),
+            put("cilium-release", "values.kubeProxyReplacement", "false"),
+        ),
+        None,
+    ),
+]
+
 CASES = [
     Case(
         BOUND,
@@ -241,4 +263,5 @@ CASES = [
         stack="metal",
     ),
     Case("cards_may_lock_memory", in_both("containers.0.securityContext", {"privileged": True}), None, stack="metal"),
+    *FABRIC,
 ]
