@@ -48,7 +48,7 @@ def _asked(graph: Graph) -> Iterator[tuple[str, str]]:
 
 
 @rule(
-    source="NVIDIA network operator 26.4: NicClusterPolicy, rdmaSharedDevicePlugin.config (resourceName, resourcePrefix); "
+    source="NVIDIA network operator 26.4: NicClusterPolicy, rdmaSharedDevicePlugin.config (resourceName); "
     "Kubernetes: a pod that asks for a resource of which no node has any stays Pending",
     remedy="let the pods ask for PREFIX/resourceName as the plugin's configuration says it",
 )
@@ -89,8 +89,8 @@ def fabric_plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
 
 
 @rule(
-    source="Cilium: https://docs.cilium.io/en/stable/network/kubernetes/kubeproxy-free/: without kube-proxy the address "
-    "of the Service kubernetes leads nowhere until Cilium runs, which needs the API server to start",
+    source="Cilium: https://docs.cilium.io/en/stable/network/kubernetes/kubeproxy-free/: without kube-proxy the "
+    "address of the Service kubernetes leads nowhere until Cilium runs, which needs the API server to start",
     remedy="k8sServiceHost and k8sServicePort: the API server's own address, of a balancer where there are several",
 )
 def cilium_finds_the_api(graph: Graph) -> Iterator[Finding]:
