@@ -10,6 +10,7 @@ from policy import (
     endpoints,
     environment,
     fabric,
+    gateways,
     identity,
     image_fields,
     jobs,
@@ -85,5 +86,6 @@ RULES = rules_of(
     members,
     limits,
     fabric,
+    gateways,
 )
 """Every rule. A rule's name is its id."""
