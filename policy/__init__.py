@@ -18,6 +18,7 @@ from policy import (
     kubernetes,
     limits,
     literals,
+    machines,
     members,
     memory,
     metrics,
@@ -87,5 +88,6 @@ RULES = rules_of(
     limits,
     fabric,
     gateways,
+    machines,
 )
 """Every rule. A rule's name is its id."""

@@ -142,6 +142,8 @@ def charts_name_what_is_there(graph: Graph) -> Iterator[Finding]:
         chart = chart_of(release)
         for path, kind in IN_VALUES.get(chart, ()) if ("", place) in made["Namespace"] else ():
             given = value_at(values, path)
+            if (value_at(values, path.rpartition(".")[0]) or {}).get("create") is True:
+                continue
             for name in given if isinstance(given, list) else [given]:
                 brought = name in OF_CHARTS.get(chart, ()) or _by_others(graph, kind, place, name)
                 if isinstance(name, str) and name and (place, name) not in made[kind] and not brought:

@@ -1,12 +1,12 @@
 """Rules about what operators of the fabric bring to nodes: RDMA devices, their plugin, and the network of pods."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from policy.gangs import spec_of
 from policy.graph import UNKNOWN, Graph, Resource
+from policy.machines import machines
 from policy.owners import IN_CHARTS, chart_of
 from policy.pods import is_kubernetes, pods
 from policy.rule import Finding, rule
@@ -16,8 +16,6 @@ PLUGINS = {
     "sriovDevicePlugin": ("resourceList", "resourcePrefix", "nvidia.com"),
 }
 """By part of a NicClusterPolicy: where its configuration lists resources, the key of their prefix, and its default."""
-
-_TAINT = re.compile(r"- key: (\S+)\n\s+value: \S*\n\s+effect: (NoSchedule|NoExecute)")
 
 
 def _policies(graph: Graph) -> list[Resource]:
@@ -64,12 +62,6 @@ def rdma_devices_are_given(graph: Graph) -> Iterator[Finding]:
             yield owner, f"asks for {name}; the device plugins give {', '.join(sorted(given))}"
 
 
-def _taints(graph: Graph) -> set[tuple[str, str]]:
-    """(key, effect) of the taints with which machines join, as kubeadm's configuration in their text says."""
-    texts = [str(each.inputs.get("stdin") or "") for each in graph.of_type("Command")]
-    return {found for text in texts if "JoinConfiguration" in text for found in _TAINT.findall(text)}
-
-
 @rule(
     source="NVIDIA network operator: NicClusterPolicy.spec.tolerations; Kubernetes: "
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
@@ -81,10 +73,8 @@ def fabric_plugins_reach_their_nodes(graph: Graph) -> Iterator[Finding]:
         return
     for each in _policies(graph):
         tolerations: list[Mapping[str, Any]] = spec_of(each).get("tolerations") or []
-        for key, effect in sorted(_taints(graph)):
-            if key.startswith("nvidia.com/") and not any(
-                one.get("key") in (None, key) and one.get("effect") in (None, "", effect) for one in tolerations
-            ):
+        for key in sorted({taint["key"] for one in machines(graph) for taint in one.taints}):
+            if key.startswith("nvidia.com/") and not any(one.get("key") in (None, key) for one in tolerations):
                 yield each.name, f"tolerates no taint {key}, with which machines join: none has an RDMA device"
 
 

@@ -13,6 +13,7 @@ from policy import (
     identity,
     keeping,
     limits,
+    machines,
     members,
     network,
     nodes,
@@ -53,7 +54,7 @@ def test_what_is_right_in_another_way_passes(case: Case) -> None:
 def test_every_rule_about_aws_is_tripped_and_passed() -> None:
     tripped = Counter(case.rule for case in CASES if case.said)
     passed = Counter(case.rule for case in CASES if not case.said)
-    of_life = (endpoints, templates, keeping, bindings, replacement, order, members, limits, fabric)
+    of_life = (endpoints, templates, keeping, bindings, replacement, order, members, limits, fabric, machines)
     for rule in rules_of(nodes, capacity, network, platform, identity, storage, *of_life):
         assert tripped[rule.id] > 0, rule.id
         assert passed[rule.id] > 0, rule.id

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from policy.graph import UNKNOWN, Graph
-from tests.graph.changes import MISSING, Change, both, gone, put, registered
+from tests.graph.changes import MISSING, Change, both, gone, put, registered, unordered
 from tests.policy.cases.case import Case
 from tests.policy.cases.nodes import BOTTLEROCKET
 
@@ -62,6 +62,7 @@ NAMES, S3, FOLLOW, DISKS = (
     "changes_of_templates_arrive",
     "disks_are_the_images_own",
 )
+WAIT = "nodes_wait_for_their_way_out"
 HAND, KEPT, TOLD = "keys_stay_in_hand", "protected_buckets_keep_objects", "alerts_of_cost_are_let_through"
 
 CASES = [
@@ -77,6 +78,29 @@ CASES = [
     Case(
         S3,
         both(put(ENDPOINT, "routeTableIds", []), put(ENDPOINT, "vpcEndpointType", "Interface")),
+        None,
+    ),
+    Case(
+        WAIT,
+        both(
+            *(
+                unordered(name, "network-private-default-route")
+                for name in ("pool-system-nodes", "cluster-control-plane", "lustre-file-system")
+            )
+        ),
+        "may start its nodes before network-private-default-route",
+    ),
+    Case(
+        WAIT,
+        unordered(NODES, "network-subnet-gpu-use2-az1-routes"),
+        "start its nodes before network-subnet-gpu-use2-az1-routes",
+    ),
+    Case(
+        WAIT,
+        both(
+            unordered(NODES, "network-subnet-gpu-use2-az1-routes", "network-private-default-route"),
+            gone("network-subnet-gpu-use2-az1-routes"),
+        ),
         None,
     ),
     Case(FOLLOW, put(NODES, "launchTemplate.version", "$Default"), "names the version $Default"),

@@ -73,9 +73,34 @@ CONFIGURED = "tiers:\n- plugins:\n  - name: gang\n"
 NIC, CONFIG = "kube-platform-nic-cluster-policy", "spec.rdmaSharedDevicePlugin.config"
 OTHER = '{"configList": [{"resourceName": "shared"}]}'
 WITH_PREFIX = '{"configList": [{"resourcePrefix": "rdma", "resourceName": "compute"}]}'
+MACHINE = "pods_find_their_machines"
+
+
+def joining(old: str, new: str) -> Change:
+    """Every GPU machine joins by another text."""
+
+    def change(graph: Graph) -> Graph:
+        found = [each for each in graph.of_type("Command") if old in str(each.inputs.get("stdin"))]
+        assert found, old
+        return both(*(put(each.name, "stdin", each.inputs["stdin"].replace(old, new)) for each in found))(graph)
+
+    return change
+
+
 DEVICES, REACHED, API = "rdma_devices_are_given", "fabric_plugins_reach_their_nodes", "cilium_finds_the_api"
 on_metal = partial(Case, stack="metal")
 FABRIC = [
+    on_metal(
+        MACHINE, joining("gpucluster/pool=training", "gpucluster/pool=train"), "with which none joins", preview=False
+    ),
+    on_metal(
+        MACHINE,
+        joining("- key: nvidia.com/gpu\n    value: present", "- key: reserved\n    value: gpus"),
+        "does not tolerate reserved of the machines",
+        preview=False,
+    ),
+    on_metal(MACHINE, joining("gpucluster/rack=r1", "gpucluster/rack=r9"), None, preview=False),
+    on_metal(MACHINE, in_both("nodeSelector", {"gpucluster/pool": "training", "example.com/by-hand": "yes"}), None),
     on_metal(DEVICES, put(NIC, CONFIG, OTHER), "asks for rdma/compute; the device plugins give rdma/shared"),
     on_metal(DEVICES, put(NIC, CONFIG, WITH_PREFIX), None),
     on_metal(DEVICES, gone(NIC), None),
@@ -150,6 +175,24 @@ CASES = [
         preview=False,
     ),
     Case(FOUND, put(MONITOR, "spec.namespaceSelector", {"any": True}), None),
+    Case(
+        NAMED,
+        put(OPERATOR, "values.devicePlugin.config", {"create": True, "name": "device-plugin", "data": {"any": "x"}}),
+        None,
+    ),
+    Case(
+        "restarts_agree",
+        put(RUN, "spec.pytorchReplicaSpecs.Worker.restartPolicy", "Never"),
+        "allows 25 failures and never restarts its Worker",
+    ),
+    Case(
+        "restarts_agree",
+        both(
+            put(RUN, "spec.pytorchReplicaSpecs.Worker.restartPolicy", "Never"),
+            put(RUN, "spec.runPolicy.backoffLimit", 0),
+        ),
+        None,
+    ),
     Case(FOUND, put(MONITOR, "spec.selector", {"matchLabels": {"gpucluster/run": "llama-3-70b-pretrain"}}), None),
     Case(READ, put(STACK, f"{PROMETHEUS}.ruleSelectorNilUsesHelmValues", True), f"{ALERTS}: is not read"),
     Case(READ, put(STACK, f"{PROMETHEUS}.ruleSelectorNilUsesHelmValues", MISSING), f"{ALERTS}: is not read"),
