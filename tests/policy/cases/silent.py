@@ -188,6 +188,7 @@ CASES = [
     Case(
         "restarts_agree",
         both(
+            put(RUN, "spec.pytorchReplicaSpecs.Master.restartPolicy", "Never"),
             put(RUN, "spec.pytorchReplicaSpecs.Worker.restartPolicy", "Never"),
             put(RUN, "spec.runPolicy.backoffLimit", 0),
         ),
